@@ -62,6 +62,8 @@ export interface UnauthorizedTrace {
   readonly quietMs: number;
   /** Time of the newest line of that life. */
   readonly lastLineMs: number;
+  /** There may have been earlier occasions that were forgotten. Absent: no. */
+  readonly isStartUnknown?: boolean;
 }
 
 /** When 401s count as persistent: fields of the spec, with durations in milliseconds. */

@@ -1,7 +1,12 @@
 import { NO_TRACE, withGap, withLine, withUnauthorized, type UnauthorizedTrace } from "./persistence";
+import { deniedOf } from "./topics";
 
-/** Topics of one log that are followed, far more than a working program has. */
-const MAX_TOPICS = 32;
+/**
+ * Denied requests of one log that are followed, far more than a working program has. Those for Leases have room of their own, and other
+ * topics, of which there are a few, always have room: they hold back restarts that can't help.
+ */
+const MAX_DENIED = 32;
+const MAX_DENIED_LEASES = 16;
 
 /** The 401s of one container's log, and its other records of interest by topic. Immutable. */
 export class Traces {
@@ -25,14 +30,33 @@ export class Traces {
   /** Adds a 401, or a record of another topic. */
   withRecord(atMs: number, life: number, topic?: string): Traces {
     if (topic === undefined) return new Traces(withUnauthorized(this.unauthorized, atMs, life), this.topics);
-    const before = this.topics.get(topic);
-    if (before === undefined && this.topics.size >= MAX_TOPICS) return this;
-    const trace = withUnauthorized(before ?? NO_TRACE, atMs, life);
-    return new Traces(this.unauthorized, new Map(this.topics).set(topic, trace));
+    const topics = new Map(this.topics);
+    const before = topics.get(topic) ?? makeRoom(topics, topic);
+    return new Traces(this.unauthorized, topics.set(topic, withUnauthorized(before, atMs, life)));
   }
 
   #each(change: (trace: UnauthorizedTrace) => UnauthorizedTrace): Traces {
     const topics = Array.from(this.topics, ([topic, trace]) => [topic, change(trace)] as const);
     return new Traces(change(this.unauthorized), this.topics.size === 0 ? this.topics : new Map(topics));
   }
+}
+
+/** Drops the denied request that is silent for the longest time if there are too many. Returns the trace that a new topic begins with. */
+function makeRoom(topics: Map<string, UnauthorizedTrace>, topic: string): UnauthorizedTrace {
+  const resource = deniedOf(topic)?.resource;
+  if (resource === undefined) return NO_TRACE;
+  const isForLeases = resource === "leases";
+  const rivals = Array.from(topics).filter(([other]) => {
+    const denied = deniedOf(other);
+    return denied !== undefined && (denied.resource === "leases") === isForLeases;
+  });
+  if (rivals.length < (isForLeases ? MAX_DENIED_LEASES : MAX_DENIED)) return NO_TRACE;
+  const [silent] = rivals.toSorted(([, a], [, b]) => lastMs(a) - lastMs(b));
+  if (silent !== undefined) topics.delete(silent[0]);
+  // There is always one too many from now on, so the new one may have been dropped before.
+  return { ...NO_TRACE, isStartUnknown: true };
+}
+
+function lastMs({ occasions }: UnauthorizedTrace): number {
+  return occasions.at(-1)?.endMs ?? -Infinity;
 }

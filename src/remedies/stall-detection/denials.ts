@@ -1,6 +1,6 @@
 import type { ContainerView, PodView } from "../../core/views";
 import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { deniedOf, type DeniedRequest } from "../../logs/stall-topics";
+import { deniedOf, type DeniedRequest } from "../../logs/topics";
 import type { LostBinding } from "./lost-bindings";
 
 // 403s that began while the program ran. Pure. A program that probes for optional APIs is denied from its start on, and goes on working.
@@ -47,8 +47,9 @@ export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs
     const sinceMs = trace.occasions[0]?.startMs;
     if (request === undefined || sinceMs === undefined || !isOwn(request, log.pod)) return [];
     if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
-    const cause = causeOf(request, sinceMs, lost);
-    const isNew = cause !== undefined || hasBegun(log, sinceMs);
+    const isStartKnown = trace.isStartUnknown !== true;
+    const cause = isStartKnown ? causeOf(request, sinceMs, lost) : undefined;
+    const isNew = cause !== undefined || (isStartKnown && hasBegun(log, sinceMs));
     return [{ pod: log.pod, request, sinceMs, isNew, ...(cause && { lost: cause }) }];
   });
 }

@@ -1,5 +1,5 @@
 import { persistenceOf, type UnauthorizedTrace } from "../../logs/persistence";
-import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/stall-topics";
+import { deniedOf, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/topics";
 import { denialRule, type ContainerLog } from "./denials";
 
 // How often a program has lost its Lease. Pure.

@@ -123,6 +123,20 @@ describe("403s", () => {
     expect((await scene.run(1_200)).status).toBe("True");
   });
 
+  it("are innocent of a program that is denied in more namespaces than the operator follows", async () => {
+    scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
+    scene.bindingList = [binding({ namespace: "ns-1" })];
+    let at = 0;
+    const probe = (): void => {
+      // Most of them rarely, and each of them often for a while.
+      const often = Math.floor(at / 90) % 60;
+      for (const i of [at++ % 60, often]) scene.log(denial().replace('namespace \\"team', `namespace \\"ns-${i}`));
+    };
+    await scene.run(3_600, probe);
+    scene.bindingList = [];
+    for (let i = 0; i < 30; i++) expect((await scene.run(600, probe)).status).toBe("True");
+  });
+
   it("of another ServiceAccount are those of a proxy's user", async () => {
     await scene.run(900);
     expect(

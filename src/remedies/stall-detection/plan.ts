@@ -3,7 +3,7 @@ import { parseDuration } from "../../core/duration";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
-import { deniedOf } from "../../logs/stall-topics";
+import { deniedOf } from "../../logs/topics";
 import { targetNotFound } from "../kit/finding";
 import {
   isCutOff,

@@ -132,6 +132,30 @@ describe("onStall: Restart", () => {
     expect(pass.message).toContain("A restart cannot help");
   });
 
+  const deniedIn = (namespace: string): string =>
+    `E0101 12:00:00.000000       1 reflector.go:147] failed to list *v1.Secret: secrets is forbidden: User "system:serviceaccount:team:web" cannot list resource "secrets" in API group "" in the namespace "${namespace}"`;
+  const deniedLease = (namespace: string): string =>
+    `E0101 12:00:00.000000       1 leaderelection.go:330] error retrieving resource lock ${namespace}/web: leases.coordination.k8s.io "web" is forbidden: User "system:serviceaccount:team:web" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "${namespace}"`;
+  const refused =
+    "E0101 12:00:00.000000       1 leaderelection.go:436] error retrieving resource lock team/web: the server has received too many requests and has asked us to try again later (get leases.coordination.k8s.io web)";
+
+  it.each([
+    ["requests for Leases get 403 responses", deniedLease("team"), deniedIn, "A restart cannot help"],
+    ["requests for Leases get 403 responses", deniedLease("team"), deniedLease, "A restart cannot help"],
+    ["the API server refuses requests with 429", refused, deniedIn, "refuses its requests with 429"],
+    ["the API server refuses requests with 429", refused, deniedLease, "refuses its requests with 429"],
+  ])(
+    "does not happen while %s, however many other requests were denied when the pod started",
+    async (_, line, before, message) => {
+      for (let i = 0; i < 40; i++) scene.log(before(`ns-${i}`));
+      await scene.run(3_600);
+      scene.renewer = undefined;
+      const pass = await scene.run(330, () => scene.log(line));
+      expect(pass.intents).toEqual([]);
+      expect(pass.message).toContain(message);
+    },
+  );
+
   const TOO_MANY = "the server has received too many requests and has asked us to try again later";
 
   it.each([

@@ -5,7 +5,7 @@ import type { Rejections } from "../../../core/rejections";
 import { anyWindows } from "../../../core/testing/windows";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
-import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/stall-topics";
+import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/topics";
 import type { ContainerLog } from "../denials";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";

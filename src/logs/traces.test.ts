@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "./topics";
+import { Traces } from "./traces";
+
+const denied = (resource: string, namespace: string): string =>
+  topicOf({ serviceAccount: { namespace: "team", name: "web" }, verb: "list", resource, group: "", namespace });
+
+it("keep room for lost Leases, throttling and denied Leases, and forget the topic that is silent for the longest time", () => {
+  const fixed = fc.constantFrom(LEASE_LOST, REFUSED, THROTTLED);
+  const one = fc.tuple(fc.constantFrom("pods", "leases"), fc.nat(99)).map(([what, i]) => denied(what, `ns-${i}`));
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fixed, one), { maxLength: 400, size: "max" }), records => {
+      let traces = Traces.NONE;
+      records.forEach((topic, i) => (traces = traces.withRecord(i * 10_000, 0, topic)));
+      expect(traces.topics.size).toBeLessThanOrEqual(3 + 16 + 32);
+      for (const [group, most] of [
+        [records.filter(topic => !topic.startsWith("forbidden")), 3],
+        [records.filter(topic => topic.includes(" leases ")), 16],
+        [records.filter(topic => topic.includes(" pods ")), 32],
+      ] as const) {
+        const latest = [...new Set(group.toReversed())].slice(0, most);
+        expect([...traces.topics.keys()]).toEqual(expect.arrayContaining(latest));
+      }
+    }),
+  );
+});
+
+it("know no start of a topic that may have been forgotten before", () => {
+  let traces = Traces.NONE;
+  for (let i = 0; i < 33; i++) traces = traces.withRecord(i * 10_000, 0, denied("pods", `ns-${i}`));
+  traces = traces.withLine(400_000, 0).withGap(410_000).withRecord(420_000, 0, denied("pods", "ns-32"));
+  expect(traces.topics.get(denied("pods", "ns-1"))).not.toHaveProperty("isStartUnknown");
+  expect(traces.topics.get(denied("pods", "ns-32"))).toMatchObject({ isStartUnknown: true });
+});
