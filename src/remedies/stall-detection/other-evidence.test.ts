@@ -253,4 +253,25 @@ describe("requests that stop", () => {
     expect((await scene.run(900)).status).toBe("True");
     expect((await scene.run(900, () => counted(0))).status).toBe("True");
   });
+
+  const unknown = (): void => {
+    scene.rates = { ...scene.rates, unknown: "Failed to read the request counters." };
+  };
+
+  it("are reported although some readings of the hour failed; that time does not count", async () => {
+    let step = 0;
+    const mostlyCounted = (): void => (step++ % 60 < 6 ? unknown() : counted(5));
+    expect((await scene.run(3_900, mostlyCounted)).status).toBe("True");
+    expect((await scene.run(310, () => counted(0))).status).toBe("True");
+    step = 0;
+    await scene.run(4_300, mostlyCounted);
+    expect((await scene.run(310, () => counted(0))).reason).toBe("RequestsStopped");
+  });
+
+  it("are silent only from the end of a time of which nothing is known", async () => {
+    await scene.run(3_700, () => counted(5));
+    await scene.run(120, unknown);
+    expect((await scene.run(280, () => counted(0))).status).toBe("True");
+    expect((await scene.run(30, () => counted(0))).reason).toBe("RequestsStopped");
+  });
 });
