@@ -8,6 +8,7 @@ import type { ObjectSession } from "../object/object-session";
 import type { Breaker } from "./breaker";
 import { deferralOf, type Deferral } from "./checks";
 import type { LeaderWarmup } from "./leader-warmup";
+import type { RefusedRequests } from "./refused-requests";
 import type { RestartPacer, RestartPermit } from "./restart-pacer";
 import { rolloutDeferral, type Rollouts } from "./rollouts";
 import type { WorkloadRestarts } from "./workload-restarts";
@@ -20,6 +21,7 @@ interface SharedParts {
   readonly breaker: Breaker;
   readonly pacer: RestartPacer;
   readonly rollouts: Rollouts;
+  readonly refused: RefusedRequests;
 }
 
 /** How the write of a requested restart ended. */
@@ -125,7 +127,10 @@ export class ObjectRestarts {
     if (end === "Executed" || end === "Unknown") permit.used();
     else permit.unused();
     if (end === "Executed") this.#become(withOutcome(this.#own, podUID, "Restarted"));
-    if (end === "Refused") this.#become(withoutRequest(this.#own, podUID));
+    if (end !== "Refused") return;
+    const left = withoutRequest(this.#own, podUID);
+    this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));
+    this.#become(left);
   }
 
   #become(own: readonly RestartStatus[]): void {

@@ -72,6 +72,21 @@ describe("a restart", () => {
     expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
   });
 
+  it("that was refused does not count, although status could not be written again", async () => {
+    const { clock, restarts, session, store } = makeBench();
+    clock.advance(10_000);
+    const request = await restarts.settle(session).request(claimOf("app-1"));
+    if (request.result === "Requested") request.end("Refused");
+    // The pass ends early. In the next one the pod is gone, as if the eviction had been carried out.
+    const object = store.objects.get("team/app")!;
+    expect(object.status?.restarts).toMatchObject([{ pod: "app-1", outcome: "Requested" }]);
+    const settled = object.status!.restarts!.map(one => ({ ...one, outcome: "Restarted" as const }));
+    const next = new ObjectSession(object, store, clock);
+    const ofObject = restarts.settle(next, [{ causes: settled.map(({ cause }) => cause), restarts: settled }]);
+    expect(ofObject.history("Deployment/app")).toEqual([]);
+    expect(ofObject.status()).toEqual({ restarts: [], restartsTotal: 0 });
+  });
+
   it.each<[RestartEnd, RestartStatus["outcome"][], boolean]>([
     ["Executed", ["Restarted"], false],
     ["Unknown", ["Requested"], false],

@@ -7,6 +7,7 @@ import type { ObjectSession } from "../object/object-session";
 import { Breaker, type BreakerPorts, type BreakerSettings, type BreakerState } from "./breaker";
 import { LeaderWarmup } from "./leader-warmup";
 import { ObjectRestarts } from "./object-restarts";
+import { RefusedRequests } from "./refused-requests";
 import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
 import { Rollouts } from "./rollouts";
 import { WorkloadRestarts } from "./workload-restarts";
@@ -34,6 +35,7 @@ export class Restarts {
   readonly #breaker: Breaker;
   readonly #pacer: RestartPacer;
   readonly #rollouts: Rollouts;
+  readonly #refused = new RefusedRequests();
 
   constructor(ports: RestartsPorts, { intervalMs = DEFAULT_RESTART_INTERVAL_MS, breaker }: RestartsSettings = {}) {
     const { clock, requestPass } = ports;
@@ -83,7 +85,7 @@ export class Restarts {
 
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
   settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
-    const history = joinRestarts(session.object.status?.restarts ?? [], settled);
+    const history = this.#refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
     return new ObjectRestarts(session, history, {
       clock: this.#clock,
       warmup: this.#warmup,
@@ -91,6 +93,7 @@ export class Restarts {
       breaker: this.#breaker,
       pacer: this.#pacer,
       rollouts: this.#rollouts,
+      refused: this.#refused,
     });
   }
 }
