@@ -221,7 +221,11 @@ function ownFacts(identity: () => OwnIdentity): Pick<ReadersContext, "ownUser" |
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */
 function createClients(log: Log, metrics: Metrics) {
   // Timestamps of the cluster are compared with the API server's time.
-  const clock = new ServerClock(systemClock, { log: () => log, clockOffset: seconds => metrics.clockOffset(seconds) });
+  const clock = new ServerClock(systemClock, {
+    log: () => log,
+    clockOffset: seconds => metrics.clock.clockOffset(seconds),
+    clockDifference: seconds => metrics.clock.clockDifference(seconds),
+  });
   const reachability = new Reachability(systemClock);
   const connection = new Connection(() => loadKubeConfig(), systemClock);
   const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {

@@ -129,6 +129,7 @@ export type LimitReason =
   | "PassTime"
   | "LeaderWarmup"
   | "OwnTrouble"
+  | "ClocksDiffer"
   | "Breaker"
   | "Canary"
   | "Rollout"

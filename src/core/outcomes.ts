@@ -8,6 +8,7 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   LeaderWarmup: "the new leader, which is still loading restart history for this namespace",
   Breaker: "the restart breaker",
   OwnTrouble: "the operator's own trouble with the API server",
+  ClocksDiffer: "the clocks of API servers, which differ",
   OtherObject: "the restart of another pod by another ControllerResilience",
   Canary: "the canary, the one restart that is being watched",
   Rollout: "the rollout of another DaemonSet",

@@ -19,6 +19,7 @@ import type {
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
 import { AuditCounters } from "./audit-metrics";
+import { ClockMetrics } from "./clock-metrics";
 import { LoopMetricsSet } from "./loop-metrics";
 import { ShardedGauge } from "./sharded-gauge";
 import { StatusGauges } from "./status-gauges";
@@ -116,10 +117,8 @@ export class Metrics
     "log_read_interval_seconds",
     "Time between two reads of a log without 401s; above 30 s, the budget of reads is used up.",
   );
-  readonly #clockOffset = this.#gauge(
-    "clock_offset_seconds",
-    "Offset of the API server's clock from the local clock, according to its responses.",
-  );
+  /** For the API server's clock. */
+  readonly clock = new ClockMetrics(this.#registry);
   readonly #workloads = this.#gauge(
     "workloads",
     "Workloads that use the Kubernetes API, by protection (protected, excluded or unprotected) and reason.",
@@ -254,11 +253,6 @@ export class Metrics
 
   notified(result: "sent" | "failed" | "dropped"): void {
     this.#notifications.inc({ result });
-  }
-
-  /** Takes how far the API server's clock is ahead of the local clock. */
-  clockOffset(seconds: number): void {
-    this.#clockOffset.set(seconds);
   }
 
   #collectProcessMetrics(): void {

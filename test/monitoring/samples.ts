@@ -44,7 +44,8 @@ export function fill(metrics: Metrics): void {
   metrics.watchAge("pods", 12.5);
   metrics.logRead("ok", 100);
   metrics.logReadInterval(30);
-  metrics.clockOffset(0.1);
+  metrics.clock.clockOffset(0.1);
+  metrics.clock.clockDifference(0);
   metrics.eventLost();
   metrics.notified("sent");
   metrics.audit.auditRequest("accepted");

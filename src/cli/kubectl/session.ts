@@ -64,6 +64,7 @@ export class Session {
     const clock = new ServerClock(systemClock, {
       log: () => ({ warn: () => undefined }),
       clockOffset: () => undefined,
+      clockDifference: () => undefined,
     });
     this.#connection = new Connection(() => loadChosen(flags), systemClock, flags.asGroup);
     this.#options = {

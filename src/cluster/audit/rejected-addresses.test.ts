@@ -45,7 +45,11 @@ it.each([-60_000, 60_000])(
   "takes events by the API server's clock, from which the own one differs by %d ms",
   offsetMs => {
     const log = { warn: () => undefined };
-    const server = new ServerClock(clock, { log: () => log, clockOffset: () => undefined });
+    const server = new ServerClock(clock, {
+      log: () => log,
+      clockOffset: () => undefined,
+      clockDifference: () => undefined,
+    });
     const serverMs = now() + offsetMs;
     server.heard(new Date(serverMs).toUTCString(), clock.monotonicMs());
     addresses = new RejectedAddresses(server, () => undefined);

@@ -35,6 +35,7 @@ const LIMITS: readonly LimitReason[] = [
   "MaxRestarts",
   "LeaderWarmup",
   "OwnTrouble",
+  "ClocksDiffer",
   "Canary",
   "OtherObject",
   "RestartPacer",

@@ -45,6 +45,7 @@ function makeBench(
     mayWrite: () => leading.yes,
   };
   const execute = (intent: Intent, by = makeRemedy()) => executor.execute(by, intent, scope);
+  const cleanUp = (intent: Intent) => executor.execute(makeRemedy(), intent, { ...scope, isCleanup: true });
   const executeAll = async (intents: Intent[]) => {
     const outcomes = await executor.executeAll(makeRemedy(), [{ id: "item", intents }], scope);
     return (outcomes.get("item") ?? []).map(({ outcome }) => outcome);
@@ -59,7 +60,7 @@ function makeBench(
     return result === "Requested";
   };
   const outcomes = () => scope.restarts.history("Deployment/app").map(({ outcome }) => outcome);
-  const actions = { execute, executeAll, withdrawAll, isPacerFree, outcomes };
+  const actions = { execute, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes };
   return { clock, store, writer, metrics, log, restarts, asked, leading, ...actions };
 }
 
@@ -191,6 +192,24 @@ describe("an intent", () => {
     await clock.run(10_000);
     expect(await execute(makePatch())).toEqual(expected);
     expect(writer.written).toHaveLength(2);
+  });
+
+  it("that rests on the time waits while the clocks of API servers differ, unlike a cleanup", async () => {
+    const bench = makeBench();
+    const renewal = makePatch("b", { renewal: { expiryTime: "2025-01-02T00:00:00Z", specHash: "1" } });
+    const rollout = makePatch("c", { rollout: { workload: "DaemonSet/c" } });
+    bench.clock.doubtedByMs = 7_200_000;
+    for (const intent of [makeEviction(), renewal, rollout]) {
+      const detail = expect.stringContaining("the clocks of API servers differ by 2h") as unknown;
+      const waiting = { result: "Limited", limit: "ClocksDiffer", retryAfterMs: 10_000, detail };
+      expect(await bench.execute(intent)).toEqual(waiting);
+    }
+    expect([bench.writer.written, bench.store.writes]).toEqual([[], []]);
+    expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
+    expect(await bench.cleanUp(rollout)).toEqual({ result: "Executed" });
+    bench.clock.doubtedByMs = undefined;
+    expect(await bench.execute(renewal)).toEqual({ result: "Executed" });
+    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 
   it("without an answer fails after a minute", async () => {

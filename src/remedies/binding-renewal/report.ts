@@ -70,7 +70,11 @@ function executed(finding: BindingFinding, { action, intent }: PlannedWrite, now
 
 /** A binding whose renewal failed still gives access; one whose restore failed does not. */
 function failed(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
-  const sentence = `${expiry}; the ${nounOf(action)} failed and is retried: ${describeOutcome(execution)}.`;
+  const { outcome } = execution;
+  const sentence =
+    outcome.result === "Limited" && outcome.detail !== undefined
+      ? `${expiry}; the ${nounOf(action)} is due. ${outcome.detail}`
+      : `${expiry}; the ${nounOf(action)} failed and is retried: ${describeOutcome(execution)}.`;
   const progress = { ...finding, sentence, isProgressing: true };
   return action === "renew"
     ? { ...progress, status: "True", reason: "Renewing" }

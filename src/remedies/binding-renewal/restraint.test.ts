@@ -3,7 +3,7 @@ import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import { intentsOf } from "../../core/testing/remedy-sample";
 import type { BindingView } from "../../core/views";
 import { hashOfBlock } from "./block";
-import { account, DAY, DEFAULTS, EDIT, Scene, web } from "./testing/scene";
+import { account, DAY, DEFAULTS, EDIT, HOUR, Scene, web } from "./testing/scene";
 
 // What must never happen: access that grows by itself, an undone revocation, a fight over a field, a loop of writes.
 
@@ -355,6 +355,39 @@ describe("a clock ten minutes off", () => {
       expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
     },
   );
+});
+
+describe("API servers whose clocks differ by two hours", () => {
+  const waiting = {
+    result: "Limited",
+    limit: "ClocksDiffer",
+    retryAfterMs: 10_000,
+    detail: "Waiting: they do.",
+  } as const;
+
+  it("turn no revocation into an expiry, whichever of them the operator follows", async () => {
+    const scene = await aged(20);
+    await scene.lapse(10 * DAY + 0.5 * HOUR, EXPIRY);
+    scene.clock.doubtedByMs = 2 * HOUR;
+    scene.remove();
+    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+    await scene.clock.run(2 * HOUR);
+    scene.clock.doubtedByMs = undefined;
+    await scene.live(DAY);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("delay a restore, and the condition says why", async () => {
+    const scene = await aged(20);
+    await scene.lapse(10 * DAY, EXPIRY);
+    scene.remove();
+    scene.outcome = waiting;
+    const { reason, message } = await scene.act();
+    expect([reason, message]).toEqual(["Restoring", expect.stringMatching(/the restore is due\. Waiting: they do\.$/)]);
+    scene.outcome = undefined;
+    await scene.act();
+    expect(scene.written).toHaveLength(1);
+  });
 });
 
 describe("status and messages", () => {
