@@ -3,6 +3,13 @@ import type { BindingView, SubjectView } from "../../core/views";
 /** Bindings that went are remembered for this long, in milliseconds. */
 const KEPT_MS = 86_400_000;
 
+/**
+ * Lost bindings that are remembered of each object, the latest: who may write bindings of a ServiceAccount may create and delete them for
+ * ever. Far more than an accident loses, and with about 500 bytes each, 16 MB for 500 objects. Without an older one a message says only
+ * what binds the ServiceAccount now.
+ */
+const MAX_LOST = 64;
+
 /** A binding that no longer names a ServiceAccount of the targets. */
 export interface LostBinding {
   readonly kind: BindingView["kind"];
@@ -35,7 +42,8 @@ export class LostBindings {
     );
     const gone = Array.from(this.#before, ([key, old]) => lostIn(old, present.get(key), accounts, nowMs));
     const kept = this.#lost.filter(({ atMs }) => nowMs - atMs < KEPT_MS);
-    this.#lost = [...kept, ...gone.flatMap(one => one ?? [])].filter(lost => !isBack(lost, present.get(keyOf(lost))));
+    const known = [...kept, ...gone.flatMap(one => one ?? [])];
+    this.#lost = known.filter(lost => !isBack(lost, present.get(keyOf(lost)))).slice(-MAX_LOST);
     const own = Array.from(present).filter(([, one]) => namedBy(one, accounts).length > 0);
     this.#before = new Map(own);
     return this.#lost;
