@@ -8,10 +8,15 @@ import { RequestActivity } from "./request-activity";
 /** Stale Leases that stopped within this time of each other probably have one cause. */
 const SAME_TIME_MS = 300_000;
 
+/** Stale Leases seen within this time count as stale at once, as in tokenRestart. The passes of an object may fail since. */
+const AT_ONCE_MS = 300_000;
+
 /** A workload with a stale Lease, and when the Lease was last seen to change. */
 export interface StaleWorkload {
   readonly workload: string;
   readonly sinceMs: number;
+  /** When a pass last saw that it is stale: wall-clock time. */
+  readonly seenMs: number;
 }
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -41,9 +46,12 @@ export class Memories {
   }
 
   /** Counts the workloads with stale Leases over all objects, for the breaker and the canary. */
-  rejections(): UnprovenRejections {
+  rejections(nowMs: number): UnprovenRejections {
     const memories = [...this.#byKey.values()];
-    const stale = memories.flatMap(memory => memory.stale).toSorted((a, b) => a.sinceMs - b.sinceMs);
+    const stale = memories
+      .flatMap(memory => memory.stale)
+      .filter(({ seenMs }) => nowMs - seenMs < AT_ONCE_MS)
+      .toSorted((a, b) => a.sinceMs - b.sinceMs);
     const together = stale.find(({ sinceMs }, i) => (stale[i + 1]?.sinceMs ?? Infinity) - sinceMs <= SAME_TIME_MS);
     return {
       workloads: stale.length,
@@ -52,12 +60,13 @@ export class Memories {
     };
   }
 
-  /** Reads no logs of an object until its next pass. */
+  /** Reads no logs of an object, and counts nothing of it, until its next pass. */
   pause(key: Key): void {
     const known = this.#byKey.get(key);
     if (known === undefined) return;
     known.logs.pause();
     known.stale = [];
+    known.workloads = 0;
   }
 
   /** Drops the state of an object. */

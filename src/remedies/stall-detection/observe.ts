@@ -59,7 +59,7 @@ export async function observeControllers(
     lacksAudit: spec.evidence.includes("Audit") && !readers.rejections().isServed,
     unread,
     problems: pass.problems,
-    rejections: memories.rejections(),
+    rejections: memories.rejections(nowMs),
   };
 }
 
@@ -166,7 +166,7 @@ function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pas
   memory.stale = workloads.flatMap(({ view, pods }) => {
     const stale = pods.flatMap(({ leases }) => [...staleLeases(leases, forMs), ...cutOffLeases(leases, nowMs)]);
     const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
-    return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs }];
+    return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs, seenMs: nowMs }];
   });
 }
 
