@@ -4,7 +4,7 @@ import {
   REJECTION_GAP_MS,
   type RejectedRequest,
   type RejectionReading,
-  type Rejections,
+  type RejectionSeries,
 } from "../../core/rejections";
 
 /** Addresses that are remembered: above the pods that could be rejected together before the restart breaker trips. */
@@ -28,7 +28,7 @@ export class RejectedAddresses implements RejectionReading {
   readonly #clock: Clock;
   readonly #onNews: (addresses: ReadonlySet<string>) => void;
   /** The longest silent first. */
-  readonly #known = new Map<string, Rejections>();
+  readonly #known = new Map<string, RejectionSeries>();
   #news = new Set<string>();
 
   /** @param onNews called with the addresses of new 401s, at most twice per second */
@@ -37,7 +37,7 @@ export class RejectedAddresses implements RejectionReading {
     this.#onNews = onNews;
   }
 
-  of(address: string): Rejections | undefined {
+  of(address: string): RejectionSeries | undefined {
     const known = this.#known.get(address);
     return known !== undefined && this.#nowMs() - known.lastMs <= REJECTION_GAP_MS ? known : undefined;
   }

@@ -84,6 +84,48 @@ describe("evidence Audit", () => {
     expect((await scene.reject(120, isAccused)).pass).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("names a pod that has got the address of a rejected one if its own 401s last", async () => {
+    const scene = await learned({ for: "2m" });
+    scene.leaseList = [];
+    await scene.reject(60);
+    scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })];
+    scene.logs.write("web-5d-b", "main");
+    const { pass, seconds } = await scene.reject(1_800, isAccused);
+    expect(pass).toMatchObject({ reason: "RequestsRejected", lists: { stalls: [{ pod: "web-5d-b" }] } });
+    expect(seconds).toBeGreaterThanOrEqual(300 + 120);
+    expect(seconds).toBeLessThanOrEqual(300 + 130);
+    for (let minute = 0; minute < 30; minute++) expect((await scene.reject(60)).pass.message).toBe(pass.message);
+  });
+
+  it("names no pod that has got the address of a rejected one for a 401 now and then", async () => {
+    const scene = await learned({ for: "2m" });
+    scene.leaseList = [];
+    await scene.reject(60);
+    scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })];
+    scene.logs.write("web-5d-b", "main");
+    for (let i = 0; i < 5; i++) {
+      await scene.run(250);
+      expect((await scene.reject(2)).pass).toMatchObject({ status: "True", reason: "Active" });
+    }
+  });
+
+  it("names a holder of a Lease that has got the address of a rejected one", async () => {
+    const scene = await learned();
+    await scene.reject(60);
+    scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })];
+    scene.logs.write("web-5d-b", "main");
+    scene.take("web-5d-b_1");
+    scene.renewer = "web-5d-b_1";
+    await scene.reject(400);
+    scene.renewer = undefined;
+    const { pass, seconds } = await scene.reject(60, isAccused);
+    expect(pass).toMatchObject({
+      reason: "RequestsRejected",
+      lists: { stalls: [{ pod: "web-5d-b", lease: "team/web" }] },
+    });
+    expect(seconds).toBeLessThanOrEqual(12);
+  });
+
   it("says nothing of a pod that waited for its start while another one with its address was rejected", async () => {
     const scene = await learned({ for: "1m" });
     scene.leaseList = [];

@@ -1,10 +1,10 @@
-import type { RejectionReading, Rejections } from "../../core/rejections";
+import { rejectionsSince, type RejectionReading, type Rejections } from "../../core/rejections";
 import { CLOCK_SKEW_MS } from "../../core/time";
 import type { PodView } from "../../core/views";
 
 /**
- * Returns the 401s of a pod by its address. Undefined while none is known, if it shares its address, is being deleted or does not run, and
- * if the 401s began before the pod was created, or had its network: another pod may have had the address then. Pure.
+ * Returns the 401s of a pod by its address. Undefined while none is known, if it shares its address, is being deleted or does not run.
+ * Those before the pod was created, or had its network, may be those of another pod: see {@link rejectionsSince}. Pure.
  *
  * @param shared as of {@link sharedAddresses}
  */
@@ -16,7 +16,9 @@ export function rejectionsOf(
   if (pod.deletedAtMs !== undefined || pod.phase !== "Running") return undefined;
   const fromMs = Math.max(pod.createdAtMs, (pod.volumesReadyMs ?? -Infinity) - CLOCK_SKEW_MS);
   const own = (pod.addresses ?? []).filter(address => !shared.has(address));
-  const found = own.flatMap(address => reading.of(address) ?? []).filter(({ firstMs }) => firstMs > fromMs);
+  const found = own
+    .flatMap(address => reading.of(address) ?? [])
+    .flatMap(series => rejectionsSince(series, fromMs) ?? []);
   return found.toSorted((a, b) => b.lastMs - a.lastMs)[0];
 }
 

@@ -3,7 +3,7 @@ import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import type { Plan, PlannedPass, Report } from "../../../core/remedy";
 import type { RequestRates } from "../../../core/request-rates";
-import { addRejection, type RejectionReading, type Rejections } from "../../../core/rejections";
+import { addRejection, type RejectionReading, type RejectionSeries } from "../../../core/rejections";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -51,7 +51,7 @@ export class Scene extends EmptyReaders {
   isDown = false;
   /** The operator serves an audit webhook. */
   isAudited = true;
-  readonly #rejections = new Map<string, Rejections>();
+  readonly #rejections = new Map<string, RejectionSeries>();
   #tracks = new Map<string, LeaseTrack>();
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
