@@ -440,7 +440,7 @@ export interface RestartStatus {
    */
   cause: string;
   /**
-   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, or it renews its Lease. Replaced: the successor is Ready, but its log is empty, so nothing confirms that it works. Ineffective: the tokens of the successor are rejected, or it renews no Lease.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, or it renews its Lease. Replaced: nothing confirms that it helped: the log of the successor, which is Ready, is empty, or, after a restart for a Lease, the workload was scaled to zero or deleted. Ineffective: the tokens of the successor are rejected, or it renews no Lease.
    */
   outcome: "Requested" | "Restarted" | "Recovered" | "Replaced" | "Ineffective";
   /**

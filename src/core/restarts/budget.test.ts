@@ -81,7 +81,8 @@ describe("the cooldown", () => {
     const replaced = (cause: Cause) => [entry(1, { cause, outcome: "Replaced" })];
     const proven = { ...old, cause: Cause.SigningKeyRotated };
     expect(checkRestartBudget(replaced(Cause.SigningKeyRotated), claim(proven), NOW).allowed).toBe(true);
-    expect(checkRestartBudget(replaced(Cause.Unknown), claim(old), NOW)).toEqual(refused("Cooldown", 9));
+    for (const cause of [Cause.Unknown, Cause.LeaseNotRenewed])
+      expect(checkRestartBudget(replaced(cause), claim({ ...old, cause }), NOW)).toEqual(refused("Cooldown", 9));
   });
 
   it("depends on time, not on the order of the list", () => {

@@ -115,7 +115,8 @@ function replaceableKey(entry: RestartStatus): string {
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
 function hasHelped({ cause, outcome }: RestartStatus): boolean {
-  return outcome === "Recovered" || (outcome === "Replaced" && incidentOf({ cause }) !== "unproven");
+  const isProven = incidentOf({ cause }) !== "unproven" && cause !== Cause.LeaseNotRenewed;
+  return outcome === "Recovered" || (outcome === "Replaced" && isProven);
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */

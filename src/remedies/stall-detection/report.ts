@@ -92,6 +92,12 @@ function eventOf({ pod, workload, outcome }: RestartStatus): EventRequest {
       reason: "PodRecovered",
       note: `${workload} renews its Lease again after the restart of pod ${pod}.`,
     };
+  if (outcome === "Replaced")
+    return {
+      type: "Normal",
+      reason: "PodReplaced",
+      note: `Whether the restart of pod ${pod} helped is unknown: ${workload} was scaled to zero or is gone.`,
+    };
   const note = `The restart of pod ${pod} of ${workload} did not help, or not for long: its Lease is not renewed.`;
   return { type: "Warning", reason: "RestartIneffective", note };
 }

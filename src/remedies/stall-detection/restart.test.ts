@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import { outcomesOf } from "../../core/testing/remedy-sample";
 import { Scene, workload, type ScenePass } from "./testing/scene";
@@ -80,6 +81,46 @@ describe("onStall: Restart", () => {
     replace("web-5d-b", false);
     await scene.run(610);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
+  it("says nothing about whether restarts help if a person scales the workload to zero meanwhile", async () => {
+    scene.executed(await stall());
+    scene.podList = [];
+    scene.workloadList = [workload({ replicas: 0 })];
+    const pass = await scene.pass();
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+    expect(pass.events).toMatchObject([{ type: "Normal", reason: "PodReplaced" }]);
+    scene.workloadList = [workload()];
+    await scene.run(700);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+  });
+
+  it("says nothing about whether restarts help if a person deletes the workload meanwhile", async () => {
+    scene.executed(await stall());
+    scene.podList = [];
+    scene.workloadList = [];
+    await scene.run(500);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    await scene.run(110);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
+  });
+
+  it("without an outcome neither ends a series of restarts that did not help nor continues it", async () => {
+    const restarts = (outcomes: readonly ("Ineffective" | "Replaced")[]) =>
+      outcomes.map((outcome, i) => {
+        const time = new Date(scene.nowMs - (20 - i) * 3_600_000).toISOString();
+        const pod = { pod: `old-${i}`, podUID: `old-${i}` };
+        return { ...pod, workload: "Deployment/web", time, cause: "LeaseNotRenewed" as const, outcome };
+      });
+    const { object } = scene;
+    for (const [outcomes, reason] of [
+      [["Ineffective", "Ineffective", "Ineffective", "Replaced"], "RestartsExhausted"],
+      [["Ineffective", "Replaced", "Replaced", "Ineffective"], "Restarting"],
+    ] as const) {
+      scene = new Scene({ onStall: "Restart" });
+      scene.object = { ...object, status: { restarts: restarts(outcomes) } };
+      expect(await stall()).toMatchObject({ reason });
+    }
   });
 
   it("counts another object's restarts and its own cooldown", async () => {
@@ -219,6 +260,25 @@ describe("onStall: Restart", () => {
     scene.failOver();
     expect(await scene.run(50)).toMatchObject({ reason: "RestartDeferred", intents: [] });
     expect((await scene.run(20)).intents).toHaveLength(1);
+  });
+
+  it("does not count for the breaker what was found long ago in an object whose passes fail since", async () => {
+    await scene.run(120);
+    const { renewer, object } = scene;
+    const pods = scene.pods.bind(scene);
+    scene.renewer = undefined;
+    await scene.run(310);
+    // The controller is mended, but no pass of its object succeeds any more.
+    scene.renewer = renewer;
+    scene.pods = () => Promise.reject(new TransientError("pods of team: stale"));
+    await expect(scene.pass()).rejects.toThrow("stale");
+    scene.pods = pods;
+    scene.object = { ...object, metadata: { ...object.metadata, name: "other", uid: "other" }, status: {} };
+    // Its pause no longer counts.
+    await scene.run(3_700);
+    scene.renewer = undefined;
+    const { intents } = await scene.run(310);
+    expect(intents[0]?.restart?.rejections).toEqual({ workloads: 1, watched: 2 });
   });
 
   it("tells the canary and the breaker when Leases of several workloads stop together", async () => {

@@ -130,8 +130,10 @@ function notRunningLongEnough({ stale, now, isLate }: Candidate): RestartDecisio
 
 function exhausted({ history, observed, now }: Candidate): RestartDecision | undefined {
   const { maxRestarts } = observed.limits;
-  const lastHelped = history.findLastIndex(({ outcome }) => outcome !== "Ineffective");
-  const recent = history.slice(lastHelped + 1).filter(({ time }) => now.getTime() - Date.parse(time) < EXHAUSTED_MS);
+  // Whether a Replaced one has helped is not known.
+  const known = history.filter(({ outcome }) => outcome !== "Replaced");
+  const lastHelped = known.findLastIndex(({ outcome }) => outcome !== "Ineffective");
+  const recent = known.slice(lastHelped + 1).filter(({ time }) => now.getTime() - Date.parse(time) < EXHAUSTED_MS);
   if (recent.length < maxRestarts) return undefined;
   const sentence = `${recent.length} restarts did not help; find out why it does not renew its Lease. The operator tries again a day after the last restarts.`;
   return held("RestartsExhausted", sentence, { isStalled: true });

@@ -5,7 +5,7 @@ import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed"
 
 // Outcomes of the restarts with the cause of this remedy. Pure.
 
-/** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. */
+/** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. A workload that is gone says nothing. */
 const INEFFECTIVE_AFTER_MS = 600_000;
 
 /** How Leases and restarts are judged: `for` of the spec, and maxRestartsWindow. */
@@ -63,7 +63,10 @@ function outcomeOf(
 ): RestartStatus["outcome"] {
   const pods = workload?.pods ?? [];
   if (pods.some(pod => renews(pod, entry, forMs, nowMs)) && !isAlive(entry, workload)) return "Recovered";
-  return nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS ? entry.outcome : "Ineffective";
+  // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
+  if (workload?.view.replicas === 0 && pods.length === 0) return "Replaced";
+  if (nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS) return entry.outcome;
+  return workload === undefined ? "Replaced" : "Ineffective";
 }
 
 /**
