@@ -205,6 +205,24 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
     );
   });
 
+  it("is named once in a workload with many such pods", async () => {
+    const scene = new Scene({ onStall: "Restart" });
+    const names = Array.from({ length: 9 }, (_, i) => `web-5d-${i}`);
+    scene.workloadList = [workload({ replicas: 10 })];
+    for (const name of names) {
+      scene.podList.push(scene.pod(name));
+      for (const what of ["shard", "task"])
+        scene.leaseList.push(lease({ name: `${what}-${name}`, uid: `${what}-${name}`, holder: `${name}_${what}` }));
+    }
+    const renew = (what: string): void => names.forEach(name => scene.renew(`${name}_${what}`));
+    await scene.run(120, () => ["shard", "task"].forEach(renew));
+    const pass = await scene.run(600, () => renew("shard"));
+    expect(pass).toMatchObject({ status: "True", intents: [] });
+    expect(pass.message).toBe(
+      "Pod web-5d-0 no longer renews Lease team/task-web-5d-0 but renews team/shard-web-5d-0: it may have finished with the first. The operator leaves it alone, and so other pods with such Leases.",
+    );
+  });
+
   it("does not count for the breaker", async () => {
     const scene = await finished();
     scene.workloadList.push(workload({ name: "db", uid: "d" }));
