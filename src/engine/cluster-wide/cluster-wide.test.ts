@@ -276,6 +276,73 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.stopLeading();
   });
 
+  it.each<[string, (world: ClusterWideWorld) => void]>([
+    [
+      "a changed spec",
+      world => {
+        const before = world.owners.get("all")!;
+        world.put({ ...before, metadata: { ...before.metadata, generation: 2 } });
+      },
+    ],
+    ["a new object", world => world.put(clusterObject("next"))],
+  ])("reports %s although one namespace cannot be read, and names that one", async (_, change) => {
+    const world = start("a", "b");
+    await world.run(10);
+    const { workloads } = world;
+    const failure = new ForbiddenError("list deployments in b: forbidden");
+    world.workloads = name => (name === "b" ? Promise.reject(failure) : workloads(name));
+    change(world);
+    await world.run(120);
+    for (const { metadata, status } of world.owners.values()) {
+      expect(status?.observedGeneration).toBe(metadata.generation);
+      const words = "In namespace b: list deployments in b: forbidden";
+      expect(world.condition(metadata.name, "Ready")).toBe(`False/Refused: ${words}`);
+      expect(status?.conflicts).toContainEqual(expect.objectContaining({ namespace: "b", reason: "Refused" }));
+    }
+    // What was planned for another generation says nothing about this one.
+    expect([...world.owners.values()].at(-1)?.status).toMatchObject({ namespaces: 1 });
+    world.workloads = workloads;
+    await world.run(120);
+    expect([...world.owners.values()].at(-1)?.status).toMatchObject({
+      namespaces: 2,
+      observedGeneration: expect.anything() as unknown,
+    });
+    expect(world.condition("all", "Ready")).toMatch(/^True/);
+    world.engine.stopLeading();
+  });
+
+  it("says so when Namespaces cannot be listed for a minute, and goes on when they can", async () => {
+    const world = start("a");
+    await world.run(10);
+    const { namespaces } = world;
+    world.namespaces = () => Promise.reject(new TransientError("namespaces: the cache is too old"));
+    const before = world.owners.get("all")!;
+    world.put({ ...before, metadata: { ...before.metadata, generation: 2 } });
+    await world.run(30);
+    expect(world.condition("all", "Ready")).toMatch(/^True/);
+    await world.run(120);
+    expect(world.status("all")).toMatchObject({ observedGeneration: 2, namespaces: 1 });
+    expect(world.condition("all", "Ready")).toMatch(
+      /^False\/Failed: .*Failed to list Namespaces: namespaces: the cache is too old/,
+    );
+    await world.run(700);
+    expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused: .*namespaces: the cache is too old/);
+    world.namespaces = namespaces;
+    await world.run(120);
+    expect(world.condition("all", "Ready")).toMatch(/^True/);
+    expect(world.condition("all", "Stalled")).toMatch(/^False/);
+    world.engine.stopLeading();
+  });
+
+  it("says so as a new leader that has never listed Namespaces", async () => {
+    const world = new ClusterWideWorld();
+    world.namespaces = () => Promise.reject(new TransientError("namespaces: not listed yet"));
+    startIn(world, "a");
+    await world.run(180);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*namespaces: not listed yet/);
+    world.engine.stopLeading();
+  });
+
   it("gives in to another writer for longer and longer, and says so", async () => {
     const world = start("a");
     await world.run(5);

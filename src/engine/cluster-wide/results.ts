@@ -1,3 +1,4 @@
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import type { WriteOutcome } from "./ports";
@@ -24,11 +25,15 @@ interface Kept {
   readonly failures: ReadonlyMap<string, Failure>;
 }
 
-interface Failure {
+/** A failure, and since when it lasts. */
+export interface Failure {
   readonly message: string;
   readonly isRefused: boolean;
   readonly sinceMs: number;
 }
+
+/** Whose plans are meant. */
+type Planned = ClusterControllerResilience["metadata"];
 
 /** What the last pass over each namespace came to. */
 export class Results {
@@ -58,9 +63,13 @@ export class Results {
   failed(namespace: string, error: unknown, nowMs: number): void {
     const before = this.#byNamespace.get(namespace);
     const sinceMs = before?.failures.get("")?.sinceMs ?? nowMs;
-    const failure = { message: publicMessage(error), isRefused: error instanceof ForbiddenError, sinceMs };
-    const failures = new Map([...(before?.failures ?? []), ["", failure]]);
+    const failures = new Map([...(before?.failures ?? []), ["", failureBy(error, sinceMs)]]);
     this.#byNamespace.set(namespace, { ...before, failures });
+  }
+
+  /** Names of the namespaces that a pass has looked at, or failed for. */
+  names(): string[] {
+    return [...this.#byNamespace.keys()];
   }
 
   /** Reports whether each of these namespaces was looked at, or has failed for so long that it is reported. */
@@ -71,19 +80,24 @@ export class Results {
     });
   }
 
-  /** Reports whether the namespaces that were looked at were planned for this generation of a ClusterControllerResilience. */
-  isPlannedFor(uid: string, generation: number, namespaces: readonly string[]): boolean {
+  /**
+   * Reports whether the namespaces that were looked at were planned for this generation of a ClusterControllerResilience, or have failed
+   * for so long that it is reported.
+   */
+  isPlannedFor({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): boolean {
     return namespaces.every(namespace => {
       const kept = this.#byNamespace.get(namespace);
-      return kept?.outcome === undefined || kept.outcome.plan.shares.get(uid)?.generation === generation;
+      if (kept?.outcome === undefined || kept.outcome.plan.shares.get(uid)?.generation === generation) return true;
+      return reported(kept.failures.get(""), nowMs) !== undefined;
     });
   }
 
-  /** Returns what the ClusterControllerResilience with this uid finds in these namespaces. */
-  of(uid: string, namespaces: readonly string[], nowMs: number): NamespaceResult[] {
+  /** Returns what this generation of a ClusterControllerResilience finds in these namespaces. */
+  of({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): NamespaceResult[] {
     return namespaces.map(namespace => {
       const kept = this.#byNamespace.get(namespace);
-      const share = kept?.outcome?.plan.shares.get(uid);
+      const last = kept?.outcome?.plan.shares.get(uid);
+      const share = last?.generation === generation ? last : undefined;
       const failure = reported(kept?.failures.get("") ?? kept?.failures.get(uid), nowMs);
       return { namespace, ...(share && { share }), ...(failure && { failure }) };
     });
@@ -101,7 +115,13 @@ function failureOf(outcome: Outcome): string | undefined {
     : undefined;
 }
 
-function reported(failure: Failure | undefined, nowMs: number): NamespaceFailure | undefined {
+/** Returns the failure with this error. */
+export function failureBy(error: unknown, sinceMs: number): Failure {
+  return { message: publicMessage(error), isRefused: error instanceof ForbiddenError, sinceMs };
+}
+
+/** Returns what is reported of a failure; undefined if it may pass by itself. */
+export function reported(failure: Failure | undefined, nowMs: number): NamespaceFailure | undefined {
   if (failure === undefined) return undefined;
   const lastsMs = nowMs - failure.sinceMs;
   if (!failure.isRefused && lastsMs < REPORT_AFTER_MS) return undefined;

@@ -5,7 +5,6 @@ import type {
 import { ConditionType } from "../../api/conditions";
 import { CLUSTER_KIND } from "../../api/names";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { ForbiddenError } from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { isSameStatus } from "../../core/status";
@@ -14,7 +13,7 @@ import type { FactsReader } from "./facts-reader";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 import { ConditionMetrics } from "./condition-metrics";
 import { clusterStatus, type NamespaceResult } from "./report";
-import type { Results } from "./results";
+import { type Failure, failureBy, reported, type Results } from "./results";
 
 /** While some namespaces were not looked at yet, status waits for them this long before it looks again. */
 export const UNTIL_COMPLETE_MS = 2_000;
@@ -34,6 +33,8 @@ export class StatusReporter {
   readonly #results: Results;
   readonly #observes: boolean;
   readonly #onIncomplete: (namespaces: readonly string[]) => void;
+  /** Why the namespaces cannot be listed now. */
+  #unlisted: Failure | undefined;
 
   constructor(
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics" | "notices">,
@@ -49,19 +50,28 @@ export class StatusReporter {
     this.#onIncomplete = onIncomplete;
   }
 
-  /** Returns the watched namespaces; none if the operator may not list them, which the status then says. */
+  /**
+   * Returns the watched namespaces; those that passes know if the operator may not list them, or has failed to for so long that the
+   * status says so.
+   *
+   * @throws the error of an earlier failure
+   */
   async namespaces(): Promise<string[]> {
     try {
-      return await this.#facts.namespaces();
+      const names = await this.#facts.namespaces();
+      this.#unlisted = undefined;
+      return names;
     } catch (error) {
-      if (error instanceof ForbiddenError) return [];
-      throw error;
+      this.#unlisted = failureBy(error, this.#unlisted?.sinceMs ?? this.#nowMs());
+      if (reported(this.#unlisted, this.#nowMs()) === undefined) throw error;
+      return this.#results.names();
     }
   }
 
   /** Removes the metrics of all objects. */
   clear(): void {
     this.#metrics.clear();
+    this.#unlisted = undefined;
   }
 
   /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
@@ -102,9 +112,13 @@ export class StatusReporter {
     return status;
   }
 
-  #isComplete({ metadata: { uid, generation } }: ClusterControllerResilience, namespaces: readonly string[]): boolean {
-    const isLookedAt = this.#results.hasAll(namespaces, this.#ports.readers.clock.monotonicMs());
-    return isLookedAt && this.#results.isPlannedFor(uid, generation, namespaces);
+  #isComplete({ metadata }: ClusterControllerResilience, namespaces: readonly string[]): boolean {
+    const nowMs = this.#nowMs();
+    return this.#results.hasAll(namespaces, nowMs) && this.#results.isPlannedFor(metadata, namespaces, nowMs);
+  }
+
+  #nowMs(): number {
+    return this.#ports.readers.clock.monotonicMs();
   }
 
   #read(name: string): Promise<ClusterControllerResilience | null> {
@@ -124,13 +138,19 @@ export class StatusReporter {
   }
 
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
-    const { clock } = this.#ports.readers;
-    const found = this.#results.of(object.metadata.uid, namespaces, clock.monotonicMs());
-    const results = namespaces.length === 0 ? [NO_NAMESPACES] : found;
-    return clusterStatus(object, results, this.#results.coverage(), {
-      now: clock.now(),
+    const found = this.#results.of(object.metadata, namespaces, this.#nowMs());
+    const results = [...this.#unlistedResults(), ...found];
+    return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
+      now: this.#ports.readers.clock.now(),
       observes: this.#observes,
     });
+  }
+
+  #unlistedResults(): NamespaceResult[] {
+    const failure = reported(this.#unlisted, this.#nowMs());
+    if (failure === undefined) return [];
+    if (this.#unlisted?.isRefused === true) return [NO_NAMESPACES];
+    return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
   }
 
   /** An Event when the object comes to need a person. */
