@@ -343,6 +343,34 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.stopLeading();
   });
 
+  it("keeps a workload that is replaced while another change asks for live reads", async () => {
+    const world = new ClusterWideWorld();
+    world.addNamespace("a", ["Deployment/web", "Deployment/other"]);
+    world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
+    world.engine.startLeading();
+    await world.run(10);
+    const targets = (): unknown =>
+      world
+        .objects("a")[0]
+        ?.spec.targets.map(({ name }) => name)
+        .sort();
+    expect(targets()).toEqual(["other", "web"]);
+    // web is gone, and the cache is late.
+    world.found.set("a", [...world.found.get("a")!, workloadView("a", "Deployment/new")]);
+    const left = world.found.get("a")!.filter(({ name }) => name !== "web");
+    world.liveWorkloads.set("a", left);
+    world.engine.namespaceChanged("a");
+    await world.run(1);
+    expect(targets()).toEqual(["new", "other", "web"]);
+    world.found.set("a", left);
+    world.engine.namespaceChanged("a");
+    await world.run(590);
+    expect(targets()).toEqual(["new", "other", "web"]);
+    await world.run(120);
+    expect(targets()).toEqual(["new", "other"]);
+    world.engine.stopLeading();
+  });
+
   it("gives in to another writer for longer and longer, and says so", async () => {
     const world = start("a");
     await world.run(5);

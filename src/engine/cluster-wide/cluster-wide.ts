@@ -197,7 +197,8 @@ export class ClusterWide {
     const waitMs = this.#untilTurn(cached.namespace.name);
     if (waitMs > 0) return { facts: cached, plan, waitMs };
     if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
-    const facts = { ...(await this.#facts.live(cached)), ...(cached.vanishing && { vanishing: cached.vanishing }) };
+    // A workload may have gone after the cache was filled.
+    const facts = this.#withVanishing(cached.namespace.name, await this.#facts.live(cached));
     return { facts, plan: planNamespace(facts) };
   }
 
