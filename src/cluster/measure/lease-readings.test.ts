@@ -149,6 +149,32 @@ describe("LeaseReadings", () => {
     expect(await standing()).toBe(0);
   });
 
+  it.each([
+    ["all readings are", 1],
+    ["one reading a minute is", 6],
+  ])("does not know Leases for as long as %s slow, and says what to do", async (_, every) => {
+    const minute = async (): Promise<void> => {
+      for (let round = 0; round < 6; round++) {
+        slowMs = round % every === 0 ? 6_000 : 0;
+        await clock.run(10_000);
+        await readings.leases("a");
+      }
+    };
+    slowMs = 6_000;
+    await readings.leases("a");
+    await minute();
+    expect(await readings.leases("a")).not.toHaveProperty("unknown");
+    for (let i = 0; i < 5; i++) {
+      await minute();
+    }
+    const message = expect.stringMatching(/took longer than 5s.*API server/) as unknown;
+    expect(await readings.leases("a")).toMatchObject({ unknown: { forbidden: false, message } });
+    slowMs = 0;
+    await clock.run(120_000);
+    expect(await readings.leases("a")).not.toHaveProperty("unknown");
+    expect(await standing()).toBeGreaterThan(0);
+  });
+
   it("counts renewals of one holder", async () => {
     await readings.leases("a");
     for (let i = 1; i <= 6; i++) {

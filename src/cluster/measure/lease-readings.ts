@@ -35,6 +35,12 @@ const SETTLE_MS = 60_000;
 /** A reading that takes longer shows that the API server is in trouble, and that renewals may fail. */
 const SLOW_MS = 5_000;
 
+/** Slow readings that keep time from counting for this long blind the evidence, which is then said. */
+const BLIND_MS = 180_000;
+
+const BLIND =
+  "lists of Leases took longer than 5s again and again for minutes, so no time without a renewal counts; look at the API server (its load, priority levels and etcd), and for thousands of unused Leases";
+
 /** A longer gap between two readings, as a multiple of the one before, is time in which this process was frozen, and the holders perhaps too. */
 const MOST_GAPS = 2;
 
@@ -57,6 +63,8 @@ interface Known {
   /** On the monotonic clock: the last reading that counts, and the last trouble. */
   countedFromMs?: number;
   troubleMs: number;
+  /** When the slow readings began of which none was a minute behind another; absent: there was none since time has last counted. */
+  slowSinceMs?: number;
 }
 
 /** What the readings work with. */
@@ -157,7 +165,7 @@ export class LeaseReadings {
       for (const [namespace, known] of wanted) {
         // A reading that began later has been noted already.
         if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
-        if (isSlow) known.troubleMs = startedMs;
+        if (isSlow) noteSlow(known, startedMs);
         this.#note(known, byNamespace.get(namespace) ?? []);
       }
     } catch (error) {
@@ -188,10 +196,14 @@ export class LeaseReadings {
   #note(known: Known, views: readonly LeaseView[]): void {
     const nowMs = this.#clock.monotonicMs();
     const before = new Map(known.reading.leases.map(track => [track.name, track]));
-    const moment = { nowMs: this.#clock.now().getTime(), countedMs: this.#countedMs(known, nowMs) };
+    const countedMs = this.#countedMs(known, nowMs);
+    if (countedMs > 0) delete known.slowSinceMs;
+    const isBlind = nowMs - (known.slowSinceMs ?? nowMs) >= BLIND_MS;
+    const moment = { nowMs: this.#clock.now().getTime(), countedMs };
     const leases = views.map((view): LeaseTrack => followLease(before.get(view.name), view, moment));
     const intervalMs = Math.max(LEASE_INTERVAL_MS, nowMs - (known.reading.readMs ?? nowMs));
-    known.reading = { leases, readMs: nowMs, intervalMs };
+    const unknown = isBlind ? { unknown: { forbidden: false, message: BLIND } } : {};
+    known.reading = { leases, readMs: nowMs, intervalMs, ...unknown };
     known.countedFromMs = nowMs;
   }
 
@@ -217,6 +229,11 @@ export class LeaseReadings {
   #pause(ms: number): Promise<void> {
     return new Promise(resolve => this.#clock.after(ms, resolve));
   }
+}
+
+function noteSlow(known: Known, startedMs: number): void {
+  known.troubleMs = startedMs;
+  known.slowSinceMs ??= startedMs;
 }
 
 function viewsByNamespace(views: readonly LeaseView[]): ReadonlyMap<string, LeaseView[]> {

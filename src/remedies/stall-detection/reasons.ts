@@ -56,7 +56,7 @@ export const REASONS = {
   },
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed; the message names the resource. Time in which the operator cannot read Leases does not count.",
+    help: "A read failed; the message names the resource. Time in which the operator cannot read Leases, or only slowly, does not count.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
   NoPods: { event: "Normal", help: "No workload of the targets has a pod." },
