@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
-import { TransientError } from "../../core/errors";
+import { TerminalError, TransientError } from "../../core/errors";
 import { makeObject, RecordingLog } from "../../engine/testing/fakes";
 import { ApiObjectStore } from "./object-store";
 
@@ -101,5 +101,44 @@ describe("the cached objects", () => {
     const store = makeCachedStore(null);
     await store.get("a/one");
     expect(store.cached("a/one")).toBeUndefined();
+  });
+});
+
+describe("a status under the definition of an earlier release", () => {
+  const object = makeObject("team/app");
+  const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 } as const;
+  const status = { targets: [{ ...target, recreatedBy: "HelmHook" as const }] };
+
+  /** A store of an API server that does not know this field, and what it was sent. */
+  function earlier(field: string) {
+    const sent: unknown[] = [];
+    const json = <T>({ body }: { body?: unknown }): Promise<T> => {
+      const { status: got } = body as typeof object;
+      sent.push(got);
+      if (JSON.stringify(got).includes(`"${field}":`))
+        return Promise.reject(
+          new TerminalError(`update: HTTP 400: strict decoding error: unknown field "status.targets[0].${field}"`),
+        );
+      return Promise.resolve({ metadata: { ...object.metadata, resourceVersion: "2" } } as T);
+    };
+    const jsonOrNull = (): never => {
+      throw new TransientError("not asked for");
+    };
+    return { store: new ApiObjectStore({ json, jsonOrNull }), sent };
+  }
+
+  it("lacks what only people read, and is written once", async () => {
+    const { store, sent } = earlier("recreatedBy");
+    expect(await store.writeStatus(object, status)).toBe("2");
+    expect(sent).toEqual([status, { targets: [target] }]);
+    const now = { ...object, status: { targets: [target] } };
+    expect(await store.writeStatus(now, status)).toBe(object.metadata.resourceVersion);
+    expect(sent).toHaveLength(2);
+  });
+
+  it("is not written without a field that a budget needs", async () => {
+    const { store, sent } = earlier("rejectedPods");
+    await expect(store.writeStatus(object, status)).rejects.toThrow("unknown field");
+    expect(sent).toHaveLength(1);
   });
 });

@@ -9,6 +9,8 @@ import { arrayOf, objectOf, textOf } from "../../core/json";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { onlyNeeded } from "../read/object-view";
+import { isSameStatus } from "../../core/status";
+import { unservedFields, withoutFields } from "./told-only";
 import { CachedObjects, type ObjectCache, type ObjectVersion } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
@@ -33,6 +35,8 @@ export class ApiObjectStore implements ObjectStore {
   #loggedStranded: ReadonlySet<string> = new Set();
 
   readonly #cached: CachedObjects | undefined;
+  /** Fields that the definition in the cluster lacks, until the next list. */
+  #unserved: ReadonlySet<string> = new Set();
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
@@ -70,6 +74,8 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   async list(): Promise<Key[]> {
+    // The definition may have been upgraded.
+    this.#unserved = new Set();
     return this.#inScope(await this.#listAll());
   }
 
@@ -90,8 +96,24 @@ export class ApiObjectStore implements ObjectStore {
     return listed;
   }
 
-  /** Strict validation rejects a field that the schema does not have, instead of dropping it. */
+  /**
+   * Strict validation rejects a field that the schema does not have, instead of dropping it. A field that is only for people is left out
+   * then, so that a new version heals under an earlier definition.
+   */
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
+    const served = withoutFields(status, this.#unserved);
+    if (this.#unserved.size > 0 && isSameStatus(object.status, served)) return object.metadata.resourceVersion;
+    try {
+      return await this.#putStatus(object, served);
+    } catch (error) {
+      const names = unservedFields(error);
+      if (names === undefined || names.every(name => this.#unserved.has(name))) throw error;
+      this.#unserved = new Set([...this.#unserved, ...names]);
+      return this.writeStatus(object, status);
+    }
+  }
+
+  async #putStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
     const place = { namespace: object.metadata.namespace, name: object.metadata.name, subresource: "status" };
     const written = await this.#api.json<ControllerResilience>({
       what: describeCall("update", RESOURCE, place),
