@@ -2,9 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { kubeScheduler } from "../controllers/kube-scheduler";
-import { startOperator, suiteClient } from "../e2e/operator";
+import { OPERATOR } from "../cluster/installation";
+import { suiteClient, suiteLab } from "../e2e/operator";
 import { processIn } from "../e2e/pod-process";
-import type { OperatorProcess } from "../operator/process";
+import { OperatorProcess } from "../operator/process";
 
 // Evidence `Requests` needs a program that made requests in every minute of an hour. This takes too long for every run.
 
@@ -16,6 +17,9 @@ const LEARN_MS = 3_600_000 + 300_000;
 /** Until the counters show it: they are read every 30 s, and an API server may be read a pass later. */
 const FOUND_WITHIN_MS = FOR_MS + 180_000;
 
+/** Longer than the test: the lab's tokens last an hour. */
+const TOKEN_DURATION = "3h";
+
 let client: ClusterClient;
 let operator: OperatorProcess;
 let hung: number | undefined;
@@ -25,7 +29,10 @@ const accused = new Set<string>();
 beforeAll(async () => {
   client = suiteClient();
   await client.createNamespace(NAMESPACE);
-  operator = await startOperator();
+  const { namespace, serviceAccount } = OPERATOR;
+  const kubeconfig = await suiteLab().serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_DURATION);
+  operator = OperatorProcess.start({ kubeconfig, bundle: inject("operatorBundle") });
+  await operator.ready();
 });
 
 afterAll(async () => {
