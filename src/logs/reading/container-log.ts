@@ -5,6 +5,7 @@ import type { ContainerView, PodView } from "../../core/views";
 import { MAX_RECORD_BYTES, type PodName } from "../classifier/index";
 import { headBefore } from "../classifier/records";
 import { firstCursor, followLife, jumping, nextRequest, takeChunk, type Cursor, type Taken } from "./cursor";
+import { lastLine } from "./lines";
 import type { UnauthorizedTrace } from "../persistence";
 import { Traces } from "../traces";
 import { timestampAt, toMs } from "./timestamp";
@@ -14,8 +15,6 @@ const READS_PER_PASS = 4;
 
 /** A reader that is further behind after a whole pass jumps to the end of the log. */
 const BEHIND_MS = 120_000;
-
-const NEWLINE = 0x0a;
 
 /**
  * Finds the records that are 401s of the container's own requests, and calls `onRecord` with the offset of each. With the
@@ -143,10 +142,6 @@ interface FoldOptions {
 export interface LogSearch {
   readonly windowMs: number;
   readonly find: FindUnauthorized;
-}
-
-function lastLine(text: Buffer): number {
-  return text.length < 2 ? 0 : text.lastIndexOf(NEWLINE, text.length - 2) + 1;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { LogChunk, LogRequest } from "../../core/readers";
 import type { Steps } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
+import { NEWLINE, startOfLine } from "./lines";
 import { isAhead, isSetBackAfter, lastSetBack } from "./set-back";
 import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
 
@@ -32,8 +33,6 @@ const FEW_LINES = TAIL_LINES / 2;
 
 /** How far to read back while the last line is ahead of the operator's clock: longer than the interval of reads. A node's clock may have been set back since. */
 const SET_BACK_MS = 300_000;
-
-const NEWLINE = 0x0a;
 
 /** The position in one container's log. Immutable. */
 export interface Cursor {
@@ -249,7 +248,7 @@ function* afterLines(cursor: Cursor, lines: Buffer): Steps<Cursor> {
   let lastNs: Nanoseconds | undefined;
   let count = 0;
   for (let end = lines.length; end > 0; yield) {
-    const start = end < 2 ? 0 : lines.lastIndexOf(NEWLINE, end - 2) + 1;
+    const start = startOfLine(lines, end);
     const ns = timestampAt(lines, start);
     if (lastNs !== undefined && ns !== undefined && ns !== lastNs) break;
     if (ns !== undefined) {

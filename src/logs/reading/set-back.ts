@@ -1,4 +1,5 @@
 import type { Steps } from "../../core/slices";
+import { lastLine, startOfLine } from "./lines";
 import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
 
 // A node's clock that was ahead and is set back leaves lines of the future in the log. The kubelet compares the time of each line with
@@ -13,8 +14,6 @@ const STEP_NS: Nanoseconds = 1_000_000_000n;
 /** Length of date and time up to the second. As text they are in order, but for a change of the node's time zone. */
 const TO_THE_SECOND = "2006-01-02T15:04:05".length;
 
-const NEWLINE = 0x0a;
-
 /** Reports whether a line is one of the future. */
 export function isAhead(ns: Nanoseconds | undefined, nowMs: number): boolean {
   return ns !== undefined && toMs(ns) > nowMs + AHEAD_MS;
@@ -22,12 +21,12 @@ export function isAhead(ns: Nanoseconds | undefined, nowMs: number): boolean {
 
 /** Reports whether the clock was set back after the line with this time: the last line of `text` is earlier. */
 export function isSetBackAfter(ns: Nanoseconds, text: Buffer): boolean {
-  return isStep(ns, timestampAt(text, startOfLine(text, text.length)));
+  return isStep(ns, timestampAt(text, lastLine(text)));
 }
 
 /** Returns the offset of the first line after the last place where the clock was set back; 0 if there is none. */
 export function* lastSetBack(text: Buffer): Steps<number> {
-  let later = startOfLine(text, text.length);
+  let later = lastLine(text);
   for (; later > 0; yield) {
     const start = startOfLine(text, later);
     const isEarlier = text.compare(text, later, later + TO_THE_SECOND, start, start + TO_THE_SECOND) > 0;
@@ -40,9 +39,4 @@ export function* lastSetBack(text: Buffer): Steps<number> {
 
 function isStep(ns: Nanoseconds, laterNs: Nanoseconds | undefined): boolean {
   return laterNs !== undefined && ns - laterNs > STEP_NS;
-}
-
-/** Returns the offset of the line that ends at `end`. */
-function startOfLine(text: Buffer, end: number): number {
-  return end < 2 ? 0 : text.lastIndexOf(NEWLINE, end - 2) + 1;
 }

@@ -1,4 +1,5 @@
-const NEWLINE = 0x0a;
+import { NEWLINE } from "./lines";
+
 const BLANK = 0x20;
 
 /** Longest timestamp of RFC 3339, with nanoseconds, an offset and one more byte. */
