@@ -11,7 +11,7 @@ import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
 import { presetPage } from "./preset-table";
 import { remedyPages } from "./reason-tables";
-import { versionsPage } from "./versions-table";
+import { versionsPages } from "./versions-table";
 
 const root = join(__dirname, "..");
 
@@ -29,7 +29,7 @@ const outputs: readonly Output[] = [
   argocdConfig(root),
   ...remedyPages(root),
   presetPage(root),
-  versionsPage(root),
+  ...versionsPages(root),
   chartReadme(root),
   metricsPage(),
   dashboardFile(),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createRemedies } from "../../src/remedies/registry";
 import { kubernetesVersion, MINORS } from "../lab/kubernetes";
 import {
   minorsIn,
@@ -19,10 +20,16 @@ describe("the kept results", () => {
     expect(Object.keys(results)).toEqual(MINORS.map(minor => kubernetesVersion(minor)));
   });
 
-  it("are what docs/install.md shows, and README.md names", async () => {
-    expect(text("docs/install.md")).toContain(await versionsTable(results));
+  it("are what README.md and docs/install.md show, and README.md names", async () => {
+    for (const page of ["README.md", "docs/install.md"]) expect(text(page)).toContain(await versionsTable(results));
     expect(text("README.md")).toContain(`[Kubernetes ${minorsIn(results)}](docs/install.md#versions-of-kubernetes)`);
   });
+});
+
+it("the table names every remedy", async () => {
+  const table = await versionsTable(results);
+  const blocks = createRemedies().map(({ block }) => block);
+  expect(blocks.filter(block => !table.includes(`\`${block}\``))).toEqual([]);
 });
 
 describe("results", () => {

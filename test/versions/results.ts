@@ -38,7 +38,7 @@ const outcome = (of: Outcome): string => ({ passed: "yes", failed: "FAILED", "no
 /** The last column of each row is what the newest version does. */
 const ROWS: readonly Row[] = [
   {
-    what: "`tokenRestart`, `bindingRenewal`, `flowIsolation`, `tokenLifetime` (`via: Template`)",
+    what: "`tokenRestart`, `bindingRenewal`, `flowIsolation`, `stallDetection` (`Lease`), `tokenLifetime` (`via: Template`)",
     of: ({ remedies }) => outcome(remedies),
   },
   {
