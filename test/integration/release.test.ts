@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -10,6 +10,7 @@ import { ensureBuilt } from "../controllers/operator-image";
 import { actionlint } from "../lab/actionlint";
 import { must } from "../lab/commands";
 import { helm } from "../lab/helm";
+import { krew } from "../lab/krew";
 
 // What a release consists of besides the image, made as the workflow makes it.
 
@@ -22,9 +23,19 @@ const repository = "https://code.example/team/controller-resilience";
 const byDigest = `${image.name}@${image.digest}`;
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
+/** An archive as `npm run build:plugin` makes it, with a script in place of the executable. */
+async function packExecutable(name: string): Promise<void> {
+  const into = join(executables, name.replace(".tar.gz", ""));
+  mkdirSync(into);
+  writeFileSync(join(into, "kubectl-resilience"), `#!/bin/sh\necho ${name}\n`, { mode: 0o755 });
+  for (const license of ["LICENSE", "LICENSE-nodejs"]) writeFileSync(join(into, license), license);
+  await must(["tar", "--create", "--gzip", "--file", join(executables, name), "--directory", into, "."]);
+  rmSync(into, { recursive: true });
+}
+
 beforeAll(async () => {
   await ensureBuilt();
-  for (const name of archives) writeFileSync(join(executables, name), name);
+  for (const name of archives) await packExecutable(name);
   await writeAssets(folder, { image, repository, executables });
 }, 1_800_000);
 
@@ -79,6 +90,31 @@ it("has a manifest for krew with the checksum of each archive of the plugin", ()
   expect(lines).toHaveLength(3);
   expect(read("checksums.txt").split("\n")).toEqual(expect.arrayContaining(lines));
 });
+
+it.each([
+  { os: "linux", arch: "amd64", archive: archives[0]!, says: archives[0]! },
+  { os: "linux", arch: "arm64", archive: archives[1]!, says: archives[1]! },
+  { os: "darwin", arch: "arm64", archive: `kubectl-resilience-${cfg.version}.tgz`, says: cfg.version },
+])(
+  "is installed by krew itself, with its licenses: $os $arch",
+  async ({ os, arch, archive, says }) => {
+    const root = mkdtempSync(join(tmpdir(), "krew-"));
+    try {
+      const files = [`--manifest=${join(folder, "krew.yaml")}`, `--archive=${join(folder, archive)}`];
+      const { code, stderr } = await krew(["install", ...files], { root, os, arch });
+      expect(stderr).toContain("Installed plugin: resilience");
+      expect(code).toBe(0);
+      // The file for macOS needs nothing but Node.
+      const said = await must([join(root, "bin", "kubectl-resilience"), "--version"]);
+      expect(said.trim()).toBe(says);
+      const installed = readdirSync(join(root, "store", "resilience", `v${cfg.version}`));
+      expect(installed).toContain("LICENSE");
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  },
+  300_000,
+);
 
 it("has both definitions, and nothing else, as documents of one file", () => {
   const kinds = parseAllDocuments(read("crds.yaml")).map(
