@@ -32,7 +32,7 @@ async function onImageNode(write: Write): Promise<Results> {
 }
 
 const steps: Record<string, Step[]> = {
-  build: [{ name: "pepr build", run: npmRun("build") }],
+  build: [{ name: "pepr build, twice: equal files", run: npmRun("check:reproducible") }],
   static: [
     { name: "Types", run: npmRun("check:types") },
     { name: "Lint", run: npmRun("check:lint") },

@@ -1,7 +1,7 @@
 // `npm run check:reproducible`: builds the contents of the image and the plugin in two folders, and compares them byte by byte.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 const root = join(__dirname, "..", "..");
@@ -14,10 +14,12 @@ function must(folder: string, name: string, ...args: string[]): string {
   return stdout;
 }
 
-/** Copies what Git knows, and hard links to the packages. */
+/** Copies the files of the work tree, also those that Git does not know yet, and hard links to the packages. */
 function copyProject(): void {
   rmSync(copy, { recursive: true, force: true });
-  for (const file of must(root, "git", "ls-files", "-z").split("\0").filter(Boolean)) {
+  const listed = must(root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0");
+  // A deleted file stays listed until the deletion is staged.
+  for (const file of listed.filter(name => name !== "" && existsSync(join(root, name)))) {
     mkdirSync(dirname(join(copy, file)), { recursive: true });
     cpSync(join(root, file), join(copy, file));
   }
