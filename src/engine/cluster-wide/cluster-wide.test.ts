@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { clusterObject, handWritten } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
@@ -386,6 +387,64 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(patches).toBeGreaterThan(3);
     expect(patches).toBeLessThan(12);
     expect(world.condition("all", "Ready")).toContain("another writer changes ControllerResilience a/all back");
+    world.engine.stopLeading();
+  });
+
+  it("takes no change of its own for one of another writer, however many workloads come", async () => {
+    const world = start("a");
+    await world.run(5);
+    for (let minute = 0; minute < 8; minute++) {
+      world.found.set("a", [...world.found.get("a")!, workloadView("a", `Deployment/new-${String(minute)}`)]);
+      world.engine.namespaceChanged("a");
+      await world.run(5);
+      expect(world.objects("a")[0]?.spec.targets).toHaveLength(3 + minute);
+      await world.run(55);
+    }
+    world.engine.stopLeading();
+  });
+
+  it("obeys a change of the ClusterControllerResilience at once, however another writer fights", async () => {
+    const world = start("a");
+    await world.run(5);
+    for (let second = 0; second < 300; second++) {
+      const [object] = world.objects("a");
+      world.all.set("a", [{ ...object!, spec: { ...object!.spec, mode: "Enforce" } }]);
+      world.engine.namespaceChanged("a");
+      await world.run(1);
+    }
+    world.put({
+      ...clusterObject("all", { suspend: true }),
+      metadata: { ...world.owners.get("all")!.metadata, generation: 2 },
+    });
+    await world.run(5);
+    expect(world.objects("a")[0]?.spec).toMatchObject({ suspend: true });
+    world.engine.stopLeading();
+  });
+
+  it.each([
+    ["at once", (): ControllerResilience[] => []],
+    [
+      "with a finalizer, so that each successor gets another name",
+      (object: ControllerResilience): ControllerResilience[] => [
+        { ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z", finalizers: ["a/b"] } },
+      ],
+    ],
+  ])("gives in to a writer that deletes what it generates, %s", async (_, left) => {
+    const world = start("a");
+    await world.run(5);
+    for (let second = 0; second < 600; second++) {
+      const isDeleted = ({ metadata }: ControllerResilience): boolean => metadata.deletionTimestamp !== undefined;
+      world.all.set(
+        "a",
+        world.objects("a").flatMap(object => (isDeleted(object) ? [object] : left(object))),
+      );
+      world.engine.namespaceChanged("a");
+      await world.run(1);
+    }
+    const creations = world.intents.filter(({ verb }) => verb === "create").length;
+    expect(creations).toBeGreaterThan(3);
+    expect(creations).toBeLessThan(12);
+    expect(world.condition("all", "Ready")).toContain("another writer");
     world.engine.stopLeading();
   });
 

@@ -229,10 +229,10 @@ export class ClusterWide {
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) {
       const { intent } = write;
-      const held = this.#contests.objection(intent);
+      const held = this.#contests.objection(write);
       const outcome: Outcome = held ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
       outcomes.push({ write, outcome });
-      if (outcome.result === "Executed") this.#contests.note(intent);
+      if (outcome.result === "Executed") this.#contests.note(write);
       if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },

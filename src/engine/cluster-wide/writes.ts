@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { CLUSTER_KIND, KIND, PRESET_LABEL } from "../../api/names";
 import type { Candidate, Facts } from "../../core/cluster-wide";
 import { count } from "../../core/count";
 import type { Intent, ObjectRef } from "../../core/intent";
+import { canonical } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { distribute, type Group, listedIn, type Wanted } from "./generated";
 import { mergePatch } from "./merge-patch";
@@ -17,6 +19,8 @@ export interface PlannedWrite {
   readonly intent: Intent;
   /** It does more than add workloads that are only observed, so it must rest on live reads. */
   readonly needsLive: boolean;
+  /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
+  readonly state?: string;
 }
 
 /** A workload that a ClusterControllerResilience protects. */
@@ -107,23 +111,18 @@ function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: 
   return wanted.found === undefined ? [creation(owner, namespace, wanted)] : correction(owner, wanted.found, wanted);
 }
 
-function creation(
-  owner: ClusterControllerResilience,
-  namespace: string,
-  { name, labels, ownerReference, spec }: Wanted,
-): PlannedWrite {
+function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
+  const { name, labels, ownerReference, spec } = wanted;
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
   const target = refTo(namespace, name);
   const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
-  return { for: owner.metadata.uid, intent, needsLive: spec.mode === "Enforce" && !spec.suspend };
+  const needsLive = spec.mode === "Enforce" && !spec.suspend;
+  return { for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) };
 }
 
-function correction(
-  owner: ClusterControllerResilience,
-  found: ControllerResilience,
-  { labels, ownerReference, spec }: Wanted,
-): PlannedWrite[] {
+function correction(owner: ClusterControllerResilience, found: ControllerResilience, wanted: Wanted): PlannedWrite[] {
+  const { labels, ownerReference, spec } = wanted;
   const { namespace, name } = found.metadata;
   const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
   const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
@@ -139,7 +138,8 @@ function correction(
   const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
-  return [{ for: owner.metadata.uid, intent, needsLive: !(isOnlyMore && spec.mode === "Observe") }];
+  const needsLive = !(isOnlyMore && spec.mode === "Observe");
+  return [{ for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {
@@ -156,7 +156,19 @@ function hold(owner: ClusterControllerResilience, found: ControllerResilience): 
   const why = `${nameOf(owner)} selects no workload of it any more; it is deleted once the operator acts again`;
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: { spec: { mode: "Observe" } }, why, eventReason: "Corrected" };
-  return [{ for: owner.metadata.uid, intent, needsLive: true }];
+  const state = stateOf(owner, namespace, { labels: {}, spec: { ...found.spec, mode: "Observe" } });
+  return [{ for: owner.metadata.uid, intent, needsLive: true, state }];
+}
+
+/** Without the name: an object that is deleted and does not go has a successor with another one. */
+function stateOf(
+  { metadata: { uid, generation } }: ClusterControllerResilience,
+  namespace: string,
+  { labels, spec }: Pick<Wanted, "labels" | "spec">,
+): string {
+  return createHash("sha256")
+    .update(canonical([uid, generation, namespace, labels, spec]))
+    .digest("base64");
 }
 
 function nameOf({ metadata }: ClusterControllerResilience): string {
