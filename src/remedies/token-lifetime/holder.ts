@@ -34,11 +34,13 @@ export function holderOf(
   return first === undefined || first === object ? undefined : nameOf(first);
 }
 
-/** The object changes the DaemonSet, or would. */
+/** The object changes the DaemonSet, or would. Of one that is no target any more it only ends the trial. */
 function isClaim(view: DaemonSetView, object: ControllerResilience): boolean {
   const { mode, suspend, targets, tokenLifetime } = object.spec;
-  if (isOpen(entryIn(object, view))) return true;
+  const entry = entryIn(object, view);
+  if (entry?.outcome === "Trial") return true;
   if (tokenLifetime === undefined || !targets.some(target => isTarget(view, target))) return false;
+  if (isOpen(entry)) return true;
   const isActive = mode === "Enforce" && !suspend && object.metadata.deletionTimestamp === undefined;
   return isActive || stageOf(view, object) > 0;
 }

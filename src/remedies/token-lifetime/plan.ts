@@ -4,7 +4,7 @@ import type { Plan, PlanItem } from "../../core/remedy";
 import { checkAdmissionSets, ownPoliciesOf, removeObsolete, settleRestarts, withRecordedPolicy } from "./admission";
 import { checkTemplate } from "./checks/template";
 import type { DaemonSetFinding } from "./finding";
-import type { Observed, Spec } from "./observed";
+import { isOurRollout, type Observed, type Spec } from "./observed";
 import { subjectOf } from "./subject";
 import { buildTrialEnd } from "./trial/cleanup";
 import { isOnTrial } from "./trial/strategy";
@@ -112,9 +112,13 @@ function removalItem(intent: Intent): RemovalItem {
   return { id: `${kind}/${name}`, intents: [intent], policy: name };
 }
 
-/** Only its policy is left to be deleted, which every pass tries. */
+/**
+ * Only its trial is left to be ended and its policy to be deleted, which every pass tries. The object waits for nothing else of it, so no other
+ * object may wait for its rollout.
+ */
 function formerEntry({ policy, ...rest }: DaemonSetStatus, observed: Observed): DaemonSetStatus {
-  const isOver = rest.outcome === "Trial" && !observed.formerTrials.some(({ view }) => view.name === rest.name);
+  const isTrial = rest.outcome === "Trial" && observed.formerTrials.some(({ view }) => view.name === rest.name);
+  const isOver = isOurRollout(rest) && !isTrial;
   const entry: DaemonSetStatus = isOver ? { ...rest, outcome: "Waiting" } : { ...rest };
   delete entry.hindrance;
   return withRecordedPolicy(entry, policy, observed);

@@ -114,3 +114,18 @@ describe("a change that waits for the rollout of another object", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
   });
 });
+
+describe("a rollout whose DaemonSet the object no longer has", () => {
+  it.each<[string, (scene: Scene) => void]>([
+    ["is gone", scene => void scene.sets.delete("agent")],
+    ["is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
+  ])("does not count for ever: the DaemonSet %s", async (_, then) => {
+    const scene = new Scene();
+    await scene.pass();
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+    then(scene);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+  });
+});
