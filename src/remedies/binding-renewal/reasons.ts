@@ -2,7 +2,10 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of BindingsCurrent, worst first. */
 export const REASONS = {
-  Renewing: { event: "Normal", help: "The write comes next, or has failed and is retried." },
+  Renewing: {
+    event: "Normal",
+    help: "The write comes next, or has failed and is retried. False if it fails for an hour (of a short-lived binding for less): the message says why; mend that, or renew the binding by hand.",
+  },
   TooManyBindings: {
     event: "Warning",
     help: "Status has room for about 600 bindings of usual size, and the others are left alone (bindings with the skip annotation do not count). Spread the targets over several objects, or list the important bindings in `bindings`.",

@@ -6,7 +6,7 @@ import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import { type BindingItem, type BindingPlan, byExpiry } from "./plan";
 import type { BindingFinding, PlannedWrite } from "./plan/finding";
-import { afterRenewal, bindingId, isFinal } from "./record";
+import { afterRenewal, bindingId, isFinal, timeOf } from "./record";
 import { type Reason, REASONS } from "./reasons";
 import { rightsFor } from "./rights";
 import { nameOf, rulesOf } from "./wording";
@@ -52,7 +52,7 @@ function findingOf({ id, finding }: BindingItem, outcomes: Outcomes, now: Date):
     case "Forbidden":
       return forbidden(finding, finding.write, execution);
     default:
-      return failed(finding, finding.write, execution);
+      return failed(finding, finding.write, execution, now);
   }
 }
 
@@ -68,17 +68,23 @@ function executed(finding: BindingFinding, { action, intent }: PlannedWrite, now
   return { ...finding, sentence, entry: current };
 }
 
-/** A binding whose renewal failed still gives access; one whose restore failed does not. */
-function failed(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
+/** A binding whose renewal failed still gives access; one whose restore failed does not. No wait is for ever: a person must act in time. */
+function failed(
+  finding: BindingFinding,
+  { action, expiry, dueMs, stalledMs }: PlannedWrite,
+  execution: Execution,
+  now: Date,
+): BindingFinding {
   const { outcome } = execution;
   const sentence =
     outcome.result === "Limited" && outcome.detail !== undefined
       ? `${expiry}; the ${nounOf(action)} is due. ${outcome.detail}`
       : `${expiry}; the ${nounOf(action)} failed and is retried: ${describeOutcome(execution)}.`;
-  const progress = { ...finding, sentence, isProgressing: true };
-  return action === "renew"
-    ? { ...progress, status: "True", reason: "Renewing" }
-    : { ...progress, status: "False", reason: "Restoring" };
+  const reason = action === "renew" ? "Renewing" : "Restoring";
+  const progress = { ...finding, reason, sentence, isProgressing: true } as const;
+  if (now.getTime() < stalledMs) return { ...progress, status: action === "renew" ? "True" : "False" };
+  const advice = `It has been due since ${timeOf(dueMs)}: mend that, or ${action === "renew" ? "renew" : "recreate"} the binding by hand.`;
+  return { ...progress, status: "False", sentence: `${sentence} ${advice}`, isStalled: true };
 }
 
 /** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */

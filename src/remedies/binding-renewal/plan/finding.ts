@@ -20,6 +20,9 @@ export interface PlannedWrite {
   readonly intent: Intent;
   /** The first clause of its messages: which binding, and when it expires. */
   readonly expiry: string;
+  /** Since when it is due, and from when on a person must act if it is not made, in milliseconds since the epoch. */
+  readonly dueMs: number;
+  readonly stalledMs: number;
 }
 
 /** An Event for the change of a binding to a state. Status holds the state, so there is one Event per change, whichever replica leads. */

@@ -6,10 +6,10 @@ import { buildRestore, refOfGone } from "../intents";
 import type { GoneBinding, ObservedBindings } from "../observed";
 import { isBeforeExpiry, isContested, isFinal, latestMs, timeOf, wasSeenSince, withoutRenewalPlan } from "../record";
 import { planRestore, renewUntilMs, type RestoreWindow, restoreWindowOf, type Restoring } from "../schedule";
-import { isListed, refusalOf } from "../scope";
+import { isListed, isUndecided, refusalOf } from "../scope";
 import { deletionOf, nameOf, rulesOf, tooPowerful } from "../wording";
 import { type BindingFinding, eventOnEntering } from "./finding";
-import { waitForRole } from "./unread";
+import { stalledFrom, waitForRole } from "./unread";
 
 interface GoneCase extends GoneBinding {
   readonly observed: ObservedBindings;
@@ -28,6 +28,7 @@ const CHECKS: readonly Check<GoneCase, BindingFinding>[] = [
   deletedBeforeExpiry,
   alreadyExpired,
   notRestorable,
+  targetMissing,
   permissionMissing,
   roleTooPowerful,
   roleUnread,
@@ -93,7 +94,7 @@ function blocker(gone: GoneCase): string | undefined {
   const { record, spec, observed, listed, renewal } = gone;
   if (!spec.restoreExpired) return "spec.bindingRenewal.restoreExpired is false";
   if (record.roleRef === undefined) return "status does not contain its role, which Observe mode does not record";
-  const refusal = refusalOf(record, observed, listed);
+  const refusal = isUndecidedYet(gone) ? undefined : refusalOf(record, observed, listed);
   if (refusal !== undefined) return `it ${refusal}`;
   if (isContested(record, { expiryMs: Date.parse(record.expiryTime ?? "") }, observed.specHash)) {
     return `an earlier expiry than ${timeOf(latestMs(record))} counts as a revocation`;
@@ -105,6 +106,17 @@ function blocker(gone: GoneCase): string | undefined {
   return Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}`
     : "status does not contain its life; spec.bindingRenewal.extendBy may help";
+}
+
+function isUndecidedYet({ record, observed, listed }: GoneCase): boolean {
+  return !listed && isUndecided(record, observed);
+}
+
+/** A missing target may run as one of its subjects: it may be replaced just now. */
+function targetMissing(gone: GoneCase): BindingFinding | undefined {
+  if (!isUndecidedYet(gone)) return undefined;
+  const sentence = `${deletionOf(gone.record)}; it is not restored yet: a missing target may run as one of its ServiceAccounts.`;
+  return { status: "False", reason: "Restoring", sentence, entry: gone.record, isProgressing: true };
 }
 
 /** Why it is too late for a restore, or may be. */
@@ -190,8 +202,10 @@ function restoreNotRecorded({ record, renewal, nowMs }: GoneCase): BindingFindin
   };
 }
 
-function restore({ record, observed, renewal }: GoneCase): BindingFinding | undefined {
+function restore({ record, observed, renewal, window }: GoneCase): BindingFinding | undefined {
   if (renewal === undefined) return undefined;
+  const dueMs = Date.parse(record.expiryTime ?? "");
+  const stalledMs = stalledFrom({ dueMs, endMs: window?.untilMs ?? dueMs });
   const why = `${nameOf(record)} is recreated with the same role and subjects until ${timeOf(renewal.expiryMs)}; it expired at ${record.expiryTime ?? ""} and was deleted.`;
   const intent = buildRestore(record, renewal, { why, specHash: observed.specHash });
   return {
@@ -200,6 +214,6 @@ function restore({ record, observed, renewal }: GoneCase): BindingFinding | unde
     sentence: `${deletionOf(record)}; the operator restores it next.`,
     entry: record,
     intents: [intent],
-    write: { action: "restore", intent, expiry: deletionOf(record) },
+    write: { action: "restore", intent, expiry: deletionOf(record), dueMs, stalledMs },
   };
 }

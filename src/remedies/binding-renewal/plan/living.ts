@@ -13,7 +13,7 @@ import { describeContest, expiryOf, nameOf, rulesOf, tooPowerful } from "../word
 import { withEnd } from "./end";
 import { basicEntry, planExcluded, type LivingCase } from "./excluded";
 import { type BindingFinding, eventOnEntering } from "./finding";
-import { isRefusal, stillRefused, waitForRole } from "./unread";
+import { isRefusal, stalledFrom, stillRefused, waitForRole } from "./unread";
 import { revocation } from "./gone";
 
 /** A binding that expires. */
@@ -227,6 +227,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
   const { binding, observed, renewal, schedule } = expiring;
   if (renewal === undefined) return undefined;
   const { view } = binding;
+  const { renewAtMs: dueMs, expiryMs: endMs } = schedule;
   const why = `${nameOf(view)} is renewed until ${timeOf(renewal.expiryMs)}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}).`;
   const intent = buildRenewal(view, renewal, { why, specHash: observed.specHash });
   return {
@@ -234,7 +235,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
     reason: "Current",
     entry: renewingEntry(expiring),
     intents: [intent],
-    write: { action: "renew", intent, expiry: clause(expiring) },
+    write: { action: "renew", intent, expiry: clause(expiring), dueMs, stalledMs: stalledFrom({ dueMs, endMs }) },
     nextMs: timesOf(expiring),
   };
 }

@@ -2,7 +2,7 @@ import type { BindingStatus } from "../../../api/controller-resilience";
 import { timeOf } from "../record";
 import type { BindingFinding } from "./finding";
 
-// A write that waits because its role cannot be read: unknown means no action, but no wait is for ever. Pure.
+// A write that waits, as because its role cannot be read: unknown means no action, but no wait is for ever. Pure.
 
 /** A person must act after this time, or after a third of the time that is left for the write, if that is less. */
 const STALLED_AFTER_MS = 3_600_000;
@@ -19,6 +19,11 @@ interface Wait {
   readonly nowMs: number;
 }
 
+/** When a person must act, in milliseconds since the epoch. */
+export function stalledFrom({ dueMs, endMs }: Pick<Wait, "dueMs" | "endMs">): number {
+  return dueMs + Math.min(STALLED_AFTER_MS, (endMs - dueMs) / 3);
+}
+
 /** The finding for a binding whose role cannot be read: the write waits, and after a while a person must act. */
 export function waitForRole(
   action: "renewal" | "restore",
@@ -26,7 +31,7 @@ export function waitForRole(
   role: string,
   { dueMs, endMs, nowMs }: Wait,
 ): BindingFinding {
-  const stalledMs = dueMs + Math.min(STALLED_AFTER_MS, (endMs - dueMs) / 3);
+  const stalledMs = stalledFrom({ dueMs, endMs });
   const retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, nowMs - dueMs));
   const progress = { isProgressing: true, nextMs: [nowMs + retryMs, stalledMs] };
   if (nowMs >= stalledMs) {
