@@ -24,6 +24,18 @@ export function whyObserved(mode: ObserveMode): string {
   return WHY[mode];
 }
 
+/** Returns the sentence that Ready ends with while what wins over `spec.mode` lets the operator only observe; undefined in other modes. */
+export function observedSentence(mode: Mode): string | undefined {
+  return mode === "Enforce" || mode === "Observe" ? undefined : `Only observed: ${whyObserved(mode)}.`;
+}
+
+/** Returns the mode that the message of Ready tells; undefined if it tells none. */
+export function modeIn(message: string): ObserveMode | undefined {
+  return (["OperatorObserves", "NamespaceSkipped"] as const).find(mode =>
+    message.includes(observedSentence(mode) ?? ""),
+  );
+}
+
 /** Returns the part of a sentence before the verb of what is not done, such as `in Enforce mode the operator would`. */
 export function whatWould(mode: ObserveMode): string {
   if (mode === "Observe") return "in Enforce mode the operator would";

@@ -1,7 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { ConditionUpdate } from "../../core/conditions";
 import type { Execution } from "../../core/intent";
-import { whyObserved, type Mode } from "../../core/mode";
+import { observedSentence, type Mode } from "../../core/mode";
 import type { Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 
@@ -51,8 +51,8 @@ export function conditionUpdates(
 
 /** `spec.mode` shows in its own column; what wins over it shows nowhere else while there is nothing to do. */
 function withMode(ready: ConditionUpdate, mode: Mode): ConditionUpdate {
-  if (mode === "Enforce" || mode === "Observe") return ready;
-  return { ...ready, message: `${ready.message} Only observed: ${whyObserved(mode)}.` };
+  const sentence = observedSentence(mode);
+  return sentence === undefined ? ready : { ...ready, message: `${ready.message} ${sentence}` };
 }
 
 /** False if any remedy reports False, with the reason of the first; else Unknown if any is Unknown; else True. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { whyObserved } from "../../../core/mode";
+import { conditionUpdates } from "../../../engine/pass/ready";
 import { main } from "../program";
 import { type FakeAnswer, FakeServer, run } from "../testing/run";
 
@@ -225,6 +227,23 @@ describe("release", () => {
       body: { metadata: { uid: "f1" }, spec: { priorityLevelConfiguration: { name: "home" } } },
     });
   });
+
+  it.each(["OperatorObserves", "NamespaceSkipped"] as const)(
+    "changes the FlowSchema while the operator only observes: %s",
+    async mode => {
+      putFlowSchema({ "app.kubernetes.io/managed-by": "controller-resilience" });
+      objects.set(LEASE, lease());
+      const { status, ...rest } = object({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }) as {
+        status: object;
+      };
+      const ready = { type: "Ready", status: "True", reason: "AllHold", message: "All remedies report True." };
+      const [condition] = conditionUpdates([], { suspended: false, mode });
+      put({ ...rest, status: { ...status, conditions: [{ ...ready, message: condition?.message }] } });
+      const { code, stderr } = await call("release", "web", "-n", "shop", "--yes");
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`the operator would not: ${whyObserved(mode)}.`)]);
+      expect(writes[0]).toMatchObject({ path: FLOW_SCHEMA });
+    },
+  );
 
   it("names what is throttled, if the ServiceAccount is not", async () => {
     expect((await call("release", "db", "-n", "shop", "--yes")).stderr).toBe(

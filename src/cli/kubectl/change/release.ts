@@ -1,7 +1,9 @@
 import type { ControllerResilience, FlowStatus } from "../../../api/controller-resilience";
+import { ConditionType } from "../../../api/conditions";
 import { KIND, LEVELS_ANNOTATION } from "../../../api/names";
 import { type JsonObject, objectOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
+import { modeIn, type ObserveMode, whyObserved } from "../../../core/mode";
 import { isManaged } from "../../../core/owned";
 import { CliError } from "../io";
 import type { OperatorState } from "../operator";
@@ -44,8 +46,14 @@ export async function releaseOf(
   operator: OperatorState | undefined,
 ): Promise<Change> {
   const { spec } = object;
-  const isActed = operator?.leads !== false && spec.mode === "Enforce" && !spec.suspend;
+  const isActed =
+    operator?.leads !== false && spec.mode === "Enforce" && !spec.suspend && observedAs(object) === undefined;
   return isActed ? bySpec(object) : await byFlowSchema(session, flow, object);
+}
+
+/** What wins over spec.mode, as status tells it. */
+function observedAs({ status }: Pick<ControllerResilience, "status">): ObserveMode | undefined {
+  return modeIn(status?.conditions?.find(({ type }) => type === ConditionType.Ready)?.message ?? "");
 }
 
 function bySpec(object: Throttled["object"]): Change {
@@ -71,8 +79,9 @@ function bySpec(object: Throttled["object"]): Change {
 async function byFlowSchema(
   session: Session,
   { flowSchema, serviceAccount }: FlowStatus,
-  { metadata, spec }: ControllerResilience,
+  object: ControllerResilience,
 ): Promise<Change> {
+  const { metadata } = object;
   if (flowSchema === undefined) throw new CliError(`status names no FlowSchema of ServiceAccount ${serviceAccount}`);
   const place = { name: flowSchema };
   const raw = await readOne(session, KINDS.FlowSchema, place, `FlowSchema ${flowSchema}`);
@@ -83,13 +92,19 @@ async function byFlowSchema(
   const [level] = (textsOf(annotations)[LEVELS_ANNOTATION] ?? "").split(",");
   if (level === undefined || level === "")
     throw new CliError(`FlowSchema ${flowSchema} has no annotation ${LEVELS_ANNOTATION}, so its level is unknown`);
-  const why = spec.suspend ? "the object is suspended" : spec.mode === "Observe" ? "mode Observe" : "no operator works";
   return {
     resource: KINDS.FlowSchema,
     place,
     object: raw,
     patch: { spec: { priorityLevelConfiguration: { name: level } } },
-    consequence: `FlowSchema ${flowSchema} will refer to level ${level} again, so ServiceAccount ${metadata.namespace}/${serviceAccount} is no longer throttled. It is changed directly, because the operator would not: ${why}. Workloads that were scaled to zero stay there.`,
+    consequence: `FlowSchema ${flowSchema} will refer to level ${level} again, so ServiceAccount ${metadata.namespace}/${serviceAccount} is no longer throttled. It is changed directly, because the operator would not: ${whyNotActed(object)}. Workloads that were scaled to zero stay there.`,
     done: `ServiceAccount ${serviceAccount} is released; see ${commandFor(`explain serviceaccount/${serviceAccount}`, metadata.namespace)}`,
   };
+}
+
+function whyNotActed(object: ControllerResilience): string {
+  const { suspend, mode } = object.spec;
+  if (suspend) return "the object is suspended";
+  const observed = mode === "Observe" ? mode : observedAs(object);
+  return observed === undefined ? "no operator works" : whyObserved(observed);
 }
