@@ -24,7 +24,7 @@ function makeCandidate(
   identity: string,
   clock: FakeClock,
   store: LeaseStore,
-  timing: Partial<ElectionTiming> = { absentLeaseWaitMs: 0 },
+  timing: Partial<ElectionTiming> = { absentLeaseWaitMs: 0, createdLeaseWaitMs: 0 },
 ): Candidate {
   const heard: string[] = [];
   const metrics = new RecordingMetrics();
@@ -68,12 +68,19 @@ describe("becoming leader", () => {
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
 
-  it("waits before it creates a missing Lease, since a live leader may create it again", async () => {
+  it("waits before it creates a missing Lease, and holds it before it leads", async () => {
     const clock = new FakeClock();
-    const { elector } = makeCandidate("a", clock, new MemoryLease(), {});
+    const store = new MemoryLease();
+    const { elector } = makeCandidate("a", clock, store, {});
     elector.start();
-    await clock.run(9_000);
+    await clock.run(3_900);
+    expect(store.record).toBeNull();
+    await clock.run(4_000);
+    const createdMs = store.record?.renewTimeMs ?? NaN;
+    expect(store.record).toMatchObject({ holderIdentity: "a", leaseTransitions: 0 });
+    await clock.run(6_000);
     expect(elector.isLeader()).toBe(false);
+    expect(store.record?.renewTimeMs).toBeGreaterThan(createdMs);
     await clock.run(6_000);
     expect(elector.isLeader()).toBe(true);
   });
@@ -304,6 +311,61 @@ describe("manual changes of the Lease", () => {
     expect(elector.isLeader()).toBe(false);
     await clock.run(10_000);
     expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([true, "a"]);
+  });
+});
+
+describe("a Lease that is deleted", () => {
+  async function leaderAndCandidate() {
+    const [clock, store] = [new FakeClock(), new MemoryLease()];
+    const cut = { a: false, b: false };
+    const networkOf = (who: "a" | "b"): LeaseStore => ({
+      ref: store.ref,
+      get: () => (cut[who] ? hang() : store.get()),
+      create: record => (cut[who] ? hang() : store.create(record)),
+      update: record => (cut[who] ? hang() : store.update(record)),
+    });
+    const leader = makeCandidate("a", clock, networkOf("a"), {});
+    leader.elector.start();
+    await clock.run(30_000);
+    expect(leader.elector.isLeader()).toBe(true);
+    const candidate = makeCandidate("b", clock, networkOf("b"), {});
+    const runWithOneLeader = async (ms: number): Promise<void> => {
+      for (let i = 0; i < ms / 100; i++) {
+        await clock.run(100);
+        expect([leader.elector.isLeader(), candidate.elector.isLeader()]).not.toEqual([true, true]);
+      }
+    };
+    return { clock, store, cut, leader, candidate, runWithOneLeader };
+  }
+
+  it("twice is not taken from its leader by a candidate that heard nothing between the deletions", async () => {
+    const { store, cut, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
+    store.remove();
+    candidate.elector.start();
+    await runWithOneLeader(100);
+    cut.b = true;
+    await runWithOneLeader(90_000);
+    expect(store.record?.holderIdentity).toBe("a");
+    const { get } = store;
+    store.get = () => {
+      // Just before the candidate reads.
+      store.remove();
+      store.get = get;
+      return get();
+    };
+    cut.b = false;
+    await runWithOneLeader(60_000);
+    expect([leader.elector.isLeader(), candidate.elector.isLeader()].filter(Boolean)).toHaveLength(1);
+  });
+
+  it("is created and held by a candidate, which leads when a leader that cannot know it has stopped", async () => {
+    const { store, cut, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
+    store.remove();
+    candidate.elector.start();
+    cut.a = true;
+    await runWithOneLeader(30_000);
+    expect([leader.elector.isLeader(), candidate.elector.isLeader()]).toEqual([false, true]);
+    expect(store.record).toMatchObject({ holderIdentity: "b", leaseTransitions: 0 });
   });
 });
 

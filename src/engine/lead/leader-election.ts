@@ -5,6 +5,7 @@ import { withDeadline } from "../../core/deadline";
 import {
   expiresAfterMs,
   fingerprint,
+  isCreated,
   isReleased,
   isSameHold,
   type LeaseAnnotation,
@@ -23,11 +24,13 @@ export interface ElectionTiming {
   readonly retryPeriodMs: number;
   /** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
   readonly jitterFactor: number;
-  /**
-   * A candidate creates a missing Lease only after this time: if the Lease of a live leader was deleted, that leader has created
-   * it again or stepped down by then. This delays only the first start after installation.
-   */
+  /** A candidate creates a missing Lease only after this time, in which a live leader whose Lease was deleted creates it again. */
   readonly absentLeaseWaitMs: number;
+  /**
+   * A candidate holds a Lease that it has created for this long before it leads. At least the renew deadline: a leader whose Lease
+   * was deleted steps down within it. With the wait above this delays only the first start after installation.
+   */
+  readonly createdLeaseWaitMs: number;
 }
 
 /** Lease duration, renew deadline, retry period and jitter are those of client-go. */
@@ -36,7 +39,8 @@ export const DEFAULT_TIMING: ElectionTiming = {
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2_000,
   jitterFactor: 1.2,
-  absentLeaseWaitMs: 10_000,
+  absentLeaseWaitMs: 4_000,
+  createdLeaseWaitMs: 10_000,
 };
 
 /** Dependencies and callbacks of the election. */
@@ -64,8 +68,10 @@ const RELEASE_TRIES = 3;
  * Competes for a Lease until it is stopped. Losing the lead does not end the process.
  *
  * There is at most one leader as long as monotonic clocks run at about the same rate: a leader counts its deadline from *before*
- * it sends the renewal, and candidates count the longer lease duration from *after* they have seen it. This does not fence a write
- * in flight, so writes have preconditions. An identity proves nothing: the Lease is ours only if this process has written it.
+ * it sends the renewal, and candidates count the longer lease duration from *after* they have seen it. A missing Lease proves nothing,
+ * since it has no version: it may have been created and deleted between two reads. So its creator renews it until each leader
+ * from before has stopped, and leads only then. The election does not fence a write in flight, so writes have preconditions. An
+ * identity proves nothing: the Lease is ours only if this process has written it.
  */
 export class LeaderElector {
   readonly #ports: ElectionPorts;
@@ -85,6 +91,8 @@ export class LeaderElector {
   #wasSeen = false;
   /** The last record of the Lease known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
+  /** The Lease that this process has created, and since when it is known to exist. */
+  #created: { readonly acquireTimeMs: number; readonly sinceMs: number } | undefined;
   /** The last confirmed write, and the unanswered writes after it. */
   #written: LeaseRecord[] = [];
   #seen: { readonly fingerprint: string; readonly atMs: number } | undefined;
@@ -203,6 +211,7 @@ export class LeaderElector {
     this.#written = [record];
     this.#held = written;
     this.#see(written);
+    this.#noteCreated(written);
     this.#hold(startedMs);
   }
 
@@ -218,6 +227,18 @@ export class LeaderElector {
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };
   }
 
+  #noteCreated(written: LeaseRecord): void {
+    if (!isCreated(written)) this.#created = undefined;
+    else if (this.#created?.acquireTimeMs !== written.acquireTimeMs) {
+      this.#created = { acquireTimeMs: written.acquireTimeMs, sinceMs: this.#ports.clock.monotonicMs() };
+    }
+  }
+
+  /** Reports whether no other process can lead after a write that was sent at this time: renewals before the creation have expired. */
+  #excludesOthers(startedMs: number): boolean {
+    return this.#created === undefined || startedMs - this.#created.sinceMs >= this.#timing.createdLeaseWaitMs;
+  }
+
   #hold(startedMs: number): void {
     const { clock, log, metrics, onStartedLeading } = this.#ports;
     const untilMs = startedMs + this.#timing.renewDeadlineMs;
@@ -225,6 +246,7 @@ export class LeaderElector {
     if (!this.isLeader()) this.#lose("renew deadline exceeded");
     if (!this.#running || clock.monotonicMs() >= untilMs) return;
     const begins = this.#leadingUntilMs === undefined;
+    if (begins && !this.#excludesOthers(startedMs)) return;
     this.#leadingUntilMs = untilMs;
     this.#cancelDeadline();
     this.#cancelDeadline = clock.after(untilMs - clock.monotonicMs(), () => this.#lose("renew deadline exceeded"));

@@ -40,6 +40,11 @@ export function fingerprint(record: LeaseRecord | null): string {
   ]);
 }
 
+/** Reports whether this hold began by creating the Lease: each that took it over counts one transition more than the one before. */
+export function isCreated(record: LeaseRecord): boolean {
+  return record.leaseTransitions === 0;
+}
+
 /** Reports whether `found` is the record that `written` wrote; labels, annotations and the duration may have been edited since. */
 export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
   return (
