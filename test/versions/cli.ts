@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { Argument, Command } from "commander";
 import { INTEGRATION_WORKERS } from "../cluster/workers";
 import { kubernetesVersion, MINOR_VARIABLE, type Minor, MINORS } from "../lab/kubernetes";
+import { findPrograms } from "../lab/programs";
+import { printer } from "../lab/progress";
 import { execute, suite } from "../suite";
 import {
   type Outcome,
@@ -59,9 +61,17 @@ async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Tried> {
     if (status !== 0) failures.push(`npm run demo ended with ${status}`);
     return status === 0 ? "passed" : "failed";
   };
+  // Before the tests, whose limits are shorter than a build.
+  await findPrograms({ kind: "node", id: "test-versions", kubernetes: minor }, printer(process.stdout));
   const remedies = await outcomeOf("versions", [], 1);
   const integration = await outcomeOf("integration", FILES, INTEGRATION_WORKERS);
   return { result: { remedies, integration, demo: hasDemo ? await demo() : "not run", seen }, failures };
+}
+
+/** The result if its programs cannot be had. */
+function notTried(error: unknown): Tried {
+  const result: VersionResult = { remedies: "failed", integration: "failed", demo: "not run", seen: {} };
+  return { result, failures: [error instanceof Error ? error.message : String(error)] };
 }
 
 /** Keeps the results for docs/install.md: `npm run generate` puts them there. A demo that was not run keeps its last result. */
@@ -87,7 +97,7 @@ const program = new Command("npm run test:versions --")
     for (const minor of chosen.length === 0 ? MINORS : chosen) {
       const version = kubernetesVersion(minor);
       console.log(`\n=== Kubernetes ${version}`);
-      const { result, failures: found } = await tryVersion(minor, options.demo);
+      const { result, failures: found } = await tryVersion(minor, options.demo).catch(notTried);
       failures.push(...found.map(failure => `FAILED on ${version}: ${failure}`));
       console.log(`\n${await versionsTable(keep({ [version]: result }))}`);
     }

@@ -38,6 +38,6 @@ export async function pass(what: string, seconds: number, print: Print): Promise
   for (let left = endMs - performance.now(); left > 0; left = endMs - performance.now()) {
     await sleep(Math.min(left, TELL_MS));
     const passed = Math.round((performance.now() - startMs) / 1000);
-    if (passed < seconds) print(`${what}: ${passed} of ${seconds} s`);
+    if (passed < seconds) print(`${what}: ${passed} of ${Math.round(seconds)} s`);
   }
 }
