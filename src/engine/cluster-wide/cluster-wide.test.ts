@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { clusterObject, handWritten } from "./testing/fixtures";
+import { beingDeleted, clusterObject, handWritten } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
 function start(...namespaces: string[]): ClusterWideWorld {
@@ -425,9 +425,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     ["at once", (): ControllerResilience[] => []],
     [
       "with a finalizer, so that each successor gets another name",
-      (object: ControllerResilience): ControllerResilience[] => [
-        { ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z", finalizers: ["a/b"] } },
-      ],
+      (object: ControllerResilience): ControllerResilience[] => [beingDeleted(object)],
     ],
   ])("gives in to a writer that deletes what it generates, %s", async (_, left) => {
     const world = start("a");

@@ -2,7 +2,15 @@ import { expect, it } from "vitest";
 import type { Facts } from "../../core/cluster-wide";
 import { protectionsOf } from "./coverage";
 import { planNamespace } from "./plan";
-import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
+import {
+  beingDeleted,
+  candidate,
+  carryOut,
+  clusterObject,
+  facts,
+  handWritten,
+  namespaceFacts,
+} from "./testing/fixtures";
 
 const NAME = "web";
 const generated = carryOut([], planNamespace(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] })));
@@ -13,6 +21,8 @@ it.each<[string, Partial<Facts>]>([
   ["protected/Observe", { objects: generated, observes: true }],
   ["protected/Observe", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { mode: "Observe" })] }],
   ["protected/Suspended", { objects: [handWritten("a", [{ kind: "Deployment", name: "web" }], { suspend: true })] }],
+  ["unprotected/Pending", { objects: generated.map(beingDeleted) }],
+  ["unprotected/Pending", { objects: [beingDeleted(handWritten("a", [{ kind: "Deployment", name: "web" }]))] }],
   ["excluded/OptedOut", { candidates: web({ protect: false }) }],
   ["excluded/OptedOut", { namespace: namespaceFacts(NAME, { protect: false }) }],
   ["excluded/Skipped", { objects: generated, candidates: web({ skip: true }) }],

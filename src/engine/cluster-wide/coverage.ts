@@ -1,6 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Candidate, type CoverageCount, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
-import { isGenerated } from "./generated";
+import { isBeingDeleted, isGenerated } from "./generated";
 import type { NamespacePlan } from "./plan";
 import { namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
 
@@ -68,7 +68,7 @@ export function countOf({ counts }: Coverage, protection: Protection): number {
 /** The object that protects each workload; of several, one that acts. */
 function protectorsOf(facts: Facts): Map<string, ControllerResilience> {
   const protectors = new Map<string, ControllerResilience>();
-  for (const object of facts.objects) {
+  for (const object of facts.objects.filter(object => !isBeingDeleted(object))) {
     for (const workload of workloadsOf(object, facts.candidates)) {
       const other = protectors.get(workload);
       if (other === undefined || modeOf(other, facts) !== "Enforce") protectors.set(workload, object);

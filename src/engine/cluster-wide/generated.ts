@@ -54,6 +54,11 @@ export function isGeneratedFor(
   return labels[GENERATED_FOR_LABEL] === owner.metadata.name;
 }
 
+/** Reports whether an object is being deleted: from then on it only cleans up, and protects nothing, however long a finalizer holds it. */
+export function isBeingDeleted({ metadata }: Pick<ControllerResilience, "metadata">): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
 /** Returns the workloads that a generated object lists, as {@link workloadName} writes them: all its targets have names. */
 export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[] {
   return spec.targets.map(({ kind, name = "" }) => workloadName({ kind, name }));

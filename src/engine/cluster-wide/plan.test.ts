@@ -3,7 +3,15 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { GENERATED_FOR_LABEL, MANAGED_BY_LABEL, PRESET_LABEL } from "../../api/names";
 import type { Facts } from "../../core/cluster-wide";
 import { planNamespace } from "./plan";
-import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts } from "./testing/fixtures";
+import {
+  beingDeleted,
+  candidate,
+  carryOut,
+  clusterObject,
+  facts,
+  handWritten,
+  namespaceFacts,
+} from "./testing/fixtures";
 
 const targetsOf = (object: ControllerResilience | undefined) =>
   object?.spec.targets.map(({ kind, name }) => `${kind}/${String(name)}`);
@@ -154,6 +162,14 @@ describe("planNamespace", () => {
       ["all-2", ["Deployment/rest"]],
     ]);
     expect(planNamespace(facts({ candidates, objects })).shares.get("uid-all")?.excluded.get("HandWritten")).toBe(3);
+  });
+
+  it("protects what only an object that is being deleted names, since that does nothing any more", () => {
+    const objects = [beingDeleted(handWritten("a", [{ kind: "Deployment", name: "web" }]))];
+    const after = settle(facts({ objects }));
+    expect(after.slice(1).map(object => [object.metadata.name, targetsOf(object)])).toEqual([
+      ["all", ["Deployment/web"]],
+    ]);
   });
 
   it("gives a workload to the older of two, and says so of both", () => {

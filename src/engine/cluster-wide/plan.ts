@@ -1,7 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Facts, workloadName } from "../../core/cluster-wide";
-import { isGenerated, isGeneratedFor, listedIn } from "./generated";
+import { isBeingDeleted, isGenerated, isGeneratedFor, listedIn } from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
 import { type PlannedWrite, type Selected, type Writes, writesFor } from "./writes";
 
@@ -43,7 +43,7 @@ export function planNamespace(facts: Facts): NamespacePlan {
   const claimed = new Map<string, string>();
   const isOurs = (object: ControllerResilience): boolean =>
     isGenerated(object) || facts.clusterObjects.some(owner => isGeneratedFor(object, owner));
-  for (const object of facts.objects.filter(object => !isOurs(object)))
+  for (const object of facts.objects.filter(object => !isOurs(object) && !isBeingDeleted(object)))
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
@@ -120,7 +120,7 @@ function shareOf(
   found: readonly ControllerResilience[],
   { writes, held }: Writes,
 ): NamespaceShare {
-  const objects = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
   const names = selected.map(({ workload }) => workload);
   return {

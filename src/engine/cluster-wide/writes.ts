@@ -7,7 +7,7 @@ import { count } from "../../core/count";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { distribute, type Group, listedIn, type Wanted } from "./generated";
+import { distribute, type Group, isBeingDeleted, listedIn, type Wanted } from "./generated";
 import { mergePatch } from "./merge-patch";
 import { withNamedPreset, withPreset } from "./presets/presets";
 import { modeIn } from "./selection";
@@ -52,7 +52,7 @@ export function writesFor(
   // Nothing can be created there, and what is there goes with the namespace.
   if (namespace.isTerminating) return { writes: [], held: 0 };
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
-  const present = found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const present = found.filter(object => !isBeingDeleted(object));
   const mode = modeIn(namespace, owner.spec);
   const wanted = groupsOf(owner, selected, present).flatMap(group => {
     const ofGroup = present.filter(object => presetOf(object) === group.preset);

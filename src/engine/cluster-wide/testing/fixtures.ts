@@ -67,6 +67,11 @@ export function handWritten(
   };
 }
 
+/** The object while a finalizer, of the operator or of another program, holds it. */
+export function beingDeleted(object: ControllerResilience): ControllerResilience {
+  return { ...object, metadata: { ...object.metadata, deletionTimestamp: CREATED, finalizers: ["a/b"] } };
+}
+
 export function facts(more: Partial<Facts> = {}): Facts {
   return {
     namespace: namespaceFacts("web"),
