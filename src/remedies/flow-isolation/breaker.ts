@@ -26,6 +26,8 @@ export interface BreakerLimits {
   readonly mayStayThrottled: boolean;
   /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level, or replicas are not restored. */
   readonly isHeld: boolean;
+  /** The throttle in status was never made, such as one that the API server refuses. Absent: it was. */
+  readonly isUnmade?: boolean;
 }
 
 /** Longest throttle, however often a client relapses; stated in the API. */
@@ -74,15 +76,19 @@ const STEPS: Record<Breaker["state"], Step> = {
 
 function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
   if (limits.mayThrottle && isRunaway(reading, limits)) return throttle(limits.releaseMs, nowMs);
-  const isCalm = reading.perSecond !== undefined && reading.perSecond < CALM * limits.threshold;
-  return isCalm ? begin("Normal", nowMs) : own;
+  return isCalm(reading, limits) ? begin("Normal", nowMs) : own;
+}
+
+function isCalm({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
+  return perSecond !== undefined && perSecond < CALM * threshold;
 }
 
 /**
  * A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. Probation follows once the cluster shows
  * that the client is released.
  */
-function throttled(own: Breaker, _reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+function throttled(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+  if (limits.isUnmade === true && !limits.isHeld) return unmade(own, reading, limits, nowMs);
   const releaseMs = releaseOf(own, limits);
   const endMs = own.untilMs ?? nowMs;
   const leftMs = endMs - nowMs;
@@ -92,6 +98,14 @@ function throttled(own: Breaker, _reading: Reading, limits: BreakerLimits, nowMs
   }
   // The clock was set back: never longer than the whole throttle.
   return leftMs > releaseMs ? { ...own, untilMs: nowMs + releaseMs } : own;
+}
+
+/** The client was not throttled, so its rate counts, and it has survived nothing: there is no probation, and no relapse. */
+function unmade(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+  if (isCalm(reading, limits)) return begin("Normal", nowMs);
+  if (limits.mayStayThrottled && (own.untilMs ?? nowMs) > nowMs) return own;
+  const isDue = limits.mayThrottle && isRunaway(reading, limits);
+  return isDue ? { ...own, untilMs: nowMs + releaseOf(own, limits) } : begin("Elevated", nowMs);
 }
 
 function probation(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {

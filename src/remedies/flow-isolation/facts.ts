@@ -2,6 +2,7 @@ import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../
 import type { Mode } from "../../core/mode";
 import type { RequestRates } from "../../core/request-rates";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import { QUARANTINE_LEVEL } from "./levels";
 
 /** The block of the spec. */
 export type Spec = FlowIsolationSpec;
@@ -58,7 +59,7 @@ const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
 const REPORTED_MS = 300_000;
 
 /** A flow, as far as it matters for how often it is measured. */
-type Watched = Pick<FlowStatus, "state" | "since"> & {
+type Watched = Omit<FlowStatus, "serviceAccount"> & {
   /** False for a component of the cluster, which is only reported. */
   readonly isThrottleable?: boolean;
 };
@@ -77,5 +78,13 @@ export function measuredEvery(
   const mayThrottle = mode === "Enforce" && throttles(spec);
   const isReportedLong = ({ state, since, isThrottleable = true }: Watched): boolean =>
     !(mayThrottle && isThrottleable) && state === "Elevated" && nowMs - Date.parse(since ?? "") >= REPORTED_MS;
-  return flows.some(flow => WATCHED.includes(flow.state) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;
+  const isWatched = (flow: Watched): boolean => WATCHED.includes(flow.state) || isUnmade(flow);
+  return flows.some(flow => isWatched(flow) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;
+}
+
+/** Reports whether status has a throttle that the cluster never had: neither its level, nor a workload at zero, nor a release says otherwise. */
+export function isUnmade(record: Omit<FlowStatus, "serviceAccount"> = {}): boolean {
+  const { state, priorityLevel, scaled = [], restored = [], releaseAttempts = 0 } = record;
+  if (state !== "Throttled" || priorityLevel === QUARANTINE_LEVEL) return false;
+  return scaled.length + restored.length + releaseAttempts === 0;
 }

@@ -54,8 +54,16 @@ export function findingsOfFlow(flow: Flow): Finding[] {
 function throttled(flow: Flow): Finding | undefined {
   const { breaker } = flow;
   if (!isQuarantined(flow) || breaker.untilMs === undefined) return undefined;
+  if (flow.isRefused) return notThrottled(flow);
   const sentence = `${nameOf(flow)} is throttled until ${timeOf(breaker.untilMs)}: it was a runaway. Probation follows.${scalingSentence(flow)}`;
   return { status: "False", reason: reasonOfThrottle(flow), sentence };
+}
+
+/** No try is for ever: a person must act. */
+function notThrottled(flow: Flow): Finding {
+  const since = timeOf(flow.breaker.sinceMs);
+  const sentence = `${nameOf(flow)} is a runaway, and not throttled since ${since}, because the write fails; the operator keeps trying.`;
+  return { status: "False", reason: "Runaway", sentence, isStalled: true };
 }
 
 function reasonOfThrottle({ account, facts }: Flow): "ScaledToZero" | "Throttled" {

@@ -5,7 +5,7 @@ import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView, WorkloadView } from "../../core/views";
 import { hashOfBlock } from "./block";
 import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
-import type { AccountFacts, FlowIsolationFacts, Spec } from "./facts";
+import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
 import { homeLevel } from "./home";
 import { isMigrating, wantedLeaseFlow } from "./leases";
 import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } from "./levels";
@@ -38,6 +38,8 @@ export interface Flow {
   readonly shadow?: ClusterObjectView;
   /** It has made more lease requests than its threshold for `for`. */
   readonly isLeaseFlood: boolean;
+  /** Its throttle could not be made for so long that a person has to act. */
+  readonly isRefused: boolean;
   /** The level that its FlowSchema refers to from now on. */
   readonly level: string;
   /** FlowSchema for all its requests. */
@@ -67,6 +69,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
+    isRefused: isRefused(breaker, limits, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
@@ -99,13 +102,17 @@ function settlingOf(
 /** How often a release is tried before a person has to act. */
 export const MAX_RELEASES = 3;
 
-/** And for how long at least, in milliseconds. */
+/** And for how long at least, in milliseconds; so long also the beginning of a throttle. */
 const RELEASE_MS = 180_000;
 
 function releaseOf(breaker: Breaker, { record }: AccountFacts, nowMs: number): Flow["release"] {
   if (!isReleasing(breaker, nowMs)) return undefined;
   const isLate = nowMs - (breaker.untilMs ?? nowMs) >= RELEASE_MS;
   return isLate && (record?.releaseAttempts ?? 0) >= MAX_RELEASES ? "Failed" : "Due";
+}
+
+function isRefused(breaker: Breaker, { isUnmade: isNotMade }: BreakerLimits, nowMs: number): boolean {
+  return isNotMade === true && breaker.state === "Throttled" && nowMs - breaker.sinceMs >= RELEASE_MS;
 }
 
 /** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
@@ -156,6 +163,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
       isThrottleable(account, facts, spec),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     isHeld: isHeld(account, facts),
+    ...(isUnmade(account.record) && { isUnmade: true }),
   };
 }
 

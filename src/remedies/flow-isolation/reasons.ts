@@ -25,7 +25,7 @@ export const REASONS = {
   },
   Runaway: {
     event: "Warning",
-    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, a component of the cluster, the operator itself, or the quarantine level or its FlowSchemas are not in place.",
+    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, a component of the cluster, the operator itself, or the quarantine level or its FlowSchemas are not in place. Or the write has failed for three minutes: the message says why.",
   },
   NameTaken: {
     event: "Warning",

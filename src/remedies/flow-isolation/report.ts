@@ -177,7 +177,8 @@ function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus
 
 function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
   const message = `${report.message} Not written yet: ${describePending(worst)}.`;
-  const retried = { ...waiting(report), message };
+  const { stalled } = report;
+  const retried = { ...waiting(report), message, ...(stalled && { stalled: { ...stalled, message } }) };
   if (worst.outcome.result !== "Forbidden") return retried;
   const reason = "Forbidden";
   return { ...retried, reason, progressing: false, stalled: { reason, message } };

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const MINUTES = 60;
+
+/** A runaway whose throttle the API server refuses, as a webhook that gates FlowSchemas does. */
+async function refused(): Promise<Scene> {
+  const scene = new Scene(onRunaway("Throttle"));
+  await scene.pass();
+  await scene.pass();
+  scene.isRefused = ({ eventReason }) => eventReason === "FlowThrottled";
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  expect(scene.level()).toBe(SHARED);
+  return scene;
+}
+
+describe("a throttle that cannot be written", () => {
+  it("is no throttle that the client survived: the runaway is not given up, and throttled once it can be", async () => {
+    const scene = await refused();
+    await scene.run(8 * 60 * MINUTES);
+    expect(scene.entry()?.state).not.toBe("GivenUp");
+    scene.isRefused = () => false;
+    await scene.run(2 * MINUTES);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("is not longer than the spec says once it can be written", async () => {
+    const scene = await refused();
+    await scene.run(30 * MINUTES);
+    scene.isRefused = () => false;
+    await scene.run(2 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 300 });
+  });
+
+  it("is not made once the client is calm", async () => {
+    const scene = await refused();
+    scene.perSecond.set("app", 10);
+    await scene.run(61);
+    scene.isRefused = () => false;
+    await scene.run(5 * MINUTES);
+    expect([scene.level(), scene.entry()?.state]).toEqual([SHARED, "Normal"]);
+    expect(scene.written.map(({ eventReason }) => eventReason)).not.toContain("FlowThrottled");
+  });
+
+  it("needs a person after three minutes", async () => {
+    const scene = await refused();
+    expect(await scene.pass()).not.toHaveProperty("stalled");
+    const late = await scene.run(3 * MINUTES);
+    expect(late).toMatchObject({ status: "False", reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(late.stalled?.message).toMatch(/app is a runaway, and not throttled since .*: apply FlowSchema .*: no/);
+    expect(await scene.run(60 * MINUTES)).toMatchObject({ stalled: { reason: "Runaway" } });
+  });
+});
+
+describe("a throttle that took effect", () => {
+  it("still counts after a crash between its release and the record of that", async () => {
+    const scene = await refused();
+    scene.isRefused = () => false;
+    await scene.run(10);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    await scene.run(5 * MINUTES - 80);
+    for (let second = 0; second < 120 && scene.level() === QUARANTINE_LEVEL; second++) {
+      const before = scene.object;
+      await scene.pass();
+      if (scene.level() !== QUARANTINE_LEVEL) scene.object = before;
+      else await scene.wait(1);
+    }
+    expect(scene.level()).toBe(SHARED);
+    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
+  });
+});
