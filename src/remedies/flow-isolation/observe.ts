@@ -1,6 +1,6 @@
 import { KINDS } from "../../core/kinds";
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
-import { ResilienceError } from "../../core/errors";
+import { NotYetError, publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
 import { FINALIZER } from "../../api/names";
 import { ownerName } from "../../core/owned";
 import type { ObjectInMode } from "../../core/mode";
@@ -61,7 +61,7 @@ export async function observeFlows(
     rates,
     mayScale: scales && (await mayScale(object.metadata.namespace, readers)),
     // Scaling happens only under the finalizer; the record in status may be lost.
-    scaledDown: scales || isHeld(object) ? await readScaledDown(object, readers) : [],
+    scaledDown: scales || isHeld(object) ? await scaledDownIn(object, found, readers) : [],
     former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
 }
@@ -90,16 +90,35 @@ function isHeld({ metadata }: ControllerResilience): boolean {
 
 type Found = Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets" | "notUnderstood">;
 
-/** Of targets that this version does not know, only the flows in status are known. */
+/** Of targets that this version does not know, or that cannot be read when a throttle is to end, only the flows in status are known. */
 async function accountsOf(
   object: ControllerResilience,
   records: readonly FlowStatus[],
   readers: Readers,
 ): Promise<Found> {
   const unknown = unknownTargets(object.spec);
-  if (unknown.length === 0) return await findAccounts(object, records, readers);
+  if (unknown.length > 0) return recorded(records, explainUnknown(unknown));
+  try {
+    return await findAccounts(object, records, readers);
+  } catch (error) {
+    if (!isReadFailure(error) || !isAnyOver(records, readers)) throw error;
+    return recorded(records, `the targets cannot be read: ${publicMessage(error)}.`);
+  }
+}
+
+function recorded(records: readonly FlowStatus[], notUnderstood: string): Found {
   const accounts = records.map(record => accountOf(record.serviceAccount, [], records));
-  return { accounts, leftOut: [], missingTargets: [], notUnderstood: explainUnknown(unknown) };
+  return { accounts, leftOut: [], missingTargets: [], notUnderstood };
+}
+
+/** Neither a cache that is not filled yet, nor the rejection of the operator itself, which could not release anything. */
+function isReadFailure(error: unknown): boolean {
+  return error instanceof ResilienceError && !(error instanceof NotYetError) && !(error instanceof UnauthorizedError);
+}
+
+function isAnyOver(records: readonly FlowStatus[], { clock }: Pick<Readers, "clock">): boolean {
+  const nowMs = clock.now().getTime();
+  return records.some(({ state, until = "" }) => state === "Throttled" && !(Date.parse(until) > nowMs));
 }
 
 async function findAccounts(
@@ -156,6 +175,16 @@ async function mayScale(namespace: string, readers: Readers): Promise<boolean> {
   }));
   const answers = await Promise.all(rights.map(right => readers.may(right)));
   return answers.every(Boolean);
+}
+
+/** What cannot be read now is scaled back later. */
+async function scaledDownIn(owner: Owner, { notUnderstood }: Found, readers: Readers): Promise<WorkloadView[]> {
+  try {
+    return await readScaledDown(owner, readers);
+  } catch (error) {
+    if (notUnderstood === undefined || !isReadFailure(error)) throw error;
+    return [];
+  }
 }
 
 /**

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError, NotYetError, UnauthorizedError } from "../../core/errors";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const MINUTES = 60;
+
+/** The operator has lost the right to read workloads, so many seconds after a runaway was throttled for five minutes. */
+async function lost(seconds: number, what: "Throttle" | "ScaleToZero" = "Throttle"): Promise<Scene> {
+  const scene = new Scene(onRunaway(what));
+  await scene.pass();
+  await scene.pass();
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect([scene.entry()?.state, scene.level()]).toEqual(["Throttled", QUARANTINE_LEVEL]);
+  await scene.clock.run(seconds * 1_000);
+  fail(scene, new ForbiddenError("get deployments team/app: 403"));
+  return scene;
+}
+
+function fail(scene: Scene, error: Error): void {
+  scene.workload = () => Promise.reject(error);
+  scene.workloads = () => Promise.reject(error);
+}
+
+function mend(scene: Scene): void {
+  Reflect.deleteProperty(scene, "workload");
+  Reflect.deleteProperty(scene, "workloads");
+}
+
+describe("a throttle whose targets cannot be read", () => {
+  it("ends on time all the same, and nothing else happens", async () => {
+    const scene = await lost(5 * MINUTES);
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "ObserveFailed", stalled: { reason: "ObserveFailed" } });
+    expect(pass.message).toContain("No other action: the targets cannot be read: get deployments team/app: 403.");
+    expect(scene.level()).toBe(SHARED);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+    await expect(scene.pass()).rejects.toThrow("403");
+    expect(scene.written.map(({ eventReason }) => eventReason).at(-1)).toBe("FlowReleased");
+  });
+
+  it("goes on before its end", async () => {
+    const scene = await lost(MINUTES);
+    await expect(scene.pass()).rejects.toThrow("403");
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("gives the replicas back when they can be read again", async () => {
+    const scene = await lost(5 * MINUTES, "ScaleToZero");
+    await scene.pass();
+    await scene.pass();
+    expect([scene.level(), scene.workloadNow()?.replicas]).toEqual([SHARED, 0]);
+    mend(scene);
+    scene.perSecond.set("app", 10);
+    await scene.run(MINUTES);
+    expect([scene.level(), scene.workloadNow()?.replicas]).toEqual([SHARED, 2]);
+  });
+
+  it.each([new NotYetError("not filled", 1_000), new UnauthorizedError("401")])(
+    "waits if that says nothing: %s",
+    async error => {
+      const scene = await lost(5 * MINUTES);
+      fail(scene, error);
+      await expect(scene.pass()).rejects.toThrow(error.message);
+      expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    },
+  );
+});
