@@ -1,8 +1,5 @@
-import type { ObjectMetadata } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
-import type { Key } from "../../core/ports";
-
-type ObjectVersion = Pick<ObjectMetadata, "uid" | "resourceVersion">;
+import type { Key, ObjectVersion } from "../../core/ports";
 
 /**
  * How long the operator's own watch may see a change later than Pepr's, in milliseconds. Both streams bring a change within

@@ -1,5 +1,5 @@
-import type { ControllerResilience, ObjectMetadata } from "../../api/controller-resilience";
-import type { Key } from "../../core/ports";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import type { Key, ObjectVersion } from "../../core/ports";
 
 /** A watch cache of all ControllerResiliences. */
 export interface ObjectCache {
@@ -14,9 +14,6 @@ export interface ObjectCacheState {
   get(key: Key): ControllerResilience | undefined;
   keys(): readonly Key[];
 }
-
-/** One version of an object. */
-export type ObjectVersion = Pick<ObjectMetadata, "uid" | "resourceVersion">;
 
 /** The state of an object that this process knows by a read or a write, so that an older one in the cache is not used. */
 interface Floor {

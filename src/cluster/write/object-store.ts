@@ -2,7 +2,7 @@ import { FINALIZER, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { keyOf, splitKey } from "../../core/key";
 import { GoneError, TerminalError } from "../../core/errors";
-import type { Key, Log, ObjectStore } from "../../core/ports";
+import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
 import { listPages } from "../http/list-pages";
 import type { Api } from "../http/api";
 import { arrayOf, objectOf, textOf } from "../../core/json";
@@ -11,7 +11,7 @@ import { KINDS } from "../../core/kinds";
 import { onlyNeeded } from "../read/object-view";
 import { isSameStatus } from "../../core/status";
 import { unservedFields, withoutFields } from "./told-only";
-import { CachedObjects, type ObjectCache, type ObjectVersion } from "./cached-objects";
+import { CachedObjects, type ObjectCache } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
 
