@@ -1,4 +1,3 @@
-import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
@@ -113,24 +112,6 @@ describe("a ServiceAccount of the targets", () => {
     expect(words(scene)).toEqual([
       expect.stringMatching(/^delete FlowSchema controller-resilience-leases-team-app-.* FlowRemoved$/),
     ]);
-  });
-
-  it.each<[Mode, string]>([
-    ["Observe", "Mode Observe: would write FlowSchema"],
-    ["OperatorObserves", "The operator runs with --mode=Observe: would write FlowSchema"],
-    ["NamespaceSkipped", "The Namespace has the annotation controller-resilience.io/skip: would write FlowSchema"],
-  ])("is only reported in mode %s", async (mode, words) => {
-    const scene = new Scene();
-    scene.judged = mode;
-    const decision = await scene.pass();
-    expect(decision.message).toContain(words);
-    expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
-    expect(decision.intents).toHaveLength(4);
-    expect(scene.written).toEqual([]);
-    scene.perSecond.set("app", 5_000);
-    expect((await scene.run(61)).message).toContain("Requests are measured only once the ServiceAccount is isolated.");
-    expect(scene.entry()).toMatchObject({ state: "Normal" });
-    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
   it("gets a dedicated level if the spec has settings for one, and the unused shared level is deleted", async () => {

@@ -31,14 +31,10 @@ export function writeOfFlow(
   const words = { why, eventReason: EVENT_OF[step] };
   const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
   if (intents.length === 0) return undefined;
-  const names = intents.map(({ target }) => target.name).join(" and ");
-  const observed = `would write FlowSchema ${names} now.${notMeasured(flow)}`;
-  return { intents, write: { step, why, observed } };
+  return { intents, write: { step, why, ...(flow.own.state.is === "missing" ? NOT_MEASURED : {}) } };
 }
 
-function notMeasured({ own }: Flow): string {
-  return own.state.is === "missing" ? " Requests are measured only once the ServiceAccount is isolated." : "";
-}
+const NOT_MEASURED = { unwritten: "Requests are measured only once the ServiceAccount is isolated." };
 
 /** Why the FlowSchemas are written now: a step of the breaker first, since people look for that. */
 function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {

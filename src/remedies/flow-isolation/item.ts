@@ -14,8 +14,8 @@ export interface Write {
   readonly step: "Provision" | "PutBack" | "Throttle" | "Release" | "Other";
   /** A sentence: what is written in Enforce mode, and why. */
   readonly why: string;
-  /** The rest of a sentence after why it only observes: what is left unwritten. */
-  readonly observed: string;
+  /** What follows where nothing is written. */
+  readonly unwritten?: string;
 }
 
 /** Begin of the ids of flows. */

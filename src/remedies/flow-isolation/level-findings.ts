@@ -101,8 +101,7 @@ function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {
   const isPutBack = isProvisioned(facts, wanted);
   const why = isPutBack ? `${what} was changed; restoring it.` : `Creating ${what}.`;
   const intent = buildWrite(wanted, state, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
-  const observed = `would write ${what} now.`;
-  const write = { step: isPutBack ? "PutBack" : "Provision", why, observed } as const;
+  const write = { step: isPutBack ? "PutBack" : "Provision", why } as const;
   return { ...item, intents: intent === undefined ? [] : [intent], write };
 }
 

@@ -158,7 +158,7 @@ function otherItem(intent: Intent): FlowItem {
     id: otherId(intent),
     findings: [],
     intents: [intent],
-    write: { step: "Other", why: what, observed: what },
+    write: { step: "Other", why: what },
   };
 }
 

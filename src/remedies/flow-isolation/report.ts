@@ -81,12 +81,14 @@ function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
   const of = (items: readonly FlowItem[]): Finding[] =>
     items.flatMap(item => [
       ...item.findings.map(finding => withCause(finding, item, plan, outcomes)),
-      ...writeFinding(item, plan.mode),
+      ...(plan.mode === "Enforce" ? writeFinding(item) : []),
     ]);
   const levels = plan.items.filter(isLevel);
   const others = plan.items.filter(({ write }) => write?.step === "Other");
   const flows = plan.items.filter(item => !levels.includes(item) && !others.includes(item));
-  return [...of(levels), ...of(flows), ...plan.findings, ...otherWrites(others, plan.mode)];
+  const written =
+    plan.mode === "Enforce" ? otherWrites(others) : notWritten([...levels, ...flows, ...others], plan.mode);
+  return [...of(levels), ...of(flows), ...plan.findings, ...written];
 }
 
 /** A failed release, with the cause in words. */
@@ -119,25 +121,42 @@ function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes)
 }
 
 /** A throttle and its release have findings of their own, which say the same. */
-function writeFinding({ write }: FlowItem, mode: FlowPlan["mode"]): Finding[] {
-  if (write === undefined) return [];
-  if (mode !== "Enforce") return [notWritten(mode, write.observed)];
-  return write.step === "Throttle" || write.step === "Release"
+function writeFinding({ write }: FlowItem): Finding[] {
+  return write === undefined || write.step === "Throttle" || write.step === "Release"
     ? []
     : [{ status: "False", reason: "Provisioning", sentence: write.why, isProgressing: true }];
 }
 
-function notWritten(mode: ObserveMode, observed: string): Finding {
-  return { status: "False", reason: "WouldIsolate", sentence: `${capitalize(whyObserved(mode))}: ${observed}` };
+/** One finding about all writes that are left out, so that the message says once why. */
+function notWritten(items: readonly FlowItem[], mode: ObserveMode): Finding[] {
+  const left = items.filter(({ write, intents }) => write !== undefined && intents.length > 0);
+  if (left.length === 0) return [];
+  const names = new Map<string, string[]>();
+  for (const { write, intents } of left)
+    for (const { verb, target } of intents) {
+      const what = `${write?.step === "Other" ? verb : "write"} ${target.kind}`;
+      names.set(what, [...(names.get(what) ?? []), target.name]);
+    }
+  const what = [...names].map(([verb, those]) => `${verb} ${enumerate(those)}`).join("; ");
+  const notes = new Set(left.flatMap(({ write }) => write?.unwritten ?? []));
+  const sentence = [`${capitalize(whyObserved(mode))}: would ${what} now.`, ...notes].join(" ");
+  return [{ status: "False", reason: "WouldIsolate", sentence }];
+}
+
+/** Names in one message; there may be hundreds. */
+const MAX_NAMES = 4;
+
+function enumerate(names: readonly string[]): string {
+  const left = names.length - MAX_NAMES;
+  if (left > 0) return `${names.slice(0, MAX_NAMES).join(", ")} and ${left} more`;
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(part => part !== "").join(" and ");
 }
 
 /** One sentence about scaling and surplus objects, which may be many. */
-function otherWrites(items: readonly FlowItem[], mode: FlowPlan["mode"]): Finding[] {
+function otherWrites(items: readonly FlowItem[]): Finding[] {
   if (items.length === 0) return [];
   const what = items.flatMap(({ write }) => write?.why ?? []).join(", ");
-  return mode !== "Enforce"
-    ? [notWritten(mode, `would ${what}.`)]
-    : [{ status: "False", reason: "Provisioning", sentence: `In progress: ${what}.`, isProgressing: true }];
+  return [{ status: "False", reason: "Provisioning", sentence: `In progress: ${what}.`, isProgressing: true }];
 }
 
 /** The entry of one ServiceAccount after the writes. */
