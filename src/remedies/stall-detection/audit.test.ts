@@ -147,6 +147,20 @@ describe("evidence Audit", () => {
     expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("of a pod without a Lease ends within seconds of five minutes without a 401, without a full pass", async () => {
+    const scene = new Scene({ evidence: ["Audit"], for: "2m" });
+    scene.leaseList = [];
+    let { pass } = await scene.reject(600, isAccused);
+    expect(pass).toMatchObject({ reason: "RequestsRejected" });
+    const endedMs = scene.nowMs;
+    while (isAccused(pass) && scene.nowMs - endedMs < 600_000) {
+      scene.time.advance(pass.recheckAfterMs ?? 600_000);
+      pass = await scene.pass();
+    }
+    expect(pass).toMatchObject({ status: "True", reason: "Active" });
+    expect(scene.nowMs - endedMs).toBeLessThanOrEqual(310_000);
+  });
+
   it("lets a restart follow after one duration of the Lease instead of `for`", async () => {
     const scene = await learned({ onStall: "Restart" });
     scene.renewer = undefined;

@@ -3,7 +3,7 @@ import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import type { Plan, PlannedPass, Report } from "../../../core/remedy";
 import type { RequestRates } from "../../../core/request-rates";
-import { addRejection, type RejectionReading, type RejectionSeries } from "../../../core/rejections";
+import { addRejection, REJECTION_GAP_MS, type RejectionReading, type RejectionSeries } from "../../../core/rejections";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -150,7 +150,10 @@ export class Scene extends EmptyReaders {
 
   /** As Readers. */
   override rejections(): RejectionReading {
-    return { isServed: this.isAudited, of: address => this.#rejections.get(address) };
+    const isRecent = ({ lastMs }: RejectionSeries): boolean => this.nowMs - lastMs <= REJECTION_GAP_MS;
+    const of = (address: string): RejectionSeries | undefined =>
+      [this.#rejections.get(address)].find(series => series !== undefined && isRecent(series));
+    return { isServed: this.isAudited, of };
   }
 
   /** As {@link run}, but the remedy has a pass each ten minutes only. Leases are read as often as ever. */
