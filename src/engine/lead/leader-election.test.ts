@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
   WaitError,
 } from "../../core/errors";
-import type { LeaseStore } from "../../core/ports";
+import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { LeaderElector, type ElectionTiming } from "./leader-election";
 import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
@@ -314,36 +314,56 @@ describe("manual changes of the Lease", () => {
   });
 });
 
+/** The network of one candidate. */
+interface Network {
+  /** Requests wait for this. */
+  opened?: Promise<void> | undefined;
+  /** Writes are answered after this. */
+  updatedAfterMs?: number;
+}
+
 describe("a Lease that is deleted", () => {
   async function leaderAndCandidate() {
     const [clock, store] = [new FakeClock(), new MemoryLease()];
-    const cut = { a: false, b: false };
-    const networkOf = (who: "a" | "b"): LeaseStore => ({
-      ref: store.ref,
-      get: () => (cut[who] ? hang() : store.get()),
-      create: record => (cut[who] ? hang() : store.create(record)),
-      update: record => (cut[who] ? hang() : store.update(record)),
-    });
+    const networks: Record<"a" | "b", Network> = { a: {}, b: {} };
+    const networkOf = (who: "a" | "b"): LeaseStore => {
+      const call = async <T>(work: () => Promise<T>): Promise<T> => {
+        await networks[who].opened;
+        return work();
+      };
+      const update = async (record: LeaseRecord): Promise<LeaseRecord> => {
+        const written = await store.update(record);
+        await new Promise<void>(resolve => void clock.after(networks[who].updatedAfterMs ?? 0, resolve));
+        return written;
+      };
+      return {
+        ref: store.ref,
+        get: () => call(() => store.get()),
+        create: record => call(() => store.create(record)),
+        update: record => call(() => update(record)),
+      };
+    };
     const leader = makeCandidate("a", clock, networkOf("a"), {});
     leader.elector.start();
     await clock.run(30_000);
     expect(leader.elector.isLeader()).toBe(true);
     const candidate = makeCandidate("b", clock, networkOf("b"), {});
     const runWithOneLeader = async (ms: number): Promise<void> => {
-      for (let i = 0; i < ms / 100; i++) {
-        await clock.run(100);
+      const stepMs = Math.min(ms, 100);
+      for (let i = 0; i < ms / stepMs; i++) {
+        await clock.run(stepMs);
         expect([leader.elector.isLeader(), candidate.elector.isLeader()]).not.toEqual([true, true]);
       }
     };
-    return { clock, store, cut, leader, candidate, runWithOneLeader };
+    return { clock, store, networks, leader, candidate, runWithOneLeader };
   }
 
   it("twice is not taken from its leader by a candidate that heard nothing between the deletions", async () => {
-    const { store, cut, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
+    const { store, networks, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
     store.remove();
     candidate.elector.start();
     await runWithOneLeader(100);
-    cut.b = true;
+    networks.b.opened = hang();
     await runWithOneLeader(90_000);
     expect(store.record?.holderIdentity).toBe("a");
     const { get } = store;
@@ -353,16 +373,46 @@ describe("a Lease that is deleted", () => {
       store.get = get;
       return get();
     };
-    cut.b = false;
+    networks.b.opened = undefined;
     await runWithOneLeader(60_000);
     expect([leader.elector.isLeader(), candidate.elector.isLeader()].filter(Boolean)).toHaveLength(1);
   });
 
-  it("is created and held by a candidate, which leads when a leader that cannot know it has stopped", async () => {
-    const { store, cut, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
+  it("is led by its creator only after a renewal that was sent when a leader from before had stopped", async () => {
+    const { clock, store, leader, candidate, runWithOneLeader, networks } = await leaderAndCandidate();
     store.remove();
     candidate.elector.start();
-    cut.a = true;
+    await runWithOneLeader(100);
+    networks.b.opened = hang();
+    await runWithOneLeader(60_000);
+    // The candidate reads again just after a renewal and a deletion, creates the Lease, and renews it after 3.2, 6.4 and 9.6 s.
+    const { get } = store;
+    store.get = async () => {
+      store.get = get;
+      const before = store.record?.renewTimeMs;
+      while (store.record?.renewTimeMs === before) await new Promise<void>(resolve => void clock.after(10, resolve));
+      store.remove();
+      return get();
+    };
+    networks.b.opened = undefined;
+    while (store.record?.holderIdentity !== "b") await runWithOneLeader(10);
+    // The leader knows nothing of that. The last renewal is answered late, when the leader has created the Lease again.
+    let open = (): void => undefined;
+    networks.a.opened = new Promise(resolve => (open = resolve));
+    await runWithOneLeader(9_500);
+    networks.b.updatedAfterMs = 1_000;
+    await runWithOneLeader(150);
+    store.remove();
+    open();
+    await runWithOneLeader(30_000);
+    expect([leader.elector.isLeader(), candidate.elector.isLeader()]).toEqual([true, false]);
+  });
+
+  it("is created and held by a candidate, which leads when a leader that cannot know it has stopped", async () => {
+    const { store, networks, leader, candidate, runWithOneLeader } = await leaderAndCandidate();
+    store.remove();
+    candidate.elector.start();
+    networks.a.opened = hang();
     await runWithOneLeader(30_000);
     expect([leader.elector.isLeader(), candidate.elector.isLeader()]).toEqual([false, true]);
     expect(store.record).toMatchObject({ holderIdentity: "b", leaseTransitions: 0 });
