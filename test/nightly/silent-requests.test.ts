@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { kubeScheduler } from "../controllers/kube-scheduler";
-import { OPERATOR } from "../cluster/installation";
-import { suiteClient, suiteLab } from "../e2e/operator";
+import { startOperatorFor, suiteClient } from "../e2e/operator";
 import { processIn } from "../e2e/pod-process";
-import { OperatorProcess } from "../operator/process";
+import type { OperatorProcess } from "../operator/process";
 
 // Evidence `Requests` needs a program that made requests in every minute of an hour. This takes too long for every run.
 
@@ -29,10 +28,7 @@ const accused = new Set<string>();
 beforeAll(async () => {
   client = suiteClient();
   await client.createNamespace(NAMESPACE);
-  const { namespace, serviceAccount } = OPERATOR;
-  const kubeconfig = await suiteLab().serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_DURATION);
-  operator = OperatorProcess.start({ kubeconfig, bundle: inject("operatorBundle") });
-  await operator.ready();
+  operator = await startOperatorFor(TOKEN_DURATION);
 });
 
 afterAll(async () => {
