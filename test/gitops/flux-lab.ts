@@ -10,13 +10,13 @@ import { readState } from "../lab/state";
 import { answering, gitopsFolder } from "./core";
 import { GitServer } from "./git-server";
 import { floodAs, nodeLab } from "./node-lab";
-import { KUSTOMIZE_CONTROLLER, SOURCE_CONTROLLER, SOURCE_KINDS } from "./programs";
+import { HELM_CONTROLLER, KUSTOMIZE_CONTROLLER, SOURCE_CONTROLLER, SOURCE_KINDS } from "./programs";
 
 const NAMESPACE = "flux-system";
 /** The kinds that the controllers watch. */
-const DEFINITIONS = ["kustomizations.kustomize", ...SOURCE_KINDS.map(kind => `${kind}.source`)];
+const DEFINITIONS = ["kustomizations.kustomize", "helmreleases.helm", ...SOURCE_KINDS.map(kind => `${kind}.source`)];
 
-/** A lab with a node, in which Flux's real source-controller and kustomize-controller run. */
+/** A lab with a node, in which Flux's real source-controller, kustomize-controller and helm-controller run. */
 export class FluxLab {
   private constructor(
     private readonly lab: Lab,
@@ -29,16 +29,19 @@ export class FluxLab {
 
   /** Builds what it needs; takes some minutes the first time. */
   static up(name: string): Promise<FluxLab> {
-    const programs = [SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER];
+    const programs = [SOURCE_CONTROLLER, KUSTOMIZE_CONTROLLER, HELM_CONTROLLER];
     return nodeLab(name, programs, async ({ lab, image }) => {
       const client = ClusterClient.of(lab);
       for (const program of programs) await client.apply(keptBeside(program));
       await client.untilServed(DEFINITIONS.map(kind => `crd/${kind}.toolkit.fluxcd.io`));
       await client.createNamespace(NAMESPACE);
-      // As in Flux's own installation, only kustomize-controller has all rights in the cluster.
-      await client.apply([...account("source-controller", "manager-role"), ...account("kustomize-controller", ADMIN)]);
+      // As in Flux's own installation, source-controller alone has few rights in the cluster.
+      await client.apply(account("source-controller", "manager-role"));
       await startSourceController(lab);
-      await startController(lab, "kustomize-controller", builtPath(KUSTOMIZE_CONTROLLER), []);
+      for (const program of [KUSTOMIZE_CONTROLLER, HELM_CONTROLLER]) {
+        await client.apply(account(program.name, ADMIN));
+        await startController(lab, program.name, builtPath(program), []);
+      }
       return new FluxLab(lab, client, await GitServer.start(join(gitopsFolder(lab.name), "repositories")), image);
     });
   }

@@ -1,14 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FINALIZER } from "../../src/api/names";
 import type { ClusterClient } from "../cluster/client";
+import { OPERATOR } from "../cluster/installation";
+import { inventory } from "../cluster/inventory";
 import { forLab } from "../cluster/shipped";
 import { smallController } from "../controllers/small-controller";
 import { tokenAgent } from "../controllers/token-agent";
 import { letOperatorBind } from "../enforcers/rights";
 import { deployer } from "./example";
 import { FluxLab } from "./flux-lab";
+import { FluxRelease } from "./flux-release";
 import { FluxStory } from "./flux-story";
 import type { GitServer } from "./git-server";
 import {
@@ -27,8 +31,9 @@ import {
   withAnnotations,
 } from "./objects";
 
-// Flux's real source-controller and kustomize-controller, and this project's operator, in one cluster. First a Kustomization installs everything;
-// then each story has a namespace, a Git repository, a GitRepository and a Kustomization of its own, with pruning.
+// Flux's real source-controller, kustomize-controller and helm-controller, and this project's operator, in one cluster. First a Kustomization
+// installs everything; then each story has a namespace, a Git repository, a GitRepository and a Kustomization of its own, with pruning. At the end
+// everything is removed, and a HelmRelease installs the chart.
 
 /** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
 const FIGHT_MS = 400_000;
@@ -60,9 +65,12 @@ const checkOf = (namespace: string): object => ({
   ...{ namespace, name: "web" },
 });
 
-/** The API, the operator, and an object that protects a controller: all at once. */
+/** The API and the operator. */
+const operator = (): object[] => forLab(readFileSync(join(__dirname, "..", "..", "deploy", "install.yaml"), "utf8"));
+
+/** With an object that protects a controller: all at once. */
 const everything = (): object[] => [
-  ...forLab(readFileSync(join(__dirname, "..", "..", "deploy", "install.yaml"), "utf8")),
+  ...operator(),
   ...controller(PLATFORM),
   resilience(PLATFORM, { targets, tokenRestart: {}, flowIsolation: {} }),
 ];
@@ -242,6 +250,28 @@ describe.concurrent("a Kustomization", () => {
     },
   );
 
+  it("with `dependsOn` waits until the objects of another are healthy; the removal of that one does not wait for it", async () => {
+    const [name, later] = ["earlier", "later"];
+    const inGit = (suspend: boolean): object[] => [
+      ...controller(name),
+      resilience(name, { targets, tokenRestart: {}, suspend }),
+    ];
+    const story = await begin(name, inGit(true), { timeout: "20s" });
+    const dependsOn = [{ namespace: name, name }];
+    const dependent = await begin(later, [...controller(later), resilience(later, { targets, flowIsolation: {} })], {
+      dependsOn,
+    });
+    await story.untilFailed("HealthCheckFailed", `ControllerResilience/${name}/web status: 'InProgress'`);
+    await dependent.untilFailed("DependencyNotReady", `dependency '${name}/${name}' is not ready`);
+    expect(await client.output(["get", "deployments,cres", "-n", later, "-o", "name"])).toBe("");
+    await story.apply(inGit(false));
+    await dependent.untilReady();
+    await story.remove();
+    await untilNoResilience(client, name);
+    await dependent.untilFailed("DependencyNotReady", `dependency '${name}/${name}' not found`);
+    expect(await flowSchemas(client, later)).toHaveLength(2);
+  });
+
   it("with `force: true` recreates a workload, not the object that protects it", async () => {
     const name = "forced";
     const relabeled = (object: object): object =>
@@ -383,4 +413,73 @@ describe.concurrent("a Kustomization", () => {
     expect(await generationOfResilience(name)).toBe(1);
     await story.apply(inGit({}));
   });
+});
+
+/** Waits until all objects are gone, which the operator must let go. */
+const untilNoObjects = (): Promise<unknown> =>
+  client.until(
+    "all objects to be gone",
+    async () => (await client.output(["get", "cres,ccres", "-A", "-o", "name"])) === "",
+    FIGHT_MS,
+  );
+
+/** Waits until the definitions and Pepr's store are left, and nothing else. */
+async function untilOnlyKept(): Promise<void> {
+  const kept = [
+    "APIService <none> v1alpha1.controller-resilience.io",
+    "CustomResourceDefinition <none> clustercontrollerresiliences.controller-resilience.io",
+    "CustomResourceDefinition <none> controllerresiliences.controller-resilience.io",
+    "CustomResourceDefinition <none> peprstores.pepr.dev",
+    "Namespace <none> pepr-system",
+    "PeprStore pepr-system pepr-controller-resilience-schedule",
+    "PeprStore pepr-system pepr-controller-resilience-store",
+  ];
+  await client.until(
+    "nothing else to be left",
+    async () => {
+      const isOurs = (line: string): boolean => /controller-?resilience| peprstores| pepr-system$/.test(line);
+      // Stories keep the rights that they gave the operator by hand.
+      const left = (await inventory(client)).filter(
+        line => isOurs(line) && !line.includes("controller-resilience-bind-"),
+      );
+      if (isDeepStrictEqual(left.toSorted(), kept)) return true;
+      throw new Error(left.join(", "));
+    },
+    120_000,
+  );
+}
+
+// The last ones: afterwards there is no operator.
+it("is removed backwards, the objects before the operator; the definitions and Pepr's store stay, as with Helm", async () => {
+  const others = ["-A", `--field-selector=metadata.namespace!=${PLATFORM}`, "--timeout=240s"];
+  await client.output(["delete", "kustomizations.kustomize.toolkit.fluxcd.io", ...others]);
+  await platform.apply(operator());
+  await untilNoObjects();
+  await platform.remove();
+  await untilOnlyKept();
+});
+
+it("installs the chart as a HelmRelease over what was kept, tests it, corrects no drift by the operator, upgrades and uninstalls", async () => {
+  const name = "release";
+  const release = await FluxRelease.begin(flux, name);
+  const { history } = await release.untilReady(1);
+  expect(Object.values(history?.[0]?.testHooks ?? {})).toContainEqual(expect.objectContaining({ phase: "Succeeded" }));
+  await client.apply([...controller(name), resilience(name, { targets, tokenRestart: {}, flowIsolation: {} })]);
+  await client.untilCondition({ namespace: name, name: "web", type: "Ready" }, ["AllHold"], FIGHT_MS);
+  await release.reconcile();
+  const events = async (): Promise<string> =>
+    client.output(["get", "events", "-n", name, "-o", "jsonpath={.items[*].reason}"]);
+  expect(await events()).not.toMatch(/Drift/);
+  // It does look for drift.
+  await client.output(["delete", "poddisruptionbudget", OPERATOR.serviceAccount, "-n", OPERATOR.namespace]);
+  await client.until("the drift to be corrected", async () => (await events()).includes("DriftCorrected"), 120_000);
+  await release.change({ replicas: 1 });
+  await release.untilReady(2);
+  expect(await generationOfResilience(name)).toBe(1);
+  expect(await flowSchemas(client, name)).toHaveLength(2);
+  await client.output(["delete", "cres", "web", "-n", name, "--timeout=120s"]);
+  await release.remove();
+  // Helm leaves a namespace that it has created.
+  await client.deleteNamespace(OPERATOR.namespace);
+  await untilOnlyKept();
 });

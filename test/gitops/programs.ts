@@ -54,3 +54,17 @@ export const KUSTOMIZE_CONTROLLER: GoProgram = {
     as: "kustomizations.yaml",
   },
 };
+
+/** Flux's controller that installs charts, in a version that the module proxy serves. Its go.mod repeats the controller's own, as above. */
+export const HELM_CONTROLLER: GoProgram = {
+  name: "helm-controller",
+  version: "v1.6.4",
+  sources: join(__dirname, "helm-controller"),
+  package: "github.com/fluxcd/helm-controller",
+  ldflags: "-s -w",
+  keep: {
+    module: "github.com/fluxcd/helm-controller",
+    files: ["config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"],
+    as: "helmreleases.yaml",
+  },
+};
