@@ -1,7 +1,7 @@
 import type { Cancel, Clock, Random } from "../../core/clock";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
-import { each, inSlices } from "../../core/slices";
+import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { KnownKeys } from "./known-keys";
 import { RateLimiter } from "./rate-limiter";
@@ -62,6 +62,8 @@ export class Controller {
   readonly known: KnownKeys;
   readonly #ports: ControllerPorts;
   readonly #settings: LoopSettings;
+  readonly #turn: Turn;
+  #yielding: Promise<void> | undefined;
   readonly #queue: WorkQueue;
   readonly #limiter: RateLimiter;
   readonly #lastPassMs = new Map<Key, number>();
@@ -82,6 +84,7 @@ export class Controller {
     this.known = new KnownKeys(error => {
       ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "namespace change handler threw");
     });
+    this.#turn = new Turn(ports.clock);
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore(), ports.metrics);
     this.#limiter = new RateLimiter(ports.clock);
     this.#progressAtMs = ports.clock.monotonicMs();
@@ -185,7 +188,15 @@ export class Controller {
     this.#inFlight.delete(key);
     this.#queue.done(key);
     this.#progressed();
+    await this.#yieldIfLong();
     this.#takeMore();
+  }
+
+  /** A pass on caches needs no request, so thousands of them would run in one turn of the event loop. One worker waits for all. */
+  async #yieldIfLong(): Promise<void> {
+    if (!this.#turn.isLong()) return;
+    this.#yielding ??= yieldToEventLoop(this.#ports.clock).finally(() => (this.#yielding = undefined));
+    await this.#yielding;
   }
 
   #requeue(key: Key, result: PassResult | undefined): void {

@@ -7,7 +7,7 @@ import { Controller } from "./controller";
 /** A loop over a store that counts its lists, with these keys in its cache. */
 function makeLoop(cached: readonly Key[] | undefined) {
   const clock = new FakeClock();
-  const seen = { lists: 0, passes: [] as Key[], cached };
+  const seen = { lists: 0, passes: [] as Key[], cached, passMs: 0 };
   const store = {
     list: () => Promise.resolve([`team/listed-${++seen.lists}`]),
     cachedKeys: () => seen.cached,
@@ -16,6 +16,7 @@ function makeLoop(cached: readonly Key[] | undefined) {
     ...{ store, clock, random: () => 0.5, log: new RecordingLog(), metrics: new RecordingMetrics() },
     reconcile: key => {
       seen.passes.push(key);
+      clock.freeze(seen.passMs);
       return Promise.resolve({ next: "recheck" });
     },
     ...{ listed: () => undefined, forget: () => undefined, isLeader: () => true },
@@ -46,5 +47,24 @@ it("lists every time while the cache cannot be trusted", async () => {
   seen.cached = [];
   await clock.run(300_000);
   expect(seen.lists).toBe(6);
+  await loop.stop();
+});
+
+it("lets the event loop go on during a full pass that makes no request", async () => {
+  const { clock, seen, loop } = makeLoop(Array.from({ length: 1_000 }, (_, i) => `team/it-${i}`));
+  loop.startLeading();
+  await clock.run(30_000);
+  seen.passMs = 1;
+  const [blockedMs, passes] = [[] as number[], seen.passes.length];
+  let atMs = clock.monotonicMs();
+  const tick = (): void => {
+    blockedMs.push(clock.monotonicMs() - atMs);
+    atMs = clock.monotonicMs();
+    clock.after(5, tick);
+  };
+  tick();
+  await clock.run(60_000);
+  expect(seen.passes.length - passes).toBeGreaterThanOrEqual(1_000);
+  expect(Math.max(...blockedMs)).toBeLessThan(30);
   await loop.stop();
 });
