@@ -8,20 +8,17 @@ import { forEach } from "./many";
 /** Namespaces among which the objects are spread. */
 const NAMESPACES = 20;
 
-/** Concurrent passes of the operator. */
-const WORKERS = 4;
+/** A new object is created while at least this part of a full pass is still to come. */
+const STILL_TO_COME = 1 / 2;
 
-/** Lanes of the work queue. A new object waits for the running passes and for one pass of each other lane. */
-const LANES = 3;
-
-/** Passes that begin while the object is created and its watch event is delivered, on any machine. */
-const ON_THE_WAY = 100;
+/** This part of it is still to come when the new object exists, or it is not counted. */
+const STILL_TO_COME_THEN = 1 / 8;
 
 /** New objects, created one by one. */
-const NEWCOMERS = 6;
+const NEWCOMERS = 3;
 
-/** Time between two reads of the metrics; in milliseconds. */
-const LOOK_MS = 500;
+/** Time between two reads of the metrics; in milliseconds. A full pass takes some seconds. */
+const LOOK_MS = 100;
 
 /** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 600_000;
@@ -41,19 +38,22 @@ export async function flock(
   await until("a pass of the last object", () => isSeen(sceneOf(count - 1), `object-${count - 1}`), PATIENCE_MS);
   print(`the last object had its first pass after ${secondsSince(startedMs)} s`);
   const pass = await wholePass(rig, count);
-  print(`a full pass takes ${pass.seconds.toFixed(0)} s, ${pass.requests} requests`);
-  const turns: number[] = [];
-  for (const scene of scenes.slice(0, NEWCOMERS)) turns.push(await turnOf(rig, scene, count));
-  print(`the first pass of each new object came after ${turns.join(", ")} passes of others`);
+  print(`a full pass takes ${pass.seconds.toFixed(1)} s, ${pass.requests} requests`);
+  const turns: Turn[] = [];
+  for (const scene of scenes) if (turns.length < NEWCOMERS) turns.push(...(await turnOf(rig, scene, count)));
+  const told = turns.map(({ waiting, passes }) => `${passes} of ${waiting}`).join(", ");
+  print(`passes until the first one of each new object, of those still to come: ${told}`);
   const reading = await read(rig.operator);
-  const mostPasses = WORKERS + LANES + ON_THE_WAY;
-  const late = turns.filter(passes => passes > mostPasses);
+  const late = turns.filter(({ left }) => left === 0);
   const finding = {
     fault: `${count} objects in ${NAMESPACES} namespaces`,
     times: count,
-    promised: `each of ${NEWCOMERS} new objects during full passes waits for at most ${mostPasses} passes`,
-    seen: `waited for ${turns.join(", ")} passes; a full pass took ${pass.seconds.toFixed(0)} s and ${pass.requests} requests (${(pass.requests / pass.seconds).toFixed(0)}/s)`,
-    failures: late.map(passes => `${passes} passes came before the first pass of a new object`),
+    promised: `each of ${NEWCOMERS} new objects during full passes has its first pass before these end`,
+    seen: `first passes after ${told} passes; a full pass took ${pass.seconds.toFixed(1)} s and ${pass.requests} requests`,
+    failures: [
+      ...late.map(({ passes }) => `a new object waited for the end of a full pass, ${passes} passes`),
+      ...(turns.length < NEWCOMERS ? [`only ${turns.length} objects were created during full passes`] : []),
+    ],
   };
   return { finding, reading, scenes };
 }
@@ -78,55 +78,84 @@ async function isSeen(scene: Scene, name: string): Promise<boolean> {
   return (await readObject(scene, name))?.status?.observedGeneration !== undefined;
 }
 
-/** Measured over at least the second half of a full pass. */
+/** What the operator has done so far. */
+interface Look {
+  readonly atMs: number;
+  /** Objects in the queue. */
+  readonly waiting: number;
+  readonly passes: number;
+  readonly requests: number;
+}
+
+/** Measured from an empty queue: first passes make requests that a full pass does not. */
 async function wholePass(rig: Rig, count: number): Promise<{ seconds: number; requests: number }> {
-  await sweep(rig, left => left > count / 2);
-  const [startedMs, passesBefore, requestsBefore] = [performance.now(), await passes(rig), requests(rig)];
-  await sweep(rig, left => left < count / 20);
-  const share = count / ((await passes(rig)) - passesBefore);
-  const seconds = (performance.now() - startedMs) / 1000;
-  return { seconds: share * seconds, requests: Math.round(share * (requests(rig) - requestsBefore)) };
+  let last = await lookUntil(rig, "the end of all first passes", ({ waiting }) => waiting === 0);
+  const isBegun = (now: Look): boolean => {
+    if (now.passes - last.passes > count / 20) return true;
+    last = now;
+    return false;
+  };
+  await lookUntil(rig, "a full pass", isBegun);
+  const isOver = ({ waiting, passes }: Look): boolean => waiting < count / 20 && passes - last.passes > 0.9 * count;
+  const end = await lookUntil(rig, "the end of the full pass", isOver);
+  return { seconds: (end.atMs - last.atMs) / 1000, requests: end.requests - last.requests };
+}
+
+/** How a new object fares during a full pass. */
+interface Turn {
+  /** Objects in the queue just before its creation. */
+  readonly waiting: number;
+  /** Passes from then until its first one, at most: the metrics are read a little later. */
+  readonly passes: number;
+  /** Objects in the queue after its first pass. */
+  readonly left: number;
 }
 
 /**
- * Counts the passes between the creation of an object during a full pass and its own first pass. Each pass begins with a read of its object, which
- * the proxy sees.
+ * Creates an object during a full pass. Its own first pass reads it live before it writes status, which the proxy sees. Returns nothing if
+ * the full pass was almost over when the object existed.
  */
-async function turnOf(rig: Rig, scene: Scene, count: number): Promise<number> {
-  await sweep(rig, left => left > count / 2);
+async function turnOf(rig: Rig, scene: Scene, count: number): Promise<Turn[]> {
   const own = objectPath(scene);
-  let [begun, isOwn] = [0, false];
-  const before = ({ method, resource, namespace }: Call, url: string): Promise<undefined> => {
-    isOwn ||= method === "GET" && url === own;
-    if (!isOwn && method === "GET" && resource === "controllerresiliences" && namespace !== undefined) begun++;
+  const begun = await lookUntil(rig, "a full pass", ({ waiting }) => waiting > STILL_TO_COME * count);
+  let seen: Promise<Look> | undefined;
+  const before = ({ method }: Call, url: string): Promise<undefined> => {
+    if (method === "GET" && url === own) seen ??= look(rig);
     return Promise.resolve(undefined);
   };
   rig.proxy.interceptor = { before };
   try {
     await protect(scene, "Deployment", { tokenRestart: {} });
-    await until("the first pass of the new object", () => Promise.resolve(isOwn), PATIENCE_MS);
+    const created = await look(rig);
+    await until("the first pass of the new object", () => Promise.resolve(seen !== undefined), PATIENCE_MS);
+    const { passes, waiting: left } = await seen!;
+    if (created.waiting < STILL_TO_COME_THEN * count) return [];
+    return [{ waiting: begun.waiting, passes: passes - begun.passes, left }];
   } finally {
     rig.proxy.interceptor = {};
   }
-  return begun;
 }
 
-/** Reading the metrics is expensive for the operator, which has thousands of series. */
-async function sweep(rig: Rig, isSo: (waiting: number) => boolean): Promise<void> {
-  const look = async (): Promise<boolean> => {
+async function lookUntil(rig: Rig, what: string, isSo: (now: Look) => boolean): Promise<Look> {
+  let now: Look | undefined;
+  const isSeen = async (): Promise<boolean> => {
     await sleep(LOOK_MS);
-    return isSo((await waiting(rig)) ?? NaN);
+    now = await look(rig);
+    return !Number.isNaN(now.waiting) && isSo(now);
   };
-  await until("the full pass", look, PATIENCE_MS);
+  await until(what, isSeen, PATIENCE_MS);
+  return now!;
 }
 
-async function waiting(rig: Rig): Promise<number | undefined> {
-  return valueOf((await rig.operator.probe("/metrics")).text, 'workqueue_depth\\{name="controllerresilience"\\}');
-}
-
-async function passes(rig: Rig): Promise<number> {
+async function look(rig: Rig): Promise<Look> {
+  const { text } = await rig.operator.probe("/metrics");
   const ofObjects = 'controller_resilience_reconciles_total\\{controller="controllerresilience",.*\\}';
-  return valueOf((await rig.operator.probe("/metrics")).text, ofObjects) ?? 0;
+  return {
+    atMs: performance.now(),
+    waiting: valueOf(text, 'workqueue_depth\\{name="controllerresilience"\\}') ?? NaN,
+    passes: valueOf(text, ofObjects) ?? 0,
+    requests: requests(rig),
+  };
 }
 
 function requests({ proxy }: Rig): number {
