@@ -9,7 +9,6 @@ import { stalledLease } from "../chaos/scenarios/stalled-lease";
 import { tokenAdmission, tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { kubernetesVersion } from "../lab/kubernetes";
-import { printer } from "../lab/progress";
 
 // Each remedy once, on the version of Kubernetes that LAB_KUBERNETES names: the operator as a process, with the rights of deploy/.
 
@@ -31,11 +30,10 @@ const UNAVAILABLE = [
 let lab: Lab;
 let rig: Rig;
 
-// The first time it builds that version.
 beforeAll(async () => {
-  lab = await Lab.up({ name: "versions-remedies", controlPlaneOnly: true, onProgress: printer(process.stderr) });
+  lab = await Lab.up({ name: "versions-remedies", controlPlaneOnly: true });
   rig = await Rig.up(lab);
-}, 1_800_000);
+});
 
 afterAll(async () => {
   // If beforeAll failed, its error must stay visible.
