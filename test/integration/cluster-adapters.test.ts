@@ -271,16 +271,11 @@ describe("the readers", () => {
       );
       expect(await readers.serviceAccount(namespace, "kai")).toMatchObject({ name: "kai" });
       expect(await readers.serviceAccount(namespace, "none")).toBeNull();
-      const before = (await readers.pods(namespace)).length;
-      const pod = await createPod();
-      expect(
-        (
-          await eventually(
-            () => readers.pods(namespace),
-            pods => pods.length > before,
-          )
-        ).map(view => view.uid),
-      ).toContain(pod.metadata.uid);
+      // Starts the watch, which then brings the pod; pods of the Deployment may come before it.
+      await readers.pods(namespace);
+      const { uid } = (await createPod()).metadata;
+      const uids = async (): Promise<string[]> => (await readers.pods(namespace)).map(view => view.uid);
+      expect(await eventually(uids, found => found.includes(uid))).toContain(uid);
       expect(new Set(changed)).toEqual(new Set([namespace]));
     } finally {
       await informers.stop();
