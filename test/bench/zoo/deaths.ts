@@ -119,6 +119,19 @@ async function again(
     await sleep(LOSE_MS);
     await stop(subject);
     await sleep(RECOVER_MS);
+    await untilRenewed(subject);
+  }
+}
+
+/** Waits until the program holds its Lease again: the kubelet may delay the restart of its container. */
+async function untilRenewed({ client, name }: Subject): Promise<void> {
+  const renewTime = async (): Promise<string> =>
+    client.output(["get", "lease", name, `--namespace=${NAMESPACE}`, "-o", "jsonpath={.spec.renewTime}"]);
+  const before = await renewTime();
+  const endMs = performance.now() + RECOVER_MS;
+  while ((await renewTime()) === before) {
+    if (performance.now() > endMs) throw new Error(`${name} did not take its Lease again`);
+    await sleep(1_000);
   }
 }
 
