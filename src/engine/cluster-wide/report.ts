@@ -8,7 +8,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
 import { type ConditionUpdate, nextConditions } from "../../core/conditions";
-import { count } from "../../core/count";
+import { count, firstOf } from "../../core/count";
 import { whyObserved } from "../../core/mode";
 import { cutMessage } from "../../core/status";
 import { type Coverage, countOf } from "./coverage";
@@ -238,8 +238,7 @@ function nameOf({ metadata }: ControllerResilience): string {
 }
 
 function named(names: readonly string[]): string {
-  const more = names.length - MAX_NAMED;
-  return `${names.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
+  return firstOf(names, MAX_NAMED);
 }
 
 function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {

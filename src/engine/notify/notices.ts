@@ -1,5 +1,6 @@
 import type { StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
+import { firstOf } from "../../core/count";
 import type { ObjectRef } from "../../core/intent";
 import type { Notification, NotificationSink } from "../../core/notifications";
 import { oneLine } from "../../core/one-line";
@@ -136,7 +137,11 @@ export class Notices {
     }
     const { lastTransitionTime } = open.condition;
     const same = { ...incident, condition: { ...incident.condition, lastTransitionTime } };
-    this.#tell(subject, same, { state: "Open", message: `Also ${listOf(added)}. ${message}`, further: added[0] });
+    this.#tell(subject, same, {
+      state: "Open",
+      message: `Also ${firstOf(added, NAMED)}. ${message}`,
+      further: added[0],
+    });
   }
 
   #resolved({ subject, told }: Known, incident: Incident, message: string): void {
@@ -167,11 +172,6 @@ export class Notices {
 interface Words extends Pick<Notification, "state" | "message"> {
   /** The first of the workloads that have joined an open incident. */
   readonly further?: string | undefined;
-}
-
-function listOf(names: readonly string[]): string {
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-  return `${names.slice(0, NAMED).join(", ")}${more}`;
 }
 
 /** What the condition says now. */

@@ -1,4 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
+import { firstOf } from "../../core/count";
 import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { UNAUTHENTICATED } from "../../core/request-rates";
@@ -184,8 +185,7 @@ const MAX_NAMES = 5;
 
 function leftOut({ leftOut: names }: FlowIsolationFacts): Finding[] {
   if (names.length === 0) return [];
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
-  const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${names.slice(0, MAX_NAMES).join(", ")}${more}. Use several objects.`;
+  const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${firstOf(names, MAX_NAMES)}. Use several objects.`;
   return [{ status: "False", reason: "TooManyServiceAccounts", sentence, isStalled: true }];
 }
 

@@ -1,4 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
+import { firstOf } from "../../core/count";
 import type { Execution, Outcome } from "../../core/intent";
 import { capitalize, whyObserved, type ObserveMode } from "../../core/mode";
 import { describePending, pendingWrites } from "../../core/outcomes";
@@ -147,8 +148,7 @@ function notWritten(items: readonly FlowItem[], mode: ObserveMode): Finding[] {
 const MAX_NAMES = 4;
 
 function enumerate(names: readonly string[]): string {
-  const left = names.length - MAX_NAMES;
-  if (left > 0) return `${names.slice(0, MAX_NAMES).join(", ")} and ${left} more`;
+  if (names.length > MAX_NAMES) return firstOf(names, MAX_NAMES);
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(part => part !== "").join(" and ");
 }
 

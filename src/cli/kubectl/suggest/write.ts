@@ -1,4 +1,4 @@
-import { count } from "../../../core/count";
+import { count, firstOf } from "../../../core/count";
 import { stringify } from "yaml";
 import { CLUSTER_KIND, GROUP, KIND, VERSION } from "../../../api/names";
 import { DEFAULT_COLUMNS } from "../io";
@@ -168,8 +168,7 @@ function yaml(depth: number, lines: readonly Line[]): string {
 }
 
 function some(names: readonly string[]): string {
-  const left = names.length - MAX_NAMES;
-  return `${names.slice(0, MAX_NAMES).join(", ")}${left > 0 ? ` and ${left} more` : ""}`;
+  return firstOf(names, MAX_NAMES);
 }
 
 /** A name such as `1e3` needs quotes; `no` and `0b1` too, since kubectl reads YAML 1.1. */

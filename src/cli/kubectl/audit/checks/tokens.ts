@@ -1,3 +1,4 @@
+import { firstOf } from "../../../../core/count";
 import { formatDuration } from "../../../../core/duration";
 import type { RecreatingHook } from "../../../../core/recreating-hooks";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
@@ -72,14 +73,13 @@ export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): 
       ({ view }) => view.namespace === namespace && view.serviceAccountName === name && view.automount !== false,
     );
     if (hook === undefined || users.length === 0) return [];
-    const names = users.slice(0, 3).map(({ view }) => `${view.kind} ${view.name}`);
+    const names = users.map(({ view }) => `${view.kind} ${view.name}`);
     // What a hook has created is not part of the release, and Helm takes over nothing else.
     const once = hook.tool === "Helm" ? " (once with helm upgrade --take-ownership)" : "";
-    const more = users.length > 3 ? ` and ${users.length - 3} more` : "";
     return [
       {
         ...({ severity: "warning", check: "RecreatedByHook", kind: "ServiceAccount", namespace, name } as const),
-        why: `${hook.occasion} deletes and recreates it (${hook.annotation}, delete policy ${hook.deletePolicy}). The running pods of ${names.join(", ")}${more} are answered 401 from then on.`,
+        why: `${hook.occasion} deletes and recreates it (${hook.annotation}, delete policy ${hook.deletePolicy}). The running pods of ${firstOf(names, 3)} are answered 401 from then on.`,
         wayOut: `Remove the hook annotations from the ServiceAccount in its chart or manifest, so that ${hook.tool} updates it in place${once}; or protect ${names[0] ?? "it"} with tokenRestart.`,
       },
     ];
