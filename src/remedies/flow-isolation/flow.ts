@@ -69,7 +69,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
-    isRefused: isRefused(breaker, limits, nowMs),
+    isRefused: isRefused(breaker, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     ...(lease === undefined ? {} : { lease }),
   };
@@ -111,8 +111,8 @@ function releaseOf(breaker: Breaker, { record }: AccountFacts, nowMs: number): F
   return isLate && (record?.releaseAttempts ?? 0) >= MAX_RELEASES ? "Failed" : "Due";
 }
 
-function isRefused(breaker: Breaker, { isUnmade: isNotMade }: BreakerLimits, nowMs: number): boolean {
-  return isNotMade === true && breaker.state === "Throttled" && nowMs - breaker.sinceMs >= RELEASE_MS;
+function isRefused(breaker: Breaker, { record }: AccountFacts, nowMs: number): boolean {
+  return isUnmade(record) && breaker.state === "Throttled" && nowMs - breaker.sinceMs >= RELEASE_MS;
 }
 
 /** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
@@ -163,7 +163,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
       isThrottleable(account, facts, spec),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     isHeld: isHeld(account, facts),
-    ...(isUnmade(account.record) && { isUnmade: true }),
+    isUnmade: isUnmade(account.record),
   };
 }
 
