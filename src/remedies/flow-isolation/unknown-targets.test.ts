@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { observeAndPlan } from "../../engine/pass/remedy-pass";
 import { RecordingLog } from "../../engine/testing/fakes";
 import { onRunaway, Scene } from "./testing/scene";
+import { throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const MINUTES = 60;
@@ -18,17 +19,6 @@ function rollBack(scene: Scene): void {
   const generation = metadata.generation + 1;
   scene.object = { ...scene.object, metadata: { ...metadata, generation }, spec: { ...spec, targets } };
   scene.written.length = 0;
-}
-
-/** A runaway was throttled 21 s ago, for five minutes. */
-async function throttled(what: "Throttle" | "ScaleToZero" = "Throttle"): Promise<Scene> {
-  const scene = new Scene(onRunaway(what));
-  await scene.pass();
-  await scene.pass();
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect([scene.entry()?.state, scene.level()]).toEqual(["Throttled", QUARANTINE_LEVEL]);
-  return scene;
 }
 
 describe("a kind of target that only a later version knows", () => {

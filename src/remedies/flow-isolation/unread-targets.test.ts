@@ -1,18 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, UnauthorizedError } from "../../core/errors";
-import { onRunaway, Scene } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const MINUTES = 60;
 
 /** The operator has lost the right to read workloads, so many seconds after a runaway was throttled for five minutes. */
 async function lost(seconds: number, what: "Throttle" | "ScaleToZero" = "Throttle"): Promise<Scene> {
-  const scene = new Scene(onRunaway(what));
-  await scene.pass();
-  await scene.pass();
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect([scene.entry()?.state, scene.level()]).toEqual(["Throttled", QUARANTINE_LEVEL]);
+  const scene = await throttled(what);
   await scene.clock.run(seconds * 1_000);
   fail(scene, new ForbiddenError("get deployments team/app: 403"));
   return scene;

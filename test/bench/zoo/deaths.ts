@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { microTime } from "../../../src/core/time";
 import type { ClusterClient } from "../../cluster/client";
 import { processIn } from "../../e2e/pod-process";
 import { leaseBindingOf, NAMESPACE, type Program, PROGRAMS } from "./programs";
@@ -90,7 +91,7 @@ export const ROLLED: Death = {
 export const HANDED_OVER: Death = {
   what: "its leader is deleted, the other replica takes over",
   come: async ({ client, name }) => {
-    const [pod = ""] = (await holderOf(client, name)).split("_", 1);
+    const [pod = ""] = (await leaseField({ client, name }, "holderIdentity")).split("_", 1);
     await client.output(["delete", "pod", pod, `--namespace=${NAMESPACE}`, "--wait=false"]);
   },
 };
@@ -124,23 +125,22 @@ async function again(
 }
 
 /** Waits until the program holds its Lease again: the kubelet may delay the restart of its container. */
-async function untilRenewed({ client, name }: Subject): Promise<void> {
-  const renewTime = async (): Promise<string> =>
-    client.output(["get", "lease", name, `--namespace=${NAMESPACE}`, "-o", "jsonpath={.spec.renewTime}"]);
+async function untilRenewed(subject: Subject): Promise<void> {
+  const renewTime = (): Promise<string> => leaseField(subject, "renewTime");
   const before = await renewTime();
   const endMs = performance.now() + RECOVER_MS;
   while ((await renewTime()) === before) {
-    if (performance.now() > endMs) throw new Error(`${name} did not take its Lease again`);
+    if (performance.now() > endMs) throw new Error(`${subject.name} did not take its Lease again`);
     await sleep(1_000);
   }
 }
 
-async function holderOf(client: ClusterClient, name: string): Promise<string> {
-  return client.output(["get", "lease", name, `--namespace=${NAMESPACE}`, "-o", "jsonpath={.spec.holderIdentity}"]);
+function leaseField({ client, name }: Pick<Subject, "client" | "name">, field: string): Promise<string> {
+  return client.output(["get", "lease", name, `--namespace=${NAMESPACE}`, "-o", `jsonpath={.spec.${field}}`]);
 }
 
 function lease(name: string, holderIdentity: string): object {
-  const now = new Date().toISOString().replace("Z", "000Z");
+  const now = microTime(Date.now());
   const spec = { holderIdentity, leaseDurationSeconds: 15, acquireTime: now, renewTime: now };
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace: NAMESPACE, name }, spec };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { GoneError } from "../../../src/core/errors";
+import { microTime } from "../../../src/core/time";
 import { countPods, createWorkload, describeObject, NAME, protect, type Scenario, type Scene } from "../scenario";
 
 /** Long enough for the operator, which reads Leases every ten seconds, to see four renewals; in milliseconds. */
@@ -64,5 +65,4 @@ async function runningPod({ admin, namespace }: Scene): Promise<Pods["items"][nu
 
 const leases = ({ namespace }: Scene): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
-/** The time as Leases have it, in microseconds. */
-const now = (): string => new Date().toISOString().replace("Z", "000Z");
+const now = (): string => microTime(Date.now());
