@@ -89,10 +89,10 @@ it("explains a workload by the object that protects it, and says what does not e
 });
 
 it("shows the restart and the Event in the order of time", async () => {
-  const { moments } = JSON.parse((await call("history", "-o", "json")).stdout) as {
-    moments: { what: string; source: string }[];
+  const { objects } = JSON.parse((await call("explain", "app", "-o", "json")).stdout) as {
+    objects: { timeline: { what: string }[] }[];
   };
-  expect(moments.map(({ what, source }) => `${what} ${source}`)).toEqual(["Restart Status", "Rejected Event"]);
+  expect(objects[0]?.timeline.map(({ what }) => what)).toEqual(["Restart", "Rejected"]);
 });
 
 it("names what a user may not read", async () => {

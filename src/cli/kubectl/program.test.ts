@@ -44,7 +44,7 @@ describe("the command line", () => {
 
   it("takes -o json, yaml and wide wherever a command prints what it has found", async () => {
     const { stdout } = await run(["--help"]);
-    for (const command of ["audit", "explain", "history", "plan", "version"]) {
+    for (const command of ["audit", "explain", "plan", "version"]) {
       expect(stdout).toContain(`  ${command} `);
       expect((await run([command, "--help"])).stdout).toMatch(/choices:\s+"json",\s+"yaml",\s+"wide"/);
     }
@@ -102,9 +102,7 @@ describe("bad input", () => {
   it.each([
     ["audit"],
     ["audit", "-n", "shop"],
-    ["history"],
     ["plan", "-f", join(root, "docs/examples/first-object.yaml")],
-    ["suggest", "-n", "shop"],
     ["explain", "ccres/all"],
     ["release", "web", "--yes"],
     ["suspend", "app", "--yes"],
@@ -115,7 +113,7 @@ describe("bad input", () => {
     answer = status(401, "Unauthorized");
     await expectSentence(call(), "does not accept your credentials (401)");
     answer = { body: { kind: "APIGroup", versions: [{ version: "v9" }] } };
-    const isOwnKind = !["audit", "suggest", "breaker"].includes(args[0]);
+    const isOwnKind = !["audit", "breaker"].includes(args[0]);
     if (isOwnKind) await expectSentence(call(), "serves controller-resilience.io/v9, expected v1alpha1");
   });
 

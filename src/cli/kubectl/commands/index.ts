@@ -5,10 +5,8 @@ import { registerBreaker, registerRelease, registerResume, registerSuspend } fro
 import { registerClassify } from "./classify";
 import { registerCompletion } from "./completion";
 import { registerExplain } from "./explain";
-import { registerHistory } from "./history";
 import { registerPlan } from "./plan";
 import { registerReplay } from "./replay";
-import { registerSuggest } from "./suggest";
 import { registerVersion } from "./version";
 
 /** Every command; --help lists them in this order. */
@@ -16,9 +14,7 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On a cluster.
   registerAudit,
   registerExplain,
-  registerHistory,
   registerPlan,
-  registerSuggest,
   registerVersion,
   // What changes something.
   registerBreaker,

@@ -31,7 +31,6 @@ export function registerPlan(program: Command, shell: Shell): void {
       "Let the operator's own code observe and plan for the ControllerResiliences and ClusterControllerResiliences of a file, and print what it sees, what it would do, and why not. It reads logs once, and cannot write. It needs no operator in the cluster. Admission policies are not asked. With -n, a ClusterControllerResilience is planned for that namespace only.",
     examples: [
       ["plan -f resilience.yaml", "objects of a file"],
-      ["suggest -n shop | kubectl resilience plan -f -", "what a suggestion would come to"],
       ["plan -f resilience.yaml -o json", "for a pipeline: exit code 2 if the operator would change something"],
     ],
     formats: ["json", "yaml", "wide"],

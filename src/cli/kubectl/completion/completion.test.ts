@@ -11,7 +11,7 @@ const words = async (...args: string[]): Promise<string[]> => {
 };
 
 it("completes commands, options and values, as cobra's programs answer kubectl", async () => {
-  expect(new Set(await words("su"))).toEqual(new Set(["suggest", "suspend", ":4"]));
+  expect(new Set(await words("su"))).toEqual(new Set(["suspend", ":4"]));
   expect(await words("breaker", "")).toContain("reset");
   expect(await words("audit", "--fail")).toEqual(["--fail-on", ":4"]);
   expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", "html", ":4"]);

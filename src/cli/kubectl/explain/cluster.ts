@@ -8,7 +8,8 @@ import { safeText } from "../lines";
 import type { OperatorState } from "../operator";
 import type { Action } from "./actions";
 import { explainConditions } from "./explain";
-import { formatActions, formatCondition, formatEvents, describeOperator, type Look, section } from "./format";
+import { formatActions, formatCondition, formatTimeline, describeOperator, type Look, section } from "./format";
+import { type Moment, momentOf } from "./timeline";
 import type { EventFacts, ExplainedCondition } from "./views";
 
 /** Why a ClusterControllerResilience is in its state. */
@@ -23,7 +24,7 @@ export interface ClusterExplanation {
   /** Generated objects that are not Ready. */
   readonly notReady: readonly { readonly namespace: string; readonly name: string; readonly why: string }[];
   readonly actions: readonly Action[];
-  readonly events: readonly EventFacts[];
+  readonly timeline: readonly Moment[];
   readonly unread: readonly string[];
 }
 
@@ -39,7 +40,7 @@ export interface ClusterFacts {
 
 /** Most objects and Events that are shown. */
 const SHOWN = 10;
-const EVENTS_SHOWN = 5;
+const MOMENTS_SHOWN = 5;
 
 /** Explains a ClusterControllerResilience by its status and by the objects that are generated for it. Pure. */
 export function explainCluster({ object, objects, events, operator, unread }: ClusterFacts): ClusterExplanation {
@@ -64,7 +65,10 @@ export function explainCluster({ object, objects, events, operator, unread }: Cl
     ),
     notReady,
     actions: actionsOf(object, notReady),
-    events: events.filter(({ kind, name }) => kind === CLUSTER_KIND && name === metadata.name).slice(-EVENTS_SHOWN),
+    timeline: events
+      .filter(({ kind, name }) => kind === CLUSTER_KIND && name === metadata.name)
+      .slice(-MOMENTS_SHOWN)
+      .map(momentOf),
     unread,
   };
 }
@@ -122,7 +126,7 @@ export function formatClusterExplanation(explanation: ClusterExplanation, look: 
       look,
     ),
     ...formatActions(explanation.actions, look),
-    ...formatEvents(explanation.events, look),
+    ...formatTimeline(explanation.timeline, look),
     ...section("Not readable, so unknown", unread, look),
   ];
   return `${lines.join("\n")}\n`;

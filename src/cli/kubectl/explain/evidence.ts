@@ -4,7 +4,6 @@ import type {
   ControllerResilienceStatus,
   DaemonSetStatus,
   FlowStatus,
-  RestartStatus,
   StallStatus,
   TargetStatus,
 } from "../../../api/controller-resilience";
@@ -18,9 +17,6 @@ export interface Evidence {
   readonly about: readonly string[];
   readonly text: string;
 }
-
-/** Restarts that are shown. */
-const RESTARTS_SHOWN = 5;
 
 /** Identifies an object among those that one ControllerResilience names. */
 export function idOf(kind: string, name: string, namespace?: string): string {
@@ -37,7 +33,6 @@ export function evidenceOf(object: ControllerResilience, nowMs: number): Evidenc
     ...(status.flows ?? []).map(one => ofFlow(one, flow?.requestRate.threshold, nowMs)),
     ...(status.bindings ?? []).map(binding => ofBinding(binding, nowMs)),
     ...(status.daemonSets ?? []).map(daemonSet => ofDaemonSet(daemonSet, nowMs)),
-    ...(status.restarts ?? []).slice(-RESTARTS_SHOWN).map(restart => ofRestart(restart, nowMs)),
   ];
 }
 
@@ -86,11 +81,4 @@ function ofDaemonSet({ name, outcome, hindrance, appliedTime }: DaemonSetStatus,
   const applied = appliedTime === undefined ? "" : `; changed ${when(appliedTime, nowMs)}`;
   const hindered = hindrance === undefined ? "" : `; ${hindrance.message}`;
   return { about: [idOf("DaemonSet", name)], text: `DaemonSet/${name}: ${outcome}${applied}${hindered}` };
-}
-
-function ofRestart({ pod, workload, cause, outcome, time }: RestartStatus, nowMs: number): Evidence {
-  return {
-    about: [workload, idOf("Pod", pod)],
-    text: `restart of pod ${pod} of ${workload}: ${outcome}; cause ${cause}; ${when(time, nowMs)}`,
-  };
 }

@@ -4,9 +4,9 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { COMMANDS } from "../commands";
 import type { OperatorState } from "../operator";
 import { parseSubject } from "../subject";
-import { timelineOf, formatTimeline } from "../history/timeline";
 import { explain, type ExplainFacts } from "./explain";
-import { formatExplanation } from "./format";
+import { formatExplanation, formatTimeline } from "./format";
+import { timelineOf } from "./timeline";
 import { eventFacts, type LiveSubject } from "./views";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
@@ -142,10 +142,11 @@ it("counts the budget by the operator's rules, and says when the next restart ma
 
 it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {
   const subject = parseSubject("pod/web-2", "shop");
-  expect(explained({ subject, live: pod }).objects[0]?.evidence).toEqual([
-    "Deployment/web: 1 of 3 pods rejected; last 401 1m ago (2026-01-31 11:59:00Z)",
-    "restart of pod web-1 of Deployment/web: Ineffective; cause Unknown; 4m ago (2026-01-31 11:56:00Z)",
+  const [one] = explained({ subject, live: pod }).objects;
+  expect(one?.timeline.map(({ text: what }) => what)).toEqual([
+    "pod web-1 of Deployment/web; cause Unknown; outcome Ineffective",
   ]);
+  expect(one?.evidence).toEqual(["Deployment/web: 1 of 3 pods rejected; last 401 1m ago (2026-01-31 11:59:00Z)"]);
   const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], labelled: [] };
   expect(explained({ subject, live: foreign }).objects).toEqual([]);
   expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
@@ -240,30 +241,21 @@ it("takes only Events of the operator, without control characters", () => {
   expect(eventFacts({ ...raw, reportingController: "controller-resilience" })?.note).toBe("a [31mb");
 });
 
-it("orders status and Events in one timeline, newest last", () => {
+it("orders Events, and what status says from before them, in one timeline, newest last", () => {
   const event = {
-    namespace: "shop",
-    time: ago(2),
-    type: "Normal",
-    reason: "FlowReleased",
-    note: "n",
-    count: 3,
-    kind: "ControllerResilience",
-    name: "app",
+    ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "FlowReleased", note: "n", count: 3 },
+    ...{ kind: "ControllerResilience", name: "app" },
   };
   const flows = [
     { serviceAccount: "web", state: "Throttled", since: ago(9) },
-    { serviceAccount: "b", state: "Normal", since: ago(1) },
+    { serviceAccount: "late", state: "Quarantined", since: ago(1) },
+    { serviceAccount: "b", state: "Normal", since: ago(3) },
   ];
-  const moments = timelineOf([object({ status: { flows } })], [event]);
-  expect(moments.map(({ what, source }) => `${what} ${source}`)).toEqual([
-    "Throttled Status",
-    "Restart Status",
-    "FlowReleased Event",
-  ]);
-  expect(formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW })).toContain(
-    "2026-01-31 11:58:00Z  2m ago        FlowReleased\n  shop/cres/app\n    n (3 times)\n",
-  );
+  const moments = timelineOf(object({ status: { flows } }), [event]);
+  expect(moments.map(({ what }) => what)).toEqual(["Throttled", "Restart", "FlowReleased x3"]);
+  const lines = formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW });
+  expect(lines.at(-1)).toBe("  - 2m ago (2026-01-31 11:58:00Z) FlowReleased x3: n");
+  expect(timelineOf(object({ status: { flows } }), []).map(({ what }) => what)).toContain("Quarantined");
 });
 
 it.each(["nope/x", "pod/", "pod/a/b", ""])("refuses %s as an object", bad => {

@@ -1,6 +1,6 @@
 import { ConditionType, EngineReason } from "../../../api/conditions";
 import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
-import { SKIP_ANNOTATION } from "../../../api/names";
+import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { matchesSelector } from "../../../core/label-selector";
 import { createRemedies } from "../../../remedies/registry";
 import type { OperatorState } from "../operator";
@@ -11,6 +11,7 @@ import { budgetsOf, type BudgetLeft } from "./budgets";
 import { evidenceOf, idOf } from "./evidence";
 import type { OnDelete } from "./on-delete";
 import { nextOf, type NextStep } from "./next";
+import { type Moment, timelineOf } from "./timeline";
 import type { EventFacts, ExplainedCondition, LiveSubject } from "./views";
 
 /** What was read for an explanation. */
@@ -40,7 +41,8 @@ export interface ObjectExplanation {
   readonly budgets: readonly BudgetLeft[];
   readonly next: readonly NextStep[];
   readonly actions: readonly Action[];
-  readonly events: readonly EventFacts[];
+  /** What happened last, newest last. */
+  readonly timeline: readonly Moment[];
 }
 
 /** The answer of `explain`. */
@@ -53,8 +55,8 @@ export interface Explanation {
   readonly unread: readonly string[];
 }
 
-/** Most Events that are shown of one object, the newest. */
-const EVENTS_SHOWN = 5;
+/** Most moments that are shown of one object, the newest. */
+const MOMENTS_SHOWN = 8;
 
 /** Explains a subject by the ControllerResiliences that concern it. Pure. */
 export function explain(facts: ExplainFacts): Explanation {
@@ -90,7 +92,8 @@ export function concerned({
 
 /** Reports whether the spec or the status of an object names the subject, or what the subject belongs to. */
 function concerns(object: ControllerResilience, live: LiveSubject, nowMs: number): boolean {
-  if (evidenceOf(object, nowMs).some(({ about }) => about.some(id => live.ids.includes(id)))) return true;
+  const named = [...evidenceOf(object, nowMs), ...timelineOf(object, [])];
+  if (named.some(({ about }) => about.some(id => live.ids.includes(id)))) return true;
   if (live.namespace !== undefined && object.metadata.namespace !== live.namespace) return false;
   const isBound = object.spec.bindingRenewal?.bindings.some(({ kind, name }) =>
     live.ids.includes(idOf(kind, name, object.metadata.namespace)),
@@ -125,14 +128,17 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
     budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
     next,
     actions: actionsFor(object, conditions, { lease: facts.operator?.lease, onDelete: facts.onDelete }),
-    events: facts.events
-      .filter(event => event.namespace === namespace && isAbout(event, object, isShown))
-      .slice(-EVENTS_SHOWN),
+    timeline: timelineOf(
+      object,
+      facts.events.filter(event => event.namespace === namespace && isAbout(event, object, isShown)),
+    )
+      .filter(({ about }) => about.includes(idOf(KIND, name)) || isShown(about))
+      .slice(-MOMENTS_SHOWN),
   };
 }
 
 function isAbout(event: EventFacts, { metadata }: ControllerResilience, isShown: (ids: string[]) => boolean): boolean {
-  return event.kind === "ControllerResilience" ? event.name === metadata.name : isShown([idOf(event.kind, event.name)]);
+  return event.kind === KIND ? event.name === metadata.name : isShown([idOf(event.kind, event.name)]);
 }
 
 const HELP: ReadonlyMap<string, string> = new Map(

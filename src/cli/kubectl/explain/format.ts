@@ -3,7 +3,8 @@ import type { Paint } from "../io";
 import { when, wrapText } from "../lines";
 import type { OperatorState } from "../operator";
 import type { Explanation, ObjectExplanation } from "./explain";
-import type { ExplainedCondition, EventFacts } from "./views";
+import type { Moment } from "./timeline";
+import type { ExplainedCondition } from "./views";
 import type { Action } from "./actions";
 import type { BudgetLeft } from "./budgets";
 
@@ -53,7 +54,7 @@ function formatObject(
   { subject, leads }: { readonly subject: string; readonly leads: boolean },
   look: Look,
 ): string[] {
-  const { conditions, evidence, budgets, next, actions, events, mode, suspended } = object;
+  const { conditions, evidence, budgets, next, actions, timeline, mode, suspended } = object;
   const title = `ControllerResilience ${object.namespace}/${object.name}`;
   const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
   return [
@@ -73,7 +74,7 @@ function formatObject(
       look,
     ),
     ...formatActions(actions, look),
-    ...formatEvents(events, look),
+    ...formatTimeline(timeline, look),
   ];
 }
 
@@ -85,12 +86,13 @@ function shortened(condition: ExplainedCondition, all: readonly ExplainedConditi
   return { type, reason, message: "", status: condition.status, lastTransitionTime: condition.lastTransitionTime };
 }
 
-/** Formats Events, the newest last. */
-export function formatEvents(events: readonly EventFacts[], look: Look): string[] {
-  const lines = events.map(
-    ({ time, reason, note, count }) => `${when(time, look.nowMs)} ${reason}${count > 1 ? ` x${count}` : ""}: ${note}`,
+/** Formats what happened, the newest last. */
+export function formatTimeline(moments: readonly Moment[], look: Look): string[] {
+  return section(
+    "Timeline",
+    moments.map(({ time, what, text }) => `${when(time, look.nowMs)} ${what}: ${text}`),
+    look,
   );
-  return section("Last Events", lines, look);
 }
 
 /** A command stays on one line, so that it can be copied. */
