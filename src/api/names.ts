@@ -37,7 +37,7 @@ export const PRESET_LABEL = `${GROUP}/preset`;
 /** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
 export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
 
-/** On a pod template: time of the last restart with the strategy RolloutRestart or Auto. kubectl sets `kubectl.kubernetes.io/restartedAt` likewise. */
+/** On pod templates that version 0.1 restarted. It says nothing about what a person wants. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 
 /** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */

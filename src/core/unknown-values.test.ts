@@ -6,20 +6,20 @@ const targets = [{ kind: "Deployment", name: "web" }];
 
 it("finds no fault with known values, and with absent fields", () => {
   expect(CHOICES.length).toBeGreaterThan(5);
-  expect(unknownValues({ targets, tokenRestart: { strategy: "Auto", evidence: ["Logs"] } }, "tokenRestart")).toEqual(
-    [],
-  );
+  expect(unknownValues({ targets, tokenRestart: { evidence: ["Logs"] } }, "tokenRestart")).toEqual([]);
+  expect(unknownValues({ targets, stallDetection: { onStall: "Restart" } }, "stallDetection")).toEqual([]);
   expect(unknownValues({ targets, tokenRestart: {}, bindingRenewal: null }, "bindingRenewal")).toEqual([]);
   expect(unknownValues({}, "tokenRestart")).toEqual([]);
 });
 
 it("finds an unknown value of the block, also in a list", () => {
-  const spec = { targets, tokenRestart: { strategy: "Later", evidence: ["Logs", "Later"] } };
+  const spec = { targets, tokenRestart: { evidence: ["Logs", "Later"] }, stallDetection: { onStall: "Later" } };
   expect(unknownValues(spec, "tokenRestart")).toEqual([
     'found "Later" in tokenRestart.evidence[], expected Logs or ServiceAccountAge or SandboxEvents',
-    'found "Later" in tokenRestart.strategy, expected Auto or Evict or RolloutRestart',
   ]);
-  expect(unknownValues(spec, "tokenLifetime")).toEqual([]);
+  expect(unknownValues(spec, "stallDetection")).toEqual([
+    'found "Later" in stallDetection.onStall, expected Report or Restart',
+  ]);
 });
 
 it("finds an unknown kind of target, and leaves it to the block that must end a throttle", () => {
@@ -38,8 +38,8 @@ it("leaves onRunaway to its block, which must end a throttle", () => {
 });
 
 it("shows the beginning of a long value", () => {
-  const spec = { targets, tokenRestart: { strategy: "x".repeat(100) } };
-  expect(unknownValues(spec, "tokenRestart")[0]).toBe(
-    `found "${"x".repeat(39)} in tokenRestart.strategy, expected Auto or Evict or RolloutRestart`,
+  const spec = { targets, stallDetection: { onStall: "x".repeat(100) } };
+  expect(unknownValues(spec, "stallDetection")[0]).toBe(
+    `found "${"x".repeat(39)} in stallDetection.onStall, expected Report or Restart`,
   );
 });

@@ -101,8 +101,6 @@ export interface WorkloadView {
   readonly component?: "PriorityClass" | "CNI" | "CSI" | "Scheduler";
   /** Absent: not known. */
   readonly createdAtMs?: number;
-  /** When the operator last rolled it: this project's annotation on its pod template. */
-  readonly restartedAtMs?: number;
   /** It was scaled to zero, says this project's annotation on it: how many replicas it had, and for which ControllerResilience (`namespace/name`). */
   readonly scaledDown?: { readonly replicas: number; readonly owner: string };
   /** Absent: not known. */
@@ -117,8 +115,6 @@ export interface RolloutView {
   readonly isComplete: boolean;
   /** Its controller is replacing pods of an earlier template, or has not seen the present spec yet. */
   readonly isInProgress: boolean;
-  /** A rollout of this Deployment starts a new pod before it deletes one. Absent: it does not. */
-  readonly surges?: boolean;
   /** progressDeadlineSeconds of a Deployment. */
   readonly progressDeadlineMs?: number;
   /** Label that the pods of the present template have, and no others. Absent: not known. */

@@ -1,12 +1,11 @@
 import type { Scenario } from "./scenario";
 import { bindingRenewal, bindingRestored } from "./scenarios/binding-renewal";
 import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
-import { rollout, staleToken } from "./scenarios/stale-token";
+import { staleToken } from "./scenarios/stale-token";
 import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
 
 /** All scenarios, the longest first, since several run at the same time. */
 export const scenarios: readonly Scenario[] = [
-  rollout,
   staleToken,
   tokenAdmission,
   bindingRestored,

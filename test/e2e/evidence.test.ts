@@ -82,27 +82,3 @@ it("the ServiceAccount's age alone: restarts without the right to read logs", as
     await client.deleteNamespace(namespace);
   }
 });
-
-it("RolloutRestart rolls the workload instead of evicting a pod", async () => {
-  const namespace = "evidence-rollout";
-  await client.createNamespace(namespace);
-  const image = inject("images").node;
-  await client.apply(smallController({ namespace, name: "c", image, command: ["node", "/app/controller.js"] }));
-  const [before] = await client.readyPods(namespace, "c");
-  await client.protect(namespace, "c", {
-    targets: [{ kind: "Deployment", selector: { matchLabels: { "app.kubernetes.io/name": "c" } } }],
-    tokenRestart: { strategy: "RolloutRestart" },
-  });
-  await client.untilTokens(namespace, "c", ["Accepted"]);
-  await client.recreateServiceAccount(namespace, "c");
-  await client.until(
-    "the workload to recover",
-    async () => (await client.resilience(namespace, "c")).status?.restarts?.[0]?.outcome === "Recovered",
-    240_000,
-  );
-  const [after] = await client.readyPods(namespace, "c");
-  expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
-  const annotation = "jsonpath={.spec.template.metadata.annotations.controller-resilience\\.io/restarted-at}";
-  expect(await client.output(["get", "deployment", "c", "-n", namespace, "-o", annotation])).not.toBe("");
-  await client.deleteNamespace(namespace);
-});

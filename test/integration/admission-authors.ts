@@ -23,8 +23,6 @@ const FLOWS = "flowcontrol.apiserver.k8s.io";
 export const RIGHTS = {
   evict: { verb: "create", group: "", resource: "pods/eviction" },
   readLogs: { verb: "get", group: "", resource: "pods/log" },
-  patchDeployments: { verb: "patch", group: "apps", resource: "deployments" },
-  patchStatefulSets: { verb: "patch", group: "apps", resource: "statefulsets" },
   patchDaemonSets: { verb: "patch", group: "apps", resource: "daemonsets" },
   scaleDeployments: { verb: "patch", group: "apps", resource: "deployments/scale" },
   scaleStatefulSets: { verb: "patch", group: "apps", resource: "statefulsets/scale" },

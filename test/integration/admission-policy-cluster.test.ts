@@ -81,7 +81,6 @@ describe("the author of a ClusterControllerResilience", () => {
 
   it.each<[string, object, Right]>([
     ["tokenRestart", { tokenRestart: {} }, RIGHTS.evict],
-    ["tokenRestart.strategy", { tokenRestart: { strategy: "RolloutRestart" } }, RIGHTS.patchDeployments],
     [
       "bindingRenewal",
       { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "a" }], restoreExpired: false } },

@@ -74,7 +74,7 @@ function words({ name }: Author, { verb, resource, isCluster }: Right): string {
   return `user ${name} may not ${verb} ${resource}${isCluster === true ? "" : ` in namespace ${namespace}`}, and spec.`;
 }
 
-const { evict, patchDeployments, patchStatefulSets, patchDaemonSets, readLogs } = RIGHTS;
+const { evict, patchDaemonSets, readLogs } = RIGHTS;
 const { updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings } = RIGHTS;
 const { readClusterRoleBindings, createFlowSchemas, createLevels, scaleDeployments, scaleStatefulSets } = RIGHTS;
 const ALL_BINDINGS = [updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings];
@@ -83,20 +83,7 @@ const toZero = { requestRate: { onRunaway: "ScaleToZero" } };
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["nothing", spec({}), []],
   ["a restart of pods of any owner", spec({ tokenRestart: {} }, [pods]), [evict]],
-  ["a restart by eviction", spec({ tokenRestart: {} }, [target, agent]), [evict]],
-  [
-    "a restart by rollout",
-    spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target, agent, database]),
-    [patchDeployments, patchStatefulSets, patchDaemonSets],
-  ],
-  ["a rollout of one kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [target]), [patchDeployments]],
-  [
-    "a restart by either",
-    spec({ tokenRestart: { strategy: "Auto" } }, [target, agent, database]),
-    [evict, patchDeployments],
-  ],
-  ["a restart by either, without a Deployment", spec({ tokenRestart: { strategy: "Auto" } }, [agent]), [evict]],
-  ["a rollout of another kind", spec({ tokenRestart: { strategy: "RolloutRestart" } }, [agent]), [patchDaemonSets]],
+  ["a restart", spec({ tokenRestart: {} }, [target, agent]), [evict]],
   ["an extra pattern", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
   ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
@@ -232,11 +219,6 @@ describe("an author without rights", () => {
     expect(await change(unlisted, spec({}, all))).toBeUndefined();
   });
 
-  it("may not change the strategy from Evict to RolloutRestart", async () => {
-    const rolled = await change(withBlock("tokenRestart"), withBlock("tokenRestart", { strategy: "RolloutRestart" }));
-    expect(rolled).toContain(words(unprivileged, patchDeployments));
-  });
-
   it("may add maintenance windows and leave some out, but neither change nor end them", async () => {
     const [saturdays, sundays] = ["6", "0"].map(day => ({
       schedule: `0 2 * * ${day}`,
@@ -279,12 +261,6 @@ describe("an author without rights", () => {
     expect(await change(eight, listed("b"))).toBeUndefined();
     expect(await change(listed("b"), eight)).toContain(words(unprivileged, lease));
     expect(await change({ ...eight, suspend: true }, eight)).toContain(words(unprivileged, lease));
-  });
-
-  it("may change the strategy from Auto to Evict, and not back", async () => {
-    const [auto, evicts] = [withBlock("tokenRestart", { strategy: "Auto" }), withBlock("tokenRestart")];
-    expect(await change(auto, evicts)).toBeUndefined();
-    expect(await change(evicts, auto)).toContain(`user ${unprivileged.name} may not `);
   });
 
   it.each<[string, Spec]>([

@@ -64,7 +64,6 @@ const TOKEN_RESTART: TokenRestartSpec = {
   minDuration: "60s",
   containers: [],
   extraPatterns: [],
-  strategy: "Evict",
   cooldown: "10m",
   maxRestarts: 3,
   maxRestartsWindow: "1h",

@@ -71,11 +71,6 @@ describe("the schema refuses", () => {
       "expected the block tokenRestart and no other with a target of kind Pod",
     ]),
     [
-      "pods with a rollout",
-      { targets: [pods, target], tokenRestart: { strategy: "Auto" } },
-      "expected the strategy Evict with a target of kind Pod",
-    ],
-    [
       "counting requests without flowIsolation",
       { targets: [target], stallDetection: { evidence: ["Requests"] } },
       "expected the block flowIsolation with the evidence Requests",
@@ -158,7 +153,6 @@ describe("the schema refuses", () => {
     ],
     ["no restarts", restart({ maxRestarts: 0 }), "greater than or equal to 1"],
     ["no pod down", restart({ maxUnavailable: 0 }), "greater than or equal to 1"],
-    ["an unknown strategy", restart({ strategy: "Kill" }), 'supported values: "Auto", "Evict", "RolloutRestart"'],
     ["a pattern that does not close", restart({ extraPatterns: ["a[bc"] }), "missing closing ]: `[bc`"],
     [
       "a look-ahead, which is not RE2",
@@ -226,7 +220,7 @@ describe("the schema accepts", () => {
   });
 
   it("pods of any owner, next to workloads", async () => {
-    const { ok, said } = await apply({ targets: [pods, target], tokenRestart: { strategy: "Evict" } });
+    const { ok, said } = await apply({ targets: [pods, target], tokenRestart: {} });
     expect(ok, said).toBe(true);
   });
 
@@ -251,7 +245,6 @@ describe("the schema accepts", () => {
         minDuration: "60s",
         containers: [],
         extraPatterns: [],
-        strategy: "Evict",
         cooldown: "10m",
         maxRestarts: 3,
         maxRestartsWindow: "1h",

@@ -33,7 +33,7 @@ const text = readFileSync(join(__dirname, "../../crds/controllerresilience.yaml"
 let lab: Lab;
 let rig: Rig;
 
-/** The definition of a later version: it knows one more field, mode, strategy and outcome. */
+/** The definition of a later version: it knows one more field, mode, kind of evidence and outcome. */
 function laterDefinition(): object {
   const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
   const { spec, status } = crd.spec.versions[0]!.schema.openAPIV3Schema.properties as { spec: Schema; status: Schema };
@@ -41,7 +41,7 @@ function laterDefinition(): object {
   const outcome = status.properties["restarts"]!.items.properties["outcome"]!;
   for (const { enum: values } of [
     spec.properties["mode"]!,
-    spec.properties["tokenRestart"]!.properties["strategy"]!,
+    spec.properties["tokenRestart"]!.properties["evidence"]!.items,
     outcome,
   ])
     values!.push(LATER);
@@ -89,32 +89,35 @@ afterAll(async () => {
 });
 
 describe("a rollback from a later version", () => {
-  let strategy: Scene;
+  let evidence: Scene;
   let outcome: Scene;
   let mode: Scene;
 
   it("begins with objects that use what only the later version knows", async () => {
     forget(rig);
-    [strategy, outcome, mode] = [await rig.scene("strategy"), await rig.scene("outcome"), await rig.scene("mode")];
-    await staleToken.prepare(strategy);
+    [evidence, outcome, mode] = [await rig.scene("evidence"), await rig.scene("outcome"), await rig.scene("mode")];
+    await staleToken.prepare(evidence);
     await staleToken.prepare(outcome);
     await bindingRenewal.prepare(mode);
-    await protect(strategy, "Deployment", { tokenRestart: { strategy: LATER }, ...{ later: "kept" } });
+    await protect(evidence, "Deployment", {
+      tokenRestart: { evidence: ["Logs", "ServiceAccountAge", LATER] },
+      ...{ later: "kept" },
+    });
     await protect(mode, "Deployment", { mode: LATER, bindingRenewal: { extendBy: "24h" } });
     const { metadata } = await protect(outcome, "Deployment", { mode: "Observe", tokenRestart: {} });
     const restart = { time: metadata.creationTimestamp, workload: `Deployment/${NAME}`, pod: "gone", outcome: LATER };
     const restarts = [{ ...restart, cause: "ServiceAccountRecreated", podUID: "gone", serviceAccountUID: "gone" }];
     await outcome.admin.patch(`${objectPath(outcome)}/status`, { status: { restarts } });
-    await define(text, strategy);
+    await define(text, evidence);
     await outcome.admin.patch(objectPath(outcome), { spec: { mode: "Enforce" } });
   });
 
-  it("leads to no action of a remedy that does not know its strategy, and says so", async () => {
-    const why = 'No action: found "Later" in tokenRestart.strategy';
-    const message = async (): Promise<string> => conditionOf(await readObject(strategy), "TokensAccepted");
+  it("leads to no action of a remedy that does not know a kind of evidence, and says so", async () => {
+    const why = 'No action: found "Later" in tokenRestart.evidence[]';
+    const message = async (): Promise<string> => conditionOf(await readObject(evidence), "TokensAccepted");
     await until("the condition", async () => (await message()).startsWith(`Unknown ObserveFailed: ${why}`));
     await sleep(QUIET_MS);
-    expect(await staleToken.describe(strategy)).toMatchObject({ pods: 1, restarts: [], restartsTotal: 0 });
+    expect(await staleToken.describe(evidence)).toMatchObject({ pods: 1, restarts: [], restartsTotal: 0 });
   });
 
   it("leads to no action in a mode that is not known", async () => {
@@ -130,19 +133,21 @@ describe("a rollback from a later version", () => {
   });
 
   it("keeps a field until the next write of its object, as docs/install.md says", async () => {
-    await define(text, strategy, undefined);
-    await define(laterDefinition(), strategy, "kept");
-    await define(text, strategy, undefined);
-    await strategy.admin.patch(objectPath(strategy), { metadata: { labels: { written: "true" } } });
+    await define(text, evidence, undefined);
+    await define(laterDefinition(), evidence, "kept");
+    await define(text, evidence, undefined);
+    await evidence.admin.patch(objectPath(evidence), { metadata: { labels: { written: "true" } } });
     await define(laterDefinition());
     await untilKept(outcome);
-    expect((await readObject(strategy))?.spec).not.toHaveProperty("later");
+    expect((await readObject(evidence))?.spec).not.toHaveProperty("later");
     await define(text);
   });
 
-  it("ends with a person's change: the strategy is known again", async () => {
-    await strategy.admin.patch(objectPath(strategy), { spec: { tokenRestart: { strategy: "Evict" } } });
-    const isOver = async (): Promise<boolean> => staleToken.isOver(await staleToken.describe(strategy));
+  it("ends with a person's change: all evidence is known again", async () => {
+    await evidence.admin.patch(objectPath(evidence), {
+      spec: { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] } },
+    });
+    const isOver = async (): Promise<boolean> => staleToken.isOver(await staleToken.describe(evidence));
     await until("the restart", isOver, 120_000);
   });
 });

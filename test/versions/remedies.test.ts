@@ -4,7 +4,7 @@ import { Rig } from "../chaos/rig";
 import { describeObject, says, type Scenario } from "../chaos/scenario";
 import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
 import { flowIsolation } from "../chaos/scenarios/flow-isolation";
-import { rollout, staleToken } from "../chaos/scenarios/stale-token";
+import { staleToken } from "../chaos/scenarios/stale-token";
 import { stalledLease } from "../chaos/scenarios/stalled-lease";
 import { tokenAdmission, tokenTemplate } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
@@ -58,14 +58,11 @@ describe(`on Kubernetes ${version}`, () => {
     expect(lab.version).toBe(version);
   });
 
-  it.each([staleToken, rollout, bindingRenewal, tokenTemplate, flowIsolation, stalledLease])(
-    "$name",
-    async scenario => {
-      const { conditions, afterwards } = await play(scenario);
-      expect(conditions).toEqual(["Ready=True AllHold", expect.stringMatching(/=True/), ...IDLE]);
-      expect(afterwards).toEqual([]);
-    },
-  );
+  it.each([staleToken, bindingRenewal, tokenTemplate, flowIsolation, stalledLease])("$name", async scenario => {
+    const { conditions, afterwards } = await play(scenario);
+    expect(conditions).toEqual(["Ready=True AllHold", expect.stringMatching(/=True/), ...IDLE]);
+    expect(afterwards).toEqual([]);
+  });
 
   it("bounds tokens at admission, or says that this version cannot", async ({ task }) => {
     const isServed = minor >= ADMISSION_SINCE;

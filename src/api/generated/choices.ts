@@ -6,7 +6,6 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["targets[].kind", ["Deployment", "StatefulSet", "DaemonSet", "Pod"]],
   ["targets[].selector.matchExpressions[].operator", ["In", "NotIn", "Exists", "DoesNotExist"]],
   ["tokenRestart.evidence[]", ["Logs", "ServiceAccountAge", "SandboxEvents"]],
-  ["tokenRestart.strategy", ["Auto", "Evict", "RolloutRestart"]],
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
   ["tokenLifetime.via", ["Template", "Admission"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],

@@ -21,7 +21,7 @@ export interface ControllerResilienceSpec {
    */
   suspend: boolean;
   /**
-   * windows are the maintenance windows for what is not urgent: rollouts of tokenLifetime, rollouts by tokenRestart without proof, and renewals whose binding is valid for hours after the next window. Empty means always.
+   * windows are the maintenance windows for what is not urgent: rollouts of tokenLifetime, and renewals whose binding is valid for hours after the next window. Empty means always.
    */
   windows?: {
     /**
@@ -52,7 +52,7 @@ export interface ControllerResilienceSpec {
  */
 export interface TargetSelector {
   /**
-   * Kind of the workload. Pod selects pods of owners of any other kind, such as an Argo Rollout. It needs the block tokenRestart with the strategy Evict, and allows no other block.
+   * Kind of the workload. Pod selects pods of owners of any other kind, such as an Argo Rollout. It needs the block tokenRestart, and allows no other block.
    */
   kind: "Deployment" | "StatefulSet" | "DaemonSet" | "Pod";
   /**
@@ -81,7 +81,7 @@ export interface LabelSelector {
   }[];
 }
 /**
- * tokenRestart restarts pods that persistently get 401 responses because their ServiceAccount token is no longer accepted.
+ * tokenRestart evicts pods that persistently get 401 responses because their ServiceAccount token is no longer accepted.
  */
 export interface TokenRestartSpec {
   /**
@@ -109,11 +109,7 @@ export interface TokenRestartSpec {
    */
   extraPatterns: string[];
   /**
-   * strategy is Evict, RolloutRestart or Auto. Evict evicts the rejected pod through the Eviction API. RolloutRestart restarts the whole workload, as kubectl rollout restart does. Auto evicts, except that it restarts a Deployment whose only replica a PodDisruptionBudget protects, if the Deployment starts a new pod first.
-   */
-  strategy: "Auto" | "Evict" | "RolloutRestart";
-  /**
-   * If true, every restart waits for a maintenance window, also of pods whose token is proven dead. If false or absent, only rollouts without proof do.
+   * If true, every restart waits for a maintenance window, also of pods whose token is proven dead.
    */
   respectWindows?: boolean;
   /**

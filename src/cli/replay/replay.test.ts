@@ -99,7 +99,7 @@ describe("a log as text", () => {
 
 describe("--spec", () => {
   it("takes its defaults from the CRD", () => {
-    expect(loadSpec(undefined)).toMatchObject({ occasions: 3, window: "15m", minDuration: "60s", strategy: "Evict" });
+    expect(loadSpec(undefined)).toMatchObject({ occasions: 3, window: "15m", minDuration: "60s" });
   });
 
   it("finds a ControllerResilience among other documents", () => {

@@ -19,7 +19,7 @@ describe("a ControllerResilience against its schema", () => {
   it.each([
     [{ targets, tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} }],
     [{ targets, flowIsolation: { dedicated: { nominalConcurrencyShares: 20 } } }],
-    [{ targets: [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }], tokenRestart: { strategy: "Evict" } }],
+    [{ targets: [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }], tokenRestart: {} }],
     [{ targets, windows: [{ schedule: "0 2 * * 6", duration: "4h" }] }],
     [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
     [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],

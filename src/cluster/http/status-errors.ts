@@ -82,9 +82,15 @@ function errorOfRange(refusal: Refusal, message: string): ResilienceError {
 }
 
 function describeRefusal(refusal: Refusal, what: string): string {
-  const detail = textOf(refusal.status["message"])?.slice(0, MAX_DETAIL);
+  const texts = [textOf(refusal.status["message"]), ...budgetsOf(refusal)];
+  const detail = texts.filter(Boolean).join(" ").slice(0, MAX_DETAIL);
   const phrase = PHRASES[refusal.code] ?? `HTTP ${refusal.code}`;
-  return detail === undefined || detail === "" ? `${what}: ${phrase}` : `${what}: ${phrase}: ${detail}`;
+  return detail === "" ? `${what}: ${phrase}` : `${what}: ${phrase}: ${detail}`;
+}
+
+/** A refused eviction names the PodDisruptionBudget in a cause, and not in its message. */
+function budgetsOf(refusal: Refusal): string[] {
+  return causesOf(refusal).flatMap(({ reason, message }) => (reason === "DisruptionBudget" ? (message ?? []) : []));
 }
 
 /** Returns Retry-After in milliseconds, from the header or from the Status, where an Eviction has it. */

@@ -61,23 +61,6 @@ describe("rolloutView", () => {
     expect(rolloutView(kind, { metadata, ...fields })?.isInProgress).toBe(isInProgress);
   });
 
-  it.each<[object, boolean]>([
-    [{}, true],
-    [{ strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } }, true],
-    [{ strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "10%" } } }, true],
-    [{ strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0 } } }, false],
-    [{ strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "0%" } } }, false],
-    [{ strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } }, true],
-    [{ strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: "99%" } } }, true],
-    [{ strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } } }, false],
-    [{ strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: "100%" } } }, false],
-    [{ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: "50%" } } }, false],
-    [{ strategy: { type: "Recreate" } }, false],
-    [{ paused: true }, false],
-  ])("knows whether a Deployment starts a new pod first: %j", (spec, surges) => {
-    expect(rolloutView("Deployment", { metadata, spec })?.surges ?? false).toBe(surges);
-  });
-
   it("knows the progress deadline of a Deployment", () => {
     const spec = { progressDeadlineSeconds: 90 };
     expect(rolloutView("Deployment", { metadata, spec })?.progressDeadlineMs).toBe(90_000);

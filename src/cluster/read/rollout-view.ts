@@ -31,27 +31,8 @@ function deploymentRollout({ spec, status }: Received<V1Deployment>, isObserved:
     isComplete,
     // A paused rollout waits for a person.
     isInProgress: !isComplete && paused !== true,
-    ...present({ surges: surges(spec) ? true : undefined }),
     ...present({ progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined }),
   };
-}
-
-/** The default of the API server is 25 % for both, and only surges are rounded up. A paused Deployment starts no pod. */
-function surges(spec: Received<V1Deployment>["spec"]): boolean {
-  const { strategy, paused, replicas } = spec ?? {};
-  if (typeOf(strategy) !== "RollingUpdate" || paused === true) return false;
-  const { maxSurge, maxUnavailable } = strategy?.rollingUpdate ?? {};
-  // The Deployment controller deletes an available pod at once if maxUnavailable allows it.
-  return leading(maxSurge) > 0 && !mayDeleteFirst(maxUnavailable, replicas ?? 1);
-}
-
-function mayDeleteFirst(maxUnavailable: number | string | null | undefined, replicas: number): boolean {
-  if (typeof maxUnavailable === "number") return maxUnavailable !== 0;
-  return Math.floor((replicas * leading(maxUnavailable)) / 100) !== 0;
-}
-
-function leading(countOrPercent: number | string | null | undefined): number {
-  return parseInt(String(countOrPercent ?? "25%"), 10);
 }
 
 function statefulSetRollout({ spec, status }: Received<V1StatefulSet>, isObserved: boolean): RolloutView {

@@ -291,15 +291,6 @@ describe("workloadView", () => {
     expect(workloadView("Deployment", raw)?.component).toBe(component);
   });
 
-  it("knows when the operator rolled it", () => {
-    const annotations = { "controller-resilience.io/restarted-at": "2026-01-02T00:00:00Z" };
-    const raw = {
-      metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
-      spec: { template: { metadata: { annotations } } },
-    };
-    expect(workloadView("Deployment", raw)?.restartedAtMs).toBe(Date.parse("2026-01-02T00:00:00Z"));
-  });
-
   it("knows its images, its tokens and this project's annotations", () => {
     const token = (audience?: string): object => ({ serviceAccountToken: { path: "token", audience } });
     const spec = {

@@ -8,8 +8,8 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../api/controller-resilience";
-import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION, RESTARTED_AT_ANNOTATION } from "../../api/names";
-import { objectOf, textOf, textsOf, timeOf } from "../../core/json";
+import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION } from "../../api/names";
+import { objectOf, textOf, textsOf } from "../../core/json";
 import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata, projectAnnotationsOf } from "./identity";
@@ -51,7 +51,6 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   if (identity === null) return null;
   const { namespace, name, uid, resourceVersion, createdAtMs } = identity;
   const template = spec?.template;
-  const restartedAtMs = timeOf(template?.metadata?.annotations?.[RESTARTED_AT_ANNOTATION]);
   return {
     kind,
     namespace,
@@ -68,7 +67,6 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
       annotations: unlessEmpty(projectAnnotationsOf(metadata)),
       podSelector: selectorOf(spec?.selector),
       component: componentOf(name, template?.spec),
-      restartedAtMs,
       scaledDown: scaledDownOf(metadata),
       rollout: rolloutView(kind, raw),
     }),

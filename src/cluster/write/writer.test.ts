@@ -37,4 +37,12 @@ describe("an eviction", () => {
     expect(await evict(429)).toMatchObject({ constructor: WaitError, afterMs: 10_000 });
     expect(await evict(429, {}, "30")).toMatchObject({ afterMs: 30_000 });
   });
+
+  it("names the PodDisruptionBudget that refuses it", async () => {
+    const cause = "The disruption budget web needs 2 healthy pods and has 2 currently";
+    const causes = [{ reason: "DisruptionBudget", message: cause }];
+    const message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    const error = await evict(429, { kind: "Status", message, details: { causes } });
+    expect(error.message).toBe(`create pods/eviction kai/a: refused for now (429): ${message} ${cause}`);
+  });
 });

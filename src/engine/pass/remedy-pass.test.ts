@@ -47,13 +47,13 @@ it("reports a remedy that fails in the middle of its steps", async () => {
 it("does nothing with a value that only a later version knows, until a person acts", async () => {
   const log = new RecordingLog();
   const remedy = makeRemedy(makeDecision({ intents: [makeEviction()] }));
-  const object = makeObject("team/app", { tokenRestart: { strategy: "Later" } as never });
+  const object = makeObject("team/app", { tokenRestart: { evidence: ["Later"] } as never });
   const ports = { readers: makeReaders(new FakeClock()), log, pending: [] };
   const { plan, report } = await observeAndPlan(remedy, { ...object, mode: "Enforce" }, ports);
   const why = {
     reason: "ObserveFailed",
     message:
-      'No action: found "Later" in tokenRestart.strategy, expected Auto or Evict or RolloutRestart. Only a later version of the operator knows this; upgrade it, or change the spec.',
+      'No action: found "Later" in tokenRestart.evidence[], expected Logs or ServiceAccountAge or SandboxEvents. Only a later version of the operator knows this; upgrade it, or change the spec.',
   };
   expect(plan.items).toEqual([]);
   expect(await report(new Map())).toEqual({ status: "Unknown", ...why, stalled: why });
@@ -61,7 +61,7 @@ it("does nothing with a value that only a later version knows, until a person ac
 
 it("says of an object with such a value what a remedy began and does not go on with", async () => {
   const remedy = makeRemedy(makeDecision(), { whileSuspended: () => "A trial is open." });
-  const object = makeObject("team/app", { tokenRestart: { strategy: "Later" } as never });
+  const object = makeObject("team/app", { tokenRestart: { evidence: ["Later"] } as never });
   const ports = { readers: makeReaders(new FakeClock()), log: new RecordingLog(), pending: [] };
   const { report } = await observeAndPlan(remedy, { ...object, mode: "Enforce" }, ports);
   expect((await report(new Map())).message).toMatch(/change the spec\. A trial is open\.$/);

@@ -15,8 +15,6 @@ export interface Assessment extends Finding<Reason> {
 
 /** A restart as people see it. */
 export interface PlannedRestart {
-  /** Id of the workload when the whole workload is rolled; absent when one pod is evicted. */
-  readonly rolls?: string;
   /** The restart is not executed unless this is Enforce. */
   readonly mode: Mode;
   /** `2 more pods of Deployment/web will follow.`, or empty. */

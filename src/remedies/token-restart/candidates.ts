@@ -17,7 +17,6 @@ import {
   type ObservedTargets,
   type ObservedWorkload,
 } from "./observed";
-import { isRolled } from "./restart-method";
 
 // Which pod of a workload is restarted next, and why. Pure.
 
@@ -45,10 +44,7 @@ export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
 
 /** Rejected pods that the operator may restart, and that a restart can heal. */
 export function candidatesOf(state: WorkloadState): ObservedPod[] {
-  const isEviction = state.spec.strategy !== "RolloutRestart";
-  return state.rejected.filter(
-    pod => isHealable(pod, state) && !(isEviction && isUpgradeDeferred(pod.view, state.workload.view)),
-  );
+  return state.rejected.filter(pod => isHealable(pod, state) && !isUpgradeDeferred(pod.view, state.workload.view));
 }
 
 /**
@@ -89,20 +85,12 @@ function byRank(a: readonly number[], b: readonly number[]): number {
   return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
 }
 
-/** The last restart of this pod, by the same kind of write, that the API server refused or failed, while it is in backoff. */
+/** The last restart of this pod that the API server refused or failed, while it is in backoff. */
 export function refusedRestart(pod: ObservedPod, state: WorkloadState): PendingWrite | undefined {
-  const isEviction = !isRolled(pod, state);
-  return state.pending.find(({ verb, restart, outcome, untilMs }) => {
-    const isSameWrite = restart?.podUID === pod.view.uid && (verb === "evict") === isEviction;
+  return state.pending.find(({ restart, outcome, untilMs }) => {
     const isFailed = outcome.result === "Blocked" || outcome.result === "Failed";
-    return isSameWrite && isFailed && untilMs > state.now.getTime();
+    return restart?.podUID === pod.view.uid && isFailed && untilMs > state.now.getTime();
   });
-}
-
-/** A rollout replaces healthy pods as well, so it waits for a maintenance window unless the token of the pod is proven dead. */
-export function waitsForWindow(pod: ObservedPod, state: WorkloadState): boolean {
-  if (state.spec.respectWindows === true) return true;
-  return isRolled(pod, state) && isUnproven({ cause: causeFor(pod, state) });
 }
 
 /** Claim of a restart by this remedy. */
@@ -124,8 +112,8 @@ function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
     ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { nodeName: view.nodeName } : {}),
     cause,
     ...(proof?.serviceAccountUID === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
-    // A rollout replaces every pod, so no sibling of the incident is left that could be exempt from the cooldown.
-    ...(isRolled(candidate, state) ? {} : { podCreatedAtMs: view.createdAtMs, maxOpen: state.spec.maxUnavailable }),
+    podCreatedAtMs: view.createdAtMs,
+    maxOpen: state.spec.maxUnavailable,
     limits: limitsOf(state.spec),
     ...(isUnproven({ cause }) ? { rejections: state.observed.rejections } : {}),
   };

@@ -1,4 +1,4 @@
-import { RESTARTED_AT_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
+import { SKIP_ANNOTATION } from "../../api/names";
 import { count } from "../../core/count";
 import type { Intent, RestartClaim } from "../../core/intent";
 import { describeOpening } from "../../core/windows";
@@ -10,11 +10,9 @@ import {
   nextClaim,
   refusedRestart,
   type TokenClaim,
-  waitsForWindow,
   type WorkloadState,
 } from "./candidates";
-import { cooldownActive, missedByRollout, restartsExhausted } from "./limits";
-import { isRolled } from "./restart-method";
+import { cooldownActive, restartsExhausted } from "./limits";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
 import { neverRestarted, notRecreated, podsOfOthers } from "./owner-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
@@ -47,8 +45,6 @@ const CHECKS: readonly WorkloadCheck[] = [
   neverRestarted,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
-  // The last rollout did not reach a rejected pod, and the next rollout would not either.
-  missedByRollout,
   // Only a person, a new generation or accepted tokens allow more restarts.
   restartsExhausted,
   // The rollout in progress may replace the pods.
@@ -177,19 +173,15 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
 
 function windowClosed(state: WorkloadState): Assessment | undefined {
   const candidate = nextCandidate(state);
-  if (candidate === undefined || state.window.isOpen || !waitsForWindow(candidate, state)) return undefined;
+  if (candidate === undefined || state.window.isOpen || state.spec.respectWindows !== true) return undefined;
   const sentence = `${describeEvidence(candidate)}; ${describeOpening(state.window)}.`;
   const { next } = state.window;
   const retryAfterMs = next && next.opensMs - state.now.getTime();
   return { status: "False", reason: "WaitingForWindow", sentence, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function blockedHint({ spec, workload }: WorkloadState): string {
-  const strategy = "set strategy RolloutRestart or Auto, with which a Deployment starts a new pod first";
-  const surge = "add a replica";
-  const canRollMore = spec.strategy !== "Auto" && workload.view.selected === undefined;
-  return `check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or ${canRollMore ? strategy : surge}`;
-}
+const BLOCKED_HINT =
+  "check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or add a replica";
 
 function restartBlocked(state: WorkloadState): Assessment | undefined {
   const { workload, rejected, now } = state;
@@ -205,7 +197,7 @@ function restartBlocked(state: WorkloadState): Assessment | undefined {
     sentence,
     isProgressing: true,
     retryAfterMs,
-    waitHint: blockedHint(state),
+    waitHint: BLOCKED_HINT,
   };
 }
 
@@ -213,25 +205,19 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
   const candidate = nextCandidate(state);
   const claim = nextClaim(state);
   if (candidate === undefined || claim === undefined) return undefined;
-  const { observed, spec, rejected } = state;
-  const isRollout = isRolled(candidate, state);
-  const why = describeWhy(candidate, claim, isRollout && spec.strategy === "Auto");
+  const { observed, rejected } = state;
+  const why = `${describeEvidence(candidate)} (${describeCause(claim.cause)})`;
   const { mode } = observed;
   const isObserved = mode !== "Enforce";
   return {
     status: "False",
     reason: isObserved ? "WouldRestart" : "Rejected",
     sentence: `${why}.`,
-    intents: [isRollout ? rollout(state, claim, why) : eviction(candidate, claim, why)],
+    intents: [eviction(candidate, claim, why)],
     isProgressing: !isObserved,
-    ...(isObserved || !isRetry(candidate, state) ? {} : { waitHint: blockedHint(state) }),
-    restart: { ...(isRollout && { rolls: claim.workload }), mode, rest: describeRest(rejected, claim) },
+    ...(isObserved || !isRetry(candidate, state) ? {} : { waitHint: BLOCKED_HINT }),
+    restart: { mode, rest: describeRest(rejected, claim) },
   };
-}
-
-function describeWhy(candidate: ObservedPod, { cause }: TokenClaim, isProtected: boolean): string {
-  const budget = "; a PodDisruptionBudget does not allow the eviction of the only replica";
-  return `${describeEvidence(candidate)} (${describeCause(cause)})${isProtected ? budget : ""}`;
 }
 
 /** The API server refused or failed the restart before. */
@@ -288,17 +274,4 @@ function eviction({ view }: ObservedPod, restart: RestartClaim, why: string): In
   const { namespace, name, uid } = view;
   const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
   return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
-}
-
-function rollout({ workload, now }: WorkloadState, restart: RestartClaim, why: string): Intent {
-  const { kind, namespace, name, uid, resourceVersion } = workload.view;
-  const annotations = { [RESTARTED_AT_ANNOTATION]: now.toISOString() };
-  return {
-    verb: "patch",
-    target: { apiVersion: "apps/v1", kind, namespace, name, uid, resourceVersion },
-    body: { spec: { template: { metadata: { annotations } } } },
-    why,
-    eventReason: "WorkloadRolled",
-    restart,
-  };
 }

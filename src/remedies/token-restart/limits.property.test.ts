@@ -31,19 +31,16 @@ interface Restart {
 class World {
   readonly restarts: Restart[] = [];
   readonly #spec: TokenRestartSpec;
-  readonly #isRollout: boolean;
   #ms = START_MS;
   #accounts = 0;
   #generation = 1;
   #made = 0;
   #pods: ObservedPod[];
-  #rolledMs: number | undefined;
   #history: readonly RestartStatus[] = [];
   #targets: readonly TargetStatus[] = [];
 
   constructor(spec: Partial<TokenRestartSpec>) {
     this.#spec = { ...DEFAULTS, ...spec };
-    this.#isRollout = this.#spec.strategy === "RolloutRestart";
     this.#pods = [1, 2, 3].map(() => this.#newPod("healthy"));
   }
 
@@ -61,7 +58,6 @@ class World {
     this.#history = plan.restarts ?? [];
     this.#targets = plan.kind === "observed" ? plan.items.map(({ target }) => target) : [];
     for (const intent of intentsOf(plan)) this.#execute(intent, fate, now);
-    if (this.#isRollout && this.#rolledMs !== undefined) this.#rollOne(this.#rolledMs, fate);
   }
 
   #apply(event: Event): void {
@@ -80,13 +76,7 @@ class World {
     const createdMs = this.#pods.find(({ view }) => view.uid === restart.podUID)?.view.createdAtMs ?? 0;
     const account = restart.serviceAccountUID;
     this.restarts.push({ ms: this.#ms, createdMs, ...(account === undefined ? {} : { account }) });
-    if (this.#isRollout) this.#rolledMs = this.#ms;
-    else this.#replace(restart.podUID, fate);
-  }
-
-  #rollOne(sinceMs: number, fate: Fate): void {
-    const old = this.#pods.find(({ view }) => view.createdAtMs < sinceMs);
-    if (old !== undefined) this.#replace(old.view.uid, fate);
+    this.#replace(restart.podUID, fate);
   }
 
   #replace(uid: string, fate: Fate): void {
@@ -105,7 +95,7 @@ class World {
   }
 
   #observed(): ObservedTargets {
-    const view = workload({ replicas: 3, ...(this.#rolledMs === undefined ? {} : { restartedAtMs: this.#rolledMs }) });
+    const view = workload({ replicas: 3 });
     return {
       readIntervalMs: 30_000,
       kind: "observed",
@@ -153,7 +143,6 @@ function scripts(...events: readonly Event[]): fc.Arbitrary<{ event: Event; fate
 const limits = fc.record({
   maxRestarts: fc.integer({ min: 1, max: 3 }),
   maxUnavailable: fc.integer({ min: 1, max: 3 }),
-  strategy: fc.constantFrom("Evict" as const, "RolloutRestart" as const, "Auto" as const),
 });
 
 /** Largest number within one budget window. */
@@ -183,13 +172,13 @@ function longestChain(restarts: readonly Restart[]): number {
 }
 
 describe("for any sequence of events", () => {
-  it("restarts within the budget of each cause, with at most maxUnavailable pods or one rollout at a time", () => {
+  it("restarts within the budget of each cause, with at most maxUnavailable pods at a time", () => {
     let together = 0;
     const property = fc.property(limits, scripts("recreated", "all answered 401"), (spec, script) => {
       const world = new World(spec);
       for (const { event, fate } of script) {
         world.step(event, fate);
-        expect(world.open).toBeLessThanOrEqual(spec.strategy === "RolloutRestart" ? 1 : spec.maxUnavailable);
+        expect(world.open).toBeLessThanOrEqual(spec.maxUnavailable);
       }
       expect(mostIn(world.restarts, accounts)).toBeLessThanOrEqual(spec.maxRestarts);
       expect(mostIn(world.restarts, longestChain)).toBeLessThanOrEqual(Math.min(2, spec.maxRestarts));

@@ -2,9 +2,8 @@ import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resil
 import type { RestartClaim } from "../../core/intent";
 import { type BudgetDecision, checkRestartBudget, isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
-import { candidatesOf, limitsOf, nextClaim, type WorkloadState } from "./candidates";
+import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isUsedUp, wasUsedUp } from "./exhausted";
-import { rolloutThatMissed } from "./settle";
 import { describeShare, describeTime } from "./wording";
 
 // Checks against budgets: reasons for a restart that can help to wait. Pure.
@@ -23,16 +22,6 @@ function isExhausted(state: WorkloadState): boolean {
   const claim = nextClaim(state);
   if (claim === undefined) return wasUsedUp(previous, observed.generation);
   return isUsedUp(claim, state, observed.generation);
-}
-
-/** The last rollout has ended without replacing a rejected pod. */
-export function missedByRollout(state: WorkloadState): Assessment | undefined {
-  if (state.spec.strategy === "Evict" || state.isCooling) return undefined;
-  const { workload, rejected, history } = state;
-  const missed = candidatesOf(state).find(({ view }) => rolloutThatMissed(view, workload, history) !== undefined);
-  if (missed === undefined) return undefined;
-  const sentence = `${describeShare(workload, rejected)}; the last rollout did not replace pod ${missed.view.name}; check for update strategy OnDelete, a partition, and a paused or stuck rollout. A change of the spec allows another rollout after the cooldown.`;
-  return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
 }
 
 /** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */

@@ -18,7 +18,6 @@ import {
 } from "./observed";
 import { KEYS_RECHECK_MS } from "./key-rotation";
 import type { Reason } from "./reasons";
-import { isRolling } from "./restart-method";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
 import { tryKinds, type Assessed } from "./untried-kinds";
@@ -87,19 +86,15 @@ function stateOf(
   workload: ObservedWorkload,
   context: Pick<WorkloadState, "observed" | "spec" | "now" | "pending">,
 ): WorkloadState {
-  const { observed, now } = context;
-  // The operator cannot roll an owner of unknown kind, and a target of kind Pod asks for no rollout.
-  const spec = workload.view.selected === undefined ? context.spec : { ...context.spec, strategy: "Evict" as const };
+  const { observed, spec, now } = context;
   const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const relapseMs = limitsOf(spec).maxRestartsWindowMs;
-  const strategy = {
-    isRollout: spec.strategy === "RolloutRestart" || isRolling(ofWorkload, { spec, workload }),
+  const rule = {
     isForgiven: (previous?.unreplacedGeneration ?? Infinity) < observed.generation,
-    relapseMs,
+    relapseMs: limitsOf(spec).maxRestartsWindowMs,
   };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
-    settleRestarts(entries, workload, strategy, now.getTime());
+    settleRestarts(entries, workload, rule, now.getTime());
   const settled = settle(ofWorkload);
   // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
   // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
@@ -108,7 +103,7 @@ function stateOf(
   const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
   const isCooling = isForgiven && !isForgotten;
   const window = windowsAt(observed.windows, now.getTime());
-  return { ...context, spec, workload, history, previous, isCooling, window, rejected: rejectedPods(workload) };
+  return { ...context, workload, history, previous, isCooling, window, rejected: rejectedPods(workload) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

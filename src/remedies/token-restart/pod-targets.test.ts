@@ -72,14 +72,6 @@ describe("a target of kind Pod", () => {
     expect(pass.lists?.targets).toMatchObject([{ kind, name, pods: 2, rejectedPods: 1 }]);
   });
 
-  it("evicts, whatever the strategy", async () => {
-    for (const strategy of ["RolloutRestart", "Auto"] as const) {
-      const scene = new Shop({ strategy });
-      scene.add("a");
-      expect((await scene.sick("a")).intents).toMatchObject([{ verb: "evict", target: { name: "a" } }]);
-    }
-  });
-
   it("finds no workload where no pod matches", async () => {
     const scene = new Shop();
     scene.add("a", { labels: { app: "other" } });
@@ -284,19 +276,6 @@ describe("an owner of unknown kind", () => {
     const pass = await scene.passes(12, log);
     expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
     expect(pass.message).toContain("until the successor of pod a is healthy (its owner must replace one pod first)");
-  });
-
-  it("is not told to roll when a PodDisruptionBudget refuses", async () => {
-    const scene = new Shop();
-    scene.add("a");
-    const message = "Cannot evict pod as it would violate the pod's disruption budget.";
-    const blocked = { result: "Blocked", message, retryAfterMs: 300_000 } as const;
-    for (let i = 0; i < 14; i++) {
-      scene.report(await scene.sick("a"), blocked);
-      scene.clock.advance(240_000);
-    }
-    const { stalled } = await scene.sick("a");
-    expect(stalled?.message).toMatch(/check the PodDisruptionBudget .*, delete the pod by hand, or add a replica/);
   });
 
   it("is not blamed while the evicted pod terminates", async () => {

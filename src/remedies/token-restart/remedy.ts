@@ -76,20 +76,20 @@ const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: "apps",
     resource: "deployments",
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
+    verbs: ["get", "list", "watch"],
+    why: "Finds the targets.",
   },
   {
     apiGroup: "apps",
     resource: "statefulsets",
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
+    verbs: ["get", "list", "watch"],
+    why: "Finds the targets.",
   },
   {
     apiGroup: "apps",
     resource: "daemonsets",
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Finds the targets. patch rolls a target with the strategy RolloutRestart or Auto.",
+    verbs: ["get", "list", "watch"],
+    why: "Finds the targets.",
   },
 ];
 

@@ -189,7 +189,6 @@ describe("a restart in backoff", () => {
   it.each<[string, Partial<PendingWrite>]>([
     ["its time is over", { untilMs: NOW.getTime() }],
     ["the write failed for another reason", { outcome: { result: "Failed", message: "timeout" } }],
-    ["it was a rollout", { verb: "patch" }],
   ])("is planned again when %s", (_, changes) => {
     expect(intentsOf(planRestarts(observed("web"), DEFAULTS, NOW, pending(changes)))).toHaveLength(1);
   });

@@ -120,15 +120,14 @@ function findingOf(item: WorkloadItem, outcomes: Outcomes, now: Date): Finding<R
 
 /** The results of executed intents. An intent that was not executed has none. */
 function resultsOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Date): Result[] {
-  const { restart } = assessment;
-  if (restart === undefined) return [];
-  return (outcomes.get(id) ?? []).flatMap(execution => resultOf(execution, restart, now) ?? []);
+  if (assessment.restart === undefined) return [];
+  return (outcomes.get(id) ?? []).flatMap(execution => resultOf(execution, now) ?? []);
 }
 
-function resultOf({ intent, outcome }: Execution, restart: PlannedRestart, now: Date): Result | undefined {
+function resultOf({ intent, outcome }: Execution, now: Date): Result | undefined {
   switch (outcome.result) {
     case "Executed":
-      return result("Restarting", describeExecuted(restart));
+      return result("Restarting", "Evicted; watching its successor.");
     case "Blocked": {
       const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
       return result("RestartBlocked", `Restart blocked: ${block}.`);
@@ -149,13 +148,10 @@ function result(reason: Result["reason"], sentence: string): Result {
   return { status: "False", reason, sentence };
 }
 
-function describePlan({ rolls, mode }: PlannedRestart): string {
-  const verb = rolls === undefined ? "evict the pod" : `roll ${rolls}`;
-  return mode === "Enforce" ? `The operator is about to ${verb}.` : `${capitalize(whatWould(mode))} ${verb}.`;
-}
-
-function describeExecuted({ rolls }: PlannedRestart): string {
-  return rolls === undefined ? "Evicted; watching its successor." : `Rolled ${rolls}; watching the new pods.`;
+function describePlan({ mode }: PlannedRestart): string {
+  return mode === "Enforce"
+    ? "The operator is about to evict the pod."
+    : `${capitalize(whatWould(mode))} evict the pod.`;
 }
 
 function describeIntent({ verb, target }: Intent): string {

@@ -1,6 +1,5 @@
 import type { Assessment } from "./assessment";
 import { candidatesOf, isHealable, type WorkloadState } from "./candidates";
-import { isRolling } from "./restart-method";
 import { rolloutWaitMs } from "./rollout-bound";
 import { describeShare, describeTime } from "./wording";
 
@@ -25,8 +24,7 @@ export function upgradeDeferred(state: WorkloadState): Assessment | undefined {
 export function rolloutInProgress(state: WorkloadState): Assessment | undefined {
   const { workload, rejected, now } = state;
   const untilMs = (workload.rolloutSinceMs ?? -Infinity) + rolloutWaitMs(workload.view);
-  const isOwn = isRolling(state.history, state);
-  if (candidatesOf(state).length === 0 || isOwn || now.getTime() >= untilMs) return undefined;
+  if (candidatesOf(state).length === 0 || now.getTime() >= untilMs) return undefined;
   const until = describeTime(untilMs) ?? "an unknown time";
   const sentence = `${describeShare(workload, rejected)}; waiting for the rollout in progress, until ${until} at the latest.`;
   const retryAfterMs = untilMs - now.getTime();

@@ -32,13 +32,7 @@ function healthy(createdAtMs: number, over: Partial<PodView> = {}): ObservedPod 
 }
 
 function outcomes(restart: RestartStatus, pods: ObservedPod[], afterMs: number, over: Partial<WorkloadView> = {}) {
-  const isRollout = over.restartedAtMs !== undefined;
-  const settled = settleRestarts(
-    [restart],
-    { view: workload(over), pods },
-    { isRollout, relapseMs: 60 * MINUTE },
-    T + afterMs,
-  );
+  const settled = settleRestarts([restart], { view: workload(over), pods }, { relapseMs: 60 * MINUTE }, T + afterMs);
   return settled.map(({ outcome }) => outcome);
 }
 
@@ -139,10 +133,5 @@ describe("a request with a lost answer", () => {
     expect(outcomes(requested, [same], 5 * MINUTE - 1)).toEqual(["Requested"]);
     expect(outcomes(requested, [same], 5 * MINUTE)).toEqual([]);
     expect(outcomes(requested, [], MINUTE)).toEqual(["Restarted"]);
-  });
-
-  it("is confirmed by the annotation of a rollout, which is slightly older than the entry", () => {
-    expect(outcomes(requested, [same], MINUTE, { restartedAtMs: T - 2_000 })).toEqual(["Restarted"]);
-    expect(outcomes(requested, [same], MINUTE, { restartedAtMs: T - 30 * MINUTE })).toEqual(["Requested"]);
   });
 });

@@ -16,18 +16,8 @@ const UNKNOWN_MS = 600_000;
 /** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
 export const NO_SUCCESSOR_MS = 120_000;
 
-/** A rollout makes progress as long as pods come and go. Without any for this long it is stuck. */
-const ROLLOUT_STUCK_MS = 600_000;
-
-/** Longest time to wait for a rollout. */
-const ROLLOUT_LONGEST_MS = 7_200_000;
-
-/** The annotation of a rollout is older than its entry by at most the time that other writes of the pass take. */
-const WRITTEN_WITHIN_MS = 60_000;
-
-/** How pods are restarted, as far as it matters for the outcome. */
-export interface Strategy {
-  readonly isRollout: boolean;
+/** What settles a restart, besides the pods. */
+export interface SettleRule {
   /** A person has changed the spec since an owner of unknown kind did not recreate a pod. Absent: no. */
   readonly isForgiven?: boolean;
   /** A restart did not help if its successor is rejected again within this time. */
@@ -41,16 +31,16 @@ export interface Strategy {
 export function settleRestarts(
   entries: readonly RestartStatus[],
   workload: ObservedWorkload,
-  strategy: Strategy,
+  rule: SettleRule,
   nowMs: number,
 ): RestartStatus[] {
-  const context: Context = { workload, strategy, nowMs, taken: new Set<string>() };
+  const context: Context = { workload, rule, nowMs, taken: new Set<string>() };
   const evidence = {
-    wasExecuted: (entry: RestartStatus) => wasExecuted(entry, context),
+    wasExecuted: (entry: RestartStatus) => !exists(entry, workload),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
   };
   const settled = settleOpenRestarts(entries, evidence, nowMs);
-  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - strategy.relapseMs)));
+  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - rule.relapseMs)));
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
 }
 
@@ -77,22 +67,18 @@ function isSameEvidence({ cause }: RestartStatus, pod: ObservedPod): boolean {
 
 interface Context {
   readonly workload: ObservedWorkload;
-  readonly strategy: Strategy;
+  readonly rule: SettleRule;
   readonly nowMs: number;
   /** Uids of successors that are counted for an earlier restart. */
   readonly taken: Set<string>;
 }
 
-function wasExecuted(entry: RestartStatus, { workload, strategy }: Context): boolean {
-  return (strategy.isRollout && wasRolled(entry, workload)) || !exists(entry, workload);
-}
-
 function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outcome"] {
-  if (isStuck(entry, context)) return "Ineffective";
-  if (!context.strategy.isRollout && exists(entry, context.workload)) return entry.outcome;
+  if (exists(entry, context.workload))
+    return context.nowMs - Date.parse(entry.time) >= NOT_REPLACED_MS ? "Ineffective" : entry.outcome;
   const successors = successorsOf(entry, context);
   const isUnreplaced = successors.length === 0 && isOfUnknownSize(context.workload);
-  return isUnreplaced ? unreplacedOutcome(entry, context.strategy) : outcomeBy(successors, entry, context);
+  return isUnreplaced ? unreplacedOutcome(entry, context.rule) : outcomeBy(successors, entry, context);
 }
 
 function outcomeBy(
@@ -110,7 +96,7 @@ function outcomeBy(
 }
 
 /** Whether it was scaled down or recreates nothing is not known, so the restart stays open until a person decides. */
-function unreplacedOutcome({ outcome }: RestartStatus, { isForgiven }: Strategy): RestartStatus["outcome"] {
+function unreplacedOutcome({ outcome }: RestartStatus, { isForgiven }: SettleRule): RestartStatus["outcome"] {
   return isForgiven === true ? "Ineffective" : outcome;
 }
 
@@ -125,7 +111,7 @@ export function unreplacedRestarts(
   nowMs: number,
 ): RestartStatus[] {
   if (!isOfUnknownSize(workload)) return [];
-  const context: Context = { workload, strategy: { isRollout: false, relapseMs: 0 }, nowMs, taken: new Set<string>() };
+  const context: Context = { workload, rule: { relapseMs: 0 }, nowMs, taken: new Set<string>() };
   const gone = history.filter(
     ({ outcome, podUID }) => outcome === "Restarted" && !workload.pods.some(({ view }) => view.uid === podUID),
   );
@@ -140,35 +126,13 @@ export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartSta
   return isExpired ? { ...entry, outcome: "Ineffective" } : entry;
 }
 
-/** Reports whether a pod still exists that should have been replaced by now. */
-function isStuck(entry: RestartStatus, { workload, strategy, nowMs }: Context): boolean {
-  const ageMs = nowMs - Date.parse(entry.time);
-  if (!strategy.isRollout) return exists(entry, workload) && ageMs >= NOT_REPLACED_MS;
-  if (!hasOlder(entry, workload)) return false;
-  return ageMs >= ROLLOUT_LONGEST_MS || nowMs - lastProgressMs(entry, workload) >= ROLLOUT_STUCK_MS;
-}
-
-/** Last time that the rollout made progress: a pod was created, became Ready, or began to terminate. */
-function lastProgressMs(entry: RestartStatus, { pods }: ObservedWorkload): number {
-  const steps = pods.flatMap(({ view }) =>
-    isCreatedAfter(view.createdAtMs, entry) ? [view.createdAtMs, view.readySinceMs ?? 0] : [view.deletedAtMs ?? 0],
-  );
-  return Math.max(Date.parse(entry.time), ...steps);
-}
-
-/** Reports whether the rollout has not reached a pod yet, or never will (OnDelete, a partition, a paused Deployment). */
-function hasOlder(entry: RestartStatus, { pods }: ObservedWorkload): boolean {
-  return pods.some(({ view }) => view.deletedAtMs === undefined && !isCreatedAfter(view.createdAtMs, entry));
-}
-
 /** Whether the restart helped; undefined: not known yet. */
 function effectOf(
   entry: RestartStatus,
   successors: readonly ObservedPod[],
   context: Context,
 ): "Recovered" | "Replaced" | undefined {
-  const { workload, strategy, nowMs } = context;
-  if (exists(entry, workload) || (strategy.isRollout && hasOlder(entry, workload))) return undefined;
+  const { workload, nowMs } = context;
   const verdict = (pod: ObservedPod): Verdict => judge(pod, entry, nowMs);
   if (successors.length > 0) return together(successors.map(verdict));
   if (nowMs - Date.parse(entry.time) < NO_SUCCESSOR_MS) return undefined;
@@ -182,32 +146,12 @@ function together(verdicts: readonly Verdict[]): "Recovered" | "Replaced" | unde
   return verdicts.includes("silent") ? "Replaced" : "Recovered";
 }
 
-/**
- * The last rollout, if it ended without reaching this pod: another rollout would not reach it either. The annotation on the workload
- * distinguishes a rollout from an eviction that an earlier spec asked for.
- */
-export function rolloutThatMissed(
-  pod: ObservedPod["view"],
-  workload: ObservedWorkload,
-  history: readonly RestartStatus[],
-): RestartStatus | undefined {
-  const last = history.at(-1);
-  const isFailedRollout = last?.outcome === "Ineffective" && wasRolled(last, workload);
-  return isFailedRollout && !isCreatedAfter(pod.createdAtMs, last) ? last : undefined;
-}
-
-/** Reports whether the workload was rolled for a restart, as the annotation on its pod template shows. */
-export function wasRolled(entry: RestartStatus, { view }: ObservedWorkload): boolean {
-  return (view.restartedAtMs ?? -Infinity) >= Date.parse(entry.time) - WRITTEN_WITHIN_MS;
-}
-
-/** After an eviction: one pod, with the same name in a StatefulSet, on the same node in a DaemonSet. After a rollout: all younger pods. */
-function successorsOf(entry: RestartStatus, { workload, strategy, taken }: Context): ObservedPod[] {
+/** One pod, with the same name in a StatefulSet, on the same node in a DaemonSet. */
+function successorsOf(entry: RestartStatus, { workload, taken }: Context): ObservedPod[] {
   const younger = workload.pods.filter(
     ({ view }) =>
       view.deletedAtMs === undefined && view.uid !== entry.podUID && isCreatedAfter(view.createdAtMs, entry),
   );
-  if (strategy.isRollout) return younger;
   const [first] = younger
     .filter(({ view }) => canReplace(view, entry, workload) && !taken.has(view.uid))
     .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));

@@ -103,17 +103,6 @@ describe("evidence in logs", () => {
     expect(pass).toMatchObject({ status: "False", reason: "InvalidPattern", intents: [], stalled: {} });
     expect(pass.message).toContain("extraPatterns[1] is not valid at position 1");
   });
-
-  it("rolls the workload with the strategy RolloutRestart", async () => {
-    const { pass } = await sick(new Scene({ strategy: "RolloutRestart" }));
-    expect(pass.intents).toMatchObject([
-      {
-        verb: "patch",
-        target: { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "w", resourceVersion: "7" },
-      },
-    ]);
-    expect(JSON.stringify(pass.intents[0]?.body)).toContain("controller-resilience.io/restarted-at");
-  });
 });
 
 describe("the age of the ServiceAccount", () => {

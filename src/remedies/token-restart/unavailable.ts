@@ -2,7 +2,6 @@ import { isOpen } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { nextCandidate, type WorkloadState } from "./candidates";
 import { isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
-import { isRolled, isRolling } from "./restart-method";
 import { rolloutWaitMs } from "./rollout-bound";
 import { describeShare } from "./wording";
 
@@ -16,19 +15,13 @@ const STUCK_TERMINATING_MS = 180_000;
 
 /** As many pods are down as allowed. */
 export function tooManyDown(state: WorkloadState): Assessment | undefined {
-  const { workload, rejected, spec } = state;
+  const { workload, rejected } = state;
   if (rejected.length === 0) return undefined;
-  const isRollout = spec.strategy === "RolloutRestart" || isRolling(state.history, state);
-  const next = nextCandidate(state);
-  const startsRollout = isRollout || (next !== undefined && isRolled(next, state));
   const down = downPods(state);
-  // A rollout reaches every pod. A second one would start over in the middle of the first.
-  const allowed = startsRollout ? 1 : allowedDown(state, down);
-  const others = startsRollout ? [] : notReady(state);
+  const allowed = allowedDown(state, down);
+  const others = notReady(state);
   if (Math.max(down.length, others.length + missing(state, down)) < allowed) return undefined;
-  const cause = isRollout
-    ? "waiting for the rollout in progress"
-    : `${describeWait(down, others)} (${describeAllowed(state, allowed)})`;
+  const cause = `${describeWait(down, others)} (${describeAllowed(state, allowed)})`;
   const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
 }

@@ -27,7 +27,7 @@ describe("a workload that waits", () => {
     let pass = await live(scene, 2);
     const refused = {
       result: "Blocked",
-      message: "it would violate the disruption budget",
+      message: "429: Cannot evict pod. The disruption budget web-pdb needs 1 healthy pods and has 1 currently",
       retryAfterMs: 300_000,
     } as const;
     const stalledAfter: number[] = [];
@@ -38,7 +38,9 @@ describe("a workload that waits", () => {
     }
     expect(stalledAfter).toEqual([60, 65, 70]);
     expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:02:00Z");
-    expect(pass.stalled?.message).toContain("set strategy RolloutRestart");
+    const { stalled } = scene.report(pass, refused);
+    expect(stalled?.message).toContain("PodDisruptionBudget web-pdb does not allow the eviction, next try at");
+    expect(stalled?.message).toContain("delete the pod by hand, or add a replica");
     const executed = scene.report(pass, { result: "Executed" });
     expect(executed).not.toHaveProperty("stalled");
   });

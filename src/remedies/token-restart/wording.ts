@@ -72,19 +72,15 @@ export function describeTime(ms: number): string | undefined {
 }
 
 /**
- * A restart that the API server refused, and the time of the next try. The refusal's text is not repeated: it only
- * distinguishes a PodDisruptionBudget from other causes of a 429, such as an overloaded API server.
+ * A restart that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how
+ * many pods are healthy changes all the time.
  */
 export function describeBlock(refusal: string, untilMs: number): string {
-  const cause = isByBudget(refusal)
-    ? "a PodDisruptionBudget does not allow the eviction"
-    : "the API server refused the restart for now";
+  const [, name] = /The disruption budget (\S+) /.exec(refusal) ?? [];
+  const budget = name === undefined ? "a PodDisruptionBudget" : `PodDisruptionBudget ${name}`;
+  const isByBudget = /disruption ?budget/i.test(refusal);
+  const cause = isByBudget ? `${budget} does not allow the eviction` : "the API server refused the restart for now";
   return `${cause}, next try at ${describeTime(untilMs) ?? "an unknown time"}`;
-}
-
-/** Reports whether the API server refused an eviction because of a PodDisruptionBudget. */
-export function isByBudget(refusal: string): boolean {
-  return /disruption ?budget/i.test(refusal);
 }
 
 /** A cause within a sentence. */

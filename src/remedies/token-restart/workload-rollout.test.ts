@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodView, RolloutView, WorkloadView } from "../../core/views";
 import { Scene, UNAUTHORIZED, workload, type ScenePass } from "./testing/scene";
 
 /** The workload `web` whose pods, one per label, log a 401 every five seconds. */
-function sick(
-  kind: WorkloadView["kind"],
-  rollout: RolloutView,
-  labels: readonly PodView["labels"][],
-  spec: Partial<TokenRestartSpec> = {},
-): Scene {
-  const scene = new Scene(spec);
+function sick(kind: WorkloadView["kind"], rollout: RolloutView, labels: readonly PodView["labels"][]): Scene {
+  const scene = new Scene();
   scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind, name: "web" }] } };
   scene.workloadList = [workload({ kind, replicas: labels.length, rollout })];
   const owner = { kind, name: "web", uid: "w" };
@@ -78,8 +72,8 @@ describe("a rollout in progress", () => {
   const rolling: RolloutView = { strategy: "RollingUpdate", isComplete: false, isInProgress: true };
 
   /** A Deployment that is being rolled out: old pods with a rejected token, and a new pod that is not Ready. */
-  function upgraded(replicas: number, rollout: RolloutView = rolling, spec: Partial<TokenRestartSpec> = {}): Scene {
-    const scene = new Scene(spec);
+  function upgraded(replicas: number, rollout: RolloutView = rolling): Scene {
+    const scene = new Scene();
     scene.workloadList = [workload({ replicas, rollout })];
     const old = Array.from({ length: replicas }, (_, i) =>
       scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}` }),
@@ -128,14 +122,5 @@ describe("a rollout in progress", () => {
     expect((await scene.pass()).intents).toHaveLength(1);
     scene.workloadList = [workload({ rollout: rolling })];
     expect((await roll(scene, 9)).intents).toEqual([]);
-  });
-
-  it("delays a RolloutRestart too, which would begin in the middle of it", async () => {
-    const scene = upgraded(1, rolling, { strategy: "RolloutRestart" });
-    expect((await roll(scene, 10)).message).toContain("waiting for the rollout in progress, until");
-    const [intent] = (await roll(scene, 2)).intents;
-    expect(intent?.verb).toBe("patch");
-    scene.noteRestart(intent!);
-    expect((await roll(scene, 1)).message).toContain("waiting for the rollout in progress.");
   });
 });

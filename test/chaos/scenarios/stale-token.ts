@@ -41,20 +41,3 @@ export function staleTokenOf(kind: "Deployment" | "StatefulSet"): Scenario {
     isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
   };
 }
-
-/** The same with a rollout of the Deployment instead of an eviction. */
-export const rollout: Scenario = {
-  ...staleToken,
-  name: "rollout",
-  about: "the same, with a rollout of the Deployment",
-
-  async trigger(scene) {
-    await protect(scene, "Deployment", { tokenRestart: { strategy: "RolloutRestart" } });
-  },
-
-  async describe(scene) {
-    const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/${NAME}`;
-    const { metadata } = await scene.admin.get<{ metadata: { generation: number } }>(path);
-    return { ...(await staleToken.describe(scene)), generation: metadata.generation };
-  },
-};

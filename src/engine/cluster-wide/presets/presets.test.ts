@@ -8,7 +8,7 @@ const recognized = (image: string, labels: Record<string, string> = {}) =>
   presetFor(candidate("Deployment/any", { images: [image], labels }), [])?.name;
 
 const template = {
-  tokenRestart: { evidence: ["Logs"], strategy: "Evict" },
+  tokenRestart: { evidence: ["Logs"], cooldown: "20m" },
   flowIsolation: { requestRate: { threshold: 5, onRunaway: "Throttle" } },
 } as unknown as ClusterControllerResilience["spec"]["template"];
 
@@ -42,7 +42,7 @@ describe("presets", () => {
     const argo = withPreset(spec, candidate("Deployment/a", { images: ["argoproj/argocd"] }));
     expect(argo.template).toEqual({
       ...template,
-      tokenRestart: { evidence: ["ServiceAccountAge"], strategy: "Evict" },
+      tokenRestart: { evidence: ["ServiceAccountAge"], cooldown: "20m" },
     });
     const flows = withPreset(spec, candidate("Deployment/a", { images: ["kyverno/kyverno"] }));
     expect(flows.template.flowIsolation?.requestRate).toEqual({ threshold: 5, onRunaway: "Report" });

@@ -57,7 +57,6 @@ const rollouts: fc.Arbitrary<RolloutView> = fc
     isComplete: fc.boolean(),
     isInProgress: fc.boolean(),
     currentLabel: maybe(fc.constant({ key: "app", value: "web" })),
-    surges: maybe(fc.constant(true)),
     progressDeadlineMs: maybe(fc.integer({ min: 1_000 })),
   })
   .map(fields => defined<RolloutView>(fields));
@@ -172,7 +171,6 @@ export const anyPending: fc.Arbitrary<PendingWrite[]> = fc.array(
 /** Specs that the schema accepts. */
 export const anySpec: fc.Arbitrary<TokenRestartSpec> = fc
   .record({
-    strategy: fc.constantFrom("Evict", "RolloutRestart", "Auto"),
     cooldown: fc.constantFrom("30s", "10m", "1h"),
     maxRestarts: fc.integer({ min: 1, max: 20 }),
     maxUnavailable: fc.integer({ min: 1, max: 3 }),

@@ -29,7 +29,6 @@ export const DEFAULTS: TokenRestartSpec = {
   minDuration: "60s",
   containers: [],
   extraPatterns: [],
-  strategy: "Evict",
   cooldown: "10m",
   maxRestarts: 3,
   maxRestartsWindow: "1h",
