@@ -1,4 +1,3 @@
-import type { AuditServer } from "./cluster/audit/audit-server";
 import { paceFramework } from "./cluster/pepr/framework-pace";
 import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
 import type { Api } from "./cluster/http/api";
@@ -58,10 +57,6 @@ export function healthChecks(parts: {
   };
 }
 
-interface AuditPort {
-  readonly server: AuditServer;
-}
-
 /** Returns what ends the process in order: nothing new begins, passes in flight end, the Lease is released. */
 export function createStop(parts: {
   readonly log: Log;
@@ -74,11 +69,9 @@ export function createStop(parts: {
   readonly events: ApiEventSink;
   readonly notifications?: WebhookSink | undefined;
   readonly health: HealthServer;
-  readonly audit: AuditPort | undefined;
   readonly connection: Connection;
 }): Stop {
-  const { log, stopping, identityProbe, engine, informers, own, events, notifications, health, audit, connection } =
-    parts;
+  const { log, stopping, identityProbe, engine, informers, own, events, notifications, health, connection } = parts;
   return async (reason, exitCode = 0) => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -89,14 +82,7 @@ export function createStop(parts: {
       process.exit(1);
     });
     await engine.stop();
-    await Promise.allSettled([
-      informers.stop(),
-      own.stop(),
-      events.stop(500),
-      notifications?.stop(500),
-      health.stop(),
-      audit?.server.stop(),
-    ]);
+    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), notifications?.stop(500), health.stop()]);
     connection.close();
     log.info({}, "stopped");
     process.exit(exitCode);
@@ -113,13 +99,6 @@ export async function openHealthPort(health: HealthServer, settings: Settings, l
     log.error({ host, port: healthPort, error: describeError(error) }, "failed to open the health port");
     process.exit(1);
   }
-}
-
-/** Opens the port of the audit webhook as soon as its files are there. Never throws. */
-export async function openAuditPort(audit: AuditPort | undefined, ports: ErrandPorts): Promise<void> {
-  if (audit === undefined) return;
-  const work = async (): Promise<void> => ports.log.info({ port: await audit.server.start() }, "audit port is open");
-  await untilDone({ work, failed: "failed to open the port of the audit webhook, retrying" }, ports);
 }
 
 /** Logs which rights the operator lacks. Never throws. */

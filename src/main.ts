@@ -1,7 +1,5 @@
 import { hostname } from "node:os";
 import cfg from "../package.json";
-import { AuditServer } from "./cluster/audit/audit-server";
-import { RejectedAddresses } from "./cluster/audit/rejected-addresses";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { Connection, loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { ApiClusterObjectStore } from "./cluster/write/cluster-object-store";
@@ -15,7 +13,6 @@ import { ApiLogReader } from "./cluster/read/log-reader";
 import { ApiObjectStore } from "./cluster/write/object-store";
 import { InformerCaches } from "./cluster/read/cluster-wide-caches";
 import { CachedReaders } from "./cluster/read/cached-readers";
-import { namespacesAt } from "./cluster/read/namespaces-at";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import { Reachability } from "./cluster/http/reachability";
@@ -35,15 +32,7 @@ import { startFrameworkOr } from "./cluster/pepr/framework";
 import { MissedChanges } from "./cluster/pepr/missed-changes";
 import { Rounds } from "./logs/reading/rounds";
 import { createRemedies } from "./remedies/registry";
-import {
-  createStop,
-  handleProcessEvents,
-  healthChecks,
-  openAuditPort,
-  openHealthPort,
-  reviewOwnRights,
-  startPepr,
-} from "./lifecycle";
+import { createStop, handleProcessEvents, healthChecks, openHealthPort, reviewOwnRights, startPepr } from "./lifecycle";
 import { allNeeds } from "./rights-review";
 import { runsOperator, isWatched, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
@@ -102,11 +91,10 @@ function assemble(settings: Settings, server: string): Operator {
   const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const senders = createSenders(shared, settings);
-  const audit = serveAudit({ shared, informers, settings }, () => engine);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
-  const reading = { informers, logs, rounds, keyMemory, rejections: audit?.rejections, ...ownFacts(() => probed) };
+  const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
   const ports: EnginePorts = {
@@ -127,7 +115,7 @@ function assemble(settings: Settings, server: string): Operator {
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
-  const ended = { engine, informers, own, health, connection, audit, ...senders };
+  const ended = { engine, informers, own, health, connection, ...senders };
   const stop = createStop({ log, stopping, identityProbe, ...ended });
   const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
@@ -140,7 +128,6 @@ function assemble(settings: Settings, server: string): Operator {
       engine.start();
       identityProbe.start();
       void openHealthPort(health, settings, log);
-      void openAuditPort(audit, untilStopped);
       void reviewOwnRights(shared.api, needs, untilStopped);
       void startPepr(
         { api: shared.api, moduleId: cfg.pepr.uuid },
@@ -165,21 +152,6 @@ function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {
 function createSenders(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
   const events = new ApiEventSink({ ...shared, instance: identity });
   return { events, notifications: notify && new WebhookSink(notify, { ...shared, clock: systemClock, random }) };
-}
-
-/** The audit webhook, and what it wakes; undefined without the setting. */
-function serveAudit({ shared, informers, settings }: OwnObjectsContext, engine: () => Engine) {
-  const { audit, healthHost: host } = settings;
-  if (audit === undefined) return undefined;
-  const rejections = new RejectedAddresses(shared.clock, addresses => {
-    void namespacesAt(addresses, informers).then(found => found.forEach(name => engine().loop.enqueueNamespace(name)));
-  });
-  const isLeader = (): boolean => engine().elector.isLeader();
-  const onRejected = rejections.add.bind(rejections);
-  return {
-    rejections,
-    server: new AuditServer({ ...shared, metrics: shared.metrics.audit, ...audit, host, isLeader, onRejected }),
-  };
 }
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */

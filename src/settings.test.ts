@@ -34,12 +34,6 @@ describe("readSettings", () => {
     });
   });
 
-  it("serves an audit webhook only with a folder", () => {
-    expect(read({ RESILIENCE_AUDIT_PORT: "1" }).audit).toBeUndefined();
-    expect(read({ RESILIENCE_AUDIT_DIR: "/a" }).audit).toEqual({ folder: "/a", port: 9441 });
-    expect(read({ RESILIENCE_AUDIT_DIR: "/a", RESILIENCE_AUDIT_PORT: "0" }).audit).toEqual({ folder: "/a", port: 0 });
-  });
-
   it("takes what is set", () => {
     const env = {
       RESILIENCE_HEALTH_PORT: "0",

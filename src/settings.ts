@@ -30,20 +30,10 @@ export interface Settings {
   readonly logReadsPerSecond: number;
   /** Interval of the full pass over all objects. */
   readonly fullPassMs: number;
-  /** Absent: no audit webhook is served. */
-  readonly audit?: AuditSettings;
   /** Absent: no notifications are sent. */
   readonly notify?: NotifySettings;
   readonly logLevel: LogLevel;
   readonly pretty: boolean;
-}
-
-/** The audit webhook. It listens on the address of the health port. */
-export interface AuditSettings {
-  /** Has the files `tls.crt`, `tls.key` and `token`. */
-  readonly folder: string;
-  /** 0: any free port. */
-  readonly port: number;
 }
 
 /** Whom to notify, and of what. */
@@ -88,7 +78,6 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     },
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
-    ...audit(env),
     ...notify(env),
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
@@ -122,12 +111,6 @@ function oneOf<T extends string>(env: Environment, name: string, values: readonl
   const value = values.find(known => known === text);
   if (value !== undefined) return value;
   throw new RangeError(`${name}: found "${text}", expected ${values.join(" or ")}`);
-}
-
-function audit(env: Environment): { readonly audit?: AuditSettings } {
-  const folder = env["RESILIENCE_AUDIT_DIR"];
-  const port = whole(env, "RESILIENCE_AUDIT_PORT", { fallback: 9441, min: 0, max: 65_535 });
-  return folder ? { audit: { folder, port } } : {};
 }
 
 function notify(env: Environment): { readonly notify?: NotifySettings } {

@@ -104,20 +104,6 @@ const program = new Command("controller-resilience")
   )
   .addOption(
     new Option(
-      "--audit-dir <folder>",
-      "serve the API servers' audit webhook with its files tls.crt, tls.key, token (default: none)",
-    ).env("RESILIENCE_AUDIT_DIR"),
-  )
-  .addOption(
-    new Option(
-      "--audit-port <port>",
-      "port of the audit webhook, at the address of the health port; 0 picks a free one",
-    )
-      .env("RESILIENCE_AUDIT_PORT")
-      .default("9441"),
-  )
-  .addOption(
-    new Option(
       "--notify-dir <folder>",
       "send notifications to the receiver in its files url, header.<name>, ca.crt, template",
     ).env("RESILIENCE_NOTIFY_DIR"),
@@ -167,8 +153,6 @@ interface StartOptions {
   apiServerSettle: string;
   logReads: string;
   fullPass: string;
-  auditDir?: string;
-  auditPort: string;
   notifyDir?: string;
   notifyFormat: string;
   notifyTopics: string;
@@ -191,7 +175,6 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
-    RESILIENCE_AUDIT_PORT: options.auditPort,
     RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,
     RESILIENCE_NOTIFY_TOPICS: options.notifyTopics,
     RESILIENCE_NOTIFY_CLUSTER: options.notifyCluster,
@@ -201,7 +184,6 @@ function toEnvironment(options: StartOptions): void {
     PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
     ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
     ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
-    ...(options.auditDir === undefined ? {} : { RESILIENCE_AUDIT_DIR: options.auditDir }),
     ...(options.notifyDir === undefined ? {} : { RESILIENCE_NOTIFY_DIR: options.notifyDir }),
     ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
     ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),

@@ -2,7 +2,6 @@ import type { ControllerResilience } from "../api/controller-resilience";
 import type { Clock } from "./clock";
 import type { LeaseReading } from "./leases";
 import type { LogRounds } from "./log-rounds";
-import type { RejectionReading } from "./rejections";
 import type { RequestRates } from "./request-rates";
 import type { KeyRotation } from "./signing-keys";
 import type {
@@ -147,6 +146,4 @@ export interface Readers {
    * but not more often than every two seconds. Never throws.
    */
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading>;
-  /** The 401s that the audit webhook has told this process. */
-  rejections(): RejectionReading;
 }

@@ -29,8 +29,14 @@ it("finds an unknown kind of target, and leaves it to the block that must end a 
   expect(unknownValues(spec, "flowIsolation")).toEqual([]);
   expect(unknownTargets(spec)).toEqual(found);
   expect(describeUnknown(found)).toBe(
-    `No action: ${found.join("")}. Only a later version of the operator knows this; upgrade it, or change the spec.`,
+    `No action: ${found.join("")}. This version of the operator does not know it: run one that does, or change the spec.`,
   );
+});
+
+it("finds evidence that an earlier version had", () => {
+  const spec = { targets, stallDetection: { evidence: ["Lease", "Audit"] } };
+  const [found = ""] = unknownValues(spec, "stallDetection");
+  expect(found).toMatch(/^found "Audit" in stallDetection.evidence\[\], expected Lease or Forbidden or LeaderLoss/);
 });
 
 it("leaves onRunaway to its block, which must end a throttle", () => {

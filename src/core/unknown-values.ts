@@ -10,8 +10,8 @@ const ENDS_THROTTLES = "flowIsolation";
 const SHOWN = 40;
 
 /**
- * Returns which values of a block or of the targets this version does not know, one sentence each. A later version may have allowed them: the API
- * server does not check an object again after a rollback. Pure.
+ * Returns which values of a block or of the targets this version does not know, one sentence each. An earlier or a later version may have allowed
+ * them: the API server does not check an object again. Pure.
  */
 export function unknownValues(spec: object, block: string): string[] {
   const isRead = (path: string): boolean =>
@@ -31,7 +31,7 @@ export function describeUnknown(unknown: readonly string[]): string {
 
 /** Returns the same without what the operator does about it. */
 export function explainUnknown(unknown: readonly string[]): string {
-  return `${unknown.join("; ")}. Only a later version of the operator knows this; upgrade it, or change the spec.`;
+  return `${unknown.join("; ")}. This version of the operator does not know it: run one that does, or change the spec.`;
 }
 
 function isOfTargets(path: string): boolean {

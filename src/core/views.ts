@@ -35,8 +35,6 @@ export interface PodView {
   readonly nodeUnreachable?: boolean;
   /** It is in the network of its node, as every agent of a network plugin has to be. Absent: it is not. */
   readonly hostNetwork?: boolean;
-  /** Its own addresses. Absent: it has none yet, or shares those of its node. */
-  readonly addresses?: readonly string[];
   /** It mounts a CNI folder of its node (`cni` is a part of its path), which it needs to write a credential there. Absent: it doesn't. */
   readonly cniFolder?: boolean;
   readonly serviceAccountName: string;

@@ -4,7 +4,6 @@ import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
-import type { AuditMetrics } from "../core/rejections";
 import type { NotificationMetrics } from "../core/notifications";
 import type {
   ClusterMetrics,
@@ -18,7 +17,6 @@ import type {
 } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
-import { AuditCounters } from "./audit-metrics";
 import { ClockMetrics } from "./clock-metrics";
 import { LoopMetricsSet } from "./loop-metrics";
 import { ShardedGauge } from "./sharded-gauge";
@@ -130,8 +128,6 @@ export class Metrics
     "Notifications by result: sent, failed (the receiver refused them) or dropped (full queue, or shutdown).",
     "result",
   );
-  /** For the audit webhook. */
-  readonly audit: AuditMetrics = new AuditCounters(this.#registry);
   readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");
 
   constructor(options: MetricsOptions = {}) {

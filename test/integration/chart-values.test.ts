@@ -296,43 +296,10 @@ describe("the rights", () => {
   });
 });
 
-describe("the audit webhook", () => {
-  const on = 'audit={"enabled":true,"clusterIP":"10.96.0.99"}';
-
-  it("has its port behind a fixed address, and a Secret that the API servers' kubeconfig fits", async () => {
-    const objects = await render(on);
-    const named = objects.filter(({ metadata }) => metadata.name === "controller-resilience-audit");
-    expect(named.map(({ kind }) => kind).toSorted()).toEqual(["Secret", "Service"]);
-    expect(objects.find(({ kind }) => kind === "Service")).toMatchObject({
-      spec: { clusterIP: "10.96.0.99", ports: [{ port: 443, targetPort: "audit" }] },
-    });
-    const { token = "", kubeconfig = "" } = objects.find(({ kind }) => kind === "Secret")?.["stringData"] as Record<
-      string,
-      string
-    >;
-    expect(token).toHaveLength(48);
-    expect(parseAllDocuments(kubeconfig)[0]?.toJS()).toMatchObject({
-      clusters: [{ cluster: { server: "https://10.96.0.99", "tls-server-name": "controller-resilience-audit" } }],
-      users: [{ user: { token } }],
-    });
-  });
-
-  it("lets in only the configured addresses, and uses the configured Secret", async () => {
-    const rule = { ports: [{ protocol: "TCP", port: "audit" }] };
-    const policy = (objects: ChartObject[]) => objects.find(({ kind }) => kind === "NetworkPolicy")?.["spec"];
-    expect(policy(await render(on))).toMatchObject({ ingress: [rule] });
-    const objects = await render(on, 'audit.secretName="mine"', 'audit.fromCIDRs=["10.0.0.1/32"]');
-    expect(policy(objects)).toMatchObject({ ingress: [{ ...rule, from: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }] });
-    expect(objects.map(({ kind }) => kind)).not.toContain("Secret");
-    expect(deploymentIn(objects).template.spec).toMatchObject({ volumes: [{}, { secret: { secretName: "mine" } }] });
-  });
-});
-
 describe("an invalid value", () => {
   it.each([
     ["replicas=0", "at '/replicas': minimum: got 0, want 1"],
     ['replicas="two"', "at '/replicas': got string, want integer"],
-    ["audit.enabled=true", "at '/audit/clusterIP': minLength: got 0, want 1"],
     ["replica=3", "additional properties 'replica' not allowed"],
     ['logLevel="loud"', "at '/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"],
     ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],

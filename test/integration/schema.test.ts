@@ -78,7 +78,7 @@ describe("the schema refuses", () => {
     [
       "evidence that does nothing",
       { targets: [target], stallDetection: { evidence: ["Hunch"] } },
-      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"',
+      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests"',
     ],
     ["a short time", { targets: [target], stallDetection: { for: "59s" } }, "expected a duration between 1m and 6h"],
     [

@@ -91,11 +91,6 @@ deletion with --cascade=orphan; the label then stays.
 {{- with $found }}{{ first . }}{{ end }}
 {{- end }}
 
-{{/* The Secret of the audit webhook. */}}
-{{- define "controller-resilience.auditSecret" -}}
-{{ .Values.audit.secretName | default "controller-resilience-audit" }}
-{{- end }}
-
 {{/* A volume with a token of ten minutes, the only one of a pod. */}}
 {{- define "controller-resilience.identity" -}}
 - name: identity

@@ -10,6 +10,6 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["tokenLifetime.via", ["Template", "Admission"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],
   ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle", "ScaleToZero"]],
-  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"]],
+  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests"]],
   ["stallDetection.onStall", ["Report", "Restart"]],
 ];

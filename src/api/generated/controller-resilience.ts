@@ -268,9 +268,9 @@ export interface FlowIsolationSpec {
  */
 export interface StallDetectionSpec {
   /**
-   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour. Requests: the ServiceAccount made requests in every minute of an hour, and then none; this needs flowIsolation in the same object. Audit: the API servers tell the operator of 401 responses to a pod; this needs their audit webhook.
+   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour. Requests: the ServiceAccount made requests in every minute of an hour, and then none; this needs flowIsolation in the same object.
    */
-  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Requests" | "Audit")[];
+  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Requests")[];
   /**
    * How long it must last. A Lease must also miss four of its durations.
    */
@@ -660,7 +660,7 @@ export interface StallStatus {
   /**
    * What shows that it is stalled.
    */
-  evidence: "Lease" | "Forbidden" | "LeaderLoss" | "Requests" | "Audit";
+  evidence: "Lease" | "Forbidden" | "LeaderLoss" | "Requests";
   /**
    * Time when the operator found it.
    */

@@ -4,7 +4,6 @@ import type { Clock } from "../../core/clock";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { LeaseReading } from "../../core/leases";
 import type { LogReader, Readers, Right } from "../../core/readers";
-import type { RejectionReading } from "../../core/rejections";
 import type { RequestRates } from "../../core/request-rates";
 import type { KeyRotation } from "../../core/signing-keys";
 import type {
@@ -161,10 +160,6 @@ export class CachedReaders implements Readers {
 
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
     return this.#live.leases(namespace, maxAgeMs);
-  }
-
-  rejections(): RejectionReading {
-    return this.#live.rejections();
   }
 }
 

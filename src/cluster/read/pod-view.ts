@@ -29,7 +29,6 @@ export function podView(raw: unknown): PodView | null {
     ...stateOf(status),
     ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
     ...placeOf(spec),
-    ...present({ addresses: addressesOf(spec, status) }),
     serviceAccountName: serviceAccountNameOf(spec),
     ...tokenOf(spec),
     labels: labelsOf(metadata),
@@ -85,12 +84,6 @@ function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFol
     hostNetwork: spec.hostNetwork === true ? true : undefined,
     cniFolder: mountsCniFolder(spec) ? true : undefined,
   });
-}
-
-/** In the network of its node, a pod has addresses that it shares with others. */
-function addressesOf({ hostNetwork }: Spec, { podIPs }: Status): readonly string[] | undefined {
-  const addresses = itemsOf(podIPs).flatMap(({ ip }) => ip ?? []);
-  return hostNetwork === true || addresses.length === 0 ? undefined : addresses;
 }
 
 function mountsCniFolder({ volumes }: Spec): boolean {

@@ -4,7 +4,6 @@ import type { LeaseReading } from "../../core/leases";
 import type { LogRounds } from "../../core/log-rounds";
 import type { Log } from "../../core/ports";
 import type { LogReader, Readers, Right } from "../../core/readers";
-import type { RejectionReading } from "../../core/rejections";
 import type { RequestRates } from "../../core/request-rates";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
 import type {
@@ -63,12 +62,8 @@ export interface ReadersContext {
   readonly keyMemory?: KeyMemory;
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<OwnRights, "may">;
-  /** What the audit webhook tells; absent: there is none. */
-  readonly rejections?: RejectionReading | undefined;
   readonly log?: Log;
 }
-
-const NO_AUDIT: RejectionReading = { isServed: false, of: () => undefined };
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
 export class ClusterReaders implements Readers {
@@ -85,7 +80,6 @@ export class ClusterReaders implements Readers {
   readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
   readonly #publishedKeys: PublishedKeys;
-  readonly #rejections: RejectionReading;
 
   constructor(context: ReadersContext) {
     const { clock, api, informers, logs, ownUser, apiServerSettleMs, log, keyMemory = new KeyMemory() } = context;
@@ -101,7 +95,6 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#keyMemory = keyMemory;
-    this.#rejections = context.rejections ?? NO_AUDIT;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
 
@@ -204,10 +197,6 @@ export class ClusterReaders implements Readers {
 
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
     return this.#leases.leases(namespace, maxAgeMs);
-  }
-
-  rejections(): RejectionReading {
-    return this.#rejections;
   }
 
   /** @throws GoneError if the API server does not serve the resource */

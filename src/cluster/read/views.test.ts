@@ -120,14 +120,6 @@ describe("podView", () => {
     expect({ hostNetwork, cniFolder }).toEqual({ hostNetwork: undefined, cniFolder: undefined, ...expected });
   });
 
-  it.each<[object, object, readonly string[] | undefined]>([
-    [{}, { podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] }, ["10.0.0.1", "fd00::1"]],
-    [{ hostNetwork: true }, { podIPs: [{ ip: "10.0.0.1" }] }, undefined],
-    [{}, {}, undefined],
-  ])("knows the addresses of a pod that are its own: %j %j", (spec, status, addresses) => {
-    expect(podView({ metadata, spec, status })?.addresses).toEqual(addresses);
-  });
-
   const withVolumes = (...sources: object[]) =>
     podView({
       metadata: { name: "a", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },

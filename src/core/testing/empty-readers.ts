@@ -5,7 +5,6 @@ import type { LeaseReading } from "../leases";
 import type { LogRounds } from "../log-rounds";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, Readers, Right } from "../readers";
-import type { RejectionReading } from "../rejections";
 import type { RequestRates } from "../request-rates";
 import type { KeyRotation } from "../signing-keys";
 import type {
@@ -132,10 +131,5 @@ export class EmptyReaders implements Readers {
   /** None. */
   leases(_namespace: string, _maxAgeMs?: number): Promise<LeaseReading> {
     return Promise.resolve({ leases: [], readMs: this.clock.monotonicMs(), intervalMs: 10_000 });
-  }
-
-  /** No audit webhook. */
-  rejections(): RejectionReading {
-    return { isServed: false, of: () => undefined };
   }
 }

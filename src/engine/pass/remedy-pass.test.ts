@@ -53,7 +53,7 @@ it("does nothing with a value that only a later version knows, until a person ac
   const why = {
     reason: "ObserveFailed",
     message:
-      'No action: found "Later" in tokenRestart.evidence[], expected Logs or ServiceAccountAge or SandboxEvents. Only a later version of the operator knows this; upgrade it, or change the spec.',
+      'No action: found "Later" in tokenRestart.evidence[], expected Logs or ServiceAccountAge or SandboxEvents. This version of the operator does not know it: run one that does, or change the spec.',
   };
   expect(plan.items).toEqual([]);
   expect(await report(new Map())).toEqual({ status: "Unknown", ...why, stalled: why });

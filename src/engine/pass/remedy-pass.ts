@@ -61,7 +61,7 @@ export async function observeAndPlan(
   }
 }
 
-/** Unknown means no action, also of a value that only a later version knows. */
+/** Unknown means no action, also of a value that only another version knows. */
 function notUnderstood(remedy: Remedy, unknown: readonly string[], object: ObjectInMode): RemedyPass {
   const message = [describeUnknown(unknown), remedy.whileSuspended?.(object)].filter(Boolean).join(" ");
   return withReport(remedy, stalledBy("ObserveFailed", message));

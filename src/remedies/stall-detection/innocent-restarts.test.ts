@@ -234,40 +234,12 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
     expect(intents).toMatchObject([{ target: { name: "db-5d-a" }, restart: { rejections: { workloads: 1 } } }]);
   });
 
-  it("is left alone while its requests get 401s that may be those of others", async () => {
-    const scene = await finished({ evidence: ["Lease", "Audit"] });
-    const { pass } = await scene.reject(600, ({ reason }) => reason !== "Active");
-    expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
-  });
-
   it("is restarted once it stops renewing the other, too", async () => {
     const scene = await finished();
     await scene.run(600);
     scene.renewer = undefined;
     expect(await scene.run(280)).toMatchObject({ status: "True", intents: [] });
     expect((await scene.run(30)).intents).toHaveLength(1);
-  });
-
-  it("is restarted although its container restarts again and again, if 401s show that it is cut off", async () => {
-    const scene = new Scene({ evidence: ["Audit"], onStall: "Restart" });
-    scene.leaseList.push(lease({ name: "shard", uid: "s", holder: TASK }));
-    await scene.run(120, () => scene.renew(TASK));
-    scene.renewer = undefined;
-    let { pass } = await scene.reject(60, ({ reason }) => reason !== "Active");
-    const setRunning = (running: boolean): void => {
-      scene.podList = scene.podList.map(pod => {
-        return { ...pod, containers: pod.containers.map(one => ({ ...one, running })) };
-      });
-    };
-    for (let life = 0; life < 3 && pass.intents.length === 0; life++) {
-      setRunning(false);
-      pass = await scene.run(10);
-      expect(pass.reason).not.toBe("Active");
-      setRunning(true);
-      scene.restartContainer("web-5d-a");
-      if (pass.intents.length === 0) ({ pass } = await scene.reject(4, ({ intents }) => intents.length > 0));
-    }
-    expect(pass.intents).toHaveLength(1);
   });
 
   it("is left alone by a new leader of the operator, although an earlier one has named it", async () => {

@@ -11,14 +11,13 @@ import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
-import { cutOffLeases, staleLeases } from "./lease-judge";
+import { staleLeases } from "./lease-judge";
 import { namedBy } from "./lost-bindings";
 import type { Memories } from "./memory";
 import { workloadId, type Limits, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import type { Pass } from "./pass";
 import { readLeases, withLeases } from "./read-leases";
 import { readLogs } from "./read-logs";
-import { rejectionsOf, sharedAddresses } from "./rejected-pods";
 
 /** Rates that flowIsolation has read are reused for this long: they have megabytes. */
 const RATES_AGE_MS = 60_000;
@@ -38,11 +37,11 @@ export async function observeControllers(
   const pass: Pass = { object, spec, readers, memory, problems: [] };
   const { views, missing } = await findTargets(pass);
   const pods = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
-  const found = withRejections(await withLogs(views, pods, pass), pods, pass);
+  const found = await withLogs(views, pods, pass);
   const accounts = accountsOf(found);
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
-  const { leases, unread } = await readLeases(pass, found);
+  const { leases, unread } = await readLeases(pass);
   const workloads = await withRequests(withLeases(found, leases, pods, pass), pass);
   noteStale(workloads, pass, nowMs);
   const { status } = object;
@@ -56,7 +55,6 @@ export async function observeControllers(
     workloads,
     lost: memory.bindings.follow(bindings, accounts, nowMs),
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
-    lacksAudit: spec.evidence.includes("Audit") && !readers.rejections().isServed,
     unread,
     problems: pass.problems,
     rejections: memories.rejections(nowMs),
@@ -93,21 +91,6 @@ async function withLogs(
       return { view, isOperator: isOperator(view), leases: [], logs: logs.get(view.uid) ?? [] };
     }),
   }));
-}
-
-function withRejections(
-  workloads: readonly ObservedWorkload[],
-  all: readonly PodView[],
-  { spec, readers }: Pass,
-): ObservedWorkload[] {
-  if (!spec.evidence.includes("Audit")) return [...workloads];
-  const reading = readers.rejections();
-  const shared = sharedAddresses(all);
-  const withThem = (pod: ObservedPod): ObservedPod => {
-    const rejections = rejectionsOf(pod.view, shared, reading);
-    return rejections === undefined ? pod : { ...pod, rejections };
-  };
-  return workloads.map(workload => ({ ...workload, pods: workload.pods.map(withThem) }));
 }
 
 /** The ServiceAccounts of the pods, as `namespace/name`. */
@@ -164,7 +147,7 @@ function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pas
   const forMs = parseDuration(spec.for);
   memory.workloads = workloads.length;
   memory.stale = workloads.flatMap(({ view, pods }) => {
-    const stale = pods.flatMap(({ leases }) => [...staleLeases(leases, forMs), ...cutOffLeases(leases, nowMs)]);
+    const stale = pods.flatMap(({ leases }) => staleLeases(leases, forMs));
     const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
     return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs, seenMs: nowMs }];
   });

@@ -1,7 +1,6 @@
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
 import type { RestartLimits, UnprovenRejections } from "../../core/intent";
 import type { Mode } from "../../core/mode";
-import type { Rejections } from "../../core/rejections";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { MaintenanceWindow } from "../../core/windows";
 import type { Problem } from "../kit/problems";
@@ -23,8 +22,6 @@ export interface Observed {
   /** Bindings that no longer name a ServiceAccount of the targets, and those that do. */
   readonly lost: readonly LostBinding[];
   readonly bindings: readonly PresentBinding[];
-  /** Evidence Audit is wanted, and this operator serves no audit webhook. */
-  readonly lacksAudit: boolean;
   /** Namespaces whose Leases can't be read now. */
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
@@ -55,8 +52,6 @@ export interface ObservedPod {
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
   readonly logs: readonly ContainerLog[];
-  /** Its 401s in the audit webhook, with evidence Audit. */
-  readonly rejections?: Rejections;
 }
 
 /** A binding that names a ServiceAccount of the targets. */

@@ -5,15 +5,7 @@ import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
 import { isOpen } from "../../core/restarts";
 import { deniedOf } from "../../logs/topics";
 import { targetNotFound } from "../kit/finding";
-import {
-  isCutOff,
-  judgeLease,
-  otherRenewed,
-  standingLeases,
-  untilCutOffMs,
-  untilStaleMs,
-  type HeldLease,
-} from "./lease-judge";
+import { judgeLease, otherRenewed, standingLeases, untilStaleMs, type HeldLease } from "./lease-judge";
 import { workloadId, type Observed } from "./observed";
 import { leaseId } from "./read-leases";
 import type { Finding } from "./reasons";
@@ -27,11 +19,6 @@ const CLOSE_MS = 10_000;
 
 /** Minimum time between two passes. */
 const MIN_RECHECK_MS = 1_000;
-
-const NO_AUDIT: Finding = {
-  ...{ status: "True", reason: "Active", isNotable: true },
-  sentence: "Evidence Audit shows nothing: the operator serves no audit webhook; see its setting --audit-dir.",
-};
 
 /** What the remedy plans and reports. */
 export interface StallPlan extends Plan<StallItem> {
@@ -69,7 +56,9 @@ export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Da
 }
 
 function keptEntries({ previous, unread }: Observed): StallStatus[] {
-  return previous.filter(({ lease = "" }) => unread.some(namespace => lease.startsWith(`${namespace}/`)));
+  // An entry of evidence that this version does not know would keep the whole status from being written.
+  const kept = previous.filter(({ evidence }) => evidence === "Lease");
+  return kept.filter(({ lease = "" }) => unread.some(namespace => lease.startsWith(`${namespace}/`)));
 }
 
 function isChanged(before: RestartStatus, after: RestartStatus): boolean {
@@ -153,8 +142,7 @@ function otherFindings(observed: Observed): Finding[] {
     const reason = forbidden ? "Forbidden" : "ObserveFailed";
     return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
   });
-  const notes = observed.lacksAudit ? [NO_AUDIT] : [];
-  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed, ...notes];
+  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed];
 }
 
 function recheckOf(
@@ -179,13 +167,5 @@ function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
   const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
-  const untilCutOff = held
-    .filter(lease => lease.rejections !== undefined && !isCutOff(lease, now.getTime()))
-    .map(untilCutOffMs)
-    .filter(ms => ms > 0);
-  // Another 401 must follow that time.
-  const untilLasting = workload.pods
-    .filter(({ rejections, leases }) => rejections !== undefined && leases.length === 0)
-    .map(({ rejections }) => Math.max(CLOSE_MS, (rejections?.firstMs ?? 0) + forMs - now.getTime()));
-  return [...untilStale, ...untilLasting, ...untilCutOff, ...untilDenied.filter(ms => ms > 0)];
+  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
 }

@@ -10,9 +10,8 @@ import type { ObservedPod, ObservedWorkload } from "./observed";
 /** A reading that is older proves nothing. */
 const MAX_AGE_MS = 60_000;
 
-/** While a pod gets 401s, Leases are read this often instead of every ten seconds; for so long after the last one. */
+/** While a pod may be restarted because of a stale Lease, Leases are read this often instead of every ten seconds. */
 const SOON_MS = 2_000;
-const SUSPECT_MS = 60_000;
 
 /** A pod is restarted on a younger reading only: the Lease may have been renewed since. Rounds are 10 s apart. */
 const FRESH_MS = 15_000;
@@ -32,15 +31,12 @@ interface Found {
 }
 
 /** Reads the Leases of the namespace, and those that the spec lists. */
-export async function readLeases(
-  { object, spec, readers, problems }: Pass,
-  workloads: readonly ObservedWorkload[],
-): Promise<Found> {
+export async function readLeases({ object, spec, readers, problems }: Pass): Promise<Found> {
   const own = object.metadata.namespace;
   const found: ReadLease[] = [];
   const unread: string[] = [];
-  if (!spec.evidence.some(one => one === "Lease" || one === "Audit")) return { leases: found, unread };
-  const maxAgeMs = maxAgeOf({ object, spec, readers }, workloads);
+  if (!spec.evidence.includes("Lease")) return { leases: found, unread };
+  const maxAgeMs = maxAgeOf({ object, spec });
   for (const namespace of new Set([own, ...spec.leases.map(lease => lease.namespace)])) {
     const { leases, readMs = -Infinity, unknown, intervalMs } = await readers.leases(namespace, maxAgeMs);
     if (unknown !== undefined) problems.push(unknown);
@@ -58,15 +54,10 @@ export async function readLeases(
   return { leases: found, unread };
 }
 
-/** How old a reading may be: young while a pod gets 401s, or may be restarted because of a stale Lease. */
-function maxAgeOf(
-  { object, spec, readers }: Pick<Pass, "object" | "spec" | "readers">,
-  workloads: readonly ObservedWorkload[],
-): number {
-  const nowMs = readers.clock.now().getTime();
-  const isRejected = workloads.some(({ pods }) => pods.some(pod => nowMs - (pod.rejections?.lastMs ?? 0) < SUSPECT_MS));
+/** How old a reading may be: young while a pod may be restarted because of a stale Lease. */
+function maxAgeOf({ object, spec }: Pick<Pass, "object" | "spec">): number {
   const isStale = object.status?.stalls?.some(({ lease }) => lease !== undefined) === true;
-  return isRejected || (isStale && spec.onStall === "Restart") ? SOON_MS : Infinity;
+  return isStale && spec.onStall === "Restart" ? SOON_MS : Infinity;
 }
 
 /** Adds to each pod the Leases that it holds. */
@@ -80,16 +71,16 @@ export function withLeases(
   const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
   memory.able.follow(views, readers.clock);
   const held = heldByUid(leases, new Holders(views, all));
-  const entryOf = (evidence: StallStatus["evidence"], track: LeaseTrack, view: PodView): StallStatus | undefined =>
+  const entryOf = (track: LeaseTrack, view: PodView): StallStatus | undefined =>
     object.status?.stalls?.find(
-      one => one.evidence === evidence && one.lease === leaseId(track) && one.podUID === view.uid,
+      one => one.evidence === "Lease" && one.lease === leaseId(track) && one.podUID === view.uid,
     );
-  const heldBy = ({ view, logs, rejections }: ObservedPod): HeldLease[] =>
+  const heldBy = ({ view, logs }: ObservedPod): HeldLease[] =>
     (held.get(view.uid) ?? []).map(({ track, intervalMs, isFresh }) => ({
-      ...{ track, intervalMs, isFresh, pod: view, ...(rejections && { rejections }) },
+      ...{ track, intervalMs, isFresh, pod: view },
       ableForMs: memory.able.ofMs(view, readers.clock),
       isConfirmed: logs.some(log => showsFailure(log, nowMs)),
-      previous: entryOf("Lease", track, view) ?? entryOf("Audit", track, view),
+      previous: entryOf(track, view),
     }));
   return workloads.map(workload => ({
     ...workload,

@@ -11,10 +11,6 @@ export const REASONS = {
     event: "Warning",
     help: "Too many restarts without proof, or too many stale Leases at once: no such restart in the whole cluster until a person resets the [breaker](../reliability.md#the-restart-breaker).",
   },
-  RequestsRejected: {
-    event: "Warning",
-    help: "The audit webhook tells of 401 responses to the pod, which no longer renews its Lease, or has none and gets them for the time in `for`. Look for a ServiceAccount that was recreated; [tokenRestart](token-restart.md) heals that. See [audit webhook](../audit-webhook.md).",
-  },
   LeaseNotRenewed: {
     event: "Warning",
     help: "A running pod holds a Lease and has stopped renewing it. Look at the pod, then delete it, or set `onStall: Restart`. The message says why the operator does not restart it.",

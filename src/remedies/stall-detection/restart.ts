@@ -112,17 +112,15 @@ function throttled({ pod, now, isLate }: Candidate): RestartDecision | undefined
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
 function notSeenLongEnough({ stale, now, isLate }: Candidate): RestartDecision | undefined {
-  const nowMs = now.getTime();
-  if (stale.some(lease => isSeenStanding(lease, nowMs))) return undefined;
-  const isWatched = stale.some(({ track }) => nowMs - track.changedMs >= LATE_MS);
+  if (stale.some(isSeenStanding)) return undefined;
+  const isWatched = stale.some(({ track }) => now.getTime() - track.changedMs >= LATE_MS);
   const sentence = "Restart deferred: the operator is watching the Lease first.";
   return held("RestartDeferred", sentence, waiting(isLate && isWatched));
 }
 
 /** The containers may restart again and again. */
-function notRunningLongEnough({ stale, now, isLate }: Candidate): RestartDecision | undefined {
-  const nowMs = now.getTime();
-  if (stale.some(lease => isSeenStanding(lease, nowMs) && hasHadChance(lease, nowMs))) return undefined;
+function notRunningLongEnough({ stale, isLate }: Candidate): RestartDecision | undefined {
+  if (stale.some(lease => isSeenStanding(lease) && hasHadChance(lease))) return undefined;
   const sentence =
     "Restart deferred: its containers have not run for four durations of the Lease; see whether they keep restarting.";
   return held("RestartDeferred", sentence, waiting(isLate));

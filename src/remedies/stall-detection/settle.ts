@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, restartsOf, settleOpenRestarts } from "../../core/restarts";
-import { cutOffLeases, isNotRenewed, staleLeases } from "./lease-judge";
+import { judgeLease, staleLeases } from "./lease-judge";
 import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // Outcomes of the restarts with the cause of this remedy. Pure.
@@ -32,7 +32,7 @@ export function settleRestarts(
   const relapsed = new Set(
     workloads.flatMap(({ view, pods }) => {
       const recent = restartsOf(workloadId(view), settled).filter(({ time }) => nowMs - Date.parse(time) <= relapseMs);
-      return pods.map(pod => relapsedRestart(pod, recent, forMs, nowMs));
+      return pods.map(pod => relapsedRestart(pod, recent, forMs));
     }),
   );
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
@@ -43,9 +43,8 @@ function relapsedRestart(
   { view, leases }: ObservedPod,
   recent: readonly RestartStatus[],
   forMs: number,
-  nowMs: number,
 ): RestartStatus | undefined {
-  const stale = [...staleLeases(leases, forMs), ...cutOffLeases(leases, nowMs)];
+  const stale = staleLeases(leases, forMs);
   const sinceMs = Math.max(view.createdAtMs, ...stale.map(({ track }) => track.heldFromMs));
   const last = recent.findLast(entry => entry.podUID !== view.uid && isCreatedAfter(sinceMs, entry));
   return stale.length > 0 && last?.outcome === "Recovered" ? last : undefined;
@@ -62,7 +61,7 @@ function outcomeOf(
   nowMs: number,
 ): RestartStatus["outcome"] {
   const pods = workload?.pods ?? [];
-  if (pods.some(pod => renews(pod, entry, forMs, nowMs)) && !isAlive(entry, workload)) return "Recovered";
+  if (pods.some(pod => renews(pod, entry, forMs)) && !isAlive(entry, workload)) return "Recovered";
   // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
   if (workload?.view.replicas === 0 && pods.length === 0) return "Replaced";
   if (nowMs - Date.parse(entry.time) < INEFFECTIVE_AFTER_MS) return entry.outcome;
@@ -73,11 +72,11 @@ function outcomeOf(
  * Its successor, or another pod that took over since, is Ready and was seen to renew a Lease. A pod that goes on renewing a Lease of its own
  * says nothing.
  */
-function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number, nowMs: number): boolean {
+function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number): boolean {
   const isSince = (ms: number): boolean => isCreatedAfter(ms, entry);
   const isRenewed = leases.some(
     held =>
-      !isNotRenewed(held, forMs, nowMs) &&
+      judgeLease(held, forMs) !== "stale" &&
       (isSince(view.createdAtMs) || isSince(held.track.heldFromMs)) &&
       held.track.renewalsMs.some(isSince),
   );

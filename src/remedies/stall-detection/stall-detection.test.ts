@@ -273,4 +273,15 @@ describe("a new leader of the operator", () => {
     scene.isDown = false;
     expect(await scene.run(20)).toMatchObject({ reason: "LeaseNotRenewed" });
   });
+
+  it("drops entries of evidence that an earlier version had, since the API server would refuse the status", async () => {
+    const entry = { workload: "Deployment/web", since: "2025-01-01T12:00:00Z", lease: "team/web" };
+    const [stale, audited] = [
+      { ...entry, evidence: "Lease" },
+      { ...entry, evidence: "Audit" },
+    ];
+    scene.object.status = { stalls: [stale, audited] } as never;
+    scene.isDown = true;
+    expect((await scene.run(900)).lists).toEqual({ stalls: [stale] });
+  });
 });

@@ -1,8 +1,7 @@
 import type { StallStatus } from "../../api/controller-resilience";
-import type { Rejections } from "../../core/rejections";
 import { toSeconds } from "../../core/time";
 import { denialsOf, describeRequest, type Denial } from "./denials";
-import { cutOffLeases, isRenewer, staleLeases, type HeldLease } from "./lease-judge";
+import { staleLeases, type HeldLease } from "./lease-judge";
 import { LOSSES, lossesOf, type LossCause } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
 import { leaseId } from "./read-leases";
@@ -12,9 +11,6 @@ import { ACTIVE_MS } from "./request-activity";
 import type { Scope } from "./scope";
 
 // What shows that a workload is stalled. Pure.
-
-/** 401s of a pod without a Lease that show more than an accident. */
-const LASTING_OCCASIONS = 5;
 
 /** One piece of evidence: what people read, and what status keeps. */
 export interface Stall {
@@ -29,7 +25,6 @@ export function stallsOf(scope: Scope): Stall[] {
   const { spec, workload } = scope;
   const has = (evidence: StallStatus["evidence"]): boolean => spec.evidence.includes(evidence);
   return [
-    ...(has("Audit") ? workload.pods.flatMap(pod => rejected(pod, scope)) : []),
     ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
@@ -45,31 +40,6 @@ function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
     const sentence = `Pod ${pod.view.name} holds Lease ${id} and no longer renews it${describeConfirmation(pod)}.`;
     return { entry, held, finding: accusation("LeaseNotRenewed", sentence) };
   });
-}
-
-/**
- * A pod with 401s that no longer renews its Lease, or that has none and gets 401s for the time in `for`: without a Lease they may be answers
- * to requests that it passes on with tokens of others, so that is never a reason to restart it.
- */
-function rejected(pod: ObservedPod, scope: Scope): Stall[] {
-  const { rejections, leases, view } = pod;
-  const nowMs = scope.now.getTime();
-  const fields = { pod: view.name, podUID: view.uid };
-  const since = rejections === undefined ? "" : ` since ${toSeconds(new Date(rejections.firstMs))}`;
-  const what = `Pod ${view.name} gets 401 responses${since}`;
-  const [held] = cutOffLeases(leases, nowMs);
-  if (held !== undefined) {
-    const id = leaseId(held.track);
-    const entry = entryOf("Audit", { ...fields, lease: id, leaseVersion: held.track.resourceVersion }, scope);
-    return [{ entry, held, finding: accusation("RequestsRejected", `${what}, and no longer renews Lease ${id}.`) }];
-  }
-  if (leases.some(isRenewer) || rejections === undefined || !isLasting(rejections, scope)) return [];
-  const sentence = `${what}. It holds no Lease that tells more; if it passes on requests of others, they may be meant.`;
-  return [{ entry: entryOf("Audit", fields, scope), finding: accusation("RequestsRejected", sentence) }];
-}
-
-function isLasting({ firstMs, lastMs, occasions }: Rejections, { forMs }: Scope): boolean {
-  return lastMs - firstMs >= forMs && occasions >= LASTING_OCCASIONS;
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

@@ -15,11 +15,9 @@ export interface Animal {
 
 type Sign = readonly [found: RegExp, evidence?: readonly string[]];
 
-const ALL = ["Lease", "Forbidden", "LeaderLoss", "Audit"];
-const WITHOUT_AUDIT = ["Lease", "Forbidden", "LeaderLoss"];
+const ALL = ["Lease", "Forbidden", "LeaderLoss"];
 
 const STANDS = /holds Lease .* no longer renews it/;
-const WITHOUT_LEASE = /gets 401 responses since .* no Lease/;
 
 /** Programs with a Lease, by the names of their instances. */
 const HOLDERS: Readonly<Record<string, Program>> = {
@@ -43,7 +41,6 @@ export const ANIMALS: readonly Animal[] = [
   ...Object.entries(HOLDERS).flatMap(([name, program]) => [
     // Four durations of its Lease are nine minutes.
     ...(program === "descheduler" ? [] : [victim(`${name}-hung`, program, deaths.HANGS, [STANDS])]),
-    victim(`${name}-401-audit`, program, deaths.RECREATED, [/gets 401 responses since .* no longer renews/, ["Audit"]]),
     // Its log does not name the request that is denied.
     victim(`${name}-denied`, program, deaths.LEASE_DENIED, [
       program === "kubernetes_asyncio" ? STANDS : /RoleBinding \S+-denied(-lease)? .* was deleted/,
@@ -51,15 +48,10 @@ export const ANIMALS: readonly Animal[] = [
     innocent(`${name}-healthy`, program, deaths.HEALTHY),
   ]),
   ...Object.entries(OTHERS).map(([name, program]) => innocent(`${name}-healthy`, program, deaths.HEALTHY)),
-  // kopf ends by itself.
-  victim("node-401-audit", "@kubernetes/client-node", deaths.RECREATED, [WITHOUT_LEASE, ["Audit"]]),
-  victim("python-401-audit", "Python kubernetes", deaths.RECREATED, [WITHOUT_LEASE, ["Audit"]]),
   // The others keep the watch that they have, which is not authorized again for minutes.
   victim("node-unbound", "@kubernetes/client-node", deaths.UNBOUND, [/RoleBinding node-unbound .* was deleted/]),
   victim("python-unbound", "Python kubernetes", deaths.UNBOUND, [/RoleBinding python-unbound .* was deleted/]),
-  ...["scheduler", "fabric8", "asyncio"].map(name =>
-    victim(`${name}-401`, HOLDERS[name]!, deaths.RECREATED, [STANDS, WITHOUT_AUDIT]),
-  ),
+  ...["scheduler", "fabric8", "asyncio"].map(name => victim(`${name}-401`, HOLDERS[name]!, deaths.RECREATED, [STANDS])),
   victim("scheduler-taken", "kube-scheduler", deaths.TAKEN, [
     /lost its Lease 3 or more times .*no denial/,
     ["LeaderLoss"],

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
-import { makeAuditWebhook } from "../../e2e/audit-webhook";
 import { Lab } from "../../lab";
 import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
@@ -61,10 +60,8 @@ async function measure(lab: Lab, folder: string, print: Print): Promise<Row[]> {
 
 async function measureAll(zoo: Zoo, bundle: string): Promise<Row[]> {
   const { lab, client, view, animals, print } = zoo;
-  const webhook = await makeAuditWebhook(lab);
-  const operator = await startOperator(lab, bundle, webhook.operatorArgs);
+  const operator = await startOperator(lab, bundle);
   try {
-    await lab.restartApiServer({ extraArgs: webhook.apiServerArgs });
     const running = await settle(zoo);
     const rows = await Promise.all(running.map(animal => watch(animal, client, view)));
     rows.push(...animals.filter(animal => !running.includes(animal)).map(notStarted));
@@ -79,13 +76,12 @@ async function measureAll(zoo: Zoo, bundle: string): Promise<Row[]> {
     return [...rows, ...outages];
   } finally {
     await operator.stop();
-    webhook.remove();
   }
 }
 
-async function startOperator(lab: Lab, bundle: string, args: readonly string[]): Promise<OperatorProcess> {
+async function startOperator(lab: Lab, bundle: string): Promise<OperatorProcess> {
   const kubeconfig = await lab.serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
-  const operator = OperatorProcess.start({ kubeconfig, args, bundle });
+  const operator = OperatorProcess.start({ kubeconfig, bundle });
   await operator.ready();
   return operator;
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../../api/controller-resilience";
 import type { LeaseTrack } from "../../../core/leases";
-import type { Rejections } from "../../../core/rejections";
 import { anyWindows } from "../../../core/testing/windows";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
@@ -69,14 +68,10 @@ const topics = fc
 /** How long pods have been able to renew. */
 const ableForMs = fc.constantFrom(0, 20_000, 100_000, 1_000_000, Infinity, Infinity);
 
-const rejections: fc.Arbitrary<Rejections> = fc
-  .record({ lastMs: times, spanMs: fc.constantFrom(0, 10_000, 600_000), occasions: fc.integer({ min: 1, max: 9 }) })
-  .map(({ spanMs, ...found }) => ({ ...found, firstMs: found.lastMs - spanMs }));
-
-/** An earlier pass has found the holder of {@link anyTrack} to be cut off. */
-const CUT_OFF = {
+/** An earlier pass has found that the holder of {@link anyTrack} no longer renews it. */
+const NAMED = {
   workload: "Deployment/web",
-  evidence: "Audit",
+  evidence: "Lease",
   since: "2025-01-01T00:00:00Z",
   leaseVersion: "9",
 } as const;
@@ -84,13 +79,13 @@ const CUT_OFF = {
 const pods: fc.Arbitrary<ObservedPod> = fc
   .record({
     ...{ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() },
-    ...{ isFresh: rarely.map(is => !is), ableForMs, rejections: fc.option(rejections, { nil: undefined }) },
-    ...{ isCutOff: fc.boolean(), other: fc.option(anyTrack, { nil: undefined, freq: 3 }) },
+    ...{ isFresh: rarely.map(is => !is), ableForMs },
+    ...{ isNamed: fc.boolean(), other: fc.option(anyTrack, { nil: undefined, freq: 3 }) },
   })
-  .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, rejections: found, isCutOff, other, ...log }) => {
+  .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, isNamed, other, ...log }) => {
     const held: HeldLease = {
-      ...{ track, pod: view, intervalMs: 10_000, isFresh, ableForMs: forMs, ...(found && { rejections: found }) },
-      ...{ isConfirmed: log.has401, previous: isCutOff ? { ...CUT_OFF, podUID: view.uid } : undefined },
+      ...{ track, pod: view, intervalMs: 10_000, isFresh, ableForMs: forMs },
+      ...{ isConfirmed: log.has401, previous: isNamed ? { ...NAMED, podUID: view.uid } : undefined },
     };
     const shard = other && { ...held, track: { ...other, name: "shard", uid: "s" }, previous: undefined };
     const logs: ContainerLog[] = view.containers.map(container => ({
@@ -98,7 +93,7 @@ const pods: fc.Arbitrary<ObservedPod> = fc
       ...log,
     }));
     const leases = [...(holds ? [held] : []), ...(shard === undefined ? [] : [shard])];
-    return { view, isOperator, logs, leases, ...(found && { rejections: found }) };
+    return { view, isOperator, logs, leases };
   });
 
 const workloads: fc.Arbitrary<ObservedWorkload> = fc
@@ -170,7 +165,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   workloads: fc.uniqueArray(workloads, { maxLength: 2, selector: ({ view }) => view.uid }),
   lost: fc.array(lost, { maxLength: 1 }),
   bindings: fc.constant([]),
-  lacksAudit: rarely,
   unread: fc.constantFrom([], ["team"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
   rejections: fc.constant({ workloads: 1, watched: 1 }),
@@ -178,12 +172,9 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
 
 /** Any spec. */
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
-  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(
-    ["Lease", "Forbidden", "LeaderLoss", "Requests", "Audit"],
-    {
-      minLength: 1,
-    },
-  ),
+  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss", "Requests"], {
+    minLength: 1,
+  }),
   for: fc.constantFrom("1m", "5m"),
   onStall: fc.constantFrom<StallDetectionSpec["onStall"][]>("Report", "Restart", "Restart", "Restart"),
   leases: fc.constant([]),

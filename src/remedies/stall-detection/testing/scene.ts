@@ -3,7 +3,6 @@ import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import type { Plan, PlannedPass, Report } from "../../../core/remedy";
 import type { RequestRates } from "../../../core/request-rates";
-import { addRejection, REJECTION_GAP_MS, type RejectionReading, type RejectionSeries } from "../../../core/rejections";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -49,9 +48,6 @@ export class Scene extends EmptyReaders {
   renewer: string | undefined = "web-5d-a_0b5c";
   /** The API server does not answer readings of Leases. */
   isDown = false;
-  /** The operator serves an audit webhook. */
-  isAudited = true;
-  readonly #rejections = new Map<string, RejectionSeries>();
   #tracks = new Map<string, LeaseTrack>();
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
@@ -83,7 +79,6 @@ export class Scene extends EmptyReaders {
       ...{ namespace: "team", name, uid: `uid-${name}`, resourceVersion: "1", createdAtMs, phase: "Running" },
       ...{ ready: true, readySinceMs: createdAtMs + 5_000, serviceAccountName: "web", skip: false },
       labels: { "pod-template-hash": "5d" },
-      addresses: ["10.0.0.1"],
       owner: { kind: "ReplicaSet", name: "web-5d", uid: "rs" },
       containers: [
         { name: "main", role: "main", restartCount: 0, running: true, startedAtMs: createdAtMs + 2_000, ...container },
@@ -129,31 +124,6 @@ export class Scene extends EmptyReaders {
       pass = await this.pass();
     }
     return pass;
-  }
-
-  /** Time passes in steps of two seconds, in which the pod of this address gets a 401, until `isOver`; returns the seconds. */
-  async reject(
-    limitS: number,
-    isOver: (pass: ScenePass) => boolean = () => false,
-    address = "10.0.0.1",
-  ): Promise<{ pass: ScenePass; seconds: number }> {
-    let pass = await this.pass();
-    let seconds = 0;
-    for (; seconds < limitS && !isOver(pass); seconds += 2) {
-      this.#rejections.set(address, addRejection(this.#rejections.get(address), this.nowMs));
-      this.time.advance(2_000);
-      if (this.renewer !== undefined) this.renew(this.renewer);
-      pass = await this.pass();
-    }
-    return { pass, seconds };
-  }
-
-  /** As Readers. */
-  override rejections(): RejectionReading {
-    const isRecent = ({ lastMs }: RejectionSeries): boolean => this.nowMs - lastMs <= REJECTION_GAP_MS;
-    const of = (address: string): RejectionSeries | undefined =>
-      [this.#rejections.get(address)].find(series => series !== undefined && isRecent(series));
-    return { isServed: this.isAudited, of };
   }
 
   /** As {@link run}, but the remedy has a pass each ten minutes only. Leases are read as often as ever. */
