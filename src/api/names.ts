@@ -43,9 +43,6 @@ export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 /** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */
 export const LEVELS_ANNOTATION = `${GROUP}/priority-levels`;
 
-/** On a workload that was scaled to zero: its former number of replicas. {@link OWNER_ANNOTATION} names the ControllerResilience that restores it. */
-export const REPLICAS_BEFORE_ANNOTATION = `${GROUP}/replicas-before`;
-
 /** The manager of an object. Its value is {@link MANAGER} on every object that this operator creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 

@@ -99,8 +99,6 @@ export interface WorkloadView {
   readonly component?: "PriorityClass" | "CNI" | "CSI" | "Scheduler";
   /** Absent: not known. */
   readonly createdAtMs?: number;
-  /** It was scaled to zero, says this project's annotation on it: how many replicas it had, and for which ControllerResilience (`namespace/name`). */
-  readonly scaledDown?: { readonly replicas: number; readonly owner: string };
   /** Absent: not known. */
   readonly rollout?: RolloutView;
 }

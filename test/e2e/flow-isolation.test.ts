@@ -10,7 +10,7 @@ import { startOperator, suiteClient, suiteLab } from "./operator";
 // loses its rights and loops on 403, and is released again. At the end nothing of the isolation is left.
 
 const NAME = "reckless";
-const SCALED = "reckless-scaled";
+const OTHER = "reckless-other";
 const NAMESPACE = "flow-isolation";
 const DOOMED = "flow-doomed";
 const TAR_PIT = "controller-resilience-tar-pit";
@@ -166,25 +166,10 @@ describe("a controller without backoff", () => {
   });
 });
 
-describe("a controller that the operator may scale to zero", () => {
-  const replicas = (): Promise<string> =>
-    client.output(["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.spec.replicas}"]);
-
-  it("has no pods while it is throttled, and its replicas back afterwards", async () => {
-    await run(NAMESPACE, SCALED, "ScaleToZero");
-    await client.deleteBinding("RoleBinding", SCALED, NAMESPACE);
-    await untilState(SCALED, "Throttled");
-    await client.until("the Deployment to have no replicas", async () => (await replicas()) === "0");
-    await bind(SCALED);
-    await client.until("the Deployment to have its replica back", async () => (await replicas()) === "1", STEP_MS);
-    const annotations = ["get", "deployment", SCALED, "-n", NAMESPACE, "-o", "jsonpath={.metadata.annotations}"];
-    expect(await client.output(annotations)).not.toContain("replicas-before");
-  });
-});
-
 describe("the created levels and FlowSchemas", () => {
   it("stay while another object needs them, and are deleted with the last", async () => {
-    await client.output(["delete", "cres", SCALED, "-n", NAMESPACE]);
+    await run(NAMESPACE, OTHER, "Report");
+    await client.output(["delete", "cres", OTHER, "-n", NAMESPACE]);
     expect(await made()).toEqual(expect.arrayContaining([expect.stringMatching(new RegExp(`/${SHARED}$`))]));
     await client.output(["delete", "cres", NAME, "-n", NAMESPACE]);
     expect(await made()).toEqual([]);

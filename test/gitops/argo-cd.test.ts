@@ -11,14 +11,12 @@ import { deployer, exampleFiles, fillPlatform, rootOf, TEAM, teamObjects } from 
 import {
   annotated,
   clusterResilience,
-  deploymentOf,
   expiring,
   expiryOf,
   flowSchemas,
   generationOf,
   replaced,
   resilience,
-  runaway,
   secondsOf,
   untilNoResilience,
 } from "./objects";
@@ -88,14 +86,11 @@ const node = (): { image: string; command: string[] } => ({
   command: ["node", "/app/controller.js"],
 });
 const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
-const isDeployment = (object: object): boolean => (object as { kind?: string }).kind === "Deployment";
 /** A DaemonSet whose token has a volume in Git. */
 const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
 
 const targets = [{ kind: "Deployment", name: "web" }];
 const ofAgent = [{ kind: "DaemonSet", name: "web" }];
-/** Longer than it takes until a flood is throttled, a release, and a relapse. */
-const THROTTLE_MS = 240_000;
 /** Due immediately, then not for 15 hours. */
 const RENEWAL = { bindingRenewal: { extendBy: "24h" } };
 
@@ -146,7 +141,7 @@ describe.concurrent("an Application", () => {
     expect((await client.resilience(name, "web")).metadata.generation).toBe(1);
   });
 
-  it("stays Synced with `via: Template` and the documented ignoreDifferences, also after a change of the DaemonSet", async () => {
+  it("stays Synced with the documented ignoreDifferences, also after a change of the DaemonSet", async () => {
     const name = "ignored";
     const ignoreDifferences = [{ group: "apps", kind: "DaemonSet", managedFieldsManagers: ["controller-resilience"] }];
     const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
@@ -165,7 +160,7 @@ describe.concurrent("an Application", () => {
     expect(await story.syncsWhileCompared(6)).toBe(0);
   });
 
-  it("is Degraded with `via: Template` and without ignoreDifferences: the operator gives way after two changes", async () => {
+  it("is Degraded without ignoreDifferences: the operator gives way after two changes", async () => {
     const name = "contested";
     const story = await begin(name, [...agent(name), resilience(name, { targets: ofAgent, tokenLifetime: {} })]);
     await story.untilHealth("Degraded", "ControllerResilience", FIGHT_MS);
@@ -331,71 +326,4 @@ describe.concurrent("an Application", () => {
     expect(await expiryOf(client, "not-renewed")).toBeLessThan(Date.now() + 20 * 3_600_000);
     expect(await contested.syncsWhileCompared(6)).toBe(0);
   });
-
-  it("leaves a runaway at zero with the documented ignoreDifferences, also after a sync, until it gets its replica back", async () => {
-    const name = "runaway";
-    const flows = { namespace: name, name: "web", type: "FlowsIsolated" };
-    const ignored = { group: "apps", kind: "Deployment", name: "web", jsonPointers: ["/spec/replicas"] };
-    const object = resilience(name, runaway("3m"));
-    const story = await begin(name, [...controller(name), object], {
-      ignoreDifferences: [ignored],
-      syncOptions: ["RespectIgnoreDifferences=true"],
-    });
-    await story.untilHealth("Healthy");
-    const flood = await where.flood(name, "web");
-    try {
-      await client.untilCondition(flows, ["ScaledToZero"], THROTTLE_MS);
-    } finally {
-      await flood.stop();
-    }
-    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 0, isRecorded: true });
-    await story.untilHealth("Degraded");
-    expect(await story.syncsWhileCompared(6)).toBe(0);
-    await story.commit([...controller(name).map(annotated), object]);
-    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 0, isRecorded: true });
-    await client.untilCondition(flows, ["ScaledToZero"]);
-    await client.untilCondition(flows, ["Probation", "Isolated"], THROTTLE_MS);
-    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 1, isRecorded: false });
-    await story.untilHealth("Healthy");
-    expect(await story.syncsWhileCompared(6)).toBe(0);
-  });
-
-  // The generation also counts the annotation, which the release removes if it is still there.
-  it.each([
-    ["server-side apply", "reverted", "ServerSideApply=true", [3, 6]],
-    ["Replace=true", "reverted-by-replace", "Replace=true", [3, 5]],
-  ] as const)(
-    "has spec.replicas in Git and %s: the operator scales a runaway to zero once in each throttle",
-    async (_, name, options, [first, second]) => {
-      const flows = { namespace: name, name: "web", type: "FlowsIsolated" };
-      const deployment = controller(name).map(object => (isDeployment(object) ? replaced(object, options) : object));
-      const story = await begin(name, [...deployment, resilience(name, runaway("1m"))]);
-      await story.untilHealth("Healthy");
-      const flood = await where.flood(name, "web");
-      const reverted = async (generation: number): Promise<void> => {
-        await client.until(
-          `generation ${generation}, with the replica that Argo CD restored`,
-          async () => {
-            const seen = await deploymentOf(client, name);
-            if (seen.generation >= generation && seen.replicas === 1) return true;
-            throw new Error(JSON.stringify([seen, (await client.resilience(name, "web")).status?.flows]));
-          },
-          THROTTLE_MS,
-        );
-        expect(await story.syncsWhileCompared(6)).toBe(0);
-        expect(await deploymentOf(client, name)).toMatchObject({ replicas: 1, generation });
-        const { message } = await client.untilCondition(flows, ["Throttled"]);
-        expect(message).toContain("Deployment web has replicas that another client has set, and is throttled only.");
-      };
-      try {
-        await reverted(first);
-        await story.untilHealth("Degraded");
-        await reverted(second);
-      } finally {
-        await flood.stop();
-      }
-      await client.untilCondition(flows, ["Probation", "Isolated"], THROTTLE_MS);
-      expect(await deploymentOf(client, name)).toMatchObject({ replicas: 1, isRecorded: false });
-    },
-  );
 });

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { documentedCommands, follow } from "../cluster/documented";
-import type { LoopingClient } from "../flood/client";
 import type { Lab } from "../lab";
 import { ArgoCd } from "./argo-cd";
 import { ARGO_NAMESPACE, gitopsFolder } from "./core";
-import { floodAs, nodeLab } from "./node-lab";
+import { nodeLab } from "./node-lab";
 import { ARGO_CD } from "./programs";
 import { Repository } from "./repository";
 
@@ -51,11 +50,6 @@ export class ArgoLab {
   /** Adds the health check of Applications, by which waves of Applications wait. */
   waitForApplications(): Promise<void> {
     return this.configure({ "resource.customizations.health.argoproj.io_Application": APPLICATION_HEALTH });
-  }
-
-  /** Begins a flood of a ServiceAccount's requests. */
-  flood(namespace: string, name: string): Promise<LoopingClient> {
-    return floodAs(this.lab, namespace, name);
   }
 
   repository(name: string): Promise<Repository> {

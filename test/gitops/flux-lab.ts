@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ClusterClient } from "../cluster/client";
-import type { LoopingClient } from "../flood/client";
 import type { Lab } from "../lab";
 import { freePort } from "../lab/free-port";
 import { builtPath, type GoProgram } from "../lab/go-build";
@@ -9,7 +8,7 @@ import { start } from "../lab/processes";
 import { readState } from "../lab/state";
 import { answering, gitopsFolder } from "./core";
 import { GitServer } from "./git-server";
-import { floodAs, nodeLab } from "./node-lab";
+import { nodeLab } from "./node-lab";
 import { HELM_CONTROLLER, KUSTOMIZE_CONTROLLER, SOURCE_CONTROLLER, SOURCE_KINDS } from "./programs";
 
 const NAMESPACE = "flux-system";
@@ -49,11 +48,6 @@ export class FluxLab {
   /** Another Git server, which a test may close; `down` does not. */
   gitServer(name: string): Promise<GitServer> {
     return GitServer.start(join(gitopsFolder(this.lab.name), name));
-  }
-
-  /** Begins a flood of a ServiceAccount's requests. */
-  flood(namespace: string, name: string): Promise<LoopingClient> {
-    return floodAs(this.lab, namespace, name);
   }
 
   down(): Promise<void> {

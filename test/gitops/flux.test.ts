@@ -19,13 +19,11 @@ import {
   annotated,
   applyTimesOf,
   clusterResilience,
-  deploymentOf,
   expiring,
   expiryOf,
   flowSchemas,
   generationOf,
   resilience,
-  runaway,
   secondsOf,
   untilNoResilience,
   withAnnotations,
@@ -37,8 +35,6 @@ import {
 
 /** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
 const FIGHT_MS = 400_000;
-/** Longer than it takes until a flood is throttled, or a release. */
-const THROTTLE_MS = 240_000;
 const PLATFORM = "platform";
 const MANAGER = "kustomize-controller";
 
@@ -306,7 +302,7 @@ describe.concurrent("a Kustomization", () => {
     { title: "contested", ssa: "Override" },
     { title: "merged", ssa: "Merge" },
   ])(
-    "with `via: Template` and ssa $ssa reverts the operator, which gives way after two changes",
+    "with ssa $ssa reverts the operator, which gives way after two changes",
     async ({ title: name, ssa }) => {
       const objects = agent(name).map(object => withAnnotations(object, { "kustomize.toolkit.fluxcd.io/ssa": ssa }));
       const story = await begin(name, [...objects, resilience(name, { targets: ofAgent, tokenLifetime: {} })], {
@@ -322,7 +318,7 @@ describe.concurrent("a Kustomization", () => {
     },
   );
 
-  it("with `via: Template` and the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
+  it("with the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
     const name = "ignored";
     const ignore = [
       { paths: ["/spec/template/spec/volumes/0/projected/sources"], target: { kind: "DaemonSet", name: "web" } },
@@ -339,7 +335,7 @@ describe.concurrent("a Kustomization", () => {
     expect(await secondsOf(client, name)).toBe(600);
   });
 
-  it("with `via: Template` and ssa IfNotPresent keeps the operator's value, and no longer changes the DaemonSet", async () => {
+  it("with ssa IfNotPresent keeps the operator's value, and no longer changes the DaemonSet", async () => {
     const name = "created";
     const once = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
     const objects = agent(name).map(object => withAnnotations(object, once));
@@ -372,27 +368,6 @@ describe.concurrent("a Kustomization", () => {
     await story.reconcile();
     expect(await expiryOf(client, name)).toBeGreaterThan(Date.now() + 20 * 3_600_000);
     await story.untilReady();
-  });
-
-  it("with spec.replicas in Git and the documented `ignore` leaves a runaway at zero until it gets its replica back", async () => {
-    const name = "runaway";
-    const flows = { namespace: name, name: "web", type: "FlowsIsolated" };
-    const ignore = [{ paths: ["/spec/replicas"], target: { kind: "Deployment", name: "web" } }];
-    const object = resilience(name, runaway("90s"));
-    const story = await begin(name, [...controller(name), object], { ignore, wait: false });
-    await client.untilCondition(flows, ["Isolated"]);
-    const flood = await flux.flood(name, "web");
-    try {
-      await client.untilCondition(flows, ["ScaledToZero"], THROTTLE_MS);
-    } finally {
-      await flood.stop();
-    }
-    await story.reconcile();
-    await story.apply([...controller(name).map(annotated), object]);
-    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 0, isRecorded: true });
-    await client.untilCondition(flows, ["ScaledToZero"]);
-    await client.untilCondition(flows, ["Probation", "Isolated"], THROTTLE_MS);
-    expect(await deploymentOf(client, name)).toMatchObject({ replicas: 1, isRecorded: false });
   });
 
   it("with a ServiceAccount applies only what this one may have the operator do", async () => {

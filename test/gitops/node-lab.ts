@@ -1,7 +1,5 @@
 import { nodeControllerImage } from "../controllers/images";
 import { operatorImage } from "../controllers/operator-image";
-import { FORBIDDEN_PATH } from "../flood/accounts";
-import { LoopingClient } from "../flood/client";
 import { Lab } from "../lab";
 import { bringDown } from "../lab/down";
 import { built, type GoProgram } from "../lab/go-build";
@@ -36,10 +34,4 @@ export async function nodeLab<T>(
     await bringDown(name);
     throw error;
   }
-}
-
-/** Begins to send forbidden requests as a ServiceAccount: four connections, at most 200 requests per second, for at most ten minutes. */
-export async function floodAs(lab: Lab, namespace: string, name: string): Promise<LoopingClient> {
-  const kubeconfig = await lab.serviceAccountKubeconfig(namespace, name);
-  return LoopingClient.start({ kubeconfig, path: FORBIDDEN_PATH, connections: 4, pauseMs: 20 });
 }

@@ -8,14 +8,6 @@ export function resilience(namespace: string, spec: object, name = "web"): objec
   return { apiVersion: API, kind: "ControllerResilience", metadata: { namespace, name }, spec };
 }
 
-/** Of the Deployment `web`, which is scaled to zero after a flood of 15 s or more. */
-export function runaway(release: string): object {
-  return {
-    targets: [{ kind: "Deployment", name: "web" }],
-    flowIsolation: { requestRate: { threshold: 20, for: "15s", onRunaway: "ScaleToZero", release } },
-  };
-}
-
 /** A ClusterControllerResilience. */
 export function clusterResilience(name: string, spec: object): object {
   return { apiVersion: API, kind: "ClusterControllerResilience", metadata: { name }, spec };
@@ -63,20 +55,6 @@ export async function secondsOf(client: ClusterClient, namespace: string): Promi
 /** The generation of the DaemonSet `web`, which rises with each change of its spec. */
 export async function generationOf(client: ClusterClient, namespace: string): Promise<number> {
   return (await client.daemonSet(namespace, "web")).metadata.generation;
-}
-
-/** What tests read of the Deployment `web`. Its generation rises with each change of its spec or annotations. */
-export async function deploymentOf(
-  client: ClusterClient,
-  namespace: string,
-): Promise<{ readonly generation: number; readonly replicas: number; readonly isRecorded: boolean }> {
-  const text = await client.output(["get", "deployment", "web", "-n", namespace, "-o", "json"]);
-  const { metadata, spec } = JSON.parse(text) as {
-    readonly metadata: { readonly generation: number; readonly annotations?: Readonly<Record<string, string>> };
-    readonly spec: { readonly replicas: number };
-  };
-  const isRecorded = metadata.annotations?.["controller-resilience.io/replicas-before"] !== undefined;
-  return { generation: metadata.generation, replicas: spec.replicas, isRecorded };
 }
 
 /** When a field manager last changed each workload and ControllerResilience of a namespace, without status. */

@@ -24,8 +24,6 @@ export const RIGHTS = {
   evict: { verb: "create", group: "", resource: "pods/eviction" },
   readLogs: { verb: "get", group: "", resource: "pods/log" },
   patchDaemonSets: { verb: "patch", group: "apps", resource: "daemonsets" },
-  scaleDeployments: { verb: "patch", group: "apps", resource: "deployments/scale" },
-  scaleStatefulSets: { verb: "patch", group: "apps", resource: "statefulsets/scale" },
   updateRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "rolebindings" },
   createRoleBindings: { verb: "create", group: RBAC_GROUP, resource: "rolebindings" },
   updateClusterRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },

@@ -143,7 +143,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
           ["threshold", 50],
           ["for", "20s"],
           ["release", "10m"],
-          ["onRunaway", "ScaleToZero"],
           ["throttleSystem", true],
         ] as const
       ).map(rate),

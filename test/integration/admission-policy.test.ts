@@ -76,9 +76,9 @@ function words({ name }: Author, { verb, resource, isCluster }: Right): string {
 
 const { evict, patchDaemonSets, readLogs } = RIGHTS;
 const { updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings } = RIGHTS;
-const { readClusterRoleBindings, createFlowSchemas, createLevels, scaleDeployments, scaleStatefulSets } = RIGHTS;
+const { readClusterRoleBindings, createFlowSchemas, createLevels } = RIGHTS;
 const ALL_BINDINGS = [updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings];
-const toZero = { requestRate: { onRunaway: "ScaleToZero" } };
+const throttles = { requestRate: { onRunaway: "Throttle" } };
 
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["nothing", spec({}), []],
@@ -99,25 +99,15 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ],
   ["a shorter token by template", spec({ tokenLifetime: {} }, [agent]), [patchDaemonSets]],
   ["a shorter token at admission", spec({ tokenLifetime: { via: "Admission" } }, [agent]), [patchDaemonSets, evict]],
-  ["a flow", spec({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }), [createFlowSchemas]],
+  ["a flow", spec({ flowIsolation: throttles }), [createFlowSchemas]],
   ["a level", spec({ flowIsolation: { dedicated: {} } }), [createFlowSchemas, createLevels]],
-  [
-    "scaling a runaway to zero",
-    spec({ flowIsolation: toZero }, [target, database, agent]),
-    [createFlowSchemas, scaleDeployments, scaleStatefulSets],
-  ],
-  [
-    "scaling a StatefulSet to zero",
-    spec({ flowIsolation: toZero }, [database]),
-    [createFlowSchemas, scaleStatefulSets],
-  ],
   ["a restart for a stale Lease", spec({ stallDetection: { onStall: "Restart" } }), [evict]],
   ["a report of stalls", spec({ stallDetection: {} }), []],
   ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
   // In Observe mode an author needs rights only for what the operator reads.
   [
     "all remedies in Observe mode",
-    { ...spec({ tokenRestart: {}, bindingRenewal: {}, flowIsolation: toZero }), mode: "Observe" },
+    { ...spec({ tokenRestart: {}, bindingRenewal: {}, flowIsolation: throttles }), mode: "Observe" },
     [],
   ],
   [
@@ -263,6 +253,13 @@ describe("an author without rights", () => {
     expect(await change({ ...eight, suspend: true }, eight)).toContain(words(unprivileged, lease));
   });
 
+  it("may not begin to throttle", async () => {
+    const reported = withBlock("flowIsolation", {
+      requestRate: { ...FULL.flowIsolation.requestRate, onRunaway: "Report" },
+    });
+    expect(await change(reported, withBlock("flowIsolation"))).toContain(words(unprivileged, createFlowSchemas));
+  });
+
   it.each<[string, Spec]>([
     ["another pattern", withBlock("tokenRestart", { extraPatterns: ["secret"] })],
     ["other containers", withBlock("tokenRestart", { containers: ["b"] })],
@@ -342,7 +339,7 @@ describe("the policy", () => {
   });
 
   it("lets the operator write, although it has few of these rights", async () => {
-    const wanted = spec({ bindingRenewal: {}, flowIsolation: toZero }, [target]);
+    const wanted = spec({ bindingRenewal: {}, flowIsolation: throttles }, [target]);
     const { metadata } = await admin.create<{ metadata: { name: string } }>(objects, {
       ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
       ...{ metadata: { generateName: "operator-" }, spec: wanted },

@@ -6,8 +6,7 @@ import { Rig } from "../chaos/rig";
 import { NAME, type Scene } from "../chaos/scenario";
 import { eventually } from "../cluster/admin";
 import { letOperatorBind } from "../enforcers/rights";
-import { LoopingClient } from "../flood/client";
-import { FORBIDDEN_PATH, withoutRights } from "../flood/accounts";
+import { withoutRights } from "../flood/accounts";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
@@ -266,31 +265,6 @@ it(
     expect(changesOf(game, "PATCH rolebindings")).toBe(1);
     expect(game.git.putBack).toEqual(["RoleBinding web"]);
     expect(await game.quiet()).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
-
-it(
-  "scales a runaway to zero once although Git sets its replicas, then gives up",
-  async () => {
-    const requestRate = { threshold: 20, for: "5s", onRunaway: "ScaleToZero", release: "10m" };
-    const game = await Game.begin(namespace => [
-      resilience(namespace, { flowIsolation: { requestRate } }),
-      workload("Deployment", namespace, { replicas: 3 }, plain),
-    ]);
-    await game.until("FlowsIsolated", "Isolated");
-    const kubeconfig = await lab.serviceAccountKubeconfig(game.scene.namespace, NAME);
-    const flood = await LoopingClient.start({ kubeconfig, path: FORBIDDEN_PATH, connections: 4, pauseMs: 20 });
-    try {
-      await game.until("FlowsIsolated", "ScaledToZero", 180_000);
-      expect(changesOf(game, "PATCH deployments")).toBe(1);
-      await game.git.sync();
-      expect(game.git.putBack).toEqual(["Deployment web"]);
-      expect(await game.quiet()).toEqual([]);
-    } finally {
-      await flood.stop();
-    }
-    await rig.clear(scenes.splice(0));
   },
   TIMEOUT_MS,
 );

@@ -9,7 +9,7 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
   ["tokenLifetime.via", ["Template", "Admission"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],
-  ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle", "ScaleToZero"]],
+  ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle"]],
   ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests"]],
   ["stallDetection.onStall", ["Report", "Restart"]],
 ];

@@ -250,9 +250,9 @@ export interface FlowIsolationSpec {
      */
     for: string;
     /**
-     * onRunaway is Report, Throttle or ScaleToZero. Report only reports the runaway. Throttle moves it to the quarantine level for a limited time. ScaleToZero, the last resort, also scales its workloads to zero and records their replicas.
+     * onRunaway is Report or Throttle. Report only reports the runaway. Throttle moves it to the quarantine level for a limited time.
      */
-    onRunaway: "Report" | "Throttle" | "ScaleToZero";
+    onRunaway: "Report" | "Throttle";
     /**
      * If true, also throttle components of the cluster: ServiceAccounts of kube-system, and workloads with a system-*-critical priority class, CNI or CSI agents, and schedulers. By default their runaways are only reported.
      */
@@ -724,10 +724,6 @@ export interface FlowStatus {
    */
   releaseSeconds?: number;
   /**
-   * How the flow is throttled. ScaleToZero remains until the replicas of every workload are restored.
-   */
-  held?: "Throttle" | "ScaleToZero";
-  /**
    * Number of throttles that followed a probation since the flow was last Normal.
    */
   relapses?: number;
@@ -735,14 +731,6 @@ export interface FlowStatus {
    * Hash of the spec.flowIsolation with which the state became GivenUp.
    */
   specHash?: string;
-  /**
-   * Workloads that the operator scaled to zero in this throttle, such as Deployment/web. It scales each one once, and keeps replicas that another client sets afterwards.
-   */
-  scaled?: string[];
-  /**
-   * Workloads that the operator scaled to zero in this throttle and whose replicas it restored because of the skip annotation. It does not scale them again.
-   */
-  restored?: string[];
   /**
    * Number of times that the operator tried to end this throttle without success, counted up to three.
    */

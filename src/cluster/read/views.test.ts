@@ -216,17 +216,6 @@ describe("podView", () => {
 describe("workloadView", () => {
   const template = { spec: { serviceAccountName: "kai" } };
 
-  it("knows what it was scaled to zero from, and for whom", () => {
-    const own = { "controller-resilience.io/replicas-before": "3", "controller-resilience.io/owner": "team/it" };
-    const viewOf = (annotations: object) =>
-      workloadView("Deployment", { metadata: { ...metadata, annotations }, spec: { replicas: 0 } })?.scaledDown;
-    expect(viewOf(own)).toEqual({ replicas: 3, owner: "team/it" });
-    for (const odd of ["", "0", "-1", "3.5", "many", "12345678901"]) {
-      expect(viewOf({ ...own, "controller-resilience.io/replicas-before": odd })).toBeUndefined();
-    }
-    expect(viewOf({ "controller-resilience.io/replicas-before": "3" })).toBeUndefined();
-  });
-
   it.each<[string, object | undefined, object | undefined]>([
     ["labels", { matchLabels: { app: "web" } }, { matchLabels: { app: "web" }, matchExpressions: [] }],
     [

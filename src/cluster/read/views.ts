@@ -8,11 +8,10 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../api/controller-resilience";
-import { OWNER_ANNOTATION, REPLICAS_BEFORE_ANNOTATION } from "../../api/names";
 import { objectOf, textOf, textsOf } from "../../core/json";
 import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
-import { annotationsOf, identityOf, isSkipped, labelsOf, type Metadata, projectAnnotationsOf } from "./identity";
+import { annotationsOf, identityOf, isSkipped, labelsOf, projectAnnotationsOf } from "./identity";
 import { componentOf } from "./component";
 import { serviceAccountNameOf, tokenSourcesOf } from "./pod-view";
 import { itemsOf, present, type Received } from "./received";
@@ -67,7 +66,6 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
       annotations: unlessEmpty(projectAnnotationsOf(metadata)),
       podSelector: selectorOf(spec?.selector),
       component: componentOf(name, template?.spec),
-      scaledDown: scaledDownOf(metadata),
       rollout: rolloutView(kind, raw),
     }),
   };
@@ -112,12 +110,4 @@ function replicasOf(kind: WorkloadView["kind"], raw: unknown): number {
   const object = objectOf(raw);
   if (kind === "DaemonSet") return (object as Received<V1DaemonSet>).status?.desiredNumberScheduled ?? 0;
   return (object as Received<V1Deployment | V1StatefulSet>).spec?.replicas ?? 1;
-}
-
-/** Users can write any text into annotations. Text that is not a number of replicas scales nothing up again. */
-function scaledDownOf(metadata: Metadata): WorkloadView["scaledDown"] {
-  const annotations = annotationsOf(metadata);
-  const [replicas, owner] = [annotations[REPLICAS_BEFORE_ANNOTATION] ?? "", annotations[OWNER_ANNOTATION]];
-  if (owner === undefined || !/^[1-9][0-9]{0,8}$/.test(replicas)) return undefined;
-  return { replicas: Number(replicas), owner };
 }

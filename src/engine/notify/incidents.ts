@@ -7,7 +7,7 @@ export const DEFAULT_TOPICS = ["Stalled", "BreakerTripped", "RestartsExhausted",
 
 /** Reasons that are one incident: a runaway stays one while it is throttled. */
 const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
-  Runaway: ["Runaway", "Throttled", "ScaledToZero", "ThrottleGivenUp"],
+  Runaway: ["Runaway", "Throttled", "ThrottleGivenUp"],
 };
 
 const STALLED = ConditionType.Stalled;

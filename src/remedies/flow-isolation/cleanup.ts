@@ -2,23 +2,17 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import type { Readers } from "../../core/readers";
-import { readScaledDown } from "./observe";
-import { buildScalingBack } from "./scaling";
 import { buildSurplus, type Existing } from "./surplus";
 
 /**
  * Undoes everything when the object or its block is removed: deletes its FlowSchemas, which lifts a throttle, then the levels without a
- * FlowSchema, and scales workloads back.
+ * FlowSchema.
  *
  * @throws the readers' errors, except a missing right where nothing was ever made
  */
 export async function cleanUpFlows(object: ControllerResilience, from: Readers): Promise<Intent[]> {
-  const scaledDown = await readScaledDown(object, from);
-  const isKnown = scaledDown.length > 0 || (object.status?.flows ?? []).length > 0;
-  return [
-    ...buildScalingBack(scaledDown, "flowIsolation no longer covers it"),
-    ...buildSurplus(object, await readExisting(from, isKnown), () => false),
-  ];
+  const isKnown = (object.status?.flows ?? []).length > 0;
+  return buildSurplus(object, await readExisting(from, isKnown), () => false);
 }
 
 /** Without the right to list, nothing can have been made unless status says otherwise. */

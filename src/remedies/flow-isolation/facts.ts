@@ -25,14 +25,8 @@ export interface FlowIsolationFacts {
   readonly schemas: readonly ClusterObjectView[] | null;
   readonly levels: readonly ClusterObjectView[] | null;
   readonly rates: RequestRates;
-  /** The operator may scale workloads in this namespace. Only read with onRunaway: ScaleToZero, else false. */
-  readonly mayScale: boolean;
-  /** Workloads of the namespace that were scaled to zero for this object. Not read, hence none, where nothing was ever made for it. */
-  readonly scaledDown: readonly WorkloadView[];
   /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
   readonly notUnderstood?: string;
-  /** Entries in status.flows of ServiceAccounts that left the targets. */
-  readonly former: readonly FlowStatus[];
 }
 
 /** A ServiceAccount of the targets. */
@@ -64,9 +58,12 @@ type Watched = Omit<FlowStatus, "serviceAccount"> & {
   readonly isThrottleable?: boolean;
 };
 
+/** `ScaleToZero` is a value of version 0.1.0, which throttled as well. An object keeps it until its next write. */
+const THROTTLING: readonly string[] = ["Throttle", "ScaleToZero"];
+
 /** Whether runaways are throttled: not by a value that only a later version knows, with which an existing throttle ends. */
 export function throttles({ requestRate: { onRunaway } }: Spec): boolean {
-  return onRunaway === "Throttle" || onRunaway === "ScaleToZero";
+  return THROTTLING.includes(onRunaway);
 }
 
 /** Time until the next reading of the rates, in milliseconds. */
@@ -82,9 +79,7 @@ export function measuredEvery(
   return flows.some(flow => isWatched(flow) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;
 }
 
-/** Reports whether status has a throttle that the cluster never had: neither its level, nor a workload at zero, nor a release says otherwise. */
-export function isUnmade(record: Omit<FlowStatus, "serviceAccount"> = {}): boolean {
-  const { state, priorityLevel, scaled = [], restored = [], releaseAttempts = 0 } = record;
-  if (state !== "Throttled" || priorityLevel === QUARANTINE_LEVEL) return false;
-  return scaled.length + restored.length + releaseAttempts === 0;
+/** Reports whether status has a throttle that the cluster never had: neither its level nor a release says otherwise. */
+export function isUnmade({ state, priorityLevel, releaseAttempts = 0 }: Partial<FlowStatus> = {}): boolean {
+  return state === "Throttled" && priorityLevel !== QUARANTINE_LEVEL && releaseAttempts === 0;
 }

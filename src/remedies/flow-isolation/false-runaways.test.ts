@@ -188,7 +188,7 @@ describe("a ServiceAccount of the cluster's own components", () => {
 
 describe("the operator's own ServiceAccount", () => {
   it("is never throttled, also if the spec forces it", async () => {
-    const scene = new Scene(onRunaway("ScaleToZero"));
+    const scene = new Scene(onRunaway("Throttle"));
     scene.operator = "system:serviceaccount:team:app";
     scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, throttleSystem: true } });
     await provisioned(scene);

@@ -1,15 +1,12 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
 import { capitalize, whyObserved } from "../../core/mode";
-import type { WorkloadView } from "../../core/views";
 import { isRunaway, MAX_RELAPSES } from "./breaker";
 import type { Finding } from "./reasons";
 import {
-  atZero,
   MAX_CHANGES,
   isContested,
   isInQuarantine,
-  isToBeScaled,
   measured,
   nameOf,
   piecesOf,
@@ -22,9 +19,7 @@ import {
 import { timeOf } from "./entry";
 import { throttles } from "./facts";
 import { homeLevel } from "./home";
-import { keptReplicas } from "./scaling";
 import type { Piece } from "./wanted";
-import { nameOf as nameOfWorkload } from "./writes";
 
 type Check = (flow: Flow) => Finding | undefined;
 
@@ -55,8 +50,8 @@ function throttled(flow: Flow): Finding | undefined {
   const { breaker } = flow;
   if (!isQuarantined(flow) || breaker.untilMs === undefined) return undefined;
   if (flow.isRefused) return notThrottled(flow);
-  const sentence = `${nameOf(flow)} is throttled until ${timeOf(breaker.untilMs)}: it was a runaway. Probation follows.${scalingSentence(flow)}`;
-  return { status: "False", reason: reasonOfThrottle(flow), sentence };
+  const sentence = `${nameOf(flow)} is throttled until ${timeOf(breaker.untilMs)}: it was a runaway. Probation follows.`;
+  return { status: "False", reason: "Throttled", sentence };
 }
 
 /** No try is for ever: a person must act. */
@@ -64,10 +59,6 @@ function notThrottled(flow: Flow): Finding {
   const since = timeOf(flow.breaker.sinceMs);
   const sentence = `${nameOf(flow)} is a runaway, and not throttled since ${since}, because the write fails; the operator keeps trying.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: true };
-}
-
-function reasonOfThrottle({ account, facts }: Flow): "ScaledToZero" | "Throttled" {
-  return atZero(account, facts).length > 0 ? "ScaledToZero" : "Throttled";
 }
 
 /** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
@@ -78,45 +69,12 @@ function releasing(flow: Flow): Finding | undefined {
   }
   if (release === "Due") {
     const sentence = `${nameOf(flow)} is being released: its throttle is over.`;
-    return { status: "False", reason: reasonOfThrottle(flow), sentence, isProgressing: true };
+    return { status: "False", reason: "Throttled", sentence, isProgressing: true };
   }
   const ended = timeOf(flow.breaker.untilMs ?? flow.breaker.sinceMs);
   const sentence = `${nameOf(flow)} is still throttled, although its throttle ended at ${ended}`;
   const advice = `The operator keeps trying. ${howToRelease(flow)}`;
   return { status: "False", reason: "ReleaseFailed", sentence, advice, isStalled: true };
-}
-
-function scalingSentence(flow: Flow): string {
-  if (!isToBeScaled(flow)) return "";
-  const { account, facts } = flow;
-  if (!facts.mayScale) {
-    return " Its workloads keep their replicas: the operator lacks the right to patch deployments and statefulsets.";
-  }
-  const { setByOthers, others } = keptReplicas(flow);
-  const daemonSets = account.workloads.filter(({ kind }) => kind === "DaemonSet").map(nameOfWorkload);
-  const kept = setByOthers.length + others.length;
-  const isAllKept = kept > 0 && kept + daemonSets.length === account.workloads.length;
-  return [
-    isAllKept ? "" : " Its Deployments and StatefulSets are scaled to zero until then.",
-    keptSentence(setByOthers, [
-      "has replicas that another client has set",
-      "have replicas that another client has set",
-    ]),
-    keptSentence(others, ["keeps its replicas", "keep their replicas"]),
-    daemonSets.length === 0 ? "" : ` ${daemonSets.join(", ")} cannot be scaled to zero and is throttled only.`,
-  ].join("");
-}
-
-/** Workloads that one sentence names. */
-const MAX_NAMES = 5;
-
-function keptSentence(workloads: readonly WorkloadView[], [one, many]: readonly [string, string]): string {
-  if (workloads.length === 0) return "";
-  const names = workloads.slice(0, MAX_NAMES).map(nameOfWorkload).join(", ");
-  const more = workloads.length > MAX_NAMES ? `, and ${workloads.length - MAX_NAMES} more` : "";
-  return workloads.length === 1
-    ? ` ${names} ${one}, and is throttled only.`
-    : ` ${names}${more} ${many}, and are throttled only.`;
 }
 
 function givenUp(flow: Flow): Finding | undefined {
@@ -224,21 +182,12 @@ function notYet(flow: Flow, name: string, what: string): Finding {
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */
 function throttledInObserveMode(flow: Flow): Finding | undefined {
   const { mode } = flow.facts;
-  if (mode === "Enforce" || flow.own.state.is === "foreign" || !isHeld(flow)) return undefined;
+  if (mode === "Enforce" || !isInQuarantine(flow)) return undefined;
   const sentence = `${nameOf(flow)} is throttled, and stays so: ${whyObserved(mode)}. ${howToRelease(flow)}`;
   return { status: "False", reason: "Throttled", sentence, isStalled: true };
 }
 
-function isHeld(flow: Flow): boolean {
-  return isInQuarantine(flow) || atZero(flow.account, flow.facts).length > 0;
-}
-
-function howToRelease({ own, facts, spec, account }: Flow): string {
+function howToRelease({ own, facts, spec }: Flow): string {
   const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts, spec) } } });
-  const lift = `kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'`;
-  const scale = atZero(account, facts).map(
-    ({ kind, namespace, name, scaledDown }) =>
-      `kubectl scale ${kind.toLowerCase()} ${name} -n ${namespace} --replicas=${scaledDown?.replicas ?? 1}`,
-  );
-  return `To release it: ${[...(refersToQuarantine(own) ? [lift] : []), ...scale].join("; ")}.`;
+  return `To release it: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
 }

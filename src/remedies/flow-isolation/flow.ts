@@ -2,7 +2,7 @@ import type { FlowStatus } from "../../api/controller-resilience";
 import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
-import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import type { ClusterObjectView } from "../../core/views";
 import { hashOfBlock } from "./block";
 import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
@@ -188,12 +188,7 @@ export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFa
 /** As the cluster shows it, whoever made the FlowSchema. */
 function isHeld(account: AccountFacts, facts: FlowIsolationFacts): boolean {
   const own = facts.schemas?.find(({ name }) => name === flowSchemaName(facts.owner, account.name));
-  return (own !== undefined && levelOf(own) === QUARANTINE_LEVEL) || atZero(account, facts).length > 0;
-}
-
-/** Workloads of a ServiceAccount that the operator scaled to zero and that are still there. */
-export function atZero({ name }: AccountFacts, { scaledDown }: FlowIsolationFacts): WorkloadView[] {
-  return scaledDown.filter(({ serviceAccountName, replicas }) => serviceAccountName === name && replicas === 0);
+  return own !== undefined && levelOf(own) === QUARANTINE_LEVEL;
 }
 
 function breakerOf(record: FlowStatus | undefined, spec: Spec): Breaker | undefined {
@@ -274,9 +269,4 @@ export function countedGeneration({ record }: AccountFacts, facts: FlowIsolation
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */
 export function isQuarantined({ breaker, release }: { breaker: Breaker; release?: Flow["release"] }): boolean {
   return breaker.state === "Throttled" && release === undefined;
-}
-
-/** Reports whether its workloads are scaled to zero while it is throttled. */
-export function isToBeScaled(flow: Flow): boolean {
-  return isQuarantined(flow) && flow.spec.requestRate.onRunaway === "ScaleToZero";
 }

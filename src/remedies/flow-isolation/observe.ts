@@ -1,26 +1,13 @@
-import { KINDS } from "../../core/kinds";
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
 import { NotYetError, publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
-import { FINALIZER } from "../../api/names";
-import { ownerName } from "../../core/owned";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { describeTarget, readTarget } from "../kit/targets";
 import type { WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
 import { explainUnknown, unknownTargets } from "../../core/unknown-values";
-import {
-  MAX_ACCOUNTS,
-  measuredEvery,
-  type AccountFacts,
-  type FlowIsolationFacts,
-  type Owner,
-  type Spec,
-} from "./facts";
+import { MAX_ACCOUNTS, measuredEvery, type AccountFacts, type FlowIsolationFacts, type Spec } from "./facts";
 import { countedMs, PodPeaks } from "./pod-peaks";
-
-/** Kinds that can be scaled to zero. */
-const SCALABLE = ["Deployment", "StatefulSet"] as const;
 
 /**
  * Reads the ServiceAccounts of the targets, the FlowSchemas and levels of the cluster, and the request rates.
@@ -49,7 +36,6 @@ export async function observeFlows(
     const pods = counts.get(account.name) ?? 0;
     return { ...account, runningPods: peaks.note(account.name, pods, nowMs, countedMs(spec)) };
   };
-  const scales = spec.requestRate.onRunaway === "ScaleToZero";
   return {
     mode: object.mode,
     generation: object.metadata.generation,
@@ -59,10 +45,6 @@ export async function observeFlows(
     schemas: await readers.clusterObjects("FlowSchema"),
     levels: await readers.clusterObjects("PriorityLevelConfiguration"),
     rates,
-    mayScale: scales && (await mayScale(object.metadata.namespace, readers)),
-    // Scaling happens only under the finalizer; the record in status may be lost.
-    scaledDown: scales || isHeld(object) ? await scaledDownIn(object, found, readers) : [],
-    former: records.filter(({ serviceAccount }) => !names.has(serviceAccount)),
   };
 }
 
@@ -82,10 +64,6 @@ async function countPods(namespace: string, readers: Readers): Promise<ReadonlyM
     throw error;
   }
   return counts;
-}
-
-function isHeld({ metadata }: ControllerResilience): boolean {
-  return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
 type Found = Pick<FlowIsolationFacts, "accounts" | "leftOut" | "missingTargets" | "notUnderstood">;
@@ -164,36 +142,4 @@ function accountOf(name: string, all: readonly WorkloadView[], records: readonly
   const record = records.find(({ serviceAccount }) => serviceAccount === name);
   const workloads = all.filter(({ skip, serviceAccountName }) => !skip && serviceAccountName === name);
   return { name, workloads, ...(record === undefined ? {} : { record }) };
-}
-
-async function mayScale(namespace: string, readers: Readers): Promise<boolean> {
-  const rights = SCALABLE.map(kind => ({
-    apiGroup: "apps",
-    resource: KINDS[kind].plural,
-    verb: "patch",
-    namespace,
-  }));
-  const answers = await Promise.all(rights.map(right => readers.may(right)));
-  return answers.every(Boolean);
-}
-
-/** What cannot be read now is scaled back later. */
-async function scaledDownIn(owner: Owner, { notUnderstood }: Found, readers: Readers): Promise<WorkloadView[]> {
-  try {
-    return await readScaledDown(owner, readers);
-  } catch (error) {
-    if (notUnderstood === undefined || !isReadFailure(error)) throw error;
-    return [];
-  }
-}
-
-/**
- * Workloads of the namespace that were scaled to zero for this object, also those that are no targets any more.
- *
- * @throws the reader's errors
- */
-export async function readScaledDown(owner: Owner, readers: Readers): Promise<WorkloadView[]> {
-  const all: WorkloadView[] = [];
-  for (const kind of SCALABLE) all.push(...(await readers.workloads(kind, owner.metadata.namespace)));
-  return all.filter(({ scaledDown }) => scaledDown?.owner === ownerName(owner));
 }

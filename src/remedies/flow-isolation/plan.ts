@@ -4,21 +4,11 @@ import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { EventRequest, Plan } from "../../core/remedy";
-import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
 import { eventsOf } from "./events";
 import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import {
-  atZero,
-  flowOf,
-  isInQuarantine,
-  isQuarantined,
-  isThrottleable,
-  isToBeScaled,
-  nameOf,
-  piecesOf,
-  type Flow,
-} from "./flow";
+import { flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
 import { entryOf } from "./entry";
 import { findingsOfFlow } from "./flow-findings";
 import { writeOfFlow } from "./flow-write";
@@ -28,7 +18,6 @@ import { levelOf, QUARANTINE_LEVEL } from "./levels";
 import type { Finding } from "./reasons";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import { flowSchemaName } from "../../core/flow-schema-names";
-import { planScaling, toBeScaled } from "./scaling";
 import { buildSurplus, isMadeFor } from "./surplus";
 
 /** What to do about all flows. */
@@ -42,10 +31,8 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly entries?: readonly FlowStatus[];
   /** Level of each ServiceAccount's flow once its FlowSchema is written. */
   readonly levels: Readonly<Record<string, string>>;
-  /** Ids of the items that release a ServiceAccount, by its name: of those whose throttle is over. */
-  readonly releases: Readonly<Record<string, readonly string[]>>;
-  /** Ids of the items that scale workloads of a ServiceAccount to zero, or back for the skip annotation, by its name. */
-  readonly scalings: Readonly<Record<string, readonly string[]>>;
+  /** ServiceAccounts whose throttle is over, and that the cluster still shows as throttled. */
+  readonly releases: readonly string[];
   readonly recheckAfterMs?: number;
   readonly events: readonly EventRequest[];
 }
@@ -54,7 +41,7 @@ export interface FlowPlan extends Plan<FlowItem> {
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
   const { schemas, levels, mode } = facts;
   if (schemas === null || levels === null)
-    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: {}, scalings: {}, events: [] };
+    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: [], events: [] };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const planned = planLevels(facts, spec, flows);
@@ -66,12 +53,10 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     ? [
         ...planned.items,
         ...flows.map(flow => itemOf(flow, planned.isUsable)),
-        ...planScaling(facts, flows).map(otherItem),
         ...buildSurplus(facts.owner, { schemas, levels }, isWanted).map(otherItem),
       ]
     : endOfThrottles(flows, facts, { schemas, isWanted });
-  const own = flows.map(entryOf);
-  const entries = [...own, ...stillScaled(facts)];
+  const entries = flows.map(entryOf);
   const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts, spec) }));
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
@@ -81,10 +66,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
-    releases: Object.fromEntries(
-      flows.filter(({ release }) => release !== undefined).map(flow => [flow.account.name, idsOfRelease(flow)]),
-    ),
-    scalings: Object.fromEntries(flows.filter(isToBeScaled).map(flow => [flow.account.name, idsOfScaling(flow)])),
+    releases: flows.filter(({ release }) => release !== undefined).map(({ account }) => account.name),
     recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
@@ -131,21 +113,8 @@ function endOfThrottles(
     ...flows.map(flow =>
       isDue(flow) ? itemOf(flow, true) : { id: flowId(flow.account.name), findings: findingsOfFlow(flow), intents: [] },
     ),
-    ...planScaling(facts, flows).map(otherItem),
     ...buildSurplus(facts.owner, { schemas: throttling, levels: [] }, isWanted).map(otherItem),
   ];
-}
-
-function idsOfRelease({ account, facts }: Flow): string[] {
-  return [flowId(account.name), ...atZero(account, facts).map(idOfScaling)];
-}
-
-function idsOfScaling(flow: Flow): string[] {
-  return [...toBeScaled(flow), ...atZero(flow.account, flow.facts)].map(idOfScaling);
-}
-
-function idOfScaling(workload: WorkloadView): string {
-  return otherId({ verb: "patch", target: { apiVersion: "", ...workload } });
 }
 
 function isolated(flow: Flow): Finding {
@@ -163,9 +132,9 @@ function otherItem(intent: Intent): FlowItem {
   };
 }
 
-/** Something exists that must be deleted or restored with the object. */
-function isLeft({ schemas, levels, owner, scaledDown }: FlowIsolationFacts): boolean {
-  return scaledDown.length > 0 || [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
+/** Something exists that must be deleted with the object. */
+function isLeft({ schemas, levels, owner }: FlowIsolationFacts): boolean {
+  return [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
 }
 
 function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {
@@ -218,12 +187,6 @@ function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate 
   if (accounts.length === 0 || overMs < parseDuration(over)) return [];
   const sentence = `The API servers answer 401 to more than ${threshold} requests/s. Such requests have no flow, so they are neither counted for a ServiceAccount nor throttled. tokenRestart finds pods with rejected tokens; else find the client in the audit log.`;
   return [{ status: "True", reason: "Unauthenticated", sentence }];
-}
-
-/** A ServiceAccount that left the targets keeps its entry until its workloads have their replicas back. */
-function stillScaled({ former, scaledDown }: FlowIsolationFacts): FlowStatus[] {
-  const names = new Set(scaledDown.map(({ serviceAccountName }) => serviceAccountName));
-  return former.filter(({ serviceAccount }) => names.has(serviceAccount));
 }
 
 function recheckOf(flows: readonly Flow[], nowMs: number): number {

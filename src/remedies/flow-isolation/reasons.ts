@@ -11,10 +11,6 @@ export const REASONS = {
     event: "Warning",
     help: "A throttle is over, but the operator cannot lift it; the message says why, and has the command.",
   },
-  ScaledToZero: {
-    event: "Warning",
-    help: "A runaway is in the quarantine level, and its workloads are scaled to zero.",
-  },
   Throttled: {
     event: "Warning",
     help: "A runaway is throttled; check its logs before the release.",

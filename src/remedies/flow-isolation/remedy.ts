@@ -46,18 +46,12 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["get"],
     why: "Finds the API servers: each has its own counters.",
   },
-  ...["deployments", "statefulsets"].map(resource => ({
+  ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
     apiGroup: "apps",
     resource,
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Reads the targets; patch scales a runaway to zero (onRunaway: ScaleToZero) and back.",
-  })),
-  {
-    apiGroup: "apps",
-    resource: "daemonsets",
     verbs: ["get", "list", "watch"],
     why: "Reads the targets.",
-  },
+  })),
 ];
 
 /** Isolates the requests of each ServiceAccount of the targets in its own flow, and throttles runaways. */

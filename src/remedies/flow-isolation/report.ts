@@ -11,8 +11,6 @@ import { FLOW, flowId, isLevel, type FlowItem } from "./item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { whyNotReleased } from "./release-failure";
-import { after, fieldsOf, idOf, type Scaled } from "./scaled";
-import { EVENT } from "./writes";
 
 /** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
 const WRITTEN_MS = 2_000;
@@ -95,7 +93,7 @@ function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
 /** A failed release, with the cause in words. */
 function withCause(finding: Finding, { id }: FlowItem, plan: FlowPlan, outcomes: Outcomes): Finding {
   const { advice, ...rest } = finding;
-  const account = Object.keys(plan.releases).find(name => flowId(name) === id);
+  const account = plan.releases.find(name => flowId(name) === id);
   if (advice === undefined || account === undefined) return finding;
   const why = whyNotReleased(releasesOf(account, plan, outcomes));
   return { ...rest, sentence: `${rest.sentence}: the operator cannot release it, because ${why}. ${advice}` };
@@ -104,21 +102,11 @@ function withCause(finding: Finding, { id }: FlowItem, plan: FlowPlan, outcomes:
 /** ServiceAccounts with a release that a finding explains. */
 function failedReleases({ items, releases }: FlowPlan): string[] {
   const failed = items.filter(({ findings }) => findings.some(({ advice }) => advice !== undefined));
-  return Object.keys(releases).filter(account => failed.some(({ id }) => id === flowId(account)));
+  return releases.filter(account => failed.some(({ id }) => id === flowId(account)));
 }
 
-/** What this pass has scaled to zero and restored. */
-function scalingsOf(account: string, { scalings }: FlowPlan, outcomes: Outcomes): Scaled {
-  const executions = scalings[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
-  const idsOf = (reason: string): string[] =>
-    executions
-      .filter(execution => isExecuted(execution) && execution.intent.eventReason === reason)
-      .map(({ intent }) => idOf(intent.target));
-  return { scaled: idsOf(EVENT.scaled), restored: idsOf(EVENT.restored) };
-}
-
-function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): Execution[] {
-  return releases[account]?.flatMap(id => outcomes.get(id) ?? []) ?? [];
+function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): readonly Execution[] {
+  return releases.includes(account) ? (outcomes.get(flowId(account)) ?? []) : [];
 }
 
 /** A throttle and its release have findings of their own, which say the same. */
@@ -152,7 +140,7 @@ function enumerate(names: readonly string[]): string {
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(part => part !== "").join(" and ");
 }
 
-/** One sentence about scaling and surplus objects, which may be many. */
+/** One sentence about surplus objects, which may be many. */
 function otherWrites(items: readonly FlowItem[]): Finding[] {
   if (items.length === 0) return [];
   const what = items.flatMap(({ write }) => write?.why ?? []).join(", ");
@@ -168,12 +156,10 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
   const releases = releasesOf(entry.serviceAccount, plan, outcomes);
-  const { scaled = [], restored = [], ...rest } = entry;
   return {
-    ...unfinished(rest, pendingWrites(of("Provision"))),
+    ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
-    ...fieldsOf(after({ scaled, restored }, scalingsOf(entry.serviceAccount, plan, outcomes))),
     ...(releases.some(isTried) ? { releaseAttempts: Math.min(MAX_RELEASES, (entry.releaseAttempts ?? 0) + 1) } : {}),
   };
 }

@@ -68,7 +68,6 @@ describe("a runaway", () => {
     expect(scene.entry()).toMatchObject({
       ...{
         state: "Throttled",
-        held: "Throttle",
         priorityLevel: QUARANTINE_LEVEL,
         requestsPerSecond: 5_000,
         releaseSeconds: 300,
@@ -177,6 +176,18 @@ describe("a runaway", () => {
     const decision = await scene.run(61);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
     expect(decision.message).toContain("It cannot be throttled");
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("a runaway of an object that still says onRunaway: ScaleToZero, which version 0.1.0 had", () => {
+  it("is throttled, and its workloads keep their replicas", async () => {
+    const scene = await throttled(new Scene(onRunaway("ScaleToZero" as never)));
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(scene.written.map(({ target }) => target.kind)).toEqual(["FlowSchema"]);
+    expect(await scene.pass()).toMatchObject({ reason: "Throttled" });
+    scene.perSecond.set("app", 10);
+    await scene.run(6 * MINUTES);
     expect(scene.level()).toBe(SHARED);
   });
 });
@@ -350,7 +361,7 @@ describe("a throttle that can't be lifted", () => {
     scene.perSecond.set("app", 0);
     scene.outcome = REFUSED;
     const soon = await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z", held: "Throttle" });
+    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
     expect(soon).toMatchObject({ status: "False", reason: "Throttled", progressing: true });
     expect(soon.stalled).toBeUndefined();
     expect(soon.message).toContain("is being released");

@@ -48,14 +48,6 @@ describe("a kind of target that only a later version knows", () => {
     expect(intents).toMatchObject([{ target: { name: scene.schema() }, eventReason: "FlowReleased" }]);
   });
 
-  it("lets workloads have their replicas back", async () => {
-    const scene = await throttled("ScaleToZero");
-    expect(scene.workloadNow()?.replicas).toBe(0);
-    rollBack(scene);
-    await scene.run(6 * MINUTES);
-    expect([scene.workloadNow()?.replicas, scene.level()]).toEqual([2, SHARED]);
-  });
-
   it("lets a throttle end that status does not mention", async () => {
     const scene = await throttled();
     rollBack(scene);

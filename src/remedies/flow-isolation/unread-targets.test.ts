@@ -7,8 +7,8 @@ const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-
 const MINUTES = 60;
 
 /** The operator has lost the right to read workloads, so many seconds after a runaway was throttled for five minutes. */
-async function lost(seconds: number, what: "Throttle" | "ScaleToZero" = "Throttle"): Promise<Scene> {
-  const scene = await throttled(what);
+async function lost(seconds: number): Promise<Scene> {
+  const scene = await throttled();
   await scene.clock.run(seconds * 1_000);
   fail(scene, new ForbiddenError("get deployments team/app: 403"));
   return scene;
@@ -17,11 +17,6 @@ async function lost(seconds: number, what: "Throttle" | "ScaleToZero" = "Throttl
 function fail(scene: Scene, error: Error): void {
   scene.workload = () => Promise.reject(error);
   scene.workloads = () => Promise.reject(error);
-}
-
-function mend(scene: Scene): void {
-  Reflect.deleteProperty(scene, "workload");
-  Reflect.deleteProperty(scene, "workloads");
 }
 
 describe("a throttle whose targets cannot be read", () => {
@@ -41,17 +36,6 @@ describe("a throttle whose targets cannot be read", () => {
     const scene = await lost(MINUTES);
     await expect(scene.pass()).rejects.toThrow("403");
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
-  });
-
-  it("gives the replicas back when they can be read again", async () => {
-    const scene = await lost(5 * MINUTES, "ScaleToZero");
-    await scene.pass();
-    await scene.pass();
-    expect([scene.level(), scene.workloadNow()?.replicas]).toEqual([SHARED, 0]);
-    mend(scene);
-    scene.perSecond.set("app", 10);
-    await scene.run(MINUTES);
-    expect([scene.level(), scene.workloadNow()?.replicas]).toEqual([SHARED, 2]);
   });
 
   it.each([new NotYetError("not filled", 1_000), new UnauthorizedError("401")])(

@@ -97,7 +97,7 @@ async function byFlowSchema(
     place,
     object: raw,
     patch: { spec: { priorityLevelConfiguration: { name: level } } },
-    consequence: `FlowSchema ${flowSchema} will refer to level ${level} again, so ServiceAccount ${metadata.namespace}/${serviceAccount} is no longer throttled. It is changed directly, because the operator would not: ${whyNotActed(object)}. Workloads that were scaled to zero stay there.`,
+    consequence: `FlowSchema ${flowSchema} will refer to level ${level} again, so ServiceAccount ${metadata.namespace}/${serviceAccount} is no longer throttled. It is changed directly, because the operator would not: ${whyNotActed(object)}.`,
     done: `ServiceAccount ${serviceAccount} is released; see ${commandFor(`explain serviceaccount/${serviceAccount}`, metadata.namespace)}`,
   };
 }

@@ -7,7 +7,6 @@ import type { ClusterObjectView, WorkloadView } from "../../../core/views";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { FlowPlan } from "../plan";
 import { reportFlows } from "../report";
-import { ownerName } from "../../../core/owned";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
 import { hashOfBlock } from "../block";
 import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
@@ -33,9 +32,6 @@ const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
     since: times,
     until: fc.oneof(times, fc.constant("never")),
     releaseSeconds: fc.nat(7_200),
-    held: fc.constantFrom("Throttle", "ScaleToZero"),
-    scaled: fc.constantFrom([], ["Deployment/app-0-0"], ["Deployment/app-0-0", "StatefulSet/app-0-1"]),
-    restored: fc.constantFrom([], ["Deployment/app-0-2"]),
     changes: fc.integer({ min: 0, max: 2 }),
     generation: fc.constantFrom(1, 2),
   },
@@ -46,16 +42,11 @@ const workloads: fc.Arbitrary<WorkloadView> = fc
   .record({
     kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
     replicas: fc.integer({ min: 0, max: 3 }),
-    isScaledDown: rarely,
-    isOther: rarely,
     skip: rarely,
   })
-  .map(({ isScaledDown, isOther, ...rest }) => ({
+  .map(rest => ({
     ...{ namespace: "team", name: "", uid: "", resourceVersion: "1", labels: {}, serviceAccountName: "" },
     ...rest,
-    ...(isScaledDown && rest.kind !== "DaemonSet"
-      ? { scaledDown: { replicas: 2, owner: isOther ? "team/that" : ownerName(OWNER) } }
-      : {}),
   }));
 
 const rates: fc.Arbitrary<Omit<RequestRates, "spans">> = fc.constantFrom<Omit<RequestRates, "spans">[]>(
@@ -104,7 +95,6 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     isServed: rarely.map(isNot => !isNot),
     rates,
     levels: fc.tuple(fates, fates, fates),
-    mayScale: fc.boolean(),
     isNotUnderstood: rarely,
   })
   .map(({ accounts: list, isServed, isNotUnderstood, levels, rates: known, ...rest }): FlowIsolationFacts => {
@@ -112,20 +102,19 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
     const facts = {
       ...rest,
       ...(isNotUnderstood ? { notUnderstood: "unknown kind." } : {}),
-      ...{ generation: 1, owner: OWNER, schemas: null, levels: null, former: [], leftOut: [] },
+      ...{ generation: 1, owner: OWNER, schemas: null, levels: null, leftOut: [] },
       accounts: named.map(accountOf),
       rates: {
         ...known,
         spans: Object.fromEntries(named.map(one => [flowSchemaName(OWNER, one.name), spansOf(one.perSecond)])),
       },
     };
-    const scaledDown = facts.accounts.flatMap(({ workloads: own }) => own).filter(isOurs);
     // As observed: what is to be left alone is none of the account's.
     const observed = facts.accounts.map(one => ({ ...one, workloads: one.workloads.filter(({ skip }) => !skip) }));
-    if (!isServed) return { ...facts, accounts: observed, scaledDown };
-    const wanted = wantedLevels({ ...facts, accounts: observed, scaledDown }, withTarPit);
+    if (!isServed) return { ...facts, accounts: observed };
+    const wanted = wantedLevels({ ...facts, accounts: observed }, withTarPit);
     return {
-      ...{ ...facts, accounts: observed, scaledDown },
+      ...{ ...facts, accounts: observed },
       schemas: named.flatMap(({ name, level, fates: [own, lease] }) => [
         ...made(wantedFlow({ ...facts, owner: OWNER }, name, withTarPit, level), own),
         ...made(wantedLeaseFlow(facts, name, withTarPit), lease),
@@ -166,19 +155,10 @@ function spansOf(perSecond: readonly number[]): RequestRates["spans"][string] {
   }));
 }
 
-function isOurs({ scaledDown }: WorkloadView): boolean {
-  return scaledDown?.owner === ownerName(OWNER);
-}
-
 /** Specs as the API server lets them through. */
 export const flowIsolationSpecs: fc.Arbitrary<FlowIsolationSpec> = fc
   .record({
-    onRunaway: fc.constantFrom<FlowIsolationSpec["requestRate"]["onRunaway"][]>(
-      "Report",
-      "Throttle",
-      "Throttle",
-      "ScaleToZero",
-    ),
+    onRunaway: fc.constantFrom<FlowIsolationSpec["requestRate"]["onRunaway"][]>("Report", "Throttle", "Throttle"),
     priorityLevel: fc.constantFrom("", "", "", "somewhere"),
     protectLeases: fc.boolean(),
     for: fc.constantFrom("5s", "30s"),
@@ -195,17 +175,15 @@ export function applied(facts: FlowIsolationFacts, plan: FlowPlan): FlowIsolatio
   const world = worldOf(facts);
   for (const intent of intents) if (!isSkipped(intent)) applyTo(world, intent);
   const views = [...world.cluster.values()];
-  const now = (view: WorkloadView): WorkloadView => world.workloads.get(`${view.kind}/${view.name}`) ?? view;
   return {
     ...facts,
     accounts: facts.accounts.map(account => {
       const record = flows.find(({ serviceAccount }) => serviceAccount === account.name);
-      return { ...account, workloads: account.workloads.map(now), ...(record === undefined ? {} : { record }) };
+      return { ...account, ...(record === undefined ? {} : { record }) };
     }),
     rates: intents.length === 0 ? facts.rates : { ...facts.rates, spans: {} },
     schemas: facts.schemas && views.filter(({ kind }) => kind === "FlowSchema"),
     levels: facts.levels && views.filter(({ kind }) => kind === "PriorityLevelConfiguration"),
-    scaledDown: [...world.workloads.values()].filter(isOurs),
   };
 }
 
@@ -213,11 +191,10 @@ function isSkipped({ skip }: Intent): boolean {
   return skip === true;
 }
 
-function worldOf({ schemas, levels, accounts: list, scaledDown }: FlowIsolationFacts): World {
-  const all = [...list.flatMap(({ workloads: own }) => own), ...scaledDown];
+function worldOf({ schemas, levels }: FlowIsolationFacts): World {
   return {
     cluster: new Map([...(schemas ?? []), ...(levels ?? [])].map(view => [view.name, view])),
-    workloads: new Map(all.map(view => [`${view.kind}/${view.name}`, view])),
+    workloads: new Map(),
     versions: 1,
   };
 }
