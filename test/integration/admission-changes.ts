@@ -11,7 +11,7 @@ export const FULL = {
   tokenRestart: {
     ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
     ...{
-      extraPatterns: ["denied", "refused"],
+      extraPhrases: ["denied", "refused"],
       cooldown: "10m",
       maxRestarts: 3,
       maxRestartsWindow: "2h",
@@ -54,7 +54,7 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
         ["occasions", 6],
         ["window", "14m"],
         ["minDuration", "90s"],
-        ["extraPatterns", ["refused"]],
+        ["extraPhrases", ["refused"]],
       ] as const),
       ...([
         ["cooldown", "20m"],

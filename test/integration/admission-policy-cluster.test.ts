@@ -106,8 +106,8 @@ describe("the author of a ClusterControllerResilience", () => {
     expect(await refusal(global, { ...spec, enforce })).toBeUndefined();
   });
 
-  it("needs the right to read logs for patterns of their own, also to observe", async () => {
-    const spec = { template: { tokenRestart: { extraPatterns: ["denied"] } } };
+  it("needs the right to read logs for phrases of their own, also to observe", async () => {
+    const spec = { template: { tokenRestart: { extraPhrases: ["denied"] } } };
     const none = await withRights();
     expect(await refusal(none, spec)).toContain("may not get pods/log in all namespaces");
     expect(await refusal(await withRights(everywhere(RIGHTS.readLogs)), spec)).toBeUndefined();

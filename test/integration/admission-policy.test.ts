@@ -84,7 +84,7 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["nothing", spec({}), []],
   ["a restart of pods of any owner", spec({ tokenRestart: {} }, [pods]), [evict]],
   ["a restart", spec({ tokenRestart: {} }, [target, agent]), [evict]],
-  ["an extra pattern", spec({ tokenRestart: { extraPatterns: ["denied"] } }), [evict, readLogs]],
+  ["an extra phrase", spec({ tokenRestart: { extraPhrases: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
   ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
   [
@@ -111,8 +111,8 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     [],
   ],
   [
-    "an extra pattern in Observe mode",
-    { ...spec({ tokenRestart: { extraPatterns: ["denied"] } }), mode: "Observe" },
+    "an extra phrase in Observe mode",
+    { ...spec({ tokenRestart: { extraPhrases: ["denied"] } }), mode: "Observe" },
     [readLogs],
   ],
   [
@@ -122,7 +122,7 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ],
   [
     "all remedies, suspended",
-    { ...spec({ tokenRestart: { extraPatterns: ["denied"] }, bindingRenewal: {} }), suspend: true },
+    { ...spec({ tokenRestart: { extraPhrases: ["denied"] }, bindingRenewal: {} }), suspend: true },
     [],
   ],
 ];
@@ -261,7 +261,7 @@ describe("an author without rights", () => {
   });
 
   it.each<[string, Spec]>([
-    ["another pattern", withBlock("tokenRestart", { extraPatterns: ["secret"] })],
+    ["another phrase", withBlock("tokenRestart", { extraPhrases: ["secret"] })],
     ["other containers", withBlock("tokenRestart", { containers: ["b"] })],
     ["other workloads", withBlock("tokenRestart", {}, [...all, database])],
   ])("may not search logs for %s in Observe mode", async (_, wanted) => {
@@ -332,7 +332,7 @@ describe("the policy", () => {
     const requestRate = blocks["flowIsolation"]!.properties!["requestRate"]!.properties!;
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
-    const elsewhere = ["tokenRestart.extraPatterns", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
+    const elsewhere = ["tokenRestart.extraPhrases", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
     elsewhere.push("stallDetection.onStall");
     const oneWay = ["tokenLifetime.revertOnUnauthorized", "tokenRestart.respectWindows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
@@ -365,12 +365,12 @@ describe("the policy", () => {
       selector: { matchLabels: labels(`${i}`) },
     }));
     const bindings = Array.from({ length: 64 }, (_, i) => ({ ...roleBinding, name: `${"binding-".repeat(25)}${i}` }));
-    const extraPatterns = Array.from({ length: 16 }, (_, i) => `${"pattern ".repeat(25)}${i}`);
+    const extraPhrases = Array.from({ length: 16 }, (_, i) => `${"phrase ".repeat(25)}${i}`);
     const large = (order: <T>(list: readonly T[]) => T[], cooldown: string): Spec =>
       spec(
         {
           ...FULL,
-          tokenRestart: { extraPatterns: order(extraPatterns), cooldown },
+          tokenRestart: { extraPhrases: order(extraPhrases), cooldown },
           bindingRenewal: { bindings: order(bindings) },
         },
         order(targets),

@@ -63,7 +63,7 @@ const TOKEN_RESTART: TokenRestartSpec = {
   window: "15m",
   minDuration: "60s",
   containers: [],
-  extraPatterns: [],
+  extraPhrases: [],
   cooldown: "10m",
   maxRestarts: 3,
   maxRestartsWindow: "1h",

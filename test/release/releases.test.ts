@@ -24,6 +24,17 @@ function objectsOf(release: string): Readonly<Record<string, ControllerResilienc
   >;
 }
 
+/** Drops unknown fields, as the API server does; compatibility.test.ts checks that docs/upgrading.md names them. */
+function pruned(value: unknown, { properties, items }: Schema): unknown {
+  if (Array.isArray(value)) return items === undefined ? value : value.map(item => pruned(item, items));
+  if (properties === undefined || value === null || typeof value !== "object") return value;
+  const known = Object.entries(value).flatMap(([name, field]) => {
+    const schema = properties[name];
+    return schema === undefined ? [] : [[name, pruned(field, schema)] as const];
+  });
+  return Object.fromEntries(known);
+}
+
 const releases = readdirSync(RELEASES, { withFileTypes: true }).filter(entry => entry.isDirectory());
 
 describe.each(releases.map(({ name }) => name))("objects of %s", release => {
@@ -34,8 +45,8 @@ describe.each(releases.map(({ name }) => name))("objects of %s", release => {
   });
 
   it.each(Object.entries(objects))("are valid now: %s", (_, { spec, status }) => {
-    expect(checkSpec(structuredClone(spec), partOf("spec"), "spec")).toEqual([]);
-    expect(checkSpec(structuredClone(status), partOf("status"), "status")).toEqual([]);
+    expect(checkSpec(pruned(spec, partOf("spec")), partOf("spec"), "spec")).toEqual([]);
+    expect(checkSpec(pruned(status, partOf("status")), partOf("status"), "status")).toEqual([]);
   });
 
   it("hold what the remedies go on from", () => {

@@ -105,9 +105,9 @@ export interface TokenRestartSpec {
    */
   containers: string[];
   /**
-   * Additional patterns in RE2 syntax, matched in linear time. A log record that matches counts as a 401 response to a request of the controller itself.
+   * A log record that contains one of these phrases counts as a 401 response to a request of the controller itself; upper and lower case are the same.
    */
-  extraPatterns: string[];
+  extraPhrases: string[];
   /**
    * If true, every restart waits for a maintenance window, also of pods whose token is proven dead.
    */

@@ -10,19 +10,16 @@ import {
   type PersistenceRule,
   type Persistence,
 } from "../../logs/persistence";
-import { SpecError } from "./spec-file";
 
 /** The detection of tokenRestart with one spec. */
 export interface Detector {
-  readonly finder: Exclude<Finder, { invalid: string }>;
+  readonly finder: Finder;
   readonly rule: PersistenceRule;
 }
 
-/** @throws SpecError when a pattern of the spec is not valid */
+/** Returns the detection of tokenRestart with this spec. */
 export function createDetector(spec: TokenRestartSpec): Detector {
-  const finder = createFinder(spec.extraPatterns);
-  if ("invalid" in finder) throw new SpecError(finder.invalid);
-  return { finder: spec.evidence.includes("Logs") ? finder : BLIND, rule: ruleOf(spec) };
+  return { finder: spec.evidence.includes("Logs") ? createFinder(spec.extraPhrases) : BLIND, rule: ruleOf(spec) };
 }
 
 /** For a spec whose evidence does not include Logs. */

@@ -37,7 +37,7 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets, flowIsolation: { dedicated: { handSize: 8, queues: 4 } } }, ".spec.flowIsolation.dedicated: "],
     [{ targets, flowIsolation: { dedicated: { handSize: 15, queues: 20 } } }, ".spec.flowIsolation.dedicated: "],
     [{ targets, windows: [{ schedule: "always", duration: "4h" }] }, "expected a cron schedule of five fields"],
-    [{ targets, tokenRestart: { extraPatterns: ["a*"] } }, ".spec.tokenRestart.extraPatterns[0]: "],
+    [{ targets, tokenRestart: { extraPhrases: [" \t "] } }, ".spec.tokenRestart.extraPhrases[0]: "],
   ])("rejects %o", (spec, error) => {
     const errors = check(spec);
     expect(errors.join("\n")).toContain(error);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
+import { createFinder } from "../detector";
 import { isFromOtherPod } from "./other-pod";
+import { MAX_RECORD_BYTES } from "./records";
 
 // Work is counted, not timed: every function of a string that looks at characters adds the characters it looked at.
 
@@ -14,8 +16,14 @@ const COUNTED: readonly Counted[] = [
   ...ofArrays.map((name): Counted => [Array.prototype as unknown as Record<string, Method>, name]),
 ];
 
-/** Characters and findings that classifying and attributing these records looks at. */
-function workOf(records: readonly string[]): number {
+/** Classifies and attributes a record. */
+function judge(record: string): void {
+  classify(record);
+  isFromOtherPod(record, { namespace: "shop", name: "web-1" });
+}
+
+/** Characters and findings that `use` looks at in these records. */
+function workOf(records: readonly string[], use = judge): number {
   let work = 0;
   const originals = COUNTED.map(([owner, name]) => ({ owner, name, original: owner[name]! }));
   for (const { owner, name, original } of originals) {
@@ -26,10 +34,7 @@ function workOf(records: readonly string[]): number {
     };
   }
   try {
-    for (const record of records) {
-      classify(record);
-      isFromOtherPod(record, { namespace: "shop", name: "web-1" });
-    }
+    records.forEach(record => use(record));
   } finally {
     for (const { owner, name, original } of originals) owner[name] = original;
   }
@@ -93,4 +98,17 @@ describe("the time is linear in the length of a record", () => {
     // A long record may cost the same as the short ones together; a quadratic walk would cost a hundred times as much.
     expect(one).toBeLessThan(many * 3);
   });
+});
+
+it("extraPhrases look at each character of a record once per phrase", () => {
+  const phrases = Array.from({ length: 16 }, (_, i) => `${"a".repeat(250)}${i}`);
+  const { isUnauthorized } = createFinder(phrases);
+  for (const length of [MAX_RECORD_BYTES, MAX_RECORD_BYTES / 2, KILO]) {
+    const record = "a".repeat(length);
+    const byClass = workOf([record], one => void classify(one));
+    const work = workOf([record], one => void isUnauthorized(one)) - byClass;
+    expect(work).toBeGreaterThan(phrases.length * length);
+    // Once more to remove the runtime's prefix and colors.
+    expect(work).toBeLessThan((phrases.length + 3) * length);
+  }
 });

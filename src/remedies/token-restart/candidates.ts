@@ -14,7 +14,7 @@ import {
   isStale,
   workloadId,
   type ObservedPod,
-  type ObservedTargets,
+  type Observed,
   type ObservedWorkload,
 } from "./observed";
 
@@ -22,7 +22,7 @@ import {
 
 /** One workload with everything that the checks need. */
 export interface WorkloadState {
-  readonly observed: ObservedTargets;
+  readonly observed: Observed;
   readonly workload: ObservedWorkload;
   readonly spec: TokenRestartSpec;
   /** Restarts of the workload, with the outcomes known now. */

@@ -5,7 +5,7 @@ import { parseDuration } from "../../core/duration";
 import type { Intent } from "../../core/intent";
 import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts/budget";
 import { intentsOf } from "../../core/testing/remedy-sample";
-import type { ObservedPod, ObservedTargets } from "./observed";
+import type { ObservedPod, Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { pod } from "./testing/fake-log";
 import { DEFAULTS, workload } from "./testing/scene";
@@ -55,8 +55,8 @@ class World {
     this.#apply(event);
     const now = new Date(this.#ms);
     const plan = planRestarts(this.#observed(), this.#spec, now, []);
-    this.#history = plan.restarts ?? [];
-    this.#targets = plan.kind === "observed" ? plan.items.map(({ target }) => target) : [];
+    this.#history = plan.restarts;
+    this.#targets = plan.items.map(({ target }) => target);
     for (const intent of intentsOf(plan)) this.#execute(intent, fate, now);
   }
 
@@ -94,11 +94,10 @@ class World {
     return fate === "rejected" ? rejected(quiet, this.#ms) : quiet;
   }
 
-  #observed(): ObservedTargets {
+  #observed(): Observed {
     const view = workload({ replicas: 3 });
     return {
       readIntervalMs: 30_000,
-      kind: "observed",
       generation: this.#generation,
       mode: "Enforce",
       windows: [],

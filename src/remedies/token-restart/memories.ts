@@ -9,7 +9,7 @@ export interface Memory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
   readonly rollouts: RolloutWaits;
-  readonly patterns: string;
+  readonly phrases: string;
   readonly finder: Finder;
 }
 
@@ -24,12 +24,12 @@ export class Memories {
   readonly #workloads = new Map<Key, number>();
   #total = 0;
 
-  /** Returns the state of an object; calls `onChange` when it is new or its patterns have changed. */
-  of(key: Key, extraPatterns: readonly string[], onChange: () => void): Memory {
-    const patterns = JSON.stringify(extraPatterns);
+  /** Returns the state of an object; calls `onChange` when it is new or its phrases have changed. */
+  of(key: Key, extraPhrases: readonly string[], onChange: () => void): Memory {
+    const phrases = JSON.stringify(extraPhrases);
     const known = this.#byKey.get(key);
-    if (known?.patterns === patterns) return known;
-    const memory: Memory = { ...(known ?? newMemory(key)), patterns, finder: createFinder(extraPatterns) };
+    if (known?.phrases === phrases) return known;
+    const memory: Memory = { ...(known ?? newMemory(key)), phrases, finder: createFinder(extraPhrases) };
     this.#byKey.set(key, memory);
     onChange();
     return memory;

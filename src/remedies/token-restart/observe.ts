@@ -14,13 +14,7 @@ import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import { unlessForbidden } from "../kit/problems";
 import { findWorkloads } from "./find-workloads";
-import {
-  workloadId,
-  type ObservedTargets,
-  type ObservedWorkload,
-  type Problem,
-  type WatchedWorkload,
-} from "./observed";
+import { workloadId, type Observed, type ObservedWorkload, type Problem, type WatchedWorkload } from "./observed";
 import { proofOf, type ProofContext } from "./prove";
 import { recreationOf } from "./service-account-age";
 import { withMemory } from "./known-pods";
@@ -70,7 +64,7 @@ export async function observeTargets(
   spec: TokenRestartSpec,
   readers: Readers,
   memory: ObjectMemory,
-): Promise<Omit<ObservedTargets, "onsets" | "rejections">> {
+): Promise<Omit<Observed, "onsets" | "rejections">> {
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, problems };
   const { namespace } = object.metadata;
@@ -91,7 +85,6 @@ export async function observeTargets(
   });
   const previousTargets = object.status?.targets ?? [];
   return {
-    kind: "observed",
     generation: object.metadata.generation,
     mode: object.mode,
     windows: object.spec.windows ?? [],

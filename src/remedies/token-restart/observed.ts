@@ -12,19 +12,8 @@ import type { Problem } from "../kit/problems";
 import type { Onset } from "./cause";
 import type { Recreation, TokenProof } from "./token-proof";
 
-/** Everything that a plan is made from: plain data. */
-export type Observed = ObservedTargets | InvalidPattern;
-
-/** A pattern in extraPatterns is invalid. Nothing was read. */
-export interface InvalidPattern {
-  readonly kind: "invalidPattern";
-  /** Names the pattern and the position. */
-  readonly message: string;
-}
-
-/** The workloads of the targets, and what else a plan needs. */
-export interface ObservedTargets {
-  readonly kind: "observed";
+/** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
+export interface Observed {
   readonly generation: number;
   readonly mode: Mode;
   readonly windows: readonly MaintenanceWindow[];

@@ -8,14 +8,7 @@ import type { Assessment } from "./assessment";
 import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
-import {
-  targetOf,
-  workloadId,
-  type InvalidPattern,
-  type Observed,
-  type ObservedTargets,
-  type ObservedWorkload,
-} from "./observed";
+import { targetOf, workloadId, type Observed, type ObservedWorkload } from "./observed";
 import { KEYS_RECHECK_MS } from "./key-rotation";
 import type { Reason } from "./reasons";
 import { settleRestarts, settleUnwatched } from "./settle";
@@ -27,12 +20,8 @@ import { describeAmbiguity, describeOneSided } from "./wording";
 /** Minimum time between two passes. */
 const MIN_RECHECK_MS = 1_000;
 
-/** What the remedy plans and reports. */
-export type TokenRestartPlan = WorkloadsPlan | (InvalidPattern & Plan<never>);
-
 /** The plan for the workloads of the targets. */
-export interface WorkloadsPlan extends Plan<WorkloadItem> {
-  readonly kind: "observed";
+export interface TokenRestartPlan extends Plan<WorkloadItem> {
   readonly restarts: readonly RestartStatus[];
   /** Restarts that this plan has found to be Recovered or Ineffective. */
   readonly settled: readonly RestartStatus[];
@@ -59,13 +48,11 @@ export function planRestarts(
   now: Date,
   pending: readonly PendingWrite[],
 ): TokenRestartPlan {
-  if (observed.kind === "invalidPattern") return { ...observed, items: [] };
   const states = observed.workloads.map(workload => stateOf(workload, { observed, spec, now, pending }));
   const restarts = mergeHistory(observed, states, now);
   const assessed = states.map(state => ({ state, assessment: assess(state) }));
   const items = tryKinds(assessed, restarts).map(one => itemOf(one));
   return {
-    kind: "observed",
     items,
     restarts,
     settled: newlySettled(observed.restarts, restarts),
@@ -107,7 +94,7 @@ function stateOf(
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */
-function mergeHistory(observed: ObservedTargets, states: readonly WorkloadState[], now: Date): RestartStatus[] {
+function mergeHistory(observed: Observed, states: readonly WorkloadState[], now: Date): RestartStatus[] {
   const settled = new Map(states.map(({ workload, history }) => [workloadId(workload.view), history]));
   const others = observed.restarts
     .filter(entry => !settled.has(entry.workload))
@@ -123,7 +110,7 @@ function newlySettled(before: readonly RestartStatus[], after: readonly RestartS
 }
 
 /** Findings about nodes, missing targets and failed reads. */
-function otherFindings(observed: ObservedTargets): Finding<Reason>[] {
+function otherFindings(observed: Observed): Finding<Reason>[] {
   const { ambiguousNodes, oneSidedNodes, missingTargets, problems } = observed;
   const sentences = [...ambiguousNodes.map(describeAmbiguity), ...oneSidedNodes.map(describeOneSided)];
   const ambiguous = sentences.map((sentence): Finding<Reason> => {
@@ -139,7 +126,7 @@ function otherFindings(observed: ObservedTargets): Finding<Reason>[] {
 function recheckOf(
   items: readonly WorkloadItem[],
   states: readonly WorkloadState[],
-): Pick<WorkloadsPlan, "recheckAfterMs"> {
+): Pick<TokenRestartPlan, "recheckAfterMs"> {
   const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
   const hasPods = states.some(({ workload }) => workload.pods.length > 0);
   const isNew = states.some(({ workload }) => workload.pods.some(pod => pod.isNew === true));

@@ -2,7 +2,6 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of TokensAccepted, worst first. */
 export const REASONS = {
-  InvalidPattern: { event: "Warning", help: "Correct the pattern; the message has its position." },
   RestartsExhausted: {
     event: "Warning",
     help: "Restarts do not help: find what rejects the tokens, then change the spec.",

@@ -111,10 +111,8 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
-      const memory = memories.of(key, spec.extraPatterns, () => onsets.forget(key));
-      const { finder } = memory;
-      if ("invalid" in finder) return { kind: "invalidPattern", message: finder.invalid };
-      const observed = await observeTargets(object, spec, readers, { ...memory, find: finder.find });
+      const memory = memories.of(key, spec.extraPhrases, () => onsets.forget(key));
+      const observed = await observeTargets(object, spec, readers, { ...memory, find: memory.finder.find });
       const nowMs = readers.clock.now().getTime();
       const workloads = memory.rollouts.mark(observed.workloads, nowMs);
       memories.countWorkloads(key, workloads.length);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { intentsOf } from "../../core/testing/remedy-sample";
-import type { ObservedTargets, ObservedWorkload } from "./observed";
+import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";
 import { reportTokens } from "./report";
 import { pod } from "./testing/fake-log";
@@ -21,7 +21,7 @@ function rejected(name: string): ObservedWorkload {
   };
 }
 
-function observed(...names: string[]): ObservedTargets {
+function observed(...names: string[]): Observed {
   const nothing = {
     restarts: [],
     previousTargets: [],
@@ -34,7 +34,6 @@ function observed(...names: string[]): ObservedTargets {
   };
   const workloads = names.map(name => rejected(name));
   return {
-    kind: "observed",
     generation: 1,
     readIntervalMs: 30_000,
     mode: "Enforce",

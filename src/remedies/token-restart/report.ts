@@ -7,7 +7,7 @@ import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-roun
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
 import type { PlannedRestart } from "./assessment";
-import type { TokenRestartPlan, WorkloadItem, WorkloadsPlan } from "./plan";
+import type { TokenRestartPlan, WorkloadItem } from "./plan";
 import { REASONS, type Reason } from "./reasons";
 import {
   describeBlock,
@@ -34,11 +34,6 @@ const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "NotRecreated
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  if (plan.kind === "invalidPattern") {
-    const { message } = plan;
-    const reason = "InvalidPattern";
-    return { status: "False", reason, message, stalled: { reason, message } };
-  }
   const planned = worstFirst(REASONS, [...plan.items.map(({ assessment }) => assessment), ...plan.findings]);
   const worst = planned[0] ?? NOTHING;
   const results = plan.items.flatMap(item => resultsOf(item, outcomes, now));
@@ -62,12 +57,12 @@ function subjectOf(item: WorkloadItem, outcomes: Outcomes, now: Date): ReasonOf<
   return { name: `${kind}/${name}`, reason: findingOf(item, outcomes, now).reason };
 }
 
-function recheckOf({ recheckAfterMs }: WorkloadsPlan, gravest: Reason | undefined): Pick<Report, "recheckAfterMs"> {
+function recheckOf({ recheckAfterMs }: TokenRestartPlan, gravest: Reason | undefined): Pick<Report, "recheckAfterMs"> {
   if (gravest !== undefined) return { recheckAfterMs: SUSPICIOUS_INTERVAL_MS };
   return recheckAfterMs === undefined ? {} : { recheckAfterMs };
 }
 
-function messageOf(plan: WorkloadsPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
+function messageOf(plan: TokenRestartPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
   const workloads = plan.items.map(item => findingOf(item, outcomes, now));
   const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
   const [only] = findings;
@@ -94,14 +89,14 @@ function describeCounts(workloads: readonly Finding<Reason>[]): string[] {
   return [`Of ${present.length} workloads: ${counts.join(", ")}.`];
 }
 
-function describeAccepted({ items, pods }: WorkloadsPlan, workloads: readonly Finding<Reason>[]): string {
+function describeAccepted({ items, pods }: TokenRestartPlan, workloads: readonly Finding<Reason>[]): string {
   const empty = workloads.filter(({ reason }) => reason === "NoPods").length;
   const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
   return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
 }
 
 /** Only where the budget of reads does not suffice. In coarse steps, since each change of the message writes status. */
-function describeInterval({ readIntervalMs, pods }: WorkloadsPlan): string[] {
+function describeInterval({ readIntervalMs, pods }: TokenRestartPlan): string[] {
   if (readIntervalMs <= HEALTHY_INTERVAL_MS || pods === 0) return [];
   const stepMs = INTERVAL_STEPS_MS.find(ms => ms >= readIntervalMs);
   const interval = stepMs === undefined ? "less than once an hour" : `every ${stepMs / 1000} s`;
@@ -179,7 +174,7 @@ function describeLimit({ limit, retryAfterMs, detail }: Limited, now: Date): str
 }
 
 function stalledOf(
-  { items, findings }: WorkloadsPlan,
+  { items, findings }: TokenRestartPlan,
   results: readonly Result[],
   outcomes: Outcomes,
   now: Date,
@@ -212,7 +207,7 @@ function targetOf({ target }: WorkloadItem, results: readonly Result[]): TargetS
   return ended;
 }
 
-function eventOf(entry: WorkloadsPlan["settled"][number]): EventRequest {
+function eventOf(entry: TokenRestartPlan["settled"][number]): EventRequest {
   switch (entry.outcome) {
     case "Recovered":
       return { type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) };

@@ -95,13 +95,10 @@ describe("evidence in logs", () => {
     expect((await sick(skipped)).pass).toMatchObject({ status: "False", reason: "Rejected", intents: [] });
   });
 
-  it("matches extraPatterns, and reports the position in an invalid one", async () => {
-    const scene = new Scene({ extraPatterns: ["my-token-is-d.ad"] });
-    scene.log("my-token-is-dead");
-    expect(await scene.passes(12, () => scene.log("my-token-is-dead"))).toMatchObject({ reason: "Rejected" });
-    const pass = await new Scene({ extraPatterns: ["ok", "a(b"] }).pass();
-    expect(pass).toMatchObject({ status: "False", reason: "InvalidPattern", intents: [], stalled: {} });
-    expect(pass.message).toContain("extraPatterns[1] is not valid at position 1");
+  it("counts a record with one of extraPhrases as a 401", async () => {
+    const scene = new Scene({ extraPhrases: ["Token is dead"] });
+    scene.log("my TOKEN IS DEAD");
+    expect(await scene.passes(12, () => scene.log("my TOKEN IS DEAD"))).toMatchObject({ reason: "Rejected" });
   });
 });
 

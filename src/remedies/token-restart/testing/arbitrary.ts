@@ -4,7 +4,7 @@ import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-re
 import type { PendingWrite } from "../../../core/remedy";
 import type { PodView, RolloutView, WorkloadView } from "../../../core/views";
 import type { Persistence } from "../../../logs/persistence";
-import type { Observed, ObservedPod, ObservedTargets, ObservedWorkload } from "../observed";
+import type { Observed, ObservedPod, ObservedWorkload } from "../observed";
 import { pod } from "./fake-log";
 import { DEFAULTS, workload } from "./scene";
 
@@ -109,8 +109,8 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
   { maxLength: 5 },
 );
 
-const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
-  kind: fc.constant("observed"),
+/** Any observations, sensible or not. */
+export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   generation: fc.integer({ min: 1, max: 3 }),
   readIntervalMs: fc.constantFrom(30_000, 40_000, 10_000_000),
   mode: fc.constantFrom("Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
@@ -147,12 +147,6 @@ const observedTargets: fc.Arbitrary<ObservedTargets> = fc.record({
   ),
   rejections: fc.record({ workloads: fc.nat(20), watched: fc.nat(20) }),
 });
-
-/** Any observations, sensible or not. */
-export const anyObserved: fc.Arbitrary<Observed> = fc.oneof(
-  { arbitrary: fc.constant({ kind: "invalidPattern", message: "extraPatterns[0] is not valid" } as const), weight: 1 },
-  { arbitrary: observedTargets, weight: 20 },
-);
 
 /** A refused restart, or none. */
 export const anyPending: fc.Arbitrary<PendingWrite[]> = fc.array(

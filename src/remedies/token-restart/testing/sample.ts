@@ -24,7 +24,6 @@ export const sample: RemedySample<Input, TokenRestartSpec, TokenRestartPlan> = {
 
 /** The restarts are in status, and the pods are terminating. */
 function observedAfter(observed: Observed, plan: TokenRestartPlan, now: Date): Observed {
-  if (observed.kind === "invalidPattern" || plan.kind === "invalidPattern") return observed;
   const claims = intentsOf(plan).flatMap(({ restart }) => restart ?? []);
   const restarted = claims.map(claim => executedRestart(claim, now));
   const uids = new Set(claims.map(({ podUID }) => podUID));

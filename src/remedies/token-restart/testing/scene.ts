@@ -28,7 +28,7 @@ export const DEFAULTS: TokenRestartSpec = {
   window: "15m",
   minDuration: "60s",
   containers: [],
-  extraPatterns: [],
+  extraPhrases: [],
   cooldown: "10m",
   maxRestarts: 3,
   maxRestartsWindow: "1h",
