@@ -68,7 +68,7 @@ export interface RolloutClaim {
   readonly workload: string;
 }
 
-/** What an intent that renews or restores a binding must say of itself, so that it can be written down once it was carried out. */
+/** What an intent that renews a binding must say of itself, so that it can be written down once it was carried out. */
 export interface RenewalClaim {
   /** When the binding expires then; RFC 3339, in whole seconds. */
   readonly expiryTime: string;
@@ -90,7 +90,7 @@ export interface Intent {
   readonly restart?: RestartClaim;
   /** Present on every intent that begins the rollout of a changed pod template. */
   readonly rollout?: RolloutClaim;
-  /** Present on every intent that renews or restores a binding. */
+  /** Present on every intent that renews a binding. */
   readonly renewal?: RenewalClaim;
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
   readonly skip?: boolean;

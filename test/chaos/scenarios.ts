@@ -1,5 +1,5 @@
 import type { Scenario } from "./scenario";
-import { bindingRenewal, bindingRestored } from "./scenarios/binding-renewal";
+import { bindingRenewal } from "./scenarios/binding-renewal";
 import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
 import { staleToken } from "./scenarios/stale-token";
 import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
@@ -8,7 +8,6 @@ import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-l
 export const scenarios: readonly Scenario[] = [
   staleToken,
   tokenAdmission,
-  bindingRestored,
   flowIsolation,
   flowCleanup,
   tokenTemplate,

@@ -151,7 +151,7 @@ export class ExpiringBinding implements Play {
     this.timeline.say("you", `deleted RoleBinding ${NAMESPACE}/${EXTRA} before its expiry: a revocation`);
     await this.until("the state Revoked in status", async () => (await this.entry(EXTRA))?.state === "Revoked");
     await this.condition();
-    this.timeline.say("status", `${EXTRA} is Revoked: the operator never restores it`, "good");
+    this.timeline.say("status", `${EXTRA} is Revoked: the operator never recreates it`, "good");
   }
 
   private async renewed(kept: Binding, enforcer: Enforcer): Promise<void> {

@@ -21,7 +21,7 @@ export const FULL = {
   },
   bindingRenewal: {
     ...{ bindings: [roleBinding, { ...roleBinding, name: "writer" }], renewBefore: "12h", warnBefore: "48h" },
-    ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z", restoreExpired: false },
+    ...{ extendBy: "48h", renewUntil: "2040-01-01T00:00:00Z" },
   },
   tokenLifetime: {
     expirationSeconds: 1200,
@@ -101,7 +101,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
         ["extendBy", "96h"],
         ["extendBy", ""],
         ["renewUntil", null],
-        ["restoreExpired", true],
       ] as const),
       ["renewUntil", "2041-01-01T00:00:00Z"],
     ],

@@ -83,7 +83,7 @@ describe("the author of a ClusterControllerResilience", () => {
     ["tokenRestart", { tokenRestart: {} }, RIGHTS.evict],
     [
       "bindingRenewal",
-      { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "a" }], restoreExpired: false } },
+      { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "a" }] } },
       RIGHTS.updateRoleBindings,
     ],
     ["tokenLifetime", { tokenLifetime: {} }, RIGHTS.patchDaemonSets],

@@ -75,9 +75,9 @@ function words({ name }: Author, { verb, resource, isCluster }: Right): string {
 }
 
 const { evict, patchDaemonSets, readLogs } = RIGHTS;
-const { updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings } = RIGHTS;
+const { updateRoleBindings, updateClusterRoleBindings } = RIGHTS;
 const { readClusterRoleBindings, createFlowSchemas, createLevels } = RIGHTS;
-const ALL_BINDINGS = [updateRoleBindings, createRoleBindings, updateClusterRoleBindings, createClusterRoleBindings];
+const ALL_BINDINGS = [updateRoleBindings, updateClusterRoleBindings];
 const throttles = { requestRate: { onRunaway: "Throttle" } };
 
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
@@ -86,16 +86,11 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["a restart", spec({ tokenRestart: {} }, [target, agent]), [evict]],
   ["an extra phrase", spec({ tokenRestart: { extraPhrases: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],
-  ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings, createRoleBindings]],
-  [
-    "a RoleBinding without restoreExpired",
-    spec({ bindingRenewal: { bindings: [roleBinding], restoreExpired: false } }),
-    [updateRoleBindings],
-  ],
+  ["a RoleBinding", spec({ bindingRenewal: { bindings: [roleBinding] } }), [updateRoleBindings]],
   [
     "a ClusterRoleBinding",
     spec({ bindingRenewal: { bindings: [clusterRoleBinding] } }),
-    [updateClusterRoleBindings, createClusterRoleBindings, readClusterRoleBindings],
+    [updateClusterRoleBindings, readClusterRoleBindings],
   ],
   ["a shorter token by template", spec({ tokenLifetime: {} }, [agent]), [patchDaemonSets]],
   ["a shorter token at admission", spec({ tokenLifetime: { via: "Admission" } }, [agent]), [patchDaemonSets, evict]],

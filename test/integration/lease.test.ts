@@ -31,7 +31,7 @@ it("finishes a renewal, releases its Lease and exits in time after SIGTERM", asy
   expect((await stopAt(rig, moment)).failures).toEqual([]);
 }, 240_000);
 
-it("does not restore a revoked binding that stale lists still show", async () => {
+it("does not renew a revoked binding that stale lists still show", async () => {
   const story = STORIES.find(({ name }) => name === "a binding was revoked")!;
   const seen = await tell(rig, story, ["relist"]);
   expect(seen.flatMap(({ failures }) => failures)).toEqual([]);

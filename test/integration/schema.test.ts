@@ -241,7 +241,7 @@ describe("the schema accepts", () => {
         maxRestartsWindow: "1h",
         maxUnavailable: 1,
       },
-      bindingRenewal: { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "", restoreExpired: true },
+      bindingRenewal: { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "" },
       tokenLifetime: {
         ...{ expirationSeconds: 600, via: "Template", defaultToken: "Project" },
         ...{ revertOnUnauthorized: true, allowNodeAgents: false },

@@ -162,10 +162,6 @@ export interface BindingRenewalSpec {
    * Latest expiry that a renewal may set (RFC 3339), such as the date of the next access review.
    */
   renewUntil?: string | null;
-  /**
-   * If true, the operator recreates a binding that was deleted at or after its recorded expiry, within 24h and within one extension of that. It never recreates a binding that was deleted before its expiry, because that is a revocation.
-   */
-  restoreExpired: boolean;
 }
 /**
  * tokenLifetime limits the lifetime of the projected ServiceAccount tokens of target DaemonSets.
@@ -318,7 +314,7 @@ export interface ControllerResilienceStatus {
    */
   restartsTotal?: number;
   /**
-   * Bindings under renewal, ordered by expiry. The operator records each binding while it exists, and restores it from this record.
+   * Bindings under renewal, ordered by expiry. The operator records each binding while it exists, and reports from this record when it is gone.
    */
   bindings?: BindingStatus[];
   /**
@@ -462,7 +458,7 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry and was not restored. Revoked: was deleted before its expiry. The operator never recreates Expired and Revoked bindings. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry. Revoked: was deleted before its expiry. The operator never recreates a binding. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
    */
   state:
     | "Current"
@@ -501,10 +497,6 @@ export interface BindingStatus {
    */
   latestExpiryTime?: string;
   /**
-   * Time when the operator saw the binding shortly before its renewal was due, or later. Only such a binding is restored.
-   */
-  seenTime?: string;
-  /**
    * Hash of spec.bindingRenewal when latestExpiryTime was recorded. With another spec.bindingRenewal the operator renews a contested binding again.
    */
   specHash?: string;
@@ -518,28 +510,16 @@ export interface BindingStatus {
   lifeSeconds?: number;
   roleRef?: RoleRef;
   /**
-   * Recorded while the binding exists, to restore it.
+   * Subjects of the binding, recorded while it exists.
    */
   subjects?: Subject[];
-  /**
-   * Recorded while the binding exists, to restore it.
-   */
-  labels?: {
-    [k: string]: string;
-  };
-  /**
-   * Recorded while the binding exists, to restore it. The annotation of kubectl apply is left out.
-   */
-  annotations?: {
-    [k: string]: string;
-  };
   /**
    * Keys that hold the expiry, separated by commas.
    */
   source?: string;
 }
 /**
- * Recorded while the binding exists, to restore it.
+ * Role of the binding, recorded while it exists.
  */
 export interface RoleRef {
   apiGroup: string;

@@ -60,7 +60,7 @@ function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): Owner |
   return kind && name && uid ? { kind, name, uid } : undefined;
 }
 
-// Users write labels and annotations, and the operator copies them into restored bindings, so only text counts.
+// Users write labels and annotations: only text counts.
 
 export function labelsOf(metadata: Metadata): Readonly<Record<string, string>> {
   return textsOf(metadata?.labels);

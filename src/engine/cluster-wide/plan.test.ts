@@ -121,7 +121,7 @@ describe("planNamespace", () => {
     expect(intent?.target).toMatchObject({ uid: metadata?.uid, resourceVersion: metadata?.resourceVersion });
   });
 
-  it("keeps a workload whose binding is gone, since bindingRenewal may restore it", () => {
+  it("keeps a workload whose binding is gone, since its object says which", () => {
     const objects = settle(facts());
     const candidates = [candidate("Deployment/web", { usesApi: false })];
     expect(planNamespace(facts({ objects, candidates })).writes).toEqual([]);

@@ -36,8 +36,8 @@ export function namespaceExclusion(
 /**
  * Returns why a ClusterControllerResilience does not select a workload of a selected namespace, other objects aside; null if it does.
  *
- * @param isTarget a generated object of this ClusterControllerResilience lists it: it stays selected when its binding goes, since an
- *   expired binding is what bindingRenewal restores, but not when it mounts no token any more
+ * @param isTarget a generated object of this ClusterControllerResilience lists it: it stays selected when its binding goes, since
+ *   its object says which binding that was, but not when it mounts no token any more
  */
 export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isTarget: boolean): Exclusion | null {
   if (candidate.protect === false) return "OptedOut";

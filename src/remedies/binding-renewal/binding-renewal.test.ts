@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import type { BindingView } from "../../core/views";
 import { hashOfBlock } from "./block";
-import { account, DAY, DEFAULTS, EDIT, HOUR, Scene, web } from "./testing/scene";
+import { account, DAY, DEFAULTS, EDIT, HOUR, Scene } from "./testing/scene";
 
 const OWN = "controller-resilience.io/expires-at";
 const TTL = "janitor/ttl";
@@ -39,8 +39,6 @@ describe("a binding that expires", () => {
       lifeSeconds: 30 * 86_400,
       roleRef: EDIT,
       subjects: [account("web")],
-      labels: {},
-      annotations: { [OWN]: GONE_AT },
       source: OWN,
     });
   });
@@ -227,22 +225,6 @@ describe("renewUntil", () => {
     expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
     expect(decision.message).toContain("spec.bindingRenewal.renewUntil is 2025-01-02T00:00:00Z");
   });
-
-  it("also limits a restored binding", async () => {
-    const scene = await withDaysLeft(1, { renewUntil: "2025-02-10T00:00:00Z" }, { annotations: { [TTL]: "30d" } });
-    scene.lacking.add("bind edit");
-    await scene.pass();
-    await scene.clock.run(2 * DAY);
-    scene.remove();
-    scene.lacking.clear();
-    await scene.pass();
-    const created = scene.now()!;
-    const ttlMs =
-      Number(created.annotations[TTL]?.slice(0, -1)) *
-      { h: HOUR, m: 60_000, s: 1_000, d: DAY }[created.annotations[TTL]!.at(-1) as "h"];
-    expect(created.createdAtMs + ttlMs).toBeLessThanOrEqual(Date.parse("2025-02-09T23:59:00Z"));
-    expect(created.createdAtMs + ttlMs).toBeGreaterThan(Date.parse("2025-02-09T23:57:00Z"));
-  });
 });
 
 describe("bindings in scope", () => {
@@ -347,27 +329,22 @@ describe("the right to renew", () => {
 describe("a binding that is gone", () => {
   const content = { labels: { team: "kai" }, annotations: { [OWN]: GONE_AT, note: "by hand" } };
 
-  it("is recreated with the same content and a new expiry if deleted at or after its expiry", async () => {
+  it("is reported with its role, its expiry and how to create it again, and never recreated", async () => {
     const scene = await withDaysLeft(8, {}, content);
-    await scene.lapse(8 * DAY, GONE_AT);
+    scene.lacking.add("bind edit");
+    await scene.live(8 * DAY);
     scene.remove();
-    const decision = await scene.act();
-    expect(scene.written).toMatchObject([
-      {
-        verb: "create",
-        target: { kind: "RoleBinding", namespace: "team", name: "edit" },
-        body: {
-          metadata: { labels: { team: "kai" }, annotations: { [OWN]: "2025-03-02T00:00:00Z", note: "by hand" } },
-          roleRef: EDIT,
-          subjects: [account("web")],
-        },
-        eventReason: "BindingRestored",
-      },
-    ]);
-    expect(decision).toMatchObject({ status: "True", reason: "Current" });
-    await scene.live(40 * DAY);
-    expect(scene.written.map(({ verb }) => verb)).toEqual(["create", "patch"]);
-    expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "True", reason: "Expired", intents: [] });
+    expect(decision.message).toBe(
+      `RoleBinding edit expired at ${GONE_AT} and was deleted; the operator never recreates access. If it is still needed: ` +
+        "kubectl create rolebinding edit --namespace team --clusterrole edit --serviceaccount NAMESPACE:NAME.",
+    );
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingExpired", note: decision.message }]);
+    scene.lacking.clear();
+    await scene.live(60 * DAY);
+    expect(scene.written).toEqual([]);
+    expect(await scene.pass()).toMatchObject({ reason: "Expired", events: [] });
   });
 
   it("is never recreated if deleted before its expiry", async () => {
@@ -393,19 +370,6 @@ describe("a binding that is gone", () => {
     expect(decision.message).not.toContain("Binding not found");
   });
 
-  it("is revoked one millisecond before its expiry, and restored at its expiry", async () => {
-    const early = await withDaysLeft(8);
-    await early.clock.run(8 * DAY - 1);
-    early.remove();
-    await early.pass();
-    expect(early.written).toEqual([]);
-    const late = await withDaysLeft(8);
-    await late.lapse(8 * DAY, GONE_AT);
-    late.remove();
-    await late.act();
-    expect(late.written).toHaveLength(1);
-  });
-
   it("is revoked while a finalizer still holds it, if its deletion began before its expiry", async () => {
     const scene = await withDaysLeft(8);
     scene.change({ deletedAtMs: DECIDED + 22 * DAY });
@@ -413,62 +377,6 @@ describe("a binding that is gone", () => {
     await scene.clock.run(20 * DAY);
     scene.remove();
     expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
-  });
-
-  it("is not restored with restoreExpired false", async () => {
-    const scene = await withDaysLeft(8, { restoreExpired: false });
-    await scene.lapse(9 * DAY, GONE_AT);
-    scene.remove();
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "Expired", intents: [] });
-    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingExpired" }]);
-    expect((await scene.pass()).events).toEqual([]);
-  });
-
-  it("is not restored after renewUntil", async () => {
-    const scene = await withDaysLeft(8, { renewUntil: "2025-01-31T00:00:00Z" });
-    await scene.lapse(9 * DAY, GONE_AT);
-    scene.remove();
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Expired", intents: [] });
-    scene.object.spec.bindingRenewal!.renewUntil = "2030-01-01T00:00:00Z";
-    await scene.live(10 * DAY);
-    expect(scene.written).toEqual([]);
-  });
-
-  it("is not restored without the permission", async () => {
-    const scene = await withDaysLeft(8);
-    await scene.lapse(9 * DAY, GONE_AT);
-    scene.remove();
-    scene.lacking.add("create ");
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
-    expect(decision.message).toContain("resources: [rolebindings], verbs: [create]");
-    scene.lacking.clear();
-    await scene.act();
-    expect(scene.written).toHaveLength(1);
-  });
-
-  it("is not restored for a ServiceAccount that no target runs as anymore", async () => {
-    const scene = new Scene();
-    scene.workloadList.push({ ...web(), name: "web2", uid: "w2", serviceAccountName: "web2" });
-    scene.object.spec.targets.push({ kind: "Deployment", name: "web2" });
-    scene.bind({ annotations: { [OWN]: GONE_AT }, subjects: [account("web"), account("web2")] });
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ state: "Current" });
-    await scene.lapse(31 * DAY, GONE_AT);
-    scene.object.spec.targets.pop();
-    scene.remove();
-    const decision = await scene.pass();
-    expect(decision).toMatchObject({ reason: "Expired", intents: [] });
-    expect(decision.message).toContain("also binds ServiceAccount web2, which no target runs as");
-  });
-
-  it("is Restoring while the write fails", async () => {
-    const scene = await withDaysLeft(8);
-    await scene.lapse(9 * DAY, GONE_AT);
-    scene.remove();
-    scene.outcome = { result: "Failed", message: "no answer" };
-    expect(await scene.act()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });
   });
 });
 

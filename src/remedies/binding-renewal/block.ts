@@ -9,9 +9,9 @@ const DIGITS = 16;
  * by one, so that a field that a later version of the CRD adds does not change the hash. Add such a field only where it is not its default.
  */
 export function hashOfBlock(block: BindingRenewalSpec): string {
-  const { warnBefore, renewBefore, extendBy, renewUntil = null, restoreExpired } = block;
+  const { warnBefore, renewBefore, extendBy, renewUntil = null } = block;
   const bindings = block.bindings.map(({ kind, name }) => [kind, name]);
-  return hashOf([bindings, warnBefore, renewBefore, extendBy, renewUntil, restoreExpired]);
+  return hashOf([bindings, warnBefore, renewBefore, extendBy, renewUntil]);
 }
 
 /** Hash of one target and of spec.bindingRenewal. */

@@ -17,14 +17,6 @@ async function due(ttl: string, afterMs: number): Promise<Scene> {
   return scene;
 }
 
-/** A binding that expired after 30 days, a minute before, and vanished. */
-async function gone(): Promise<Scene> {
-  const scene = await due("30d", 0);
-  await scene.lapse(30 * DAY + 60_000, "2025-01-31T00:00:00Z");
-  scene.remove();
-  return scene;
-}
-
 describe.each(OUTCOMES)("a write that comes to $result", outcome => {
   it("needs a person an hour after the renewal was due, and goes on afterwards", async () => {
     const scene = await due("30d", 29 * DAY);
@@ -48,36 +40,5 @@ describe.each(OUTCOMES)("a write that comes to $result", outcome => {
     expect(await scene.act()).toMatchObject({ status: "True", reason: "Renewing" });
     await scene.clock.run(200_000);
     expect(await scene.act()).toMatchObject({ status: "False", stalled: { reason: "Renewing" } });
-  });
-
-  it("needs a person an hour after the expiry of a binding that is to be restored", async () => {
-    const scene = await gone();
-    scene.outcome = outcome;
-    expect(await scene.act()).toMatchObject({ status: "False", reason: "Restoring", progressing: true });
-    await scene.clock.run(HOUR);
-    expect(await scene.act()).toMatchObject({ status: "False", stalled: { reason: "Restoring" } });
-  });
-});
-
-describe("a binding that expired and vanished while its target is missing", () => {
-  it("waits for the target, as when a GitOps tool replaces it, and is restored then", async () => {
-    const scene = await gone();
-    const { workloadList } = scene;
-    scene.workloadList = [];
-    expect((await scene.act()).intents).toEqual([]);
-    scene.workloadList = workloadList;
-    await scene.act();
-    expect(scene.written).toMatchObject([{ verb: "create" }]);
-  });
-
-  it("is not restored once it is too late, target or not", async () => {
-    const scene = await gone();
-    const { workloadList } = scene;
-    scene.workloadList = [];
-    await scene.act();
-    await scene.clock.run(2 * DAY);
-    scene.workloadList = workloadList;
-    await scene.act();
-    expect([scene.written, scene.entry()?.state]).toEqual([[], "Expired"]);
   });
 });

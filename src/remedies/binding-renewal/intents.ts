@@ -37,23 +37,6 @@ export function buildRenewal(view: BindingView, renewal: Renewal, { why, specHas
   };
 }
 
-/** Recreates the binding from its record with a new expiry. A create needs no precondition: it fails if the name exists. */
-export function buildRestore(record: BindingStatus, renewal: Renewal, { why, specHash }: Purpose): Intent {
-  const { labels, annotations } = metadataOf(renewal.changes);
-  return {
-    verb: "create",
-    target: refOfGone(record),
-    body: {
-      metadata: { labels: { ...record.labels, ...labels }, annotations: { ...record.annotations, ...annotations } },
-      roleRef: record.roleRef,
-      subjects: record.subjects,
-    },
-    why,
-    eventReason: "BindingRestored",
-    renewal: { expiryTime: timeOf(renewal.expiryMs), specHash },
-  };
-}
-
 type Metadata = Partial<Record<Change["place"], Record<string, string>>>;
 
 function metadataOf(changes: readonly Change[]): Metadata {

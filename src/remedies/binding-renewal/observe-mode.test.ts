@@ -81,14 +81,6 @@ describe("an unlisted ClusterRoleBinding in Observe mode", () => {
     scene.remove("ClusterRoleBinding/edit");
     expect(await scene.pass()).toMatchObject({ reason: "Revoked" });
   });
-
-  it("that expired is not restored later, since status does not have its role", async () => {
-    const { text, scene } = await shown({});
-    expect(text).toContain("status does not contain its role");
-    scene.object.spec.mode = "Enforce";
-    await scene.live(DAY);
-    expect(scene.written).toEqual([]);
-  });
 });
 
 describe("bindings that the author may read", () => {

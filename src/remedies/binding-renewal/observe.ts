@@ -68,7 +68,7 @@ export async function observeBindings(
     changed,
     pins,
     living: await livingBindings([...slots.withSlot, ...rest.living], context),
-    gone: await Promise.all(rest.gone.map(gone => withRights(gone, readers))),
+    gone: rest.gone,
     withoutSlot: slots.withoutSlot,
     absent: found.absent.filter(one => !accountedFor.has(bindingId(one))),
     kept: [...rest.kept, ...slots.remembered],
@@ -185,11 +185,9 @@ function slotOptions({ records, scope, spec }: Context): SlotOptions {
   };
 }
 
-type UnreviewedGone = Omit<GoneBinding, "lacks" | "excess">;
-
 interface Unfound {
   readonly living: readonly BindingView[];
-  readonly gone: readonly UnreviewedGone[];
+  readonly gone: readonly GoneBinding[];
   readonly kept: readonly BindingStatus[];
 }
 
@@ -259,7 +257,7 @@ function withRecord(view: BindingView, context: Context): Recorded {
   const marked = markedOf(view);
   const schedule = scheduleOf(marked, readExpiry(marked), context.spec, record);
   const isWarned = schedule !== undefined && context.readers.clock.now().getTime() >= schedule.warnAtMs;
-  const needs = isWarned ? rightsFor(withNamespace(view), "patch") : [];
+  const needs = isWarned ? rightsFor(withNamespace(view)) : [];
   return { view, ...(record === undefined ? {} : { record }), needs };
 }
 
@@ -294,11 +292,6 @@ function isSuspect(cached: BindingView, context: Context): boolean {
 
 async function readLive(cached: BindingView, readers: Readers): Promise<BindingView> {
   return (await readers.binding(cached.kind, cached.namespace, cached.name)) ?? cached;
-}
-
-async function withRights({ record, seenMs }: UnreviewedGone, readers: Readers): Promise<GoneBinding> {
-  const needs = staysGone(record, seenMs) ? [] : rightsFor(record, "create");
-  return { record, seenMs, ...(await reviewed(needs, record, readers)) };
 }
 
 function staysGone(record: BindingStatus, seenMs: number): boolean {

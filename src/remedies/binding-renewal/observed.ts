@@ -66,10 +66,4 @@ export interface GoneBinding {
   readonly record: BindingStatus;
   /** Time of the read that did not find it, in milliseconds since the epoch. */
   readonly seenMs: number;
-  /** Rights that a restore needs and the operator lacks. */
-  readonly lacks: readonly Right[];
-  /** As of {@link LivingBinding}. */
-  readonly excess?: string;
-  /** As of {@link LivingBinding}. */
-  readonly unread?: string;
 }

@@ -81,15 +81,6 @@ describe("a target that changes its ServiceAccount", () => {
     expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
   });
 
-  it("does not have an expired binding of the new one restored", async () => {
-    const scene = await established();
-    runAs(scene, BREAK_GLASS);
-    await scene.live(7 * DAY);
-    scene.remove(`RoleBinding/of-${BREAK_GLASS}`);
-    await scene.live(DAY);
-    expect(scene.written).toEqual([]);
-  });
-
   it.each<[string, (scene: Scene) => void]>([
     [
       "of the block",

@@ -35,9 +35,7 @@ export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSp
   const living = yield* each(observed.living, binding =>
     itemOf(bindingId(binding.view), planLiving(binding, observed, spec, nowMs)),
   );
-  const gone = yield* each(observed.gone, binding =>
-    itemOf(bindingId(binding.record), planGone(binding, observed, spec, nowMs)),
-  );
+  const gone = yield* each(observed.gone, binding => itemOf(bindingId(binding.record), planGone(binding, spec)));
   const bindings = [...living, ...gone].toSorted(byExpiry);
   const items = [...bindings, ...missing(observed), ...changed(observed), ...withoutSlot(observed)];
   return { items: rotated(items, nowMs), kept: observed.kept, pins: observed.pins, ...recheckOf(items, nowMs) };

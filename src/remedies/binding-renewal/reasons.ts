@@ -40,19 +40,15 @@ export const REASONS = {
   },
   Expired: {
     event: "Warning",
-    help: "Expired and not restored; the message says why. Recreate it, or take it off the list. False only where it is listed.",
+    help: "Gone at or after its expiry. The operator never recreates access: the message says how to create the binding again. Or take it off the list. False only where it is listed.",
   },
   Revoked: {
     event: "Warning",
     help: "Deleted before its expiry; recreate it if that was a mistake, or take it off the list. False only where it is listed.",
   },
-  Restoring: {
-    event: "Warning",
-    help: "The operator is recreating an expired binding, and the write has not succeeded yet.",
-  },
   WouldRenew: {
     event: "Warning",
-    help: "Observe mode: it would be renewed or restored now.",
+    help: "Observe mode: it would be renewed now.",
   },
   BindingNotFound: {
     event: "Warning",

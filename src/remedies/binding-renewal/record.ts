@@ -1,6 +1,6 @@
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { RenewalClaim } from "../../core/intent";
-import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
+import { toSeconds } from "../../core/time";
 
 /** 0000-01-01T00:00:00Z, the first time in RFC 3339. */
 const FIRST_MS = -62_167_219_200_000;
@@ -15,12 +15,12 @@ export function bindingId(binding: Pick<BindingStatus, "kind" | "name">): string
   return `${binding.kind}/${binding.name}`;
 }
 
-/** Reports whether the entry holds enough to decide on the binding after it is gone. A restore also needs its role. */
+/** Reports whether the entry holds enough to report on the binding after it is gone. */
 export function isRecorded({ expiryTime, subjects }: BindingStatus): boolean {
   return expiryTime !== undefined && subjects !== undefined;
 }
 
-/** Reports whether the binding is gone and is never restored. */
+/** Reports whether the binding is gone. */
 export function isFinal({ state }: BindingStatus): boolean {
   return state === "Revoked" || state === "Expired";
 }
@@ -45,7 +45,7 @@ export interface Expiring {
  */
 export function isContested(record: BindingStatus | undefined, expiring: Expiring, specHash: string): boolean {
   if (record === undefined || (record.specHash ?? specHash) !== specHash) return false;
-  return wholeSecondsMs(expiring.expiryMs) < latestMs(record) - slackMs(record, expiring);
+  return wholeSecondsMs(expiring.expiryMs) < latestMs(record);
 }
 
 /** The latest expiry of the binding under this spec.bindingRenewal, as an entry records it. */
@@ -67,30 +67,9 @@ export function latestMs({ latestExpiryTime, renewedUntil, expiryTime }: Binding
   return Math.max(...times.map(time => Date.parse(time ?? "")).filter(ms => !Number.isNaN(ms)));
 }
 
-/** A restored binding is planned by the operator's clock, and an expiry may count from its creation by the API server's. */
-function slackMs({ uid }: BindingStatus, expiring: Expiring): number {
-  return expiring.uid === undefined || uid === expiring.uid ? 0 : CLOCK_SKEW_MS;
-}
-
 /** As status records it. */
 function wholeSecondsMs(ms: number): number {
   return Date.parse(timeOf(ms));
-}
-
-/** When the operator saw the binding at or after that time, for the first time: status changes once per expiry. */
-export function seenSince(
-  record: BindingStatus | undefined,
-  fromMs: number,
-  nowMs: number,
-): Pick<BindingStatus, "seenTime"> {
-  if (nowMs < fromMs) return {};
-  const { seenTime } = record ?? {};
-  return { seenTime: seenTime !== undefined && wasSeenSince(record, fromMs) ? seenTime : timeOf(nowMs) };
-}
-
-/** Reports whether status records that the binding existed at or after that time. */
-export function wasSeenSince(record: BindingStatus | undefined, fromMs: number): boolean {
-  return Date.parse(record?.seenTime ?? "") >= wholeSecondsMs(fromMs);
 }
 
 /** The entry without a planned renewal. */

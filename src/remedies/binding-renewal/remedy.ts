@@ -14,14 +14,14 @@ const PERMISSIONS: readonly Permission[] = [
   {
     apiGroup: RBAC_GROUP,
     resource: "rolebindings",
-    verbs: ["get", "list", "watch", "patch", "create"],
-    why: "Sees which RoleBindings expire; patch renews one, create restores one that expired.",
+    verbs: ["get", "list", "watch", "patch"],
+    why: "Sees which RoleBindings expire; patch renews one.",
   },
   {
     apiGroup: RBAC_GROUP,
     resource: "clusterrolebindings",
-    verbs: ["get", "list", "watch", "patch", "create"],
-    why: "Sees which ClusterRoleBindings expire; patch renews one, create restores one that expired.",
+    verbs: ["get", "list", "watch", "patch"],
+    why: "Sees which ClusterRoleBindings expire; patch renews one.",
   },
   ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
     apiGroup: "apps",

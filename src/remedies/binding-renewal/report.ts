@@ -11,7 +11,7 @@ import { type Reason, REASONS } from "./reasons";
 import { rightsFor } from "./rights";
 import { nameOf, rulesOf } from "./wording";
 
-/** Bindings that are gone for good and stay in status. Older ones are dropped, and are never restored either. */
+/** Bindings that are gone for good and stay in status. Older ones are dropped. */
 const MAX_FINAL = 64;
 
 /** Events per pass; the sink holds 200. */
@@ -56,47 +56,39 @@ function findingOf({ id, finding }: BindingItem, outcomes: Outcomes, now: Date):
   }
 }
 
-function executed(finding: BindingFinding, { action, intent }: PlannedWrite, now: Date): BindingFinding {
+function executed(finding: BindingFinding, { intent }: PlannedWrite, now: Date): BindingFinding {
   const { entry } = finding;
   if (entry === undefined || intent.renewal === undefined) return finding;
   const { expiryTime } = intent.renewal;
   const current: BindingStatus = { ...afterRenewal(entry, intent.renewal, now), state: "Current", expiryTime };
-  // A restored binding is a new object; the next pass reads its uid.
-  if (action === "restore") delete current.uid;
-  const done = action === "renew" ? "renewed" : "restored";
-  const sentence = `${nameOf(entry)} is ${done} until ${expiryTime}.`;
+  const sentence = `${nameOf(entry)} is renewed until ${expiryTime}.`;
   return { ...finding, sentence, entry: current };
 }
 
-/** A binding whose renewal failed still gives access; one whose restore failed does not. No wait is for ever: a person must act in time. */
+/** A binding whose renewal failed still gives access. No wait is for ever: a person must act in time. */
 function failed(
   finding: BindingFinding,
-  { action, expiry, dueMs, stalledMs }: PlannedWrite,
+  { expiry, dueMs, stalledMs }: PlannedWrite,
   execution: Execution,
   now: Date,
 ): BindingFinding {
   const { outcome } = execution;
   const sentence =
     outcome.result === "Limited" && outcome.detail !== undefined
-      ? `${expiry}; the ${nounOf(action)} is due. ${outcome.detail}`
-      : `${expiry}; the ${nounOf(action)} failed and is retried: ${describeOutcome(execution)}.`;
-  const reason = action === "renew" ? "Renewing" : "Restoring";
-  const progress = { ...finding, reason, sentence, isProgressing: true } as const;
-  if (now.getTime() < stalledMs) return { ...progress, status: action === "renew" ? "True" : "False" };
-  const advice = `It has been due since ${timeOf(dueMs)}: mend that, or ${action === "renew" ? "renew" : "recreate"} the binding by hand.`;
+      ? `${expiry}; the renewal is due. ${outcome.detail}`
+      : `${expiry}; the renewal failed and is retried: ${describeOutcome(execution)}.`;
+  const progress = { ...finding, reason: "Renewing", sentence, isProgressing: true } as const;
+  if (now.getTime() < stalledMs) return { ...progress, status: "True" };
+  const advice = `It has been due since ${timeOf(dueMs)}: mend that, or renew the binding by hand.`;
   return { ...progress, status: "False", sentence: `${sentence} ${advice}`, isStalled: true };
 }
 
 /** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */
-function forbidden(finding: BindingFinding, { action, expiry }: PlannedWrite, execution: Execution): BindingFinding {
+function forbidden(finding: BindingFinding, { expiry }: PlannedWrite, execution: Execution): BindingFinding {
   const { entry } = finding;
-  const rights = entry === undefined ? [] : rightsFor(entry, action === "renew" ? "patch" : "create");
-  const sentence = `${expiry}; the ${nounOf(action)} was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rights)}.`;
+  const rights = entry === undefined ? [] : rightsFor(entry);
+  const sentence = `${expiry}; the renewal was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rights)}.`;
   return { ...finding, status: "False", reason: "RenewalForbidden", sentence, isStalled: true };
-}
-
-function nounOf(action: PlannedWrite["action"]): string {
-  return action === "renew" ? "renewal" : "restore";
 }
 
 /**

@@ -16,8 +16,7 @@ async function aged(days: number, spec: Partial<BindingRenewalSpec> = {}, over: 
   const scene = new Scene(spec);
   scene.bind({ annotations: { [OWN]: EXPIRY }, ...over });
   await scene.pass();
-  if (days > 28.5) await scene.lapse(days * DAY, EXPIRY);
-  else await scene.clock.run(days * DAY);
+  await scene.clock.run(days * DAY);
   return scene;
 }
 
@@ -88,16 +87,6 @@ describe("a life", () => {
     await scene.live(DAY);
     expect(scene.entry()).toMatchObject({ lifeSeconds: 86_400 });
     expect(scene.now()?.annotations[TTL]).toBe("2d");
-  });
-
-  it("of a restored binding is known before its uid is", async () => {
-    const scene = await aged(31, { renewUntil: "2025-02-05T00:00:00Z" });
-    scene.remove();
-    await scene.act();
-    expect(scene.entry()).not.toHaveProperty("uid");
-    edit(scene, { renewUntil: null });
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ uid: "uid-2", lifeSeconds: 30 * 86_400 });
   });
 
   it("may end before the year 0, which status shows as the year 0", async () => {
@@ -249,23 +238,6 @@ describe("an operator that stops between a renewal and its status", () => {
     expect(scene.entry()).not.toHaveProperty("renewedUntil");
   });
 
-  it("is followed by one that recognizes its restored binding", async () => {
-    const scene = new Scene();
-    scene.bind({ annotations: { [OWN]: "2025-01-31T00:00:00Z" } });
-    await scene.pass();
-    scene.lacking.add("bind edit");
-    await scene.lapse(31 * DAY, EXPIRY);
-    scene.remove();
-    scene.lacking.clear();
-    await scene.pass();
-    await scene.passAndDie();
-    expect(scene.now()?.annotations[OWN]).toBe("2025-03-03T00:00:00Z");
-    expect(await scene.pass()).toMatchObject({ reason: "Current", intents: [] });
-    expect(scene.entry()).toMatchObject({ lifeSeconds: 30 * 86_400, renewedUntil: "2025-03-03T00:00:00Z" });
-    expect(scene.entry()).not.toHaveProperty("renewingUntil");
-    expect(scene.written).toHaveLength(1);
-  });
-
   it("has recorded the same planned expiry in every pass, also for an expired binding", async () => {
     const scene = await aged(31);
     scene.outcome = { result: "Failed", message: "no answer" };
@@ -343,31 +315,10 @@ describe("a revocation", () => {
   });
 });
 
-describe("a clock ten minutes off", () => {
-  it.each([-10, 10])(
-    "by %i minutes: the operator's clock alone decides whether a deletion was a revocation",
-    async minutes => {
-      const scene = await aged(20);
-      await scene.lapse(10 * DAY + minutes * 60_000, EXPIRY);
-      scene.remove();
-      const { reason } = await scene.act();
-      expect(reason).toBe(minutes < 0 ? "Revoked" : "Current");
-      expect(scene.written).toHaveLength(minutes < 0 ? 0 : 1);
-    },
-  );
-});
-
 describe("API servers whose clocks differ by two hours", () => {
-  const waiting = {
-    result: "Limited",
-    limit: "ClocksDiffer",
-    retryAfterMs: 10_000,
-    detail: "Waiting: they do.",
-  } as const;
-
   it("turn no revocation into an expiry, whichever of them the operator follows", async () => {
     const scene = await aged(20);
-    await scene.lapse(10 * DAY + 0.5 * HOUR, EXPIRY);
+    await scene.clock.run(10 * DAY + 0.5 * HOUR);
     scene.clock.doubtedByMs = 2 * HOUR;
     scene.remove();
     expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
@@ -376,24 +327,11 @@ describe("API servers whose clocks differ by two hours", () => {
     await scene.live(DAY);
     expect(scene.written).toEqual([]);
   });
-
-  it("delay a restore, and the condition says why", async () => {
-    const scene = await aged(20);
-    await scene.lapse(10 * DAY, EXPIRY);
-    scene.remove();
-    scene.outcome = waiting;
-    const { reason, message } = await scene.act();
-    expect([reason, message]).toEqual(["Restoring", expect.stringMatching(/the restore is due\. Waiting: they do\.$/)]);
-    scene.outcome = undefined;
-    await scene.act();
-    expect(scene.written).toHaveLength(1);
-  });
 });
 
 describe("status and messages", () => {
-  it.each(["living", "gone"])("of a %s binding whose write keeps failing do not change with time", async which => {
+  it("of a binding whose write keeps failing do not change with time", async () => {
     const scene = await aged(30.5);
-    if (which === "gone") scene.remove();
     scene.outcome = { result: "Forbidden", message: "a policy says no" };
     await scene.pass();
     const seen = new Set<string>();
@@ -445,14 +383,6 @@ describe("status and messages", () => {
     expect(scene.entry()).not.toHaveProperty("announcedEnd");
     edit(scene, { renewUntil: "2025-01-09T00:00:00Z" });
     expect((await scene.pass()).events?.map(({ reason }) => reason)).toEqual(["RenewalEndsSoon"]);
-  });
-
-  it("include a restored binding that the watch does not show yet", async () => {
-    const scene = await aged(31, { bindings: [{ kind: "RoleBinding", name: "edit" }] });
-    scene.remove();
-    await scene.pass();
-    scene.bindings = () => Promise.resolve([]);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
   });
 });
 

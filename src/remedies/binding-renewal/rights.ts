@@ -6,21 +6,18 @@ import type { BindingView } from "../../core/views";
 const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /**
- * The rights that a change or a create of a binding needs: the write itself, and `bind` on the role, in the namespace of the binding
+ * The rights that a change of a binding needs: the write itself, and `bind` on the role, in the namespace of the binding
  * (kubernetes/kubernetes pkg/registry/rbac/rolebinding/policybased/storage.go and rbac/escalation_check.go, BindingAuthorized). The API
  * server also accepts a client that holds every permission of the role, which is more than `bind`. `get` on the role shows its rules: the
  * operator binds none with which its holder can take more rights (role.ts).
  */
 export function rightsFor(
   binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
-  verb: "patch" | "create",
 ): Right[] {
   const { kind, name, namespace, roleRef } = binding;
   const within = kind === "RoleBinding" && namespace !== undefined ? { namespace } : {};
-  const write = { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb, ...within };
   return [
-    // RBAC cannot grant create by name.
-    verb === "create" ? write : { ...write, name },
+    { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb: "patch", ...within, name },
     ...(roleRef === undefined
       ? []
       : ["bind", "get"].map(right => ({

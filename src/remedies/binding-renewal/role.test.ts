@@ -159,18 +159,6 @@ describe("a binding of a role that is too powerful", () => {
     expect((await scene.act()).intents).toMatchObject([{ verb: "patch" }]);
   });
 
-  it("is not restored", async () => {
-    const scene = new Roles();
-    scene.rules = [];
-    scene.bind({ annotations: { "janitor/ttl": "30d" } });
-    await scene.lapse(30 * DAY + 3_600_000, "2025-01-31T00:00:00Z");
-    scene.remove();
-    scene.rules = [rule("*", "*", "*")];
-    expect(await scene.act()).toMatchObject({ status: "False", reason: "BindingRefused", intents: [] });
-    scene.rules = [];
-    expect((await scene.act()).intents).toMatchObject([{ verb: "create" }]);
-  });
-
   it("follows an aggregated role, whose rules change while the operator watches", async () => {
     const scene = new Roles();
     scene.rules = [rule("", "pods", "get")];

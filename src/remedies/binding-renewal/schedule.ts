@@ -29,17 +29,8 @@ const WORTH_SHARE = 1 / 2;
  */
 const LEAST_LIFE_MS = 3_600_000;
 
-/** Allowance for the time between the plan to restore and the creation on the server; subtracted if renewUntil is near. */
-const CREATION_TAKES_MS = 60_000;
-
-/**
- * Minimum gain of a renewal, or half of its extension: more than the allowance above plus rounding. Otherwise a restored binding would be
- * renewed as soon as it exists.
- */
-const LEAST_GAIN_MS = CREATION_TAKES_MS + 10_000;
-
-/** An expired binding is restored within this time after its expiry, and within one extension. */
-const MAX_RESTORE_MS = 24 * 3_600_000;
+/** Minimum gain of a renewal, or half of its extension: the rest before renewUntil is not worth a write. */
+const LEAST_GAIN_MS = 70_000;
 
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
@@ -52,8 +43,6 @@ export interface Schedule {
   readonly extendByMs: number;
   readonly warnAtMs: number;
   readonly renewAtMs: number;
-  /** Status records once that the binding exists at or after this time. */
-  readonly seenFromMs: number;
 }
 
 /**
@@ -73,9 +62,7 @@ export function scheduleOf(
   const extendByMs = extensionOf(spec, lifeMs);
   const renewBeforeMs = renewBeforeOf(spec, extendByMs);
   const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
-  const { seenFromMs } = restoreWindow(earliest.atMs, extendByMs, spec);
   return {
-    seenFromMs,
     expiryMs: earliest.atMs,
     sources: earliest.sources,
     lifeMs,
@@ -83,29 +70,6 @@ export function scheduleOf(
     renewAtMs: Math.ceil(earliest.atMs - renewBeforeMs),
     warnAtMs: Math.ceil(earliest.atMs - Math.max(warnBeforeMs, renewBeforeMs)),
   };
-}
-
-/** When an expired binding may be restored. Times in milliseconds since the epoch. */
-export interface RestoreWindow {
-  /** Only a binding that the operator saw at or after this time is restored: otherwise a person may have revoked it long ago. */
-  readonly seenFromMs: number;
-  /** No restore after this time: access that lapsed long ago must not return. */
-  readonly untilMs: number;
-  readonly lengthMs: number;
-}
-
-function restoreWindow(expiryMs: number, extendByMs: number, spec: BindingRenewalSpec): RestoreWindow {
-  const lengthMs = Math.min(extendByMs, MAX_RESTORE_MS);
-  // An operator that runs when the renewal is due renews, so only one that stopped before that needs to restore.
-  const seenFromMs = Math.floor(expiryMs - renewBeforeOf(spec, extendByMs) - lengthMs);
-  return { seenFromMs, untilMs: expiryMs + lengthMs, lengthMs };
-}
-
-/** When the binding of this entry may be restored; undefined if status contains neither its expiry nor its life. */
-export function restoreWindowOf(record: BindingStatus, spec: BindingRenewalSpec): RestoreWindow | undefined {
-  const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
-  const expiryMs = Date.parse(record.expiryTime ?? "");
-  return extendByMs > 0 && Number.isFinite(expiryMs) ? restoreWindow(expiryMs, extendByMs, spec) : undefined;
 }
 
 function renewBeforeOf({ renewBefore }: BindingRenewalSpec, extendByMs: number): number {
@@ -168,7 +132,7 @@ export function planRenewal(
   bounds: Bounds,
 ): Renewal | undefined {
   const { nowMs, latestMs } = bounds;
-  const planned = schedule.expiryMs > nowMs ? undefined : asPlanned("write", marked, schedule.extendByMs, bounds);
+  const planned = schedule.expiryMs > nowMs ? undefined : asPlanned(marked, schedule.extendByMs, bounds);
   if (planned !== undefined) return planned;
   const fromMs = startOf(schedule, nowMs);
   const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
@@ -190,7 +154,6 @@ function roundedDown(nowMs: number, extendByMs: number): number {
 
 /** The recorded plan, to the second, if it is still valid. */
 function asPlanned(
-  write: "write" | "writeForNewObject",
   marked: Marked,
   extendByMs: number,
   { nowMs, latestMs, renewingUntil = "" }: Bounds,
@@ -202,49 +165,14 @@ function asPlanned(
   // Status has whole seconds, and an expiry may lie between two of them.
   const lastMs = Math.min(untilMs + 999, latestMs);
   const { readings } = readExpiry(marked);
-  const changes = readings.flatMap(({ convention }) => convention[write](marked, lastMs, untilMs - 1) ?? []);
+  const changes = readings.flatMap(({ convention }) => convention.write(marked, lastMs, untilMs - 1) ?? []);
   return checked(marked, changes, untilMs - 1);
 }
 
-/** What a restore writes. */
-export interface Restoring extends Renewal {
-  /** False if the expiry counts from the creation, whose time the API server sets. */
-  readonly isExact: boolean;
-}
-
-/** Plans the expiry of a recreated binding: one extension from now, and never after `latestMs`. */
-export function planRestore(
-  record: BindingStatus,
-  spec: BindingRenewalSpec,
-  bounds: Omit<Bounds, "renewingUntil">,
-): Restoring | undefined {
-  const { nowMs, latestMs } = bounds;
-  const marked = { createdAtMs: nowMs, labels: record.labels ?? {}, annotations: record.annotations ?? {} };
-  const extendByMs = extensionOf(spec, 1000 * (record.lifeSeconds ?? 0));
-  const { readings } = readExpiry(marked);
-  const isExact = !readings.some(({ convention }) => convention.isRelative(marked));
-  const { renewingUntil } = record;
-  const planned = isExact
-    ? asPlanned("writeForNewObject", marked, extendByMs, { ...bounds, renewingUntil })
-    : undefined;
-  if (planned !== undefined) return { ...planned, isExact };
-  const fromMs = isExact ? roundedDown(nowMs, extendByMs) : nowMs;
-  const changes = readings.flatMap(({ convention }) => {
-    // An expiry relative to the creation counts from the time at which the API server creates the binding, not from now.
-    const capMs = convention.isRelative(marked) ? latestMs - CREATION_TAKES_MS : latestMs;
-    const targetMs = Math.min(fromMs + extendByMs, capMs);
-    return convention.writeForNewObject(marked, targetMs, leastOf(fromMs, targetMs, capMs, latestMs)) ?? [];
-  });
-  // With so short a life, the allowance alone would justify a renewal, immediately if little is left.
-  const isToLast = isExact || extendByMs * WORTH_SHARE >= LEAST_GAIN_MS;
-  const renewal = checked(marked, changes, isToLast ? nowMs : nowMs + extendByMs * RENEW_SHARE);
-  return renewal && { ...renewal, isExact };
-}
-
 /** The minimum of a planned expiry. At the cap it is so close to `latestMs` that another renewal would gain too little. */
-function leastOf(fromMs: number, targetMs: number, capMs: number, latestMs = capMs): number {
+function leastOf(fromMs: number, targetMs: number, latestMs: number): number {
   const leastMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
-  return targetMs < capMs ? leastMs : Math.max(leastMs, latestMs - LEAST_GAIN_MS);
+  return targetMs < latestMs ? leastMs : Math.max(leastMs, latestMs - LEAST_GAIN_MS);
 }
 
 /** The earliest of all conventions must be later, or its enforcer deletes the binding. */

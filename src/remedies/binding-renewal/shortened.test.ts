@@ -65,17 +65,6 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
     expect(scene.entry()).toMatchObject({ state: "Contested", expiryTime: SOON, latestExpiryTime: EXPIRY });
   });
 
-  it("is not restored after its enforcer deletes it", async () => {
-    const scene = await shortened();
-    await scene.clock.run(11 * 60_000);
-    scene.remove();
-    const decision = await scene.act();
-    expect(decision).toMatchObject({ reason: "Expired", intents: [] });
-    expect(decision.message).toContain(`an earlier expiry than ${EXPIRY} counts as a revocation`);
-    await scene.live(30 * DAY);
-    expect(scene.now()).toBeUndefined();
-  });
-
   it.each<[string, Partial<BindingView>, Partial<BindingView>]>([
     [TTL, { annotations: { [TTL]: "30d" } }, { annotations: { [TTL]: "6d" } }],
     [
@@ -193,34 +182,5 @@ describe("no revocation is seen", () => {
     scene.bindings = () => Promise.resolve([stale]);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
     expect(scene.entry()).toMatchObject({ expiryTime: "2025-02-10T00:00:00Z" });
-  });
-
-  it.each([TTL, "controller-resilience.io/expiration-seconds"])(
-    "in a binding restored by %s if the API server's clock is seconds behind",
-    async key => {
-      const scene = await onDayFive({}, { annotations: { [key]: key === TTL ? "30d" : "2592000" } });
-      scene.lacking.add("bind edit");
-      await scene.live(25 * DAY);
-      scene.remove();
-      scene.lacking.clear();
-      await scene.act();
-      scene.change({ createdAtMs: scene.now()!.createdAtMs - 3_000 });
-      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
-      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
-      scene.change({ annotations: { [key]: key === TTL ? "29d" : "2591000" } });
-      expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
-    },
-  );
-
-  it("but in an expiry that Git resets while a restored binding is read for the first time", async () => {
-    const scene = await onDayFive();
-    scene.lacking.add("bind edit");
-    await scene.live(25 * DAY);
-    scene.remove();
-    scene.lacking.clear();
-    await scene.act();
-    scene.change({ annotations: { [OWN]: EXPIRY } });
-    expect(await scene.act()).toMatchObject({ reason: "RenewalContested", intents: [] });
-    expect(await scene.act()).toMatchObject({ reason: "RenewalContested", intents: [] });
   });
 });

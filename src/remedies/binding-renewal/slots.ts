@@ -91,13 +91,11 @@ function candidateOf(view: BindingView, options: SlotOptions): Candidate {
   return { view, bytes: bytesOf(view), rank, expiryMs: expiryMsOf(view), memory, reserved };
 }
 
-/** Without what a restore needs: the operator does not update it without a slot, and would restore the binding with outdated content. */
+/** Only what decides whether the binding is renewed later. */
 function memoryOf(record: BindingStatus): BindingStatus {
   const memory = { ...record };
   delete memory.roleRef;
   delete memory.subjects;
-  delete memory.labels;
-  delete memory.annotations;
   delete memory.renewTime;
   return memory;
 }
@@ -123,6 +121,6 @@ function withOneMore({ count, firstExpiryMs = Infinity }: WithoutSlot, expiryMs:
   return { count: count + 1, ...(Number.isFinite(firstMs) ? { firstExpiryMs: firstMs } : {}) };
 }
 
-function bytesOf({ name, labels, annotations, subjects, roleRef }: BindingView | BindingStatus): number {
-  return RECORD_BYTES + Buffer.byteLength(JSON.stringify([name, labels, annotations, subjects, roleRef]));
+function bytesOf({ name, subjects, roleRef }: BindingView | BindingStatus): number {
+  return RECORD_BYTES + Buffer.byteLength(JSON.stringify([name, subjects, roleRef]));
 }

@@ -106,24 +106,6 @@ describe("a role that cannot be read", () => {
     expect(await scene.act()).toMatchObject({ status: "False", reason: "RoleUnread" });
   });
 
-  it("delays a restore, and needs a person an hour after the expiry", async () => {
-    const scene = await withDaysLeft(30);
-    scene.failure = undefined;
-    scene.remove("RoleBinding/view");
-    await scene.lapse(30 * DAY + 60_000, "2025-01-31T00:00:00Z");
-    scene.remove();
-    scene.failure = new TransientError(FAILED);
-    const waiting = await scene.act();
-    expect(waiting).toMatchObject({ status: "False", reason: "Restoring", progressing: true, intents: [] });
-    expect(waiting).not.toHaveProperty("stalled");
-    expect(waiting.message).toContain("the restore waits until the operator can read ClusterRole edit");
-    await scene.clock.run(HOUR);
-    const late = await scene.act();
-    expect(late).toMatchObject({ status: "False", reason: "RoleUnread", stalled: { reason: "RoleUnread" } });
-    scene.failure = undefined;
-    expect((await scene.act()).intents).toMatchObject([{ verb: "create" }]);
-  });
-
   it("stays the failure of the whole pass if the operator's own identity is rejected", async () => {
     const scene = await withDaysLeft(1);
     scene.failure = new UnauthorizedError("get clusterroles edit: 401 Unauthorized");

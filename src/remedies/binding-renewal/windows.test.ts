@@ -67,11 +67,3 @@ describe("a renewal", () => {
     expect(Date.parse(scene.now()?.annotations[OWN] ?? "")).toBeGreaterThan(Date.parse(EXPIRY));
   });
 });
-
-it("a restore never waits for a window", async () => {
-  const scene = await makeScene("0 2 1 3 *");
-  await scene.lapse(30 * DAY, EXPIRY);
-  scene.remove();
-  await scene.act();
-  expect(scene.written.map(({ verb }) => verb)).toEqual(["create"]);
-});

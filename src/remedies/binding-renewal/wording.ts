@@ -6,7 +6,11 @@ import type { Schedule } from "./schedule";
 
 /** `RoleBinding edit`. Odd names are quoted: a binding's name may hold any character but a slash. */
 export function nameOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
-  return `${kind} ${/^[\w.:-]+$/.test(name) ? name : JSON.stringify(name)}`;
+  return `${kind} ${quoted(name)}`;
+}
+
+function quoted(name: string): string {
+  return /^[\w.:-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
 /** `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl)`. */
@@ -17,9 +21,11 @@ export function expiryOf(
   return `${nameOf(binding)} expires at ${timeOf(expiryMs)} (${sources.join(", ")})`;
 }
 
-/** `RoleBinding edit expired at 2025-01-31T00:00:00Z and was deleted`. */
-export function deletionOf(record: BindingStatus): string {
-  return `${nameOf(record)} expired at ${record.expiryTime ?? ""} and was deleted`;
+/** The command that creates a binding like this one; without its subjects, which status does not have. */
+export function creationOf({ kind, name, namespace, roleRef }: BindingStatus): string {
+  const within = namespace === undefined ? "" : ` --namespace ${namespace}`;
+  const role = roleRef === undefined ? "" : ` --${roleRef.kind.toLowerCase()} ${quoted(roleRef.name)}`;
+  return `kubectl create ${kind.toLowerCase()} ${quoted(name)}${within}${role} --serviceaccount NAMESPACE:NAME`;
 }
 
 /** Why the operator does not bind a role, and what a person can do. */

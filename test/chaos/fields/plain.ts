@@ -29,7 +29,6 @@ const HISTORY: Readonly<Record<string, string>> = {
   lastRenewalTime: "renewals are not reverted",
   renewedUntil: "the same",
   latestExpiryTime: "the same",
-  seenTime: "the same",
   specHash: "the same",
 };
 

@@ -1,33 +1,15 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { GoneError } from "../../../src/core/errors";
 import { OPERATOR } from "../../cluster/installation";
 import { binding } from "../../enforcers/bindings";
 import { letOperatorBind } from "../../enforcers/rights";
 import { EXPIRY } from "../../enforcers/rules";
-import {
-  createWorkload,
-  describeObject,
-  NAME,
-  objectPath,
-  protect,
-  readObject,
-  says,
-  type Scenario,
-  type Scene,
-  until,
-} from "../scenario";
+import { createWorkload, describeObject, NAME, protect, says, type Scenario, type Scene, until } from "../scenario";
 
 const GROUP = "rbac.authorization.k8s.io";
 const HOUR_MS = 3_600_000;
 
 /** Renewals happen at a third of the extension before the expiry, so this binding is due at once, and then not again for 15 hours. */
 const [LEFT_MS, EXTEND_BY] = [7 * HOUR_MS, "24h"];
-
-/** Long enough for the operator to record the binding. */
-const ENDS_AFTER_MS = 10_000;
-/** Expiries have whole seconds. */
-const A_SECOND_LATER_MS = 1_000;
 
 interface Marked {
   readonly metadata: { readonly creationTimestamp: string; readonly annotations: Readonly<Record<string, string>> };
@@ -51,35 +33,6 @@ export const bindingRenewal: Scenario = {
 
   isOver: state => says(state, "BindingsCurrent", "Current"),
 };
-
-/** Restores a RoleBinding that was deleted at its expiry. */
-export const bindingRestored: Scenario = {
-  ...bindingRenewal,
-  name: "binding-restored",
-  about: "restore a RoleBinding that was deleted at its expiry",
-
-  // The binding is recorded but not renewed; the operator may restore it after its deletion.
-  async prepare(scene) {
-    await bind(scene, ENDS_AFTER_MS);
-    const endedMs = performance.now() + ENDS_AFTER_MS + A_SECOND_LATER_MS;
-    await protect(scene, "Deployment", { mode: "Observe", bindingRenewal: { extendBy: EXTEND_BY } });
-    await until(
-      "the binding to be recorded",
-      async () => ((await readObject(scene))?.status?.bindings ?? []).length > 0,
-    );
-    await sleep(Math.max(0, endedMs - performance.now()));
-    await scene.admin.delete(`${bindingsOf(scene)}/${NAME}`);
-    await until("its expiry to be recorded", async () => isGone(await readObject(scene)));
-  },
-
-  async trigger(scene) {
-    await scene.admin.patch(objectPath(scene), { spec: { mode: "Enforce" } });
-  },
-};
-
-function isGone(object: ControllerResilience | undefined): boolean {
-  return (object?.status?.conditions ?? []).some(({ message }) => message.includes("expired at"));
-}
 
 /** Creates a workload, and a binding of its ServiceAccount to a role that the operator may bind, which expires after this time. */
 async function bind(scene: Scene, leftMs: number): Promise<void> {

@@ -52,8 +52,6 @@ export interface Convention {
    * next finer form of the same key. Null if there is no such time or no expiry.
    */
   write(marked: Marked, atMs: number, afterMs?: number): Change | null;
-  /** Like `write`, but later than the creation instead of the current expiry: for a new object with the values of an old one. */
-  writeForNewObject(marked: Marked, atMs: number, afterMs?: number): Change | null;
 }
 
 /** 9999-12-31T23:59:59.999Z, the last time in RFC 3339 (4 digits of a year) and in Python's datetime. */

@@ -31,10 +31,6 @@ export function define(rules: Rules): Convention {
       if (present?.kind !== "expires") return null;
       return firstBetween(rules, marked, { afterMs: Math.max(present.atMs, afterMs), atMs });
     },
-    writeForNewObject(marked, atMs, afterMs = -Infinity) {
-      if (rules.read(marked)?.kind !== "expires") return null;
-      return firstBetween(rules, marked, { afterMs: Math.max(marked.createdAtMs, afterMs), atMs });
-    },
   };
 }
 

@@ -70,16 +70,6 @@ describe("janitor/expires", () => {
     expect(janitorExpires.write(with_(value), Date.parse(wanted))?.value ?? null).toBe(expected);
   });
 
-  it.each([
-    ["2020-01-01", "2025-01-05T06:00:00.000Z", "2025-01-05"],
-    ["2020-01-01", "2025-01-02T06:00:30.000Z", "2025-01-02T06:00"],
-    ["2020-01-01", "2025-01-02T03:04:06.000Z", "2025-01-02T03:04:06Z"],
-    ["2030-01-01", "2025-01-05T06:00:00.000Z", "2025-01-05"],
-    ["2020-01-01", "2025-01-02T03:04:05.000Z", null],
-  ])("writes %j for a new binding of 2025-01-02T03:04:05Z, wanted %s, as %j", (value, wanted, expected) => {
-    expect(janitorExpires.writeForNewObject(with_(value), Date.parse(wanted))?.value ?? null).toBe(expected);
-  });
-
   it("does not count from the creation", () => {
     expect(janitorExpires.isRelative(with_("2025-03-04"))).toBe(false);
   });

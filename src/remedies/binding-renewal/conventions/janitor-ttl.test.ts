@@ -82,17 +82,6 @@ describe("janitor/ttl", () => {
     expect(janitorTtl.write(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
-  it.each([
-    ["2w", 3 * 24 * HOUR, "3d"],
-    ["2w", 20 * 24 * HOUR, "2w"],
-    ["1h", 60_000, "1m"],
-    ["1h", 999, null],
-    ["1h", -HOUR, null],
-    ["forever", HOUR, null],
-  ])("writes %j for a new binding, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
-    expect(janitorTtl.writeForNewObject(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
-  });
-
   it("returns the key to write and the new expiry", () => {
     expect(janitorTtl.write(with_("1d"), CREATED_MS + 49 * HOUR)).toEqual({
       place: "annotations",

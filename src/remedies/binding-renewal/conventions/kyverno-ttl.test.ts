@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kyvernoTtl } from "./kyverno-ttl";
-import { CREATED_MS, inShort, marked } from "./testing/marked";
+import { inShort, marked } from "./testing/marked";
 
 const with_ = (value: string) => marked({ labels: { "cleanup.kyverno.io/ttl": value } });
 
@@ -98,16 +98,6 @@ describe("cleanup.kyverno.io/ttl", () => {
     ["7x", "2025-03-04T00:00:00Z", null],
   ])("writes %j, wanted %s, as %j", (value, wanted, expected) => {
     expect(kyvernoTtl.write(with_(value), Date.parse(wanted))?.value ?? null).toBe(expected);
-  });
-
-  it.each([
-    ["7d", 36 * 3_600_000, "1d"],
-    ["7d", 12 * 3_600_000, "12h"],
-    ["1h30m", 60_000, "1m"],
-    ["1h30m", 999, null],
-    ["2020-01-01", 12 * 3_600_000, "2025-01-02T150405Z"],
-  ])("writes %j for a new binding, wanted %d ms after creation, as %j", (value, afterMs, expected) => {
-    expect(kyvernoTtl.writeForNewObject(with_(value), CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
   it.each([

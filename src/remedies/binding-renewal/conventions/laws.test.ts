@@ -141,20 +141,6 @@ describe.each(VALUES.map(([convention, marks]) => ({ key: convention.key, conven
         }),
       );
     });
-
-    it("can be written for a new object, even below its ttl", () => {
-      fc.assert(
-        fc.property(binding, longer, (before, byMs) => {
-          const change = convention.writeForNewObject(before, before.createdAtMs + byMs);
-          expect(change).not.toBeNull();
-          if (change === null) return;
-          expect(change.atMs).toBeGreaterThan(before.createdAtMs);
-          expect(change.atMs).toBeLessThanOrEqual(before.createdAtMs + byMs);
-          expect(expiry(convention, withChange(before, change))).toBe(change.atMs);
-        }),
-        { numRuns: 500 },
-      );
-    });
   },
 );
 
@@ -194,9 +180,8 @@ describe("any text", () => {
             const binding = { createdAtMs, labels: all, annotations: all };
             convention.isRelative(binding);
             convention.read(binding);
-            for (const change of [convention.write(binding, atMs), convention.writeForNewObject(binding, atMs)]) {
-              if (change !== null) expect(expiry(convention, withChange(binding, change))).toBe(change.atMs);
-            }
+            const change = convention.write(binding, atMs);
+            if (change !== null) expect(expiry(convention, withChange(binding, change))).toBe(change.atMs);
           },
         ),
         { numRuns: 2_000 },

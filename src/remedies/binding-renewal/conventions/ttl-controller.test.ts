@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CREATED_MS, inShort, marked } from "./testing/marked";
+import { inShort, marked } from "./testing/marked";
 import { ttlController } from "./ttl-controller";
 
 const TTL = "k8s-ttl-controller.twin.sh/ttl";
@@ -102,15 +102,6 @@ describe("k8s-ttl-controller.twin.sh/ttl", () => {
     ["7D", "2025-02-01T00:00:00Z", "2025-03-01T00:00:00Z", null],
   ])("writes a ttl of %j refreshed at %s, wanted %s, as %j", (ttl, refreshedAt, wanted, expected) => {
     expect(ttlController.write(with_(ttl, refreshedAt), Date.parse(wanted))?.value ?? null).toBe(expected);
-  });
-
-  it.each([
-    ["later than the ttl would have it", 48 * 3_600_000, "2025-01-03T03:04:05Z"],
-    ["sooner than the ttl would have it", 3_600_000, "2025-01-01T04:04:05Z"],
-    ["not after the creation", 0, null],
-  ])("writes for a new binding %s", (_, afterMs, expected) => {
-    const stale = with_("24h", "2020-01-01T00:00:00Z");
-    expect(ttlController.writeForNewObject(stale, CREATED_MS + afterMs)?.value ?? null).toBe(expected);
   });
 
   it.each([

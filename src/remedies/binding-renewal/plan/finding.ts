@@ -14,9 +14,8 @@ export interface BindingFinding extends Finding<Reason> {
   readonly nextMs?: readonly number[];
 }
 
-/** The renewal or restore of one binding. */
+/** The renewal of one binding. */
 export interface PlannedWrite {
-  readonly action: "renew" | "restore";
   readonly intent: Intent;
   /** The first clause of its messages: which binding, and when it expires. */
   readonly expiry: string;

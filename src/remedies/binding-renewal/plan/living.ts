@@ -6,7 +6,7 @@ import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
 import { buildRenewal, refOf } from "../intents";
 import type { LivingBinding, ObservedBindings } from "../observed";
-import { isContested, seenSince, timeOf, withoutRenewalPlan } from "../record";
+import { isContested, timeOf, withoutRenewalPlan } from "../record";
 import { markedOf, planRenewal, renewUntilMs, scheduleOf, type Renewal, type Schedule } from "../schedule";
 import { isListed, isPinned } from "../scope";
 import { describeContest, expiryOf, nameOf, rulesOf, tooPowerful } from "../wording";
@@ -168,7 +168,7 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   if (isRefusal(record?.state)) return stillRefused(clause(expiring), role, entryOf(expiring, record.state));
   if (nowMs < schedule.renewAtMs) return undefined;
   const wait = { dueMs: schedule.renewAtMs, endMs: schedule.expiryMs, nowMs };
-  const waiting = waitForRole("renewal", clause(expiring), role, wait);
+  const waiting = waitForRole(clause(expiring), role, wait);
   // A renewal may have been sent already: the plan in status recognizes it.
   return {
     ...expiringSoon(expiring, ""),
@@ -235,7 +235,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
     reason: "Current",
     entry: renewingEntry(expiring),
     intents: [intent],
-    write: { action: "renew", intent, expiry: clause(expiring), dueMs, stalledMs: stalledFrom({ dueMs, endMs }) },
+    write: { intent, expiry: clause(expiring), dueMs, stalledMs: stalledFrom({ dueMs, endMs }) },
     nextMs: timesOf(expiring),
   };
 }
@@ -262,7 +262,7 @@ function clause({ binding, schedule }: ExpiringCase): string {
 }
 
 function timesOf({ schedule }: ExpiringCase): number[] {
-  return [schedule.warnAtMs, schedule.seenFromMs, schedule.renewAtMs, schedule.expiryMs];
+  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
 }
 
 function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], event: Omit<EventRequest, "about">) {
@@ -270,12 +270,10 @@ function onEntering({ binding }: ExpiringCase, state: BindingStatus["state"], ev
   return eventOnEntering(state, record?.state, event, refOf(view));
 }
 
-/** With everything that a restore needs, as far as the author may read it. */
 function entryOf(expiring: ExpiringCase, state: BindingStatus["state"]): BindingStatus {
-  const { schedule, binding, nowMs } = expiring;
+  const { schedule } = expiring;
   return {
     ...basicEntry(expiring, state),
-    ...seenSince(binding.record, schedule.seenFromMs, nowMs),
     renewTime: timeOf(schedule.renewAtMs),
     lifeSeconds: Math.floor(schedule.lifeMs / 1000),
     ...contentOf(expiring),
@@ -286,5 +284,5 @@ function entryOf(expiring: ExpiringCase, state: BindingStatus["state"]): Binding
 function contentOf({ binding: { view }, isPrivate, observed }: ExpiringCase) {
   const subjects = view.subjects.map(subject => ({ ...subject }));
   if (isPrivate) return { subjects: subjects.filter(subject => isPinned(subject, observed)) };
-  return { roleRef: { ...view.roleRef }, subjects, labels: { ...view.labels }, annotations: { ...view.annotations } };
+  return { roleRef: { ...view.roleRef }, subjects };
 }

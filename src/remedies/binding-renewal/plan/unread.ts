@@ -24,27 +24,20 @@ export function stalledFrom({ dueMs, endMs }: Pick<Wait, "dueMs" | "endMs">): nu
   return dueMs + Math.min(STALLED_AFTER_MS, (endMs - dueMs) / 3);
 }
 
-/** The finding for a binding whose role cannot be read: the write waits, and after a while a person must act. */
-export function waitForRole(
-  action: "renewal" | "restore",
-  binding: string,
-  role: string,
-  { dueMs, endMs, nowMs }: Wait,
-): BindingFinding {
+/** The finding for a binding whose role cannot be read: the renewal waits, and after a while a person must act. */
+export function waitForRole(binding: string, role: string, { dueMs, endMs, nowMs }: Wait): BindingFinding {
   const stalledMs = stalledFrom({ dueMs, endMs });
   const retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, nowMs - dueMs));
   const progress = { isProgressing: true, nextMs: [nowMs + retryMs, stalledMs] };
   if (nowMs >= stalledMs) {
     const sentence =
-      `${binding}; the ${action} has been due since ${timeOf(dueMs)}, but the operator cannot read ${role}. ` +
+      `${binding}; the renewal has been due since ${timeOf(dueMs)}, but the operator cannot read ${role}. ` +
       "It binds no role unread, because the role may allow too much; find out why the read fails, or " +
-      `${action === "renewal" ? "renew" : "recreate"} the binding by hand.`;
+      "renew the binding by hand.";
     return { ...progress, status: "False", reason: "RoleUnread", sentence, isStalled: true };
   }
-  const sentence = `${binding}; the ${action} waits until the operator can read ${role}.`;
-  return action === "renewal"
-    ? { ...progress, status: "True", reason: "Renewing", sentence }
-    : { ...progress, status: "False", reason: "Restoring", sentence };
+  const sentence = `${binding}; the renewal waits until the operator can read ${role}.`;
+  return { ...progress, status: "True", reason: "Renewing", sentence };
 }
 
 type Refusal = "Refused" | "Forbidden";

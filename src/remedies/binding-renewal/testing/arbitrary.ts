@@ -88,7 +88,7 @@ const histories = fc.record({
 });
 
 function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingStatus {
-  const { kind, name, namespace, uid, labels, annotations, roleRef } = view;
+  const { kind, name, namespace, uid, roleRef } = view;
   const own = namespace === "" ? {} : { namespace };
   return defined<BindingStatus>({
     kind,
@@ -96,8 +96,6 @@ function recordOf(view: BindingView, history: Partial<BindingStatus>): BindingSt
     ...own,
     uid,
     state: "Current",
-    labels,
-    annotations,
     roleRef,
     subjects: [...view.subjects],
     ...history,
@@ -115,7 +113,7 @@ const living: fc.Arbitrary<LivingBinding> = fc.record({ view: views, history: hi
 });
 
 const gone: fc.Arbitrary<GoneBinding> = fc
-  .record({ view: views, history: histories, lacks, seenMs: moments })
+  .record({ view: views, history: histories, seenMs: moments })
   .map(({ view, history, ...rest }) => ({ ...rest, record: recordOf(view, history as Partial<BindingStatus>) }));
 
 /** Arbitrary observations, each binding with another name. */
@@ -154,7 +152,6 @@ export const bindingRenewalSpecs: fc.Arbitrary<BindingRenewalSpec> = fc
     renewBefore: fc.constantFrom("30s", "24h", "60h"),
     extendBy: fc.constantFrom("", "", "1m", "25h", "36h", "720h"),
     renewUntil: fc.oneof(fc.constant(null), rfc3339),
-    restoreExpired: fc.boolean(),
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 
@@ -174,24 +171,10 @@ export function applied(observed: ObservedBindings, plan: BindingPlan, now: Date
     const annotations = { ...view.annotations, ...body?.metadata.annotations };
     return { view: { ...view, labels, annotations }, lacks: missing, ...recordNamed(view.name) };
   });
-  const created = intents.filter(({ verb }) => verb === "create");
-  const restored = created.map(({ target, body }): LivingBinding => {
-    const { metadata, roleRef, subjects: bound } = body as { metadata: BindingView } & BindingView;
-    const createdAtMs = Math.floor(now.getTime() / 1000) * 1000;
-    const { kind, name, namespace = "" } = target;
-    const { labels, annotations } = metadata;
-    const view = { kind, name, namespace, uid: `new-${name}`, resourceVersion: "1", createdAtMs, labels, annotations };
-    return {
-      view: { ...view, skip: false, roleRef, subjects: bound } as BindingView,
-      lacks: [],
-      ...recordNamed(name),
-    };
-  });
-  const stillGone = observed.gone.filter(({ record }) => !created.some(({ target }) => target.name === record.name));
   return {
     ...observed,
-    living: [...patched, ...restored],
-    gone: stillGone.flatMap(one => {
+    living: patched,
+    gone: observed.gone.flatMap(one => {
       const { record } = recordNamed(one.record.name);
       return record === undefined ? [] : [{ ...one, record }];
     }),

@@ -17,7 +17,6 @@ export const DEFAULTS: BindingRenewalSpec = {
   warnBefore: "168h",
   renewBefore: "24h",
   extendBy: "",
-  restoreExpired: true,
 };
 
 /** The role of a scene's bindings. */
@@ -139,14 +138,6 @@ export class Scene extends EmptyReaders {
     return result.recheckAfterMs === 1_000 ? this.pass() : result;
   }
 
-  /** Time passes, and the operator runs only once: half a day before the renewal of a binding with this expiry is due. */
-  async lapse(forMs: number, expiry: string): Promise<void> {
-    const untilMs = Date.parse(expiry) - 1.5 * DAY - this.clock.now().getTime();
-    await this.clock.run(untilMs);
-    await this.pass();
-    await this.clock.run(forMs - untilMs);
-  }
-
   /** A pass whose operator stops between its writes and its status. */
   async passAndDie(): Promise<void> {
     const before = this.object;
@@ -170,10 +161,9 @@ export class Scene extends EmptyReaders {
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
     const { kind, name } = intent.target;
-    const { metadata = {}, ...rest } = intent.body as { metadata?: Partial<BindingView> };
+    const { metadata = {} } = intent.body as { metadata?: Partial<BindingView> };
     const before = this.bindingList.get(`${kind}/${name}`);
-    if (intent.verb === "create") this.bind({ kind: kind as BindingKind, name, ...metadata, ...rest });
-    else if (before !== undefined) {
+    if (before !== undefined) {
       const labels = { ...before.labels, ...metadata.labels };
       this.change({ labels, annotations: { ...before.annotations, ...metadata.annotations } }, `${kind}/${name}`);
     }
