@@ -9,7 +9,6 @@ import { clusterCrd } from "./cluster-crd";
 import { dashboardFile } from "./dashboard/dashboard";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
-import { presetPage } from "./preset-table";
 import { remedyPages } from "./reason-tables";
 import { versionsPages } from "./versions-table";
 
@@ -28,7 +27,6 @@ const outputs: readonly Output[] = [
   ...[CRD_FILE, CLUSTER_CRD_FILE].map(chartCopy),
   argocdConfig(root),
   ...remedyPages(root),
-  presetPage(root),
   ...versionsPages(root),
   chartReadme(root),
   metricsPage(),

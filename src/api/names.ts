@@ -31,9 +31,6 @@ export const PROTECT_LABEL = `${GROUP}/protect`;
 /** On a generated ControllerResilience: name of the ClusterControllerResilience that it was generated for. */
 export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
 
-/** On a generated ControllerResilience: the preset that its workloads need. */
-export const PRESET_LABEL = `${GROUP}/preset`;
-
 /** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
 export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
 

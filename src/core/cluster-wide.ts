@@ -25,8 +25,6 @@ export interface Candidate {
   readonly labels: Readonly<Record<string, string>>;
   /** Its selector of pods, to find out which targets of kind Pod mean it. Absent: not known. */
   readonly podSelector?: LabelSelector;
-  /** References of the images of its containers. */
-  readonly images: readonly string[];
   /** As on {@link NamespaceFacts}. */
   readonly protect?: boolean;
   readonly skip: boolean;

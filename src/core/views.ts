@@ -37,6 +37,8 @@ export interface PodView {
   readonly hostNetwork?: boolean;
   /** It mounts a CNI folder of its node (`cni` is a part of its path), which it needs to write a credential there. Absent: it doesn't. */
   readonly cniFolder?: boolean;
+  /** A component of the cluster. Absent: it is not. */
+  readonly isComponent?: boolean;
   readonly serviceAccountName: string;
   /**
    * A projected ServiceAccount token for the API server (a serviceAccountToken source without its own audience) is
@@ -89,14 +91,14 @@ export interface WorkloadView {
    * Absent: no such token.
    */
   readonly tokenAudiences?: readonly string[];
-  /** Images of its containers, init containers included, each once. Absent: none. */
-  readonly images?: readonly string[];
   /** Its selector of pods; other controllers may own pods that it matches. Absent: not known. */
   readonly podSelector?: LabelSelector;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
-  /** Part of the cluster itself, as its pod template or name shows. Absent: it is not. */
-  readonly component?: "PriorityClass" | "CNI" | "CSI" | "Scheduler";
+  /** A component of the cluster, as its pod template or name shows. Absent: it is not. */
+  readonly isComponent?: boolean;
+  /** It logs the 401s of others, so those are no evidence against its own token. Absent: it does not. */
+  readonly logsForeign401s?: boolean;
   /** Absent: not known. */
   readonly createdAtMs?: number;
   /** Absent: not known. */

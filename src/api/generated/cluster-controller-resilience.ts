@@ -40,15 +40,6 @@ export interface ClusterControllerResilienceSpec {
     namespaceSelector: LabelSelector;
   };
   /**
-   * presets changes the template for well-known programs whose logs mislead or whose pods are special.
-   */
-  presets: {
-    /**
-     * Names of presets that are not used. `*` stands for all.
-     */
-    disabled: string[];
-  };
-  /**
    * template is the rest of the spec of each generated ControllerResilience, all but its targets, mode and suspend. The presence of a block activates its remedy; `{}` uses every default.
    */
   template: Omit<ControllerResilienceSpec, "mode" | "suspend" | "targets">;

@@ -7,8 +7,8 @@ import type {
   V1PodStatus,
   V1ServiceAccountTokenProjection,
 } from "@kubernetes/client-node";
-import { CNI_PATH } from "./component";
-import { objectOf, timeOf } from "../../core/json";
+import { isCniFolder, isComponent, type Signs } from "../../core/components";
+import { objectOf, textOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
 import { identityOf, isSkipped, labelsOf, ownerWithGroupOf } from "./identity";
 import { itemsOf, present, type Received } from "./received";
@@ -24,14 +24,18 @@ export function podView(raw: unknown): PodView | null {
   const identity = identityOf(metadata);
   if (identity === null) return null;
   const [spec, status] = [pod.spec ?? {}, pod.status ?? {}];
+  const { namespace, name } = identity;
+  const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(spec)];
+  const signs = { namespace, names: [name, serviceAccountName], labels, ...signsOf(spec) };
   return {
     ...identity,
     ...stateOf(status),
     ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
     ...placeOf(spec),
-    serviceAccountName: serviceAccountNameOf(spec),
+    ...present({ isComponent: isComponent(signs) ? true : undefined }),
+    serviceAccountName,
     ...tokenOf(spec),
-    labels: labelsOf(metadata),
+    labels,
     skip: isSkipped(metadata),
     ...present({ runsOnce: runsOnce(spec) ? true : undefined, owner: ownerWithGroupOf(metadata) }),
     containers: containersOf(spec, status),
@@ -82,12 +86,22 @@ function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFol
   return present({
     nodeName: spec.nodeName ? sharedText(spec.nodeName) : undefined,
     hostNetwork: spec.hostNetwork === true ? true : undefined,
-    cniFolder: mountsCniFolder(spec) ? true : undefined,
+    cniFolder: hostPathsOf(spec).some(isCniFolder) ? true : undefined,
   });
 }
 
-function mountsCniFolder({ volumes }: Spec): boolean {
-  return itemsOf(volumes).some(({ hostPath }) => CNI_PATH.test(hostPath?.path ?? ""));
+/** Returns what the spec of pods says about what they are. */
+export function signsOf(spec: Spec): Required<Pick<Signs, "images" | "hostPaths" | "priorityClassName">> {
+  const containers = [...itemsOf(spec.initContainers), ...itemsOf(spec.containers)];
+  return {
+    images: containers.map(({ image }) => textOf(image) ?? ""),
+    hostPaths: hostPathsOf(spec),
+    priorityClassName: textOf(spec.priorityClassName) ?? "",
+  };
+}
+
+function hostPathsOf({ volumes }: Spec): string[] {
+  return itemsOf(volumes).map(({ hostPath }) => textOf(hostPath?.path) ?? "");
 }
 
 type TokenFields = "mountsToken" | "audienceTokens" | "tokenExpirationSeconds" | "maxTokenExpirationSeconds";

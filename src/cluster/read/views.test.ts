@@ -62,6 +62,7 @@ describe("podView", () => {
       ready: true,
       readySinceMs: createdAtMs + 30_000,
       nodeName: "n1",
+      isComponent: true,
       serviceAccountName: "kai",
       labels: { app: "kai" },
       skip: true,
@@ -115,9 +116,11 @@ describe("podView", () => {
     ["/var/lib/picnic", { hostNetwork: false }, {}],
     ["/etc", { hostNetwork: true }, { hostNetwork: true }],
   ])("knows what an agent of a network plugin needs: %s %j", (path, spec, expected) => {
-    const pod = podView({ metadata, spec: { ...spec, volumes: [{ name: "host", hostPath: { path } }] } });
+    const named = { ...metadata, name: "web-0" };
+    const pod = podView({ metadata: named, spec: { ...spec, volumes: [{ name: "host", hostPath: { path } }] } });
     const { hostNetwork, cniFolder } = pod!;
     expect({ hostNetwork, cniFolder }).toEqual({ hostNetwork: undefined, cniFolder: undefined, ...expected });
+    expect(pod?.isComponent).toBe(cniFolder);
   });
 
   const withVolumes = (...sources: object[]) =>
@@ -253,38 +256,33 @@ describe("workloadView", () => {
       skip: false,
       serviceAccountName: "kai",
       replicas: 1,
-      component: "Scheduler",
+      isComponent: true,
     });
   });
 
-  it.each<[string, string, object, string | undefined]>([
-    ["a critical priority class", "a", { priorityClassName: "system-node-critical" }, "PriorityClass"],
-    ["another priority class", "a", { priorityClassName: "system-like" }, undefined],
-    ["a CNI folder", "a", { volumes: [{ hostPath: { path: "/etc/cni/net.d" } }] }, "CNI"],
-    ["a CSI folder", "a", { volumes: [{ hostPath: { path: "/var/lib/kubelet/plugins/csi-x/" } }] }, "CSI"],
-    ["a CSI image", "a", { containers: [{ name: "a", image: "r.io/csi/csi-provisioner:v5@sha256:0" }] }, "CSI"],
-    ["a scheduler's name", "kai-scheduler", {}, "Scheduler"],
-    ["a scheduler's image", "a", { containers: [{ name: "a", image: "r.io:5000/kai/scheduler:v1" }] }, "Scheduler"],
-    ["a descheduler", "descheduler", { containers: [{ name: "a", image: "r.io/scheduler/descheduler" }] }, undefined],
-    ["nothing of these", "web", { volumes: [{ hostPath: { path: "/var/log" } }] }, undefined],
-  ])("knows a component of the cluster by %s", (_, name, spec, component) => {
-    const raw = { metadata: { ...metadata, name }, spec: { template: { spec } } };
-    expect(workloadView("Deployment", raw)?.component).toBe(component);
+  it("knows a component of the cluster, and a program that logs the 401s of others, by its names, labels and pods", () => {
+    const view = (name: string, labels: object, spec: object) =>
+      workloadView("Deployment", { metadata: { ...metadata, name, labels }, spec: { template: { spec } } });
+    expect(view("web", {}, { containers: [{ name: "a", image: "web" }] })).not.toHaveProperty("isComponent");
+    expect(view("web", { app: "csi" }, {})?.isComponent).toBe(true);
+    expect(view("web", {}, { serviceAccountName: "kyverno" })?.isComponent).toBe(true);
+    expect(view("web", {}, { volumes: [{ hostPath: { path: "/etc/cni/net.d" } }] })?.isComponent).toBe(true);
+    expect(view("web", {}, { priorityClassName: "system-node-critical" })?.isComponent).toBe(true);
+    const argo = view("web", {}, { initContainers: [{ name: "a", image: "argoproj/argocd:v3" }] });
+    expect(argo?.logsForeign401s).toBe(true);
   });
 
-  it("knows its images, its tokens and this project's annotations", () => {
+  it("knows its tokens and this project's annotations", () => {
     const token = (audience?: string): object => ({ serviceAccountToken: { path: "token", audience } });
     const spec = {
       automountServiceAccountToken: false,
-      initContainers: [{ name: "init", image: "r.io/init:v1" }],
-      containers: [{ name: "a", image: "r.io/web:v2" }, { name: "b", image: "r.io/web:v2" }, { name: "c" }],
       volumes: [{ projected: { sources: [token(), token("vault"), token("")] } }, { emptyDir: {} }],
     };
     const annotations = { "controller-resilience.io/skip": "true", "example.com/heartbeat": "1" };
     const raw = { metadata: { ...metadata, annotations }, spec: { template: { spec } } };
     for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
       expect(workloadView(kind, raw)).toMatchObject({
-        ...{ skip: true, automount: false, tokenAudiences: ["", "vault"], images: ["r.io/init:v1", "r.io/web:v2"] },
+        ...{ skip: true, automount: false, tokenAudiences: ["", "vault"] },
         annotations: { "controller-resilience.io/skip": "true" },
       });
     }

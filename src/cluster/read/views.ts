@@ -8,12 +8,12 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../api/controller-resilience";
-import { objectOf, textOf, textsOf } from "../../core/json";
+import { isComponent, logsForeign401s, type Signs } from "../../core/components";
+import { objectOf, textsOf } from "../../core/json";
 import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, projectAnnotationsOf } from "./identity";
-import { componentOf } from "./component";
-import { serviceAccountNameOf, tokenSourcesOf } from "./pod-view";
+import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
 import { itemsOf, present, type Received } from "./received";
 import { rolloutView } from "./rollout-view";
 import { sharedText } from "./shared-text";
@@ -50,6 +50,8 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   if (identity === null) return null;
   const { namespace, name, uid, resourceVersion, createdAtMs } = identity;
   const template = spec?.template;
+  const pods = template?.spec ?? {};
+  const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(pods)];
   return {
     kind,
     namespace,
@@ -57,29 +59,33 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     uid,
     resourceVersion,
     createdAtMs,
-    labels: labelsOf(metadata),
+    labels,
     skip: isSkipped(metadata),
-    serviceAccountName: serviceAccountNameOf(template?.spec),
-    ...podsOf(template?.spec),
+    serviceAccountName,
+    ...podsOf(pods),
     replicas: replicasOf(kind, raw),
     ...present({
       annotations: unlessEmpty(projectAnnotationsOf(metadata)),
       podSelector: selectorOf(spec?.selector),
-      component: componentOf(name, template?.spec),
+      ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
       rollout: rolloutView(kind, raw),
     }),
   };
 }
 
-type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences" | "images">;
+function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
+  return {
+    ...(isComponent(signs) && { isComponent: true }),
+    ...(logsForeign401s(signs) && { logsForeign401s: true }),
+  };
+}
 
-function podsOf(template: Received<V1PodSpec> | null | undefined): PodFields {
-  const spec = template ?? {};
-  const containers = [...itemsOf(spec.initContainers), ...itemsOf(spec.containers)];
+type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences">;
+
+function podsOf(spec: Received<V1PodSpec>): PodFields {
   return present({
     automount: spec.automountServiceAccountToken,
     tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
-    images: unlessEmpty(distinct(containers.map(({ image }) => textOf(image) ?? "").filter(image => image !== ""))),
   });
 }
 

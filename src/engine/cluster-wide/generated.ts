@@ -1,6 +1,6 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
-import { CLUSTER_KIND, GENERATED_FOR_LABEL, MANAGED_BY_LABEL, MANAGER, PRESET_LABEL } from "../../api/names";
+import { CLUSTER_KIND, GENERATED_FOR_LABEL, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { workloadName } from "../../core/cluster-wide";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 
@@ -9,16 +9,7 @@ import { apiVersionOf, KINDS } from "../../core/kinds";
 /** Most targets of one object: spec.targets takes no more. A namespace with more workloads gets several objects. */
 export const MAX_TARGETS = 32;
 
-/** The workloads of one namespace that share a template. */
-export interface Group {
-  /** Absent: the template as it is. */
-  readonly preset?: string;
-  readonly template: ClusterControllerResilience["spec"]["template"];
-  /** As `Deployment/web`. */
-  readonly workloads: readonly string[];
-}
-
-/** Where the objects of a group go. */
+/** Where the objects of a namespace go. */
 export interface Place {
   readonly owner: ClusterControllerResilience;
   readonly mode: "Enforce" | "Observe";
@@ -65,39 +56,39 @@ export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[]
 }
 
 /**
- * Distributes the workloads of a group over objects. A workload stays in the object that lists it, so that its restarts and budgets, which
+ * Distributes workloads over objects. A workload stays in the object that lists it, so that its restarts and budgets, which
  * that object's status holds, stay with it; others go where there is room.
  *
- * @param found the generated objects of this owner and preset, in the namespace, that are not being deleted
+ * @param workloads as `Deployment/web`
+ * @param found the generated objects of this owner, in the namespace, that are not being deleted
  */
 export function distribute(
   { owner, mode, taken }: Place,
-  group: Group,
+  workloads: readonly string[],
   found: readonly ControllerResilience[],
 ): Wanted[] {
-  const waiting = new Set(group.workloads);
+  const waiting = new Set(workloads);
   const kept = byName(found).map(object => {
-    const workloads = listedIn(object).filter(workload => waiting.delete(workload));
-    return { found: object, name: object.metadata.name, workloads };
+    const listed = listedIn(object).filter(workload => waiting.delete(workload));
+    return { found: object, name: object.metadata.name, workloads: listed };
   });
   const parts: { found?: ControllerResilience; name: string; workloads: string[] }[] = kept;
   const names = new Set(taken);
   for (const workload of [...waiting].sort()) {
-    let part = parts.find(({ workloads }) => workloads.length < MAX_TARGETS);
-    if (part === undefined) parts.push((part = { name: freeName(owner, group.preset, names), workloads: [] }));
+    let part = parts.find(one => one.workloads.length < MAX_TARGETS);
+    if (part === undefined) parts.push((part = { name: freeName(owner, names), workloads: [] }));
     names.add(part.name);
     part.workloads.push(workload);
   }
-  const shared = { labels: labelsOf(owner, group.preset), ownerReference: ownerReferenceTo(owner) };
+  const shared = { labels: labelsOf(owner), ownerReference: ownerReferenceTo(owner) };
   return parts
-    .filter(({ workloads }) => workloads.length > 0)
-    .map(({ workloads, ...part }) => ({ ...part, ...shared, spec: specOf(owner, mode, group, workloads) }));
+    .filter(part => part.workloads.length > 0)
+    .map(({ workloads: own, ...part }) => ({ ...part, ...shared, spec: specOf(owner, mode, own) }));
 }
 
 function specOf(
-  { spec: { suspend } }: ClusterControllerResilience,
+  { spec: { suspend, template } }: ClusterControllerResilience,
   mode: "Enforce" | "Observe",
-  { template }: Group,
   workloads: readonly string[],
 ): ControllerResilience["spec"] {
   const targets = workloads.map(workload => {
@@ -107,9 +98,8 @@ function specOf(
   return { mode, suspend, targets, ...template };
 }
 
-function labelsOf({ metadata }: ClusterControllerResilience, preset: string | undefined): Record<string, string> {
-  const labels = { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: metadata.name };
-  return preset === undefined ? labels : { ...labels, [PRESET_LABEL]: preset };
+function labelsOf({ metadata }: ClusterControllerResilience): Record<string, string> {
+  return { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: metadata.name };
 }
 
 /** Without blockOwnerDeletion, which would need the right to update finalizers of the owner. */
@@ -118,14 +108,9 @@ function ownerReferenceTo({ metadata: { name, uid } }: ClusterControllerResilien
 }
 
 /** Returns the first of `NAME`, `NAME-2`, `NAME-3` that no object has. */
-function freeName(
-  { metadata }: ClusterControllerResilience,
-  preset: string | undefined,
-  taken: ReadonlySet<string>,
-): string {
-  const base = preset === undefined ? metadata.name : `${metadata.name}-${preset}`;
-  let name = base;
-  for (let number = 2; taken.has(name); number++) name = `${base}-${number}`;
+function freeName({ metadata }: ClusterControllerResilience, taken: ReadonlySet<string>): string {
+  let { name } = metadata;
+  for (let number = 2; taken.has(name); number++) name = `${metadata.name}-${number}`;
   return name;
 }
 

@@ -9,7 +9,6 @@ import { candidate, carryOut, clusterObject, facts, handWritten, namespaceFacts 
 
 const labels = fc.constantFrom({}, { team: "a" }, { team: "b" });
 const protect = fc.constantFrom(undefined, undefined, true, false);
-const images = fc.constantFrom([], ["argoproj/argocd:1"], ["registry.example/calico/node:1"]);
 
 const candidates: fc.Arbitrary<Candidate[]> = fc
   .uniqueArray(
@@ -17,7 +16,7 @@ const candidates: fc.Arbitrary<Candidate[]> = fc
       workload: fc
         .tuple(fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"), fc.nat(40))
         .map(([kind, number]) => `${kind}/w${String(number)}`),
-      ...{ labels, images, usesApi: fc.boolean(), skip: fc.boolean(), protect },
+      ...{ labels, usesApi: fc.boolean(), skip: fc.boolean(), protect },
     }),
     { maxLength: 60, selector: ({ workload }) => workload },
   )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { GENERATED_FOR_LABEL, MANAGED_BY_LABEL, PRESET_LABEL } from "../../api/names";
+import { GENERATED_FOR_LABEL, MANAGED_BY_LABEL } from "../../api/names";
 import type { Facts } from "../../core/cluster-wide";
 import { planNamespace } from "./plan";
 import {
@@ -96,13 +96,12 @@ describe("planNamespace", () => {
     expect(planNamespace(facts({ objects, clusterObjects: suspended })).writes[0]?.needsLive).toBe(true);
   });
 
-  it("keeps a workload that has gone a moment ago in its object, also with a preset", () => {
-    const argo = candidate("Deployment/argocd", { images: ["argoproj/argocd:1"] });
-    const candidates = [candidate("Deployment/web"), argo];
+  it("keeps a workload that has gone a moment ago in its object", () => {
+    const candidates = [candidate("Deployment/web"), candidate("Deployment/api")];
     const objects = settle(facts({ candidates }));
-    const vanishing = new Set(["Deployment/web", "Deployment/argocd"]);
+    const vanishing = new Set(["Deployment/web", "Deployment/api"]);
     expect(planNamespace(facts({ candidates: [], objects, vanishing })).writes).toEqual([]);
-    expect(planNamespace(facts({ candidates: [], objects })).writes).toHaveLength(2);
+    expect(planNamespace(facts({ candidates: [], objects })).writes).toHaveLength(1);
   });
 
   it("gives an object that has lost its owner an owner again", () => {
@@ -200,24 +199,5 @@ describe("planNamespace", () => {
     expect(settle(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] }))[0]?.spec.mode).toBe(
       "Enforce",
     );
-  });
-
-  it("gives workloads with a preset an object of their own", () => {
-    const candidates = [
-      candidate("Deployment/web"),
-      candidate("Deployment/argocd-server", { images: ["quay.io/argoproj/argocd:v3.1.0@sha256:00"] }),
-    ];
-    const objects = settle(facts({ candidates }));
-    expect(
-      objects.map(object => [object.metadata.name, targetsOf(object), object.spec.tokenRestart?.evidence]),
-    ).toEqual([
-      ["all", ["Deployment/web"], ["Logs", "ServiceAccountAge"]],
-      ["all-argo-cd", ["Deployment/argocd-server"], ["ServiceAccountAge"]],
-    ]);
-    expect(objects[1]?.metadata.labels?.[PRESET_LABEL]).toBe("argo-cd");
-    const clusterObjects = [clusterObject("all", { presets: { disabled: ["argo-cd"] } })];
-    expect(settle(facts({ candidates, objects, clusterObjects })).map(targetsOf)).toEqual([
-      ["Deployment/web", "Deployment/argocd-server"],
-    ]);
   });
 });

@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { isBeingDeleted, isGenerated, isGeneratedFor, listedIn } from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
-import { type PlannedWrite, type Selected, type Writes, writesFor } from "./writes";
+import { type PlannedWrite, type Writes, writesFor } from "./writes";
 
 /** What one ClusterControllerResilience finds in one namespace. */
 export interface NamespaceShare {
@@ -48,7 +48,7 @@ export function planNamespace(facts: Facts): NamespacePlan {
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
     const choice = choose(owner, facts, found, claimed);
-    for (const { workload } of choice.selected) claimed.set(workload, owner.metadata.name);
+    for (const workload of choice.selected) claimed.set(workload, owner.metadata.name);
     const needed = writesFor(owner, facts, choice.selected, found);
     writes.push(...needed.writes);
     shares.set(owner.metadata.uid, shareOf(owner, choice, found, needed));
@@ -79,7 +79,8 @@ const HAND_WRITTEN = "";
 
 interface Choice {
   readonly exclusion: Exclusion | null;
-  readonly selected: readonly Selected[];
+  /** As `Deployment/web`; those included that have gone a moment ago, and stay in the object that lists them. */
+  readonly selected: readonly string[];
   readonly excluded: ReadonlyMap<Exclusion, number>;
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
 }
@@ -105,9 +106,9 @@ function choose(
     count(excluded, other === HAND_WRITTEN ? "HandWritten" : "OtherClusterObject");
     if (other !== HAND_WRITTEN) overlaps.set(other, [...(overlaps.get(other) ?? []), workload]);
   }
-  const selected: Selected[] = verdicts.filter(({ why, other }) => why === null && other === undefined);
+  const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
   const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
-  return { exclusion, selected: [...selected, ...gone.map(workload => ({ workload }))], excluded, overlaps };
+  return { exclusion, selected: [...selected.map(({ workload }) => workload), ...gone], excluded, overlaps };
 }
 
 function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
@@ -122,9 +123,8 @@ function shareOf(
 ): NamespaceShare {
   const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
-  const names = selected.map(({ workload }) => workload);
   return {
     ...{ ...choice, generation, isSettled: writes.length === 0, held, contested: new Map<string, string[]>() },
-    ...{ objects, selected: new Set(names), protected: names.filter(name => listed.has(name)).length },
+    ...{ objects, selected: new Set(selected), protected: selected.filter(name => listed.has(name)).length },
   };
 }

@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { CLUSTER_KIND, KIND, PRESET_LABEL } from "../../api/names";
-import type { Candidate, Facts } from "../../core/cluster-wide";
+import { CLUSTER_KIND, KIND } from "../../api/names";
+import type { Facts } from "../../core/cluster-wide";
 import { count } from "../../core/count";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { distribute, type Group, isBeingDeleted, listedIn, type Wanted } from "./generated";
+import { distribute, isBeingDeleted, listedIn, type Wanted } from "./generated";
 import { mergePatch } from "./merge-patch";
-import { withNamedPreset, withPreset } from "./presets/presets";
 import { modeIn } from "./selection";
 
 /** A write that a namespace needs. */
@@ -21,13 +20,6 @@ export interface PlannedWrite {
   readonly needsLive: boolean;
   /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
   readonly state?: string;
-}
-
-/** A workload that a ClusterControllerResilience protects. */
-export interface Selected {
-  readonly workload: string;
-  /** Absent: it has gone a moment ago, and stays in the object that lists it. */
-  readonly candidate?: Candidate;
 }
 
 /** What one ClusterControllerResilience needs in a namespace. */
@@ -46,7 +38,7 @@ export interface Writes {
 export function writesFor(
   owner: ClusterControllerResilience,
   { namespace, objects, observes }: Facts,
-  selected: readonly Selected[],
+  selected: readonly string[],
   found: readonly ControllerResilience[],
 ): Writes {
   // Nothing can be created there, and what is there goes with the namespace.
@@ -54,12 +46,7 @@ export function writesFor(
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
   const present = found.filter(object => !isBeingDeleted(object));
   const mode = modeIn(namespace, owner.spec);
-  const wanted = groupsOf(owner, selected, present).flatMap(group => {
-    const ofGroup = present.filter(object => presetOf(object) === group.preset);
-    const parts = distribute({ owner, mode, taken }, group, ofGroup);
-    for (const { name } of parts) taken.add(name);
-    return parts;
-  });
+  const wanted = distribute({ owner, mode, taken }, selected, present);
   const kept = new Set(wanted.flatMap(({ found: object }) => (object === undefined ? [] : [object.metadata.uid])));
   const superfluous = present.filter(({ metadata }) => !kept.has(metadata.uid));
   const isHeld = observes === true || namespace.skip;
@@ -80,31 +67,6 @@ function hasFewerBlocks({ found, spec }: Wanted): boolean {
 
 function holding(part: Wanted): Wanted {
   return { ...part, spec: { ...part.found?.spec, ...part.spec, mode: "Observe" } };
-}
-
-function presetOf({ metadata }: ControllerResilience): string | undefined {
-  return metadata.labels?.[PRESET_LABEL];
-}
-
-function groupsOf(
-  owner: ClusterControllerResilience,
-  selected: readonly Selected[],
-  present: readonly ControllerResilience[],
-): Group[] {
-  const groups = new Map<string, Group & { workloads: string[] }>();
-  const listing = new Map(present.flatMap(object => listedIn(object).map(workload => [workload, object])));
-  for (const { workload, candidate } of selected) {
-    const object = listing.get(workload);
-    const { preset, template } =
-      candidate === undefined
-        ? withNamedPreset(owner.spec, object && presetOf(object))
-        : withPreset(owner.spec, candidate);
-    const key = preset ?? "";
-    const group = groups.get(key) ?? { ...(preset !== undefined && { preset }), template, workloads: [] };
-    group.workloads.push(workload);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
 }
 
 function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {

@@ -36,6 +36,8 @@ export interface AccountFacts {
   readonly workloads: readonly WorkloadView[];
   /** Most running pods of the namespace that used it while the requests were measured that count now. Absent: unknown. */
   readonly runningPods?: number;
+  /** One of its pods is a component of the cluster. Absent: not known. */
+  readonly isComponent?: boolean;
   /** The operator runs as it. */
   readonly isOperator?: boolean;
   readonly record?: FlowStatus;

@@ -1,4 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
+import { isComponent } from "../../core/components";
 import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
@@ -8,7 +9,7 @@ import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits }
 import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
 import { homeLevel } from "./home";
 import { isMigrating, wantedLeaseFlow } from "./leases";
-import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, SYSTEM_NAMESPACE } from "./levels";
+import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
@@ -180,9 +181,11 @@ function isLeaseLevelReady(facts: FlowIsolationFacts, spec: Spec): boolean {
 /** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
 export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts, spec: Spec): boolean {
   if (account.isOperator === true) return false;
-  const isSystem = owner.metadata.namespace === SYSTEM_NAMESPACE;
-  const isComponent = account.workloads.some(({ component }) => component !== undefined);
-  return spec.requestRate.throttleSystem === true || (!isSystem && !isComponent);
+  const isSystem =
+    account.isComponent === true ||
+    isComponent(owner.metadata) ||
+    account.workloads.some(workload => workload.isComponent === true);
+  return spec.requestRate.throttleSystem === true || !isSystem;
 }
 
 /** As the cluster shows it, whoever made the FlowSchema. */

@@ -1,9 +1,10 @@
 import { FLOW_PREFIX } from "../../api/names";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import { isObject } from "../../core/json";
 import { isManaged, isOwnedName, ownedName } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Owner, Spec } from "./facts";
-import { SHARED_LEVEL, SYSTEM_LEVEL, SYSTEM_NAMESPACE, type LevelSettings } from "./levels";
+import { SHARED_LEVEL, SYSTEM_LEVEL, type LevelSettings } from "./levels";
 
 /** What the choice of a level depends on. */
 export type HomeFacts = Pick<FlowIsolationFacts, "owner" | "levels">;

@@ -23,10 +23,7 @@ export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
 /** The control plane's level for leases, on which earlier versions of the operator had them. */
 export const BUILT_IN_LEASE_LEVEL = "leader-election";
 
-/** The namespace whose ServiceAccounts a built-in FlowSchema (kube-system-service-accounts) puts on {@link SYSTEM_LEVEL}. */
-export const SYSTEM_NAMESPACE = "kube-system";
-
-/** The built-in level of the control plane's controllers. */
+/** The level on which a built-in FlowSchema (kube-system-service-accounts) has the ServiceAccounts of kube-system. */
 export const SYSTEM_LEVEL = "workload-high";
 
 /** Reports whether objects share the level. */

@@ -33,8 +33,8 @@ export async function observeFlows(
   const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;
-    const pods = counts.get(account.name) ?? 0;
-    return { ...account, runningPods: peaks.note(account.name, pods, nowMs, countedMs(spec)) };
+    const { running = 0, isComponent = false } = counts.get(account.name) ?? {};
+    return { ...account, isComponent, runningPods: peaks.note(account.name, running, nowMs, countedMs(spec)) };
   };
   return {
     mode: object.mode,
@@ -53,12 +53,22 @@ function marked(account: AccountFacts, { metadata }: ControllerResilience, ownUs
   return user === ownUser ? { ...account, isOperator: true } : account;
 }
 
+/** The pods of a ServiceAccount. */
+interface PodsOf {
+  readonly running: number;
+  /** One of them is a component of the cluster. */
+  readonly isComponent: boolean;
+}
+
 /** By ServiceAccount. Undefined if the pods cannot be read, which must not keep a throttle from ending. */
-async function countPods(namespace: string, readers: Readers): Promise<ReadonlyMap<string, number> | undefined> {
-  const counts = new Map<string, number>();
+async function countPods(namespace: string, readers: Readers): Promise<ReadonlyMap<string, PodsOf> | undefined> {
+  const counts = new Map<string, PodsOf>();
   try {
-    for (const { serviceAccountName, phase } of await readers.pods(namespace))
-      if (phase === "Running") counts.set(serviceAccountName, (counts.get(serviceAccountName) ?? 0) + 1);
+    for (const { serviceAccountName, phase, isComponent = false } of await readers.pods(namespace)) {
+      const before = counts.get(serviceAccountName) ?? { running: 0, isComponent: false };
+      const running = before.running + Number(phase === "Running");
+      counts.set(serviceAccountName, { running, isComponent: before.isComponent || isComponent });
+    }
   } catch (error) {
     if (error instanceof ResilienceError) return undefined;
     throw error;

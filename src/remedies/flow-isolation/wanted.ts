@@ -1,4 +1,5 @@
 import { LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
 import { flowSchemaName } from "../../core/flow-schema-names";
 import { ownerAnnotations, ownerLabels } from "../../core/owned";
@@ -11,7 +12,6 @@ import {
   levelSpec,
   SHARED_LEVEL,
   SHARED_SETTINGS,
-  SYSTEM_NAMESPACE,
   QUARANTINE_LEVEL,
   QUARANTINE_SETTINGS,
   type LevelSettings,

@@ -14,7 +14,14 @@ import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES, type Onset } from "./cause";
 import { unlessForbidden } from "../kit/problems";
 import { findWorkloads } from "./find-workloads";
-import { workloadId, type Observed, type ObservedWorkload, type Problem, type WatchedWorkload } from "./observed";
+import {
+  isLogEvidence,
+  workloadId,
+  type Observed,
+  type ObservedWorkload,
+  type Problem,
+  type WatchedWorkload,
+} from "./observed";
 import { proofOf, type ProofContext } from "./prove";
 import { recreationOf } from "./service-account-age";
 import { withMemory } from "./known-pods";
@@ -113,7 +120,15 @@ async function findPods(
   const ownUser = await readers.ownUser();
   const nowMs = readers.clock.now().getTime();
   const workloads = views.map(view => {
-    const context = { spec: pass.spec, rotation, nowMs, ownUser, hasOpenRestart: open.has(workloadId(view)) };
+    const readsLogs = isLogEvidence(view, pass.spec);
+    const context = {
+      spec: pass.spec,
+      rotation,
+      nowMs,
+      ownUser,
+      hasOpenRestart: open.has(workloadId(view)),
+      readsLogs,
+    };
     const ownPods = podViews.filter(pod => isPodOf(pod, view));
     const others = ownPods.some(({ deletedAtMs }) => deletedAtMs === undefined)
       ? []
@@ -163,13 +178,14 @@ function podBeforeLogs(
     readonly spec: TokenRestartSpec;
     readonly ownUser: string | undefined;
     readonly hasOpenRestart: boolean;
+    readonly readsLogs: boolean;
   },
 ): PodBeforeLogs {
   const { spec, ownUser, hasOpenRestart } = context;
   const account = accounts.get(view.serviceAccountName);
   const proof = proofOf(view, account, context);
   // A terminating pod gets 401 responses by design, so its log is no evidence.
-  const isReadable = spec.evidence.includes("Logs") && view.deletedAtMs === undefined;
+  const isReadable = context.readsLogs && view.deletedAtMs === undefined;
   const suspicious = hasOpenRestart || proof !== undefined || account === null;
   return {
     view,

@@ -1,5 +1,5 @@
 import { Cause } from "../../api/conditions";
-import type { RestartStatus, TargetStatus } from "../../api/controller-resilience";
+import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Refusals } from "../../core/refusals";
 import type { Mode } from "../../core/mode";
 import type { UnprovenRejections } from "../../core/intent";
@@ -65,6 +65,14 @@ export interface WatchedWorkload extends Omit<WorkloadView, "kind" | "replicas">
   readonly selected?: ReadonlySet<string>;
   /** Why its pods are never restarted, within a sentence. */
   readonly refusal?: string;
+}
+
+/** Reports whether 401s in its logs are evidence: not in those of a program that logs the 401s of others, such as Argo CD. */
+export function isLogEvidence(
+  { logsForeign401s = false }: Pick<WatchedWorkload, "logsForeign401s">,
+  { evidence }: Pick<TokenRestartSpec, "evidence">,
+): boolean {
+  return evidence.includes("Logs") && !logsForeign401s;
 }
 
 /** One workload of the targets. */

@@ -4,7 +4,7 @@ import { parseDuration } from "../../core/duration";
 import { incidentOf } from "../../core/restarts";
 import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
-import { isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
+import { isLogEvidence, isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
 import { persistentPods } from "./known-pods";
 import { unreplacedRestarts } from "./settle";
 import { waitingStatus } from "./waiting";
@@ -73,7 +73,7 @@ function isStillExhausted(state: WorkloadState): boolean {
   const { workload, previous, observed, spec, now } = state;
   if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
   const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined).map(withoutOneSided);
-  const readsLogs = spec.evidence.includes("Logs");
+  const readsLogs = isLogEvidence(workload.view, spec);
   if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
   return now.getTime() - lastUnauthorizedMs(state) < limitsOf(spec).maxRestartsWindowMs;
 }

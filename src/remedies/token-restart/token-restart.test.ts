@@ -95,6 +95,14 @@ describe("evidence in logs", () => {
     expect((await sick(skipped)).pass).toMatchObject({ status: "False", reason: "Rejected", intents: [] });
   });
 
+  it("takes no log of a program that logs the 401s of others for evidence, but still the age of the ServiceAccount", async () => {
+    const scene = new Scene();
+    scene.workloadList = [workload({ logsForeign401s: true })];
+    expect((await sick(scene)).pass).toMatchObject({ status: "True", intents: [] });
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    expect(await scene.passes(12)).toMatchObject({ reason: "Rejected", intents: [{ verb: "evict" }] });
+  });
+
   it("counts a record with one of extraPhrases as a 401", async () => {
     const scene = new Scene({ extraPhrases: ["Token is dead"] });
     scene.log("my TOKEN IS DEAD");

@@ -102,7 +102,7 @@ function generatedBy(
   return [...kept, ...created];
 }
 
-/** Presets leave out what has a default. */
+/** As the API server does with what is created. */
 function withDefaults(object: ControllerResilience): ControllerResilience {
   const spec = structuredClone(object.spec);
   checkSpec({ metadata: {}, spec }, schemaOf(KIND), "");

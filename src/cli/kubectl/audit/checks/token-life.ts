@@ -1,4 +1,7 @@
+import { signsOf } from "../../../../cluster/read/pod-view";
+import { isCniFolder } from "../../../../core/components";
 import { formatDuration } from "../../../../core/duration";
+import { objectOf } from "../../../../core/json";
 import { planTemplate } from "../../../../remedies/token-lifetime/template";
 import { isNodeAgent } from "../../../../remedies/token-lifetime/trial/first-pod";
 import { type AuditFacts, apiUsers, isActive, type WorkloadFacts } from "../facts";
@@ -35,7 +38,7 @@ function judge({ daemonSet }: WorkloadFacts, { accounts = [], pods = [] }: Audit
   }
   if (plan.kind !== "Change") return [];
   const life = describeLife(plan);
-  const keep = isNodeAgent({ pods: own }) || daemonSet.component === "CNI";
+  const keep = isNodeAgent({ pods: own }) || signsOf(objectOf(template["spec"])).hostPaths.some(isCniFolder);
   if (keep) {
     return [
       {
