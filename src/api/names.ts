@@ -31,9 +31,6 @@ export const PROTECT_LABEL = `${GROUP}/protect`;
 /** On a generated ControllerResilience: name of the ClusterControllerResilience that it was generated for. */
 export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
 
-/** On a MutatingAdmissionPolicy and its binding: name of the DaemonSet whose pods they apply to. */
-export const DAEMON_SET_ANNOTATION = `${GROUP}/daemonset`;
-
 /** On pod templates that version 0.1 restarted. It says nothing about what a person wants. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 

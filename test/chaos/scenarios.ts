@@ -2,12 +2,11 @@ import type { Scenario } from "./scenario";
 import { bindingRenewal } from "./scenarios/binding-renewal";
 import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
 import { staleToken } from "./scenarios/stale-token";
-import { tokenAdmission, tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
+import { tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
 
 /** All scenarios, the longest first, since several run at the same time. */
 export const scenarios: readonly Scenario[] = [
   staleToken,
-  tokenAdmission,
   flowIsolation,
   flowCleanup,
   tokenTemplate,

@@ -17,7 +17,7 @@ const crashes: readonly Suite[] = scenarios.map(({ name }) => crash({ scenario: 
 export const suites: readonly Suite[] = [faults(), fields(), lease, frozen, stale, shutdown, badDay(), bounds];
 
 /** The longest suites first, so that concurrent jobs end at about the same time. */
-const LONGEST: readonly string[] = ["bad-day", "faults", "crash stale-token", "fields", "crash token-admission"];
+const LONGEST: readonly string[] = ["bad-day", "faults", "crash stale-token", "fields"];
 
 /** All suites, in the order in which they start. */
 export function everything(): Suite[] {

@@ -301,22 +301,19 @@ describe.concurrent("a Kustomization", () => {
   it.each([
     { title: "contested", ssa: "Override" },
     { title: "merged", ssa: "Merge" },
-  ])(
-    "with ssa $ssa reverts the operator, which gives way after two changes",
-    async ({ title: name, ssa }) => {
-      const objects = agent(name).map(object => withAnnotations(object, { "kustomize.toolkit.fluxcd.io/ssa": ssa }));
-      const story = await begin(name, [...objects, resilience(name, { targets: ofAgent, tokenLifetime: {} })], {
-        wait: false,
-      });
-      const contested = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
-      const { message } = await client.untilCondition(contested, ["FieldContested"], FIGHT_MS);
-      expect(message).toContain(MANAGER);
-      await story.reconcile();
-      expect(await secondsOf(client, name)).toBe(3600);
-      // One of creation, then two changes and two reverts.
-      expect(await generationOf(client, name)).toBe(5);
-    },
-  );
+  ])("with ssa $ssa reverts the operator, which gives way after two changes", async ({ title: name, ssa }) => {
+    const objects = agent(name).map(object => withAnnotations(object, { "kustomize.toolkit.fluxcd.io/ssa": ssa }));
+    const story = await begin(name, [...objects, resilience(name, { targets: ofAgent, tokenLifetime: {} })], {
+      wait: false,
+    });
+    const contested = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
+    const { message } = await client.untilCondition(contested, ["FieldContested"], FIGHT_MS);
+    expect(message).toContain(MANAGER);
+    await story.reconcile();
+    expect(await secondsOf(client, name)).toBe(3600);
+    // One of creation, then two changes and two reverts.
+    expect(await generationOf(client, name)).toBe(5);
+  });
 
   it("with the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
     const name = "ignored";

@@ -25,7 +25,6 @@ export const FULL = {
   },
   tokenLifetime: {
     expirationSeconds: 1200,
-    via: "Template",
     defaultToken: "Project",
     revertOnUnauthorized: false,
     allowNodeAgents: false,
@@ -113,7 +112,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
       ["defaultToken", "Leave"],
       ["expirationSeconds", 600],
       ["expirationSeconds", 3600],
-      ["via", "Admission"],
       ["allowNodeAgents", true],
     ],
   },

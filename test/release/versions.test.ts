@@ -35,9 +35,9 @@ it("the table names every remedy", async () => {
 describe("results", () => {
   const good: VersionResult = {
     ...{ remedies: "passed", integration: "passed", demo: "passed" },
-    seen: { admission: "Bounded", message: "value" },
+    seen: { message: "value" },
   };
-  const old: VersionResult = { ...good, seen: { admission: "AdmissionUnavailable", message: "type" } };
+  const old: VersionResult = { ...good, seen: { message: "type" } };
 
   it("say what works, what does not and how that shows, and what was not run", async () => {
     const unknown: VersionResult = { remedies: "failed", integration: "passed", demo: "not run", seen: {} };
@@ -56,7 +56,6 @@ describe("results", () => {
       ["yes", "yes", "FAILED"],
       ["yes", "yes", "yes"],
       ["yes", "yes", "not run"],
-      ["no: `Stalled` says `AdmissionUnavailable`", "yes", "not run"],
       ["no, its type", "yes", "not run"],
     ]);
   });

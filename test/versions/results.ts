@@ -13,7 +13,7 @@ export interface VersionResult {
 export type Outcome = "passed" | "failed" | "not run";
 
 /** Questions that tests answer with `task.meta.seen`. */
-export type Question = "admission" | "message";
+export type Question = "message";
 
 /** By complete version, such as v1.36.3, the oldest first. */
 export type VersionResults = Readonly<Record<string, VersionResult>>;
@@ -38,7 +38,7 @@ const outcome = (of: Outcome): string => ({ passed: "yes", failed: "FAILED", "no
 /** The last column of each row is what the newest version does. */
 const ROWS: readonly Row[] = [
   {
-    what: "`tokenRestart`, `bindingRenewal`, `flowIsolation`, `stallDetection` (`Lease`), `tokenLifetime` (`via: Template`)",
+    what: "`tokenRestart`, `bindingRenewal`, `flowIsolation`, `stallDetection` (`Lease`), `tokenLifetime`",
     of: ({ remedies }) => outcome(remedies),
   },
   {
@@ -46,14 +46,8 @@ const ROWS: readonly Row[] = [
     of: ({ integration }) => outcome(integration),
   },
   { what: "the demo on a node", of: ({ demo }) => outcome(demo) },
-  { what: "`tokenLifetime` with `via: Admission`", of: ({ seen }) => admission(seen.admission) },
   { what: "a refused value is in the API server's message", of: ({ seen }) => message(seen.message) },
 ];
-
-function admission(reason: string | undefined): string {
-  if (reason === "Bounded") return "yes";
-  return reason === undefined ? "not run" : `no: \`Stalled\` says \`${reason}\``;
-}
 
 function message(shows: string | undefined): string {
   if (shows === undefined) return "not run";

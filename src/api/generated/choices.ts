@@ -7,7 +7,6 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["targets[].selector.matchExpressions[].operator", ["In", "NotIn", "Exists", "DoesNotExist"]],
   ["tokenRestart.evidence[]", ["Logs", "ServiceAccountAge", "SandboxEvents"]],
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
-  ["tokenLifetime.via", ["Template", "Admission"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],
   ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle"]],
   ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests"]],

@@ -172,11 +172,7 @@ export interface TokenLifetimeSpec {
    */
   expirationSeconds: number;
   /**
-   * via is Template or Admission. Template patches the DaemonSet. Admission does not change the DaemonSet: a MutatingAdmissionPolicy (Kubernetes 1.36) shortens the token of each new pod, and the operator replaces the existing pods one by one.
-   */
-  via: "Template" | "Admission";
-  /**
-   * defaultToken is Project or Leave, and applies to via Template only. Project adds an explicit projected volume if the template has none. Leave keeps the default token.
+   * defaultToken is Project or Leave. Project adds an explicit projected volume if the template has none. Leave keeps the default token.
    */
   defaultToken: "Project" | "Leave";
   /**
@@ -184,7 +180,7 @@ export interface TokenLifetimeSpec {
    */
   revertOnUnauthorized: boolean;
   /**
-   * If false, a CNI agent (hostNetwork and a CNI folder of the host) gets the shorter token on one node first, until a pod has started there after the first token expired. If true, that proof is not needed, and with via Template the rolling update of a CNI agent starts without a trial.
+   * If false, a CNI agent (hostNetwork and a CNI folder of the host) gets the shorter token on one node first, until a pod has started there after the first token expired. If true, that proof is not needed, and the rolling update of a CNI agent starts without a trial.
    */
   allowNodeAgents: boolean;
 }
@@ -583,7 +579,7 @@ export interface DaemonSetStatus {
    */
   previous?: PreviousExpiration[];
   /**
-   * Time when the template was changed, or when the policy was created, corrected or removed.
+   * Time when the template was changed.
    */
   appliedTime?: string;
   /**
@@ -591,7 +587,7 @@ export interface DaemonSetStatus {
    */
   watchTime?: string;
   /**
-   * Number of times that the operator changed the template or created the policy since generation, at most two.
+   * Number of times that the operator changed the template since generation, at most two.
    */
   changes?: number;
   /**
@@ -619,10 +615,6 @@ export interface DaemonSetStatus {
      */
     message: string;
   };
-  /**
-   * Name of the MutatingAdmissionPolicy and its binding, with via Admission.
-   */
-  policy?: string;
   /**
    * Hash of the template without the changes of the operator. The operator does not retry a reverted change for the same hash.
    */

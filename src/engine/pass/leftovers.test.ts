@@ -14,6 +14,9 @@ const MINUTE = 60_000;
 const PERMISSIONS: readonly Permission[] = [
   { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["delete"], why: "" },
   { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: ["delete"], why: "" },
+  ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
+    ...{ apiGroup: "admissionregistration.k8s.io", resource, verbs: ["delete"], why: "" },
+  })),
 ];
 const gone = { ...makeObject("team/gone"), metadata: { ...makeObject("team/gone").metadata, uid: "gone" } };
 
@@ -91,7 +94,7 @@ describe("leftovers of an object that is gone", () => {
     expect(world.log.lines).toContainEqual({
       level: "warn",
       fields: { kind: "FlowSchema", name, owner: "team/gone" },
-      message: "deleted a leftover of a ControllerResilience that is gone",
+      message: "deleted a leftover",
     });
     expect(world.metrics.seen).toContain("intent:leftovers:delete:Executed");
   });
@@ -153,6 +156,23 @@ describe("leftovers of an object that is gone", () => {
     world.failing.clear();
     world.views = [level, other];
     expect(await world.sweep()).toEqual([level.name, other.name]);
+  });
+
+  it("of admission policies go although their owner exists, bindings first: only an earlier version made them", async () => {
+    const world = new World();
+    const owner = world.store.put(makeObject("team/alive"));
+    const apiVersion = "admissionregistration.k8s.io/v1";
+    world.make({ apiVersion, kind: "MutatingAdmissionPolicy" }, owner);
+    world.make({ apiVersion, kind: "MutatingAdmissionPolicyBinding" }, owner);
+    world.make({ apiVersion, kind: "MutatingAdmissionPolicy", name: "controller-resilience-token-my-copy" }, owner);
+    world.make({ apiVersion, kind: "MutatingAdmissionPolicy", labels: {} }, owner);
+    world.make({}, owner);
+    await world.sweep();
+    expect(world.writer.written.map(({ target }) => target.kind)).toEqual([
+      "MutatingAdmissionPolicyBinding",
+      "MutatingAdmissionPolicy",
+    ]);
+    expect(world.writer.written[0]?.why).toContain("Version 0.1.0 made it for ControllerResilience team/alive");
   });
 
   it("are deleted at most 20 at a time", async () => {

@@ -30,13 +30,16 @@ const MIN_AGE_MS = 600_000;
 /** Maximum number of deletions in one sweep. */
 const MAX_DELETIONS = 20;
 
-/** In the order of deletion: a policy without its binding has no effect, and a level goes after the FlowSchemas that use it. */
+/** In the order of deletion: a level goes after the FlowSchemas that use it. */
 const KINDS: readonly ClusterKind[] = [
   "MutatingAdmissionPolicyBinding",
   "MutatingAdmissionPolicy",
   "FlowSchema",
   "PriorityLevelConfiguration",
 ];
+
+/** Kinds that only version 0.1.0 created. A policy that stays would go on to shorten tokens. */
+const FORMER_KINDS: readonly ClusterKind[] = ["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"];
 
 /** What the sweep needs. */
 export interface LeftoversPorts {
@@ -50,7 +53,8 @@ export interface LeftoversPorts {
 
 /**
  * Deletes the cluster-scoped objects that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer
- * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this process leads.
+ * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Also deletes what no version makes any
+ * more. Runs while this process leads.
  */
 export class Leftovers {
   readonly #ports: LeftoversPorts;
@@ -97,13 +101,15 @@ export class Leftovers {
     if (old.length === 0) return;
     // Read after them: an object is younger than its owner.
     const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
-    const leftovers = old.filter(view => !owners.has(view.labels[OWNER_UID_LABEL] ?? "") && !isUsed(view, found));
+    const isOwned = ({ kind, labels }: ClusterObjectView): boolean =>
+      !FORMER_KINDS.includes(kind) && owners.has(labels[OWNER_UID_LABEL] ?? "");
+    const leftovers = old.filter(view => !isOwned(view) && !isUsed(view, found));
     const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
     for (const view of leftovers.slice(0, MAX_DELETIONS)) {
       const intent = deletionOf(view);
       const outcome = await executor.executeUnowned(by, intent, { log, mayWrite });
       const fields = { kind: view.kind, name: view.name, owner: view.annotations[OWNER_ANNOTATION] };
-      if (outcome.result === "Executed") log.warn(fields, "deleted a leftover of a ControllerResilience that is gone");
+      if (outcome.result === "Executed") log.warn(fields, "deleted a leftover");
     }
     const left = leftovers.length - MAX_DELETIONS;
     if (left > 0) log.warn({ left }, "more leftovers than one sweep deletes; the next sweep continues");
@@ -147,11 +153,14 @@ function isUsed({ kind, name }: ClusterObjectView, found: readonly ClusterObject
 }
 
 function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {
-  const owner = annotations[OWNER_ANNOTATION] ?? "unknown";
+  const owner = `ControllerResilience ${annotations[OWNER_ANNOTATION] ?? "unknown"}`;
+  const why = FORMER_KINDS.includes(kind)
+    ? `Version 0.1.0 made it for ${owner}; this version uses no such object.`
+    : `${owner}, for which it was made, does not exist any more.`;
   return {
     verb: "delete",
     target: { apiVersion, kind, name, uid, resourceVersion },
-    why: `ControllerResilience ${owner}, for which it was made, does not exist any more.`,
+    why,
     eventReason: "LeftoverDeleted",
   };
 }

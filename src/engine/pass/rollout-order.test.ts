@@ -14,7 +14,7 @@ import { makeReconciler } from "../testing/reconciler";
 import { makeDecision, makeReaders, makeRemedy } from "../testing/remedies";
 import { makeRestarts } from "../testing/restarts";
 
-const TEMPLATE = { mode: "Enforce", tokenLifetime: { via: "Template" } as never } as const;
+const TEMPLATE = { mode: "Enforce", tokenLifetime: {} as never } as const;
 
 it("a rollout lets the next one begin with the pass that reports its end, and holds it from the pass that reports its begin", async () => {
   const clock = new FakeClock();

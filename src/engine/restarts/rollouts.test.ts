@@ -16,7 +16,7 @@ import { makeRestarts } from "../testing/restarts";
 import { Executor } from "../write/executor";
 
 const MINUTE = 60_000;
-const TEMPLATE = { via: "Template" } as ControllerResilienceSpec["tokenLifetime"];
+const LIFETIME = { expirationSeconds: 600 } as ControllerResilienceSpec["tokenLifetime"];
 
 /** A cluster with one leader and these objects still to load. */
 class Bench {
@@ -38,7 +38,7 @@ class Bench {
   load(key: Key, outcome?: DaemonSetStatus["outcome"], spec: Partial<ControllerResilienceSpec> = {}): void {
     const daemonSets = outcome === undefined ? [] : [{ name: "agent", outcome }];
     const status: ControllerResilienceStatus = { daemonSets };
-    const object = this.store.put(makeObject(key, { mode: "Enforce", tokenLifetime: TEMPLATE!, ...spec }, status));
+    const object = this.store.put(makeObject(key, { mode: "Enforce", tokenLifetime: LIFETIME!, ...spec }, status));
     this.#restarts.load(key, object, this.mode);
   }
 
@@ -110,7 +110,7 @@ describe("the rollout of a changed template", () => {
     bench.load("shop/b", "Planned");
     bench.load("team/a", "Rolling", { suspend: true });
     bench.load("team/b", "Rolling", { mode: "Observe" });
-    bench.load("team/c", "Rolling", { tokenLifetime: { ...TEMPLATE!, via: "Admission" } });
+    bench.load("team/c", "Rolling", { tokenLifetime: undefined as never });
     bench.load("team/d", "Rolling");
     bench.gone("team/d");
     bench.mode = "NamespaceSkipped";

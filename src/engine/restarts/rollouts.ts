@@ -60,12 +60,12 @@ export class Rollouts {
   }
 }
 
-/** What an object began that is suspended or only observed does not go on; at admission nothing is rolled out. */
+/** What an object began that is suspended or only observed does not go on. */
 function isRolling(object: ControllerResilience | null, judged: Mode | undefined): boolean {
   if (object === null || object.metadata.deletionTimestamp !== undefined) return false;
   const { suspend, tokenLifetime } = object.spec;
   const mode = judged ?? object.spec.mode;
-  return mode === "Enforce" && !suspend && tokenLifetime?.via === "Template";
+  return mode === "Enforce" && !suspend && tokenLifetime !== undefined;
 }
 
 /** Time until a rollout that waits is tried again, in milliseconds. */

@@ -8,7 +8,7 @@ export interface DaemonSetFinding extends Finding<Reason> {
   /** For status.daemonSets, before any write of this pass. */
   readonly entry: DaemonSetStatus;
   /** Present when the intents shorten tokens: status counts the change once they are executed. */
-  readonly shortens?: "Template" | "Policy";
+  readonly shortens?: true;
   /** The outcome in status once the intents are executed. */
   readonly after?: DaemonSetStatus["outcome"];
   readonly recheckAfterMs?: number;

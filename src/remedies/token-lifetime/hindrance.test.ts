@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
 import { withHindrances } from "./report";
-import { AdmissionScene } from "./testing/admission-scene";
+import { AgentScene } from "./testing/agent-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
 const REFUSALS: readonly Outcome[] = [
@@ -16,7 +16,9 @@ function withAnother<S extends Scene>(scene: S): S {
   return scene;
 }
 
-function blocked(scene: AdmissionScene): AdmissionScene {
+/** The eviction of the first pod is refused. */
+function blocked(): AgentScene {
+  const scene = new AgentScene({}, false);
   scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
   return scene;
 }
@@ -48,11 +50,8 @@ async function watched(scene: Scene): Promise<{ reports: string[]; tried: number
 }
 
 describe("a blocked change", () => {
-  const changes = REFUSALS.flatMap(outcome => [
-    [`${outcome.result} template`, () => refused(new Scene(), outcome)] as const,
-    [`${outcome.result} policy`, () => refused(new AdmissionScene(), outcome)] as const,
-  ]);
-  const all = [...changes, ["blocked eviction", () => blocked(new AdmissionScene())] as const];
+  const changes = REFUSALS.map(outcome => [`${outcome.result} template`, () => refused(new Scene(), outcome)] as const);
+  const all = [...changes, ["blocked eviction", blocked] as const];
 
   it("is reported without characters of the refusal that a terminal may obey", async () => {
     const scene = refused(new Scene(), { result: "Failed", message: "webhook\x1b[2J\nsays \u202eno" });
@@ -65,7 +64,7 @@ describe("a blocked change", () => {
     expect((await watched(make())).reports).toHaveLength(1);
   });
 
-  it.each(all)("of a %s is reported with the same message for two DaemonSets that take turns", async (_, make) => {
+  it.each(changes)("of a %s is reported with the same message for two DaemonSets that take turns", async (_, make) => {
     const { reports, tried } = await watched(withAnother(make()));
     expect(reports).toHaveLength(1);
     expect(tried).toBe(2);
@@ -91,33 +90,20 @@ describe("a blocked change", () => {
     expect(withHindrances(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
   });
 
-  it("reports Unknown when the permission to delete an obsolete policy is missing", async () => {
-    const scene = new AdmissionScene();
-    await scene.passes(30, 60_000);
-    scene.object.spec.targets = [{ kind: "Deployment", name: "web" }];
-    const decision = await refused(scene, REFUSALS[1]!).pass();
-    expect(decision).toMatchObject({ status: "Unknown", reason: "Forbidden", stalled: { reason: "Forbidden" } });
-    scene.outcome = undefined;
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoDaemonSets" });
-  });
-
   it("is cleared after the write succeeds", async () => {
-    const scene = withAnother(blocked(new AdmissionScene()));
-    await scene.passes(20);
+    const scene = blocked();
+    await scene.run(20);
     expect(scene.entry()?.hindrance).toEqual({
       reason: "RestartBlocked",
       message: "evict Pod agent-1: its budget says no",
     });
     scene.evictionOutcome = undefined;
-    await scene.passes(60);
-    for (const name of ["agent", "other"]) expect(scene.entry(name)).not.toHaveProperty("hindrance");
+    await scene.run(60);
+    expect(scene.entry()).not.toHaveProperty("hindrance");
   });
 
-  it.each([
-    ["template", () => new Scene()],
-    ["policy", () => new AdmissionScene()],
-  ])("of a %s is not reported in Observe mode", async (_, make) => {
-    const scene = refused(withAnother(make()), REFUSALS[1]!);
+  it("is not reported in Observe mode", async () => {
+    const scene = refused(withAnother(new Scene()), REFUSALS[1]!);
     expect((await watched(scene)).tried).toBe(2);
     change(scene, "Observe");
     const decision = await scene.pass();
@@ -127,12 +113,12 @@ describe("a blocked change", () => {
   });
 
   it("of another generation is not reported before this generation tries it", async () => {
-    const scene = refused(withAnother(new AdmissionScene()), REFUSALS[1]!);
+    const scene = refused(withAnother(new Scene()), REFUSALS[1]!);
     await watched(scene);
     change(scene, "Enforce");
     const counts: number[] = [];
-    for (let i = 0; i < 2; i++) counts.push((await scene.pass()).message.split("a policy says no").length - 1);
-    expect(counts).toEqual([1, 2]);
+    for (let i = 0; i < 3; i++) counts.push((await scene.pass()).message.split("a policy says no").length - 1);
+    expect(counts).toEqual([0, 1, 2]);
   });
 
   it("of one DaemonSet is reported while another is changed first", async () => {

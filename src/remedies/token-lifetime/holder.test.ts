@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ControllerResilience, DaemonSetStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
+import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
 import { holderOf } from "./holder";
 import { createTokenLifetime } from "./remedy";
@@ -12,8 +12,8 @@ class Pair extends AgentScene {
   all: { it: ControllerResilience; other: ControllerResilience };
   reports: Partial<Record<"it" | "other", ScenePass>> = {};
 
-  constructor(other: Partial<ControllerResilience["metadata"]> = {}, spec: Partial<TokenLifetimeSpec> = {}) {
-    super(spec, false);
+  constructor(other: Partial<ControllerResilience["metadata"]> = {}) {
+    super({}, false);
     const rival = makeObject("team/other", this.object.spec);
     this.all = { it: this.object, other: { ...rival, metadata: { ...rival.metadata, ...other } } };
   }
@@ -40,13 +40,13 @@ class Pair extends AgentScene {
 const YOUNGER = { creationTimestamp: "2025-01-01T00:00:05Z" };
 const OLDER = { creationTimestamp: "2024-01-01T00:00:00Z" };
 
-describe.each(["Template", "Admission"] as const)("two objects with one DaemonSet, via: %s", via => {
+describe("two objects with one DaemonSet", () => {
   it.each([
     ["the older one", YOUNGER, "it", "other"],
     ["the older one", OLDER, "other", "it"],
     ["of two of the same age the first by name", {}, "it", "other"],
   ] as const)("change it once, by %s", async (_, metadata, first, second) => {
-    const pair = new Pair(metadata, { via });
+    const pair = new Pair(metadata);
     await pair.runBoth(30);
     expect(pair.count(600)).toBe(1);
     expect(pair.reports[second]).toMatchObject({ status: "False", reason: "Waiting", progressing: true });

@@ -56,8 +56,8 @@ function stageOf(view: DaemonSetView, object: ControllerResilience): number {
   const entry = entryIn(object, view);
   if (entry === undefined) return 0;
   if (isOpen(entry)) return 2;
-  const { outcome, appliedTime, policy, changes = 0 } = entry;
-  return outcome === "Reverted" || appliedTime !== undefined || policy !== undefined || changes > 0 ? 1 : 0;
+  const { outcome, appliedTime, changes = 0 } = entry;
+  return outcome === "Reverted" || appliedTime !== undefined || changes > 0 ? 1 : 0;
 }
 
 /** A planned change may not be made yet. */

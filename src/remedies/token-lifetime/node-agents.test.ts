@@ -80,26 +80,3 @@ describe("Events about sandboxes after the change", () => {
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   });
 });
-
-describe("a policy for CNI agents", () => {
-  it("is deleted when pods cannot start on the node of the first agent, and each such agent is then replaced", async () => {
-    const scene = new AgentScene({ via: "Admission" });
-    await scene.run(25);
-    expect(scene.count(600)).toBe(1);
-    await scene.run(65);
-    expect(scene.count(600)).toBe(1);
-    scene.start(scene.trialNode);
-    await scene.run(2);
-    expect(scene.count(600)).toBe(2);
-    await scene.run(10, { failing: scene.trialNode });
-    expect(scene.policies).toEqual([]);
-    await scene.run(10, { failing: scene.trialNode });
-    expect(scene.count(600)).toBe(1);
-    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
-    // Hours later a pod is to start on the node of the other one.
-    await scene.run(1_000);
-    expect(scene.count(600)).toBe(1);
-    await scene.run(12, { failing: scene.trialNode });
-    expect(scene.count(600)).toBe(0);
-  });
-});

@@ -1,6 +1,5 @@
 import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
-import { FINALIZER } from "../../api/names";
 import { keyOf } from "../../core/key";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
@@ -9,8 +8,6 @@ import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/view
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes/review";
 import { describeTarget, readTarget } from "../kit/targets";
-import { canBeAgent } from "../../logs/sandboxes/failures";
-import { hasTemplateChange, readOwnPolicies, readPolicies } from "./admission";
 import { isWatched } from "./checks/watch";
 import { holderOf, otherObjects } from "./holder";
 import { readFormerTrials } from "./trial/cleanup";
@@ -18,17 +15,7 @@ import { withProof } from "./trial/observe";
 import { isOnTrial } from "./trial/strategy";
 import { withTrialRights } from "./trial/rights";
 import type { WatchedTimes } from "./trial/watched";
-import {
-  activePodsOf,
-  isBounded,
-  isCanary,
-  templatePlanOf,
-  type Observed,
-  type ObservedDaemonSet,
-  type ObservedPod,
-  type ObservedPolicies,
-  type Spec,
-} from "./observed";
+import { templatePlanOf, type Observed, type ObservedDaemonSet, type ObservedPod, type Spec } from "./observed";
 
 /** Former DaemonSets that status keeps, in case they come back. */
 const MAX_FORMER = 32;
@@ -62,7 +49,7 @@ export async function observeDaemonSets(
   const nowMs = readers.clock.now().getTime();
   // Without revertOnUnauthorized the logs do not matter.
   const logged = spec.revertOnUnauthorized
-    ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec) || hasRevertedAgents(one, spec))
+    ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec))
     : [];
   const states = await readStates(object, { found, logged }, readers, reviews);
   const names = new Set(views.map(view => view.name));
@@ -80,8 +67,6 @@ export async function observeDaemonSets(
     staleTokens: found.some(one => isChangeDue(one, spec)) ? await readers.staleTokens() : null,
     formerEntries,
     formerTrials: await readFormerTrials(object.metadata.namespace, formerEntries, readers),
-    owner: { metadata: object.metadata },
-    admission: await readAdmission(object, spec, readers),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
     otherOpenRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
@@ -148,30 +133,9 @@ function recordOf({ name, uid }: DaemonSetView, records: readonly DaemonSetStatu
   return outcome === "Reverted" && fingerprint !== undefined ? { name, outcome, fingerprint } : undefined;
 }
 
-/** Without the finalizer no policy was ever created for this object. */
-async function readAdmission(
-  object: ControllerResilience,
-  spec: Spec,
-  readers: Readers,
-): Promise<ObservedPolicies | null> {
-  if (spec.via === "Admission") return readPolicies(readers);
-  const hasFinalizer = object.metadata.finalizers?.includes(FINALIZER) ?? false;
-  return hasFinalizer ? readOwnPolicies(object, readers) : { policies: [], bindings: [] };
-}
-
-/** The policy was deleted, and copies of the shorter tokens are dead on nodes where no pod may have tried to start yet. */
-function hasRevertedAgents({ record, pods }: WithoutLogs, spec: Spec): boolean {
-  return record?.outcome === "Reverted" && pods.some(pod => canBeAgent(pod) && isCanary(pod, spec));
-}
-
-/** The template must change; or with via: Admission, some pods must. */
+/** The template must change. */
 function isChangeDue(found: WithoutLogs, spec: Spec): boolean {
-  const daemonSet = withLogs(found, NO_STATES);
-  const isTemplateChange = templatePlanOf(daemonSet, spec).kind === "Change";
-  if (spec.via === "Template") return isTemplateChange;
-  const isAnyUnbounded = activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
-  const isPolicyDue = found.record?.policy === undefined || isAnyUnbounded;
-  return hasTemplateChange(daemonSet) || (isTemplateChange && isPolicyDue);
+  return templatePlanOf(withLogs(found, NO_STATES), spec).kind === "Change";
 }
 
 /** @param logged the DaemonSets whose logs and Events matter now */

@@ -1,12 +1,7 @@
-import type {
-  ControllerResilience,
-  DaemonSetStatus,
-  RestartStatus,
-  TokenLifetimeSpec,
-} from "../../api/controller-resilience";
+import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
 import type { Mode } from "../../core/mode";
 import type { Right } from "../../core/readers";
-import type { ClusterObjectView, DaemonSetView, PodView } from "../../core/views";
+import type { DaemonSetView, PodView } from "../../core/views";
 import type { MaintenanceWindow } from "../../core/windows";
 import type { PodLogState } from "../../logs/pod-log-review";
 import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
@@ -28,20 +23,10 @@ export interface Observed {
   readonly formerEntries: readonly DaemonSetStatus[];
   /** Those of them that are still on trial. */
   readonly formerTrials: readonly Pick<ObservedDaemonSet, "view" | "record">[];
-  /** The ControllerResilience, whose uid labels the policies that the operator creates for it. */
-  readonly owner: Pick<ControllerResilience, "metadata">;
-  /** Null if the API server does not serve these kinds. */
-  readonly admission: ObservedPolicies | null;
   /** Restarts by this remedy. */
   readonly restarts: readonly RestartStatus[];
   /** Restarts by other remedies whose outcome is not known yet. */
   readonly otherOpenRestarts: readonly RestartStatus[];
-}
-
-/** All policies and bindings of the cluster; empty lists if none of them can belong to this ControllerResilience. */
-export interface ObservedPolicies {
-  readonly policies: readonly ClusterObjectView[];
-  readonly bindings: readonly ClusterObjectView[];
 }
 
 export interface ObservedDaemonSet {
@@ -88,9 +73,7 @@ export function templatePlanOf(
   daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">,
   spec: Spec,
 ): TemplatePlan {
-  // A policy shortens the default token as well, so defaultToken does not apply.
-  const templateSpec = spec.via === "Admission" ? { ...spec, defaultToken: "Project" as const } : spec;
-  return planTemplate(templateInputOf(daemonSet), templateSpec, daemonSet.record?.previous);
+  return planTemplate(templateInputOf(daemonSet), spec, daemonSet.record?.previous);
 }
 
 /** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */

@@ -12,23 +12,7 @@ export const REASONS = {
   },
   FieldContested: {
     event: "Warning",
-    help: "Others reverted it twice: use `via: Admission`, or see above. For a policy: others change or delete it.",
-  },
-  NameTaken: {
-    event: "Warning",
-    help: "A policy or binding of that name is not the operator's, by its labels: find its owner.",
-  },
-  AdmissionUnavailable: {
-    event: "Warning",
-    help: "This API server lacks MutatingAdmissionPolicy in `admissionregistration.k8s.io/v1` (Kubernetes 1.36): use `via: Template`.",
-  },
-  TooManyDaemonSets: {
-    event: "Warning",
-    help: "With `via: Admission` an object bounds at most 32 DaemonSets; the message names one that is left. Use several objects.",
-  },
-  AdmissionIneffective: {
-    event: "Warning",
-    help: "A pod younger than the policy has a longer token: turn on the admission plugin `MutatingAdmissionPolicy` at every API server, then delete that pod.",
+    help: "Others reverted it twice: remove the field from Git, or see [with Argo CD or Flux](#with-argo-cd-or-flux).",
   },
   RolloutStuck: {
     event: "Warning",
@@ -36,15 +20,15 @@ export const REASONS = {
   },
   TrialUnproven: {
     event: "Warning",
-    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. `via: Template` restored the template, `via: Admission` replaces no more pods. For a CNI agent `allowNodeAgents: true` skips the proof.",
+    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. The template was restored. For a CNI agent `allowNodeAgents: true` skips the proof.",
   },
   OwnedByController: {
     event: "Warning",
-    help: "A controller, such as an operator, owns the DaemonSet and would revert a template: use its own setting or `via: Admission`.",
+    help: "A controller, such as an operator, owns the DaemonSet and would revert a template: use its own setting.",
   },
   OnDeleteStrategy: {
     event: "Warning",
-    help: "A changed template would replace no pod: use `via: Admission`, change `updateStrategy`, or shorten the token yourself.",
+    help: "A changed template would replace no pod: change `updateStrategy`, or shorten the token yourself.",
   },
   TooManyAtOnce: {
     event: "Warning",
@@ -71,11 +55,11 @@ export const REASONS = {
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {
     event: "Normal",
-    help: "Pods with a longer token are replaced one by one; the message says what the next one waits for.",
+    help: "The trial on one node lasts; the message says what the others wait for.",
   },
   Planned: {
     event: "Normal",
-    help: "It is being changed; a policy is not yet in effect.",
+    help: "It is being changed.",
   },
   WaitingForWindow: {
     event: "Normal",

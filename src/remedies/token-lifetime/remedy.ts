@@ -3,7 +3,6 @@ import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { createSandboxReview } from "../../logs/sandboxes/review";
-import { cleanUpPolicies } from "./admission";
 import { observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
@@ -48,19 +47,19 @@ const PERMISSIONS: readonly Permission[] = [
   ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
     apiGroup: "admissionregistration.k8s.io",
     resource,
-    verbs: ["list", "watch", "create", "patch", "delete"],
-    why: "via: Admission creates one per DaemonSet, repairs it, and deletes it.",
+    verbs: ["list", "watch", "delete"],
+    why: "Deletes those that version 0.1.0 created for via: Admission.",
     grantedBy: "tokenLifetime.viaAdmission",
   })),
   {
     apiGroup: "",
     resource: "pods/eviction",
     verbs: ["create"],
-    why: "Replaces pods that have a longer token: one of a trial, and with via: Admission all; PodDisruptionBudgets are respected.",
+    why: "Replaces the first pod of a trial; PodDisruptionBudgets are respected.",
   },
 ];
 
-/** Bounds the lifetime of the ServiceAccount tokens of DaemonSets, in their templates or at admission. */
+/** Bounds the lifetime of the ServiceAccount tokens of DaemonSets in their templates. */
 export function createTokenLifetime(
   logs = createPodLogReview(),
   sandboxes = createSandboxReview(),
@@ -77,10 +76,7 @@ export function createTokenLifetime(
     observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes, watched }),
     plan: planTokenLifetime,
     report: reportTokenLifetime,
-    cleanUp: async (object, readers) => [
-      ...(await endTrials(object, readers)),
-      ...(await cleanUpPolicies(object, readers)),
-    ],
+    cleanUp: endTrials,
     whileSuspended: ({ status }) => describeHeldTrials(status?.daemonSets ?? []),
     pause: key => logs.pause(key),
     forget: key => {

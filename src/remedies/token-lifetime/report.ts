@@ -28,21 +28,16 @@ const NO_DAEMON_SETS: Finding<Reason> = {
 
 /** Reports the condition and status.daemonSets. */
 export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): TokenLifetimeReport {
-  const removalsOf = (policy: string | undefined): Execution[] =>
-    plan.removals.flatMap(removal => (removal.policy === policy ? (outcomes.get(removal.id) ?? []) : []));
+  const executionsOf = (id: string): readonly Execution[] => outcomes.get(id) ?? [];
   const daemonSets = [
     ...plan.daemonSets.map(item => {
-      const executions = outcomes.get(item.id) ?? [];
+      const executions = executionsOf(item.id);
       const entry = isShortened(item, executions) ? shortened(item, now) : executed(item, executions, now);
-      return withExecutions(entry, [...executions, ...removalsOf(entry.policy)], now);
+      return withExecutions(entry, executions);
     }),
-    ...plan.formerEntries.map(entry => withExecutions(entry, removalsOf(entry.policy), now)),
+    ...plan.former.map(({ id, entry }) => withExecutions(entry, executionsOf(id))),
   ];
-  const blockedRemoval = firstOtherBlocked(plan, outcomes);
-  const hindrances = [
-    ...daemonSets.flatMap(({ hindrance }) => hindrance ?? []),
-    ...(blockedRemoval === undefined ? [] : [hindranceOf(blockedRemoval)]),
-  ];
+  const hindrances = daemonSets.flatMap(({ hindrance }) => hindrance ?? []);
   const isBlocked = pendingWrites([...outcomes.values()].flat()).length > 0;
   const report = { ...summaryOf(plan), ...recheckOf(plan, daemonSets, isBlocked), lists: { daemonSets } };
   return withHindrances(report, hindrances);
@@ -83,38 +78,28 @@ function executed({ finding: { entry, after } }: DaemonSetItem, executions: read
   return after === "Rolling" ? { ...ended, appliedTime: toSeconds(now) } : ended;
 }
 
-function shortened({ finding: { entry: before, shortens, after } }: DaemonSetItem, now: Date): DaemonSetStatus {
+function shortened({ finding: { entry: before, after } }: DaemonSetItem, now: Date): DaemonSetStatus {
   const entry = { ...before };
   // The wait for the change is over.
   delete entry.waitStartTime;
-  return countChange(shortens === "Template" ? { ...entry, outcome: after ?? "Rolling" } : entry, now);
+  return countChange({ ...entry, outcome: after ?? "Rolling" }, now);
 }
 
 /** The entry after these executions, which are all of its DaemonSet. */
-function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[], now: Date): DaemonSetStatus {
+function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[]): DaemonSetStatus {
   if (executions.length === 0) return entry;
   const [worst] = pendingWrites(executions);
   if (worst !== undefined) return { ...entry, hindrance: hindranceOf(worst) };
   const isExecuted = executions.every(({ outcome }) => outcome.result === "Executed");
-  return entry.outcome === "Reverting" && isExecuted ? reverted(entry, now) : entry;
+  return entry.outcome === "Reverting" && isExecuted ? reverted(entry) : entry;
 }
 
-function reverted(entry: DaemonSetStatus, now: Date): DaemonSetStatus {
-  // Logs are not watched any more: pods that still have the shorter token prove nothing about a later template.
-  const { policy, ...rest } = entry;
-  const after: DaemonSetStatus = { ...rest, outcome: "Reverted" };
+/** Logs are not watched any more: pods that still have the shorter token prove nothing about a later template. */
+function reverted(entry: DaemonSetStatus): DaemonSetStatus {
+  const after: DaemonSetStatus = { ...entry, outcome: "Reverted" };
   delete after.appliedTime;
   delete after.watchTime;
-  // For some seconds API servers may still apply a deleted policy.
-  return policy === undefined ? after : { ...after, appliedTime: toSeconds(now) };
-}
-
-/** The worst blocked removal of a policy that no status entry names. */
-function firstOtherBlocked(plan: TokenLifetimePlan, outcomes: Outcomes): Execution | undefined {
-  const entries = [...plan.daemonSets.map(({ finding }) => finding.entry), ...plan.formerEntries];
-  const named = new Set(entries.map(({ policy }) => policy));
-  const others = plan.removals.filter(({ policy }) => !named.has(policy));
-  return pendingWrites(others.flatMap(({ id }) => outcomes.get(id) ?? []))[0];
+  return after;
 }
 
 function hindranceOf(execution: Execution): Hindrance {

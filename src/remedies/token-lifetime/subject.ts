@@ -45,7 +45,7 @@ const UNCERTAIN: readonly DaemonSetStatus["outcome"][] = ["Planned", "Waiting"];
 function withLostChange(daemonSet: ObservedDaemonSet, { generation }: Observed, spec: Spec): ObservedDaemonSet {
   const { record, view } = daemonSet;
   const isUncertain = record !== undefined && UNCERTAIN.includes(record.outcome) && view.ownedVolumes.length > 0;
-  if (spec.via !== "Template" || !isUncertain || templatePlanOf(daemonSet, spec).kind !== "Bounded") return daemonSet;
+  if (!isUncertain || templatePlanOf(daemonSet, spec).kind !== "Bounded") return daemonSet;
   const current = fingerprint(templateInputOf(daemonSet), record.previous ?? []);
   const isSameChange = record.generation === generation && record.fingerprint === current;
   return { ...daemonSet, record: { ...record, outcome: isSameChange ? "Planned" : "Waiting" } };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { NEVER } from "../../core/testing/windows";
-import { AdmissionScene } from "./testing/admission-scene";
 import { AgentScene } from "./testing/agent-scene";
 import { Scene } from "./testing/scene";
 
@@ -13,8 +12,6 @@ function withWindow<S extends Scene>(scene: S, schedule: string, duration = "1h"
   scene.object = { ...scene.object, spec: { ...scene.object.spec, windows } };
   return scene;
 }
-
-const evictions = ({ written }: Scene): number => written.filter(({ verb }) => verb === "evict").length;
 
 describe("outside of the maintenance windows", () => {
   it("a template is not changed before the next one opens", async () => {
@@ -57,18 +54,5 @@ describe("outside of the maintenance windows", () => {
     scene.setLogs("persistent", 600);
     await scene.run(80);
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
-  });
-
-  it("no policy is created, and no pod replaced", async () => {
-    const closed = withWindow(new AdmissionScene(), "0 2 * * *");
-    expect(await closed.passes(3, MINUTE)).toMatchObject({ reason: "WaitingForWindow", intents: [] });
-    expect(closed.written).toEqual([]);
-    const scene = withWindow(new AdmissionScene(), "0 0 * * *", "10m");
-    await scene.passes(4, MINUTE);
-    expect(evictions(scene)).toBe(1);
-    const pass = await scene.passes(20, 30 * MINUTE);
-    expect(pass).toMatchObject({ status: "False", reason: "WaitingForWindow", intents: [] });
-    expect(pass.message).toContain("1 of 3 pods have tokens bounded to 10m; the next maintenance window opens at");
-    expect(evictions(scene)).toBe(1);
   });
 });

@@ -19,7 +19,7 @@ const WEB = { kind: "Deployment", name: WORKLOADS.Deployment };
 /** Together they have a place for every field, and cover both ways in which each remedy works. */
 export const bases: readonly Base[] = [
   {
-    name: "template",
+    name: "named",
     spec: {
       targets: [{ kind: "DaemonSet", name: WORKLOADS.DaemonSet }, WEB],
       windows: [{ schedule: "* * * * *", duration: "10m" }],
@@ -32,7 +32,7 @@ export const bases: readonly Base[] = [
     conflicts: [],
   },
   {
-    name: "admission",
+    name: "selected",
     spec: {
       targets: [
         {
@@ -52,7 +52,7 @@ export const bases: readonly Base[] = [
         renewBefore: "8h",
         extendBy: "720h",
       },
-      tokenLifetime: { via: "Admission", expirationSeconds: 1_200 },
+      tokenLifetime: { expirationSeconds: 1_200 },
       flowIsolation: { requestRate: { onRunaway: "Throttle" } },
       stallDetection: { onStall: "Restart", leases: [{ namespace: "kube-system", name: "web" }] },
     },

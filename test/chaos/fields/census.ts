@@ -18,8 +18,6 @@ const CLUSTER_SCOPED = {
   clusterrolebindings: "rbac.authorization.k8s.io/v1",
   flowschemas: "flowcontrol.apiserver.k8s.io/v1",
   prioritylevelconfigurations: "flowcontrol.apiserver.k8s.io/v1",
-  mutatingadmissionpolicies: "admissionregistration.k8s.io/v1",
-  mutatingadmissionpolicybindings: "admissionregistration.k8s.io/v1",
 } as const;
 
 /** Resources that a census includes. Writes to other resources are reported, since no census compares them. */

@@ -56,10 +56,10 @@ describe("courses", () => {
   });
 
   it("include each value in each base that has a place for the field, in a full run", () => {
-    const via = of(1, true).filter(({ field }) => field === "tokenLifetime.via");
-    expect(via.map(({ base }) => base.name)).toEqual(["template", "admission"]);
-    expect(via[0]?.steps.map(({ value }) => value.value)).toEqual(
-      expect.arrayContaining(["Template", "Admission", undefined]),
+    const courses = of(1, true).filter(({ field }) => field === "tokenLifetime.defaultToken");
+    expect(courses.map(({ base }) => base.name)).toEqual(["named", "selected"]);
+    expect(courses[0]?.steps.map(({ value }) => value.value)).toEqual(
+      expect.arrayContaining(["Project", "Leave", undefined]),
     );
   });
 });

@@ -53,7 +53,7 @@ it("compares status as well as created objects", () => {
 
 it("formats a value in one line", () => {
   const base = bases[0]!;
-  expect(describeValue({ field: "mode", base }, { value: undefined })).toBe("mode absent (template)");
+  expect(describeValue({ field: "mode", base }, { value: undefined })).toBe("mode absent (named)");
   expect(describeValue({ field: "mode", base }, { value: "n".repeat(253) }).length).toBeLessThan(100);
 });
 

@@ -10,13 +10,6 @@ import {
   type State,
 } from "../scenario";
 
-const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
-const KINDS = ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"] as const;
-
-interface Named {
-  readonly items: readonly { readonly metadata: { readonly name: string } }[];
-}
-
 const isBounded = (state: State): boolean => says(state, "TokenLifetimeBounded", "Bounded");
 
 /** Changes the template of a DaemonSet without pods once. */
@@ -52,24 +45,6 @@ export const tokenRollout: Scenario = {
 
   async describe(scene) {
     return { ...(await tokenTemplate.describe(scene)), pods: await countPods(scene) };
-  },
-};
-
-/** Creates a policy and its binding for a DaemonSet without pods. */
-export const tokenAdmission: Scenario = {
-  ...tokenTemplate,
-  name: "token-admission",
-  about: "bound the tokens of a DaemonSet at admission",
-
-  async trigger(scene) {
-    await protect(scene, "DaemonSet", { tokenLifetime: { via: "Admission" } });
-  },
-
-  async describe(scene) {
-    const lists = await Promise.all(KINDS.map(kind => scene.admin.get<Named>(`${ADMISSION}/${kind}`)));
-    const made = lists.map(({ items }) => items.filter(({ metadata }) => metadata.name.includes(scene.namespace)));
-    const [policies, bindings] = made.map(items => items.length);
-    return { ...(await describeObject(scene)), generation: await generationOf(scene), policies, bindings };
   },
 };
 

@@ -23,7 +23,7 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
 }
 
 /** What the shorter token does, as the beginning of a sentence. */
-export function harmOf({ daemonSet, spec }: Subject): string {
+function harmOf({ daemonSet, spec }: Subject): string {
   const isSandbox = activePodsOf(daemonSet).some(
     ({ pod, sandboxState }) => sandboxState === "persistent" && isCanary(pod, spec),
   );
@@ -31,13 +31,13 @@ export function harmOf({ daemonSet, spec }: Subject): string {
   return "on nodes where it has the shorter token no pod can start, because the API server answers its network plugin 401";
 }
 
-export function revertingFinding(subject: Subject, sentence: string): DaemonSetFinding {
+function revertingFinding(subject: Subject, sentence: string): DaemonSetFinding {
   const entry = entryOf(subject, "Reverting");
   return { status: "False", reason: "Reverting", sentence, entry, isProgressing: true };
 }
 
 /** A revert replaces pods too, so it waits until successors can be created. */
-export function delayedRevert(subject: Subject, finding: DaemonSetFinding): DaemonSetFinding | undefined {
+function delayedRevert(subject: Subject, finding: DaemonSetFinding): DaemonSetFinding | undefined {
   const blocker = serviceAccountBlocker(subject);
   if (blocker === undefined) return undefined;
   const sentence = `${nameOf(subject)}: pods with the shorter token got 401 responses; the revert is delayed: ${blocker}.`;
@@ -45,13 +45,11 @@ export function delayedRevert(subject: Subject, finding: DaemonSetFinding): Daem
 }
 
 /** Pods with the shorter token get 401 responses which neither their ServiceAccount nor a problem of all pods explains. */
-export function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
+function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
   if (daemonSet.lacksServiceAccount) return false;
   const pods = activePodsOf(daemonSet);
   const others = pods.filter(({ pod }) => !isCanary(pod, spec));
-  // Blocked evictions can take hours: quiet pods with the longer token are proof at any time.
-  const isCompared = spec.via === "Admission" && others.some(({ logState }) => logState === "quiet");
-  if (!isCompared && !isWatched(daemonSet.record, spec, nowMs)) return false;
+  if (!isWatched(daemonSet.record, spec, nowMs)) return false;
   if (others.some(({ logState }) => logState === "suspected" || logState === "persistent")) return false;
   return pods.some(
     ({ pod, logState, isOlderThanServiceAccount }) =>
@@ -63,7 +61,7 @@ export function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
  * Status records a revert that is still due. In Observe mode above all, much may have changed since: the pods may have recovered, or a new
  * ServiceAccount may explain all 401s.
  */
-export function isRevertRecorded(subject: Subject): boolean {
+function isRevertRecorded(subject: Subject): boolean {
   if (subject.daemonSet.record?.outcome !== "Reverting") return false;
   const canaries = activePodsOf(subject.daemonSet).filter(({ pod }) => isCanary(pod, subject.spec));
   const isExplained =

@@ -8,8 +8,6 @@ import { isOnTrial } from "../trial/strategy";
 import { atOnceOf, mostAtOnce } from "./at-once";
 import { isSettled, rolloutOf } from "./rollout";
 
-// Checks that both ways, Template and Admission, use.
-
 /** Outcomes that the skip annotation must not erase. */
 const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = [
   "Reverting",
@@ -159,7 +157,7 @@ export function tooManyAtOnce(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "TooManyAtOnce",
-    sentence: `${nameOf(subject)} unchanged: its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge, or set via: Admission.`,
+    sentence: `${nameOf(subject)} unchanged: its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,
   };

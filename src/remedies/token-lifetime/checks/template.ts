@@ -53,7 +53,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   planned,
 ];
 
-/** Checks one DaemonSet with via: Template; changes its template if no check applies. */
+/** Checks one DaemonSet; changes its template if no check applies. */
 export function checkTemplate(subject: Subject): DaemonSetFinding {
   return withWatch(withPatience(firstMatch(CHECKS, subject) ?? change(subject), subject), subject);
 }
@@ -66,7 +66,7 @@ function ownedByController(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "OwnedByController",
-    sentence: `${nameOf(subject)} unchanged: ${owner.kind} ${owner.name} owns it and would revert a template change; shorten the token in the settings of ${owner.kind} ${owner.name}, or set via: Admission.`,
+    sentence: `${nameOf(subject)} unchanged: ${owner.kind} ${owner.name} owns it and would revert a template change; shorten the token in the settings of ${owner.kind} ${owner.name}.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,
   };
@@ -78,7 +78,7 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "OnDeleteStrategy",
-    sentence: `${nameOf(subject)} unchanged: with updateStrategy OnDelete a template change replaces no pod; set via: Admission.`,
+    sentence: `${nameOf(subject)} unchanged: with updateStrategy OnDelete a template change replaces no pod; change updateStrategy.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,
   };
@@ -95,7 +95,7 @@ function contested(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "FieldContested",
-    sentence: `${nameOf(subject)}: change was ${how}${writer}. The operator does not retry until this object changes; remove the field from Git, or set via: Admission (docs/remedies/token-lifetime.md).`,
+    sentence: `${nameOf(subject)}: change was ${how}${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md).`,
     entry: entryOf(subject, "Contested"),
     isStalled: true,
   };
@@ -152,7 +152,7 @@ function change(subject: Subject): DaemonSetFinding {
     entry: entryOf(subject, "Planned"),
     ...(templatePlan.kind === "Change" && {
       intents: [buildRollout(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {})],
-      shortens: "Template",
+      shortens: true,
       after: isTrial ? "Trial" : "Rolling",
     }),
     isProgressing: true,

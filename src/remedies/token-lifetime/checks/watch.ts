@@ -58,7 +58,7 @@ function watchStartMs({ appliedTime = "", watchTime = "" }: DaemonSetStatus): nu
 function isReplacing(entry: DaemonSetStatus, { daemonSet, observed, spec, templatePlan }: Subject): boolean {
   const { record, view } = daemonSet;
   // A template that is not changed yet replaces no pod.
-  const isMade = spec.via === "Admission" || templatePlan.kind !== "Change" || record?.outcome !== "Planned";
+  const isMade = templatePlan.kind !== "Change" || record?.outcome !== "Planned";
   if (isMade && (isOurRollout(record) || isOurRollout(entry))) return true;
   const isRestartOpen = restartsOf(`DaemonSet/${view.name}`, observed.restarts).some(isOpen);
   return isRestartOpen || activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));

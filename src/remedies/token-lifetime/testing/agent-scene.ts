@@ -4,8 +4,7 @@ import type { DaemonSetView, PodView, SandboxEventView } from "../../../core/vie
 import type { ReviewedPod } from "../../../logs/pod-log-review";
 import { createSandboxReview } from "../../../logs/sandboxes/review";
 import { createTokenLifetime } from "../remedy";
-import { AdmissionScene } from "./admission-scene";
-import type { ScenePass } from "./scene";
+import { Scene, type ScenePass } from "./scene";
 
 /** What happens during passes. */
 export interface Happening {
@@ -19,7 +18,7 @@ export interface Happening {
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** The same namespace; the DaemonSet has one pod on each of three nodes, and its controller replaces one pod per pass. */
-export class AgentScene extends AdmissionScene {
+export class AgentScene extends Scene {
   eventsError: Error | undefined;
   /** Of the list of a node's pods. */
   nodeError: Error | undefined;
@@ -33,7 +32,7 @@ export class AgentScene extends AdmissionScene {
 
   /** @param isAgent the pods are those of a CNI agent */
   constructor(spec: Partial<TokenLifetimeSpec> = {}, isAgent = true) {
-    super({ via: "Template", ...spec });
+    super(spec);
     this.isAgent = isAgent;
     this.place();
   }
@@ -110,15 +109,8 @@ export class AgentScene extends AdmissionScene {
   }
 
   #isCurrent({ maxTokenExpirationSeconds }: PodView): boolean {
-    return this.#isShort() ? maxTokenExpirationSeconds === 600 : true;
-  }
-
-  #isShort(): boolean {
-    return JSON.stringify(this.set().template).includes('"expirationSeconds":600');
-  }
-
-  protected override secondsOf(set: string): number {
-    return Math.min(super.secondsOf(set), this.#isShort() ? 600 : 3607);
+    const isShort = JSON.stringify(this.set().template).includes('"expirationSeconds":600');
+    return isShort ? maxTokenExpirationSeconds === 600 : true;
   }
 
   override async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {

@@ -2,53 +2,16 @@ import { anyWindows } from "../../../core/testing/windows";
 import fc from "fast-check";
 import { Cause } from "../../../api/conditions";
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
-import { DAEMON_SET_ANNOTATION } from "../../../api/names";
 import type { Intent } from "../../../core/intent";
-import { ownerLabels } from "../../../core/owned";
-import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { ClusterObjectView, DaemonSetView } from "../../../core/views";
-import { pairOf } from "../admission/pair";
-import { ADMISSION_API } from "../admission/policy";
-import type { Observed, ObservedDaemonSet, ObservedPolicies } from "../observed";
+import type { Observed, ObservedDaemonSet } from "../observed";
 import type { TokenLifetimePlan } from "../plan";
 import { reportTokenLifetime } from "../report";
 import type { TemplatePatch } from "../template";
 import { applyPatch } from "../template/testing/apply";
-import { daemonSets, moments, times } from "./arbitrary-set";
+import { daemonSets, times } from "./arbitrary-set";
 import { DEFAULTS } from "./scene";
-
-const OWNER = makeObject("team/it");
-const OWN = { labels: ownerLabels(OWNER), annotations: {}, conditions: [] };
-const STATES = fc.constantFrom("Right", "Drifted", "Foreign", "Old", "");
-
-/** Policies and bindings of a DaemonSet: as wanted, drifted, foreign, for another lifetime, or missing. */
-const halves = (name: string): fc.Arbitrary<ClusterObjectView[]> =>
-  fc
-    .oneof(fc.constant(["Right", "Right"]), fc.tuple(STATES, STATES))
-    .chain(states => moments.map(createdAtMs => ({ states, createdAtMs })))
-    .map(({ states, createdAtMs }) => {
-      const view = { namespace: "team", name } as DaemonSetView;
-      const pair = pairOf(view, { owner: OWNER, admission: null }, DEFAULTS);
-      return pair.halves.flatMap(({ kind, spec }, i): ClusterObjectView[] => {
-        const identity = { kind, name: pair.name, uid: `${kind} ${name}`, resourceVersion: "1", createdAtMs };
-        const annotations = { [DAEMON_SET_ANNOTATION]: name };
-        const right = { apiVersion: ADMISSION_API, ...OWN, ...identity, annotations, spec };
-        if (states[i] === "Drifted") return [{ ...right, spec: {} }];
-        if (states[i] === "Foreign") return [{ ...right, labels: {}, spec: {} }];
-        if (states[i] === "Old") return [{ ...right, name: `controller-resilience-token-old-${name}` }];
-        return states[i] === "Right" ? [right] : [];
-      });
-    });
-
-const admissions = fc
-  .tuple(...[0, 1, 2].map(i => halves(`agent-${i}`)))
-  .map(all => all.flat())
-  .map(views => ({
-    policies: views.filter(({ kind }) => kind === "MutatingAdmissionPolicy"),
-    bindings: views.filter(({ kind }) => kind === "MutatingAdmissionPolicyBinding"),
-  }));
 
 const restarts = fc
   .record({
@@ -69,7 +32,6 @@ export const observations = fc
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
     staleTokens: fc.constantFrom(null, 0, 12),
-    admission: fc.oneof({ weight: 9, arbitrary: admissions }, fc.constant(null)),
     restarts: fc.oneof(fc.constant([]), fc.array(restarts, { maxLength: 2 })),
   })
   .map(facts => ({
@@ -79,7 +41,6 @@ export const observations = fc
     otherOpenRestarts: [],
     formerEntries: [],
     formerTrials: [],
-    owner: OWNER,
     daemonSets: facts.daemonSets.map((one, i) => {
       const name = `agent-${i}`;
       const own = one.pods.map((pod, j) => ({
@@ -93,7 +54,6 @@ export const observations = fc
 /** Any valid specs. */
 export const specs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
-    via: fc.constantFrom("Template", "Admission"),
     revertOnUnauthorized: fc.boolean(),
     allowNodeAgents: fc.boolean(),
   })
@@ -107,7 +67,6 @@ export function applied(observed: Observed, plan: TokenLifetimePlan, now: Date):
   const evicted = new Set(claims.map(({ podUID }) => podUID));
   return {
     ...observed,
-    admission: observed.admission && admissionAfter(observed.admission, intents, now),
     restarts: [...(plan.restarts ?? []), ...claims.map(claim => executedRestart(claim, now))],
     daemonSets: observed.daemonSets.map(one => {
       const pods = one.pods.map(podAndLogs =>
@@ -134,33 +93,4 @@ function changed(one: ObservedDaemonSet, intents: readonly Intent[]): ObservedDa
     ownsUpdateStrategy: spec.updateStrategy !== undefined,
   };
   return { ...one, view: { ...one.view, ...after, ...strategy, generation: one.view.generation + 1 } };
-}
-
-function admissionAfter(
-  { policies, bindings }: ObservedPolicies,
-  intents: readonly Intent[],
-  now: Date,
-): ObservedPolicies {
-  const after = (kind: ClusterObjectView["kind"], before: readonly ClusterObjectView[]): ClusterObjectView[] => {
-    const own = intents.filter(({ target }) => target.kind === kind);
-    const untouched = before.filter(view => !own.some(({ target }) => target.name === view.name));
-    const written = own.flatMap(({ verb, target, body }): ClusterObjectView[] => {
-      if (verb === "delete") return [];
-      const { metadata, spec } = body as { metadata: typeof OWN; spec: ClusterObjectView["spec"] };
-      const known = before.find(({ name }) => name === target.name);
-      const fresh = {
-        apiVersion: ADMISSION_API,
-        kind,
-        name: target.name,
-        uid: target.name,
-        createdAtMs: now.getTime(),
-      };
-      return [{ ...OWN, ...(known ?? fresh), resourceVersion: "2", ...metadata, spec }];
-    });
-    return [...untouched, ...written];
-  };
-  return {
-    policies: after("MutatingAdmissionPolicy", policies),
-    bindings: after("MutatingAdmissionPolicyBinding", bindings),
-  };
 }

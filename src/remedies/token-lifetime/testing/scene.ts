@@ -3,10 +3,12 @@ import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Plan, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
+import { checkRestartBudget } from "../../../core/restarts";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf } from "../../../core/testing/remedy-sample";
+import { executedRestart } from "../../../core/testing/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
 import { createTokenLifetime } from "../remedy";
@@ -16,7 +18,6 @@ import type { TemplatePatch } from "../template";
 /** What the API server defaults. */
 export const DEFAULTS: TokenLifetimeSpec = {
   expirationSeconds: 600,
-  via: "Template",
   defaultToken: "Project",
   revertOnUnauthorized: true,
   allowNodeAgents: false,
@@ -47,8 +48,11 @@ export class Scene extends EmptyReaders implements PodLogReview {
   readonly written: Intent[] = [];
   /** The outcome of each write; if absent, the write is executed. */
   outcome: Outcome | undefined;
+  /** The outcome of each eviction; if absent, it is executed. */
+  evictionOutcome: Outcome | undefined;
   /** The restarts as this pass settled them; budgets are checked against these. */
-  protected restarts: readonly RestartStatus[] = [];
+  #restarts: readonly RestartStatus[] = [];
+  #requested: RestartStatus[] = [];
   #pods = 0;
 
   constructor(
@@ -120,18 +124,29 @@ export class Scene extends EmptyReaders implements PodLogReview {
     }
   }
 
+  /** The writes so far, as short lines. */
+  get lines(): string[] {
+    return this.written.map(({ verb, target }) => `${verb} ${target.kind}`);
+  }
+
+  /** Counts the pods with this token lifetime. */
+  count(tokenExpirationSeconds: number): number {
+    return this.podList.filter(pod => pod.maxTokenExpirationSeconds === tokenExpirationSeconds).length;
+  }
+
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<ScenePass> {
+    this.#requested = [];
     const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
-    this.restarts = plan.restarts ?? [];
+    this.#restarts = plan.restarts ?? [];
     const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
     const outcomes = new Map(
-      withIntents.map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.execute(intent) }))]),
+      withIntents.map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.#execute(intent) }))]),
     );
     const reported = planned.report(outcomes, this.clock.now());
-    const status = { ...this.object.status, ...reported.lists, restarts: [...this.restarts] };
+    const status = { ...this.object.status, ...reported.lists, restarts: [...this.#restarts, ...this.#requested] };
     this.object = { ...this.object, status };
     return { ...reported, intents: intentsOf(plan), needsCleanup: plan.needsCleanup };
   }
@@ -149,8 +164,9 @@ export class Scene extends EmptyReaders implements PodLogReview {
   }
 
   /** Executes a write. */
-  protected execute(intent: Intent): Outcome {
+  #execute(intent: Intent): Outcome {
     if (this.mode !== "Enforce") return { result: "Observed" };
+    if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
     if (this.outcome !== undefined) return this.outcome;
     this.written.push(intent);
     const before = this.set(intent.target.name);
@@ -167,6 +183,26 @@ export class Scene extends EmptyReaders implements PodLogReview {
       ownsUpdateStrategy: spec.updateStrategy !== undefined,
     });
     return { result: "Executed" };
+  }
+
+  #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
+    const now = this.clock.now();
+    const budget = checkRestartBudget(this.#restarts, claim, now);
+    if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+    if (this.evictionOutcome !== undefined) return this.evictionOutcome;
+    this.written.push(intent);
+    this.#requested.push(executedRestart(claim, now));
+    this.replacePod(claim.pod);
+    return { result: "Executed" };
+  }
+
+  /** Replaces a pod, as the DaemonSet controller does. */
+  replacePod(name: string): void {
+    const pod = this.podList.find(one => one.name === name);
+    if (pod?.owner === undefined) throw new Error(`pod not found: ${name}`);
+    const set = pod.owner.name;
+    const seconds = JSON.stringify(this.set(set).template).includes('"expirationSeconds":600') ? 600 : 3607;
+    this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, seconds)];
   }
 
   /** A pod of the DaemonSet that is Ready immediately. */

@@ -1,10 +1,9 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
 import { isOpen, restartsOf } from "../../../core/restarts";
 import { toSeconds } from "../../../core/time";
-import { buildEviction, workloadOf } from "../admission/intents";
 import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "../checks/shared";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { buildChange, buildRelease } from "../intents";
+import { buildChange, buildEviction, buildRelease, workloadOf } from "../intents";
 import { activePodsOf, isBounded, templateInputOf, type ObservedPod } from "../observed";
 import { appliedMs, entryWithChange, isSameTemplate, lifetimeOf, MAX_CHANGES, nameOf, type Subject } from "../subject";
 import { planKeep } from "../template";
@@ -13,7 +12,7 @@ import { describeHeldTrials } from "./held";
 import { isEverywhere, isOnTrial } from "./strategy";
 import { waitOf } from "./wait";
 
-// via: Template on more than one node (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
+// On more than one node (docs/adr/0026) the template is changed with updateStrategy OnDelete, one pod is evicted, and after
 // the life of its token the rolling update continues, or the template is restored. Pure.
 
 /** A template that changes so soon after the operator's write is changed by it, in milliseconds. */
@@ -24,11 +23,6 @@ export function onTrial(subject: Subject): DaemonSetFinding | undefined {
   if (!isOnTrial(subject.daemonSet.view)) return takenOver(subject);
   const going = isEverywhere(subject) ? undefined : (expired(subject) ?? replacing(subject) ?? proving(subject));
   return outdated(subject) ?? going ?? passed(subject);
-}
-
-/** With via: Admission a policy bounds the tokens, so the trial of a template is pointless. */
-export function endingTrial(subject: Subject): DaemonSetFinding | undefined {
-  return isOnTrial(subject.daemonSet.view) ? ending(subject, "Waiting", "because via is Admission now") : undefined;
 }
 
 /** The trial ended without proof, for this template and generation of the object. */

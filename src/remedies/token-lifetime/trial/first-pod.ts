@@ -8,7 +8,6 @@ import type { Subject } from "../subject";
 
 /**
  * A trial without proof ends after the life of the token and this time, in milliseconds: OnDelete also holds up the owner's own updates.
- * With via: Admission a person is called then.
  */
 export const PATIENCE_MS = 3_600_000;
 
@@ -22,12 +21,11 @@ export function needsProof({ daemonSet, spec }: Pick<Subject, "daemonSet" | "spe
   return isNodeAgent(daemonSet) && !spec.allowNodeAgents;
 }
 
-/** The oldest pod with the shorter token; with via: Template of the changed template. */
+/** The oldest pod with the shorter token of the changed template. */
 export function firstPodOf(daemonSet: Pick<ObservedDaemonSet, "pods" | "record">, spec: Spec): ObservedPod | undefined {
   const appliedMs = Date.parse(daemonSet.record?.appliedTime ?? "");
-  const sinceMs = spec.via === "Template" ? appliedMs - CLOCK_SKEW_MS : -Infinity;
   return activePodsOf(daemonSet)
-    .filter(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= sinceMs)
+    .filter(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= appliedMs - CLOCK_SKEW_MS)
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 

@@ -2,7 +2,7 @@ import type { Readers, Right } from "../../../core/readers";
 import type { DaemonSetFinding } from "../finding";
 import type { ObservedDaemonSet, Spec } from "../observed";
 import { entryOf, nameOf, type Subject } from "../subject";
-import { firstPodOf, needsProof } from "./first-pod";
+import { needsProof } from "./first-pod";
 import { needsTrial } from "./strategy";
 
 // A right that is missed in the middle of a trial leaves the DaemonSet with updateStrategy OnDelete, so rights are checked before.
@@ -27,10 +27,8 @@ function rightsFor(daemonSet: ObservedDaemonSet, spec: Spec): readonly Right[] {
 
 /** The operator could not finish a trial, so it begins none. */
 export function lacksRights(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, spec } = subject;
-  const missing = daemonSet.missingRights ?? [];
-  const isBeginning = spec.via === "Admission" ? firstPodOf(daemonSet, spec) === undefined : needsTrial(subject);
-  if (missing.length === 0 || !isBeginning) return undefined;
+  const missing = subject.daemonSet.missingRights ?? [];
+  if (missing.length === 0 || !needsTrial(subject)) return undefined;
   const isList = missing.some(({ verb }) => verb === "list");
   const wayOut = isList ? "grant that, or set allowNodeAgents: true" : "grant that";
   const message = `the operator may not ${missing.map(describe).join(" and ")}; ${wayOut}`;

@@ -18,7 +18,7 @@ export function needsTrial(subject: Subject): boolean {
   return !(spec.allowNodeAgents && isNodeAgent(daemonSet));
 }
 
-/** Every pod has the shorter token already, as after via: Admission. */
+/** Every pod has the shorter token already. */
 export function isEverywhere({ daemonSet, spec }: Pick<Subject, "daemonSet" | "spec">): boolean {
   return activePodsOf(daemonSet).every(({ pod }) => isBounded(pod, spec));
 }

@@ -132,7 +132,6 @@ describe("a trial ends at once, and the template is restored", () => {
   it.each<[string, (scene: AgentScene) => void]>([
     ["for another lifetime", scene => void (scene.object.spec.tokenLifetime!.expirationSeconds = 900)],
     ["for defaultToken: Leave", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
-    ["for via: Admission", scene => void (scene.object.spec.tokenLifetime!.via = "Admission")],
     [
       "for another template, which its owner may need urgently",
       scene => {
@@ -211,13 +210,11 @@ describe("a trial with the skip annotation", () => {
 });
 
 describe("a right that the trial needs and the operator lacks", () => {
-  it.each<[string, "Template" | "Admission", string]>([
-    ["create pods/eviction", "Template", "may not create pods/eviction in namespace team; grant that"],
-    ["list pods", "Template", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
-    ["create pods/eviction", "Admission", "may not create pods/eviction in namespace team; grant that"],
-    ["list pods", "Admission", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
-  ])("is %s: with via: %s nothing is changed before it is granted", async (right, via, wayOut) => {
-    const scene = new AgentScene({ via });
+  it.each([
+    ["create pods/eviction", "may not create pods/eviction in namespace team; grant that"],
+    ["list pods", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
+  ])("is %s: nothing is changed before it is granted", async (right, wayOut) => {
+    const scene = new AgentScene();
     scene.lacking.add(right);
     await scene.run(40);
     expect(scene.written).toEqual([]);
@@ -293,17 +290,5 @@ describe("the trial of a CNI agent", () => {
     await scene.run(20);
     expect(scene.lines).toEqual(["apply DaemonSet"]);
     expect(scene.count(600)).toBe(3);
-  });
-
-  it("at admission waits for the same proof, and is Stalled after an hour without", async () => {
-    const scene = new AgentScene({ via: "Admission" });
-    await scene.run(20 + 66 + 300);
-    expect(scene.count(600)).toBe(1);
-    expect(await scene.pass()).toMatchObject({ reason: "Replacing", progressing: true });
-    await scene.run(66);
-    expect(await scene.pass()).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
-    scene.start(scene.trialNode);
-    await scene.run(60);
-    expect(await scene.pass()).toMatchObject({ reason: "Bounded" });
   });
 });

@@ -8,7 +8,7 @@ import {
   type ObservedPod,
   type Spec,
 } from "../observed";
-import { workloadOf } from "./intents";
+import { workloadOf } from "../intents";
 
 // The rules for an executed restart differ from those of token-restart: the pod was healthy, so a successor that has not recovered in
 // time counts as harm, and the operator replaces no more pods.
@@ -55,10 +55,10 @@ function successorOf(entry: RestartStatus, daemonSet: ObservedDaemonSet): Observ
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 
-/** It gets 401 responses, or its token is still too long although the policy exists. */
+/** It gets 401 responses, or its token is still too long although the template is changed. */
 function hasFailed({ pod, logState }: ObservedPod, { record }: ObservedDaemonSet, spec: Spec): boolean {
-  const isPolicyGone = record?.outcome === "Reverting" || record?.outcome === "Reverted";
-  return logState === "persistent" || (!isPolicyGone && !isBounded(pod, spec));
+  const isReverted = record?.outcome === "Reverting" || record?.outcome === "Reverted";
+  return logState === "persistent" || (!isReverted && !isBounded(pod, spec));
 }
 
 function hasRecovered({ pod, logState }: ObservedPod, spec: Spec, nowMs: number): boolean {

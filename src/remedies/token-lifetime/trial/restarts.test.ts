@@ -79,7 +79,7 @@ describe("a replacement", () => {
     expect(settled(entry("Restarted"), seconds, pods)).toBe(outcome);
   });
 
-  it("recovers with a long token after the policy was deleted", () => {
+  it("recovers with a long token after the change was reverted", () => {
     const record = { name: "agent", outcome: "Reverted" as const };
     const long = [pod("new", { maxTokenExpirationSeconds: 3607 })];
     expect(settled(entry("Restarted"), 40, long, { record })).toBe("Recovered");
