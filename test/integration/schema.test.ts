@@ -71,14 +71,9 @@ describe("the schema refuses", () => {
       "expected the block tokenRestart and no other with a target of kind Pod",
     ]),
     [
-      "counting requests without flowIsolation",
-      { targets: [target], stallDetection: { evidence: ["Requests"] } },
-      "expected the block flowIsolation with the evidence Requests",
-    ],
-    [
       "evidence that does nothing",
       { targets: [target], stallDetection: { evidence: ["Hunch"] } },
-      'supported values: "Lease", "Forbidden", "LeaderLoss", "Requests"',
+      'supported values: "Lease", "Forbidden", "LeaderLoss"',
     ],
     ["a short time", { targets: [target], stallDetection: { for: "59s" } }, "expected a duration between 1m and 6h"],
     [

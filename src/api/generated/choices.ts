@@ -9,6 +9,6 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],
   ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle"]],
-  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Requests"]],
+  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss"]],
   ["stallDetection.onStall", ["Report", "Restart"]],
 ];

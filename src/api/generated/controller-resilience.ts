@@ -260,9 +260,9 @@ export interface FlowIsolationSpec {
  */
 export interface StallDetectionSpec {
   /**
-   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour. Requests: the ServiceAccount made requests in every minute of an hour, and then none; this needs flowIsolation in the same object.
+   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour.
    */
-  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Requests")[];
+  evidence: ("Lease" | "Forbidden" | "LeaderLoss")[];
   /**
    * How long it must last. A Lease must also miss four of its durations.
    */
@@ -632,7 +632,7 @@ export interface StallStatus {
   /**
    * What shows that it is stalled.
    */
-  evidence: "Lease" | "Forbidden" | "LeaderLoss" | "Requests";
+  evidence: "Lease" | "Forbidden" | "LeaderLoss";
   /**
    * Time when the operator found it.
    */

@@ -31,7 +31,6 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets: [{ kind: "Deployment" }] }, ".spec.targets[0]: expected"],
     [{ targets: [{ kind: "Deployment", name: "-" }] }, 'got "-"'],
     [{ targets, tokenrestart: {} }, ".spec.tokenrestart: unknown field, expected one of mode, suspend"],
-    [{ targets, stallDetection: { evidence: ["Requests"] } }, ".spec: expected the block flowIsolation"],
     [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, "expected the block tokenRestart"],
     [{ targets, bindingRenewal: { renewUntil: "soon" } }, ".spec.bindingRenewal.renewUntil"],
     [{ targets, flowIsolation: { dedicated: { handSize: 8, queues: 4 } } }, ".spec.flowIsolation.dedicated: "],

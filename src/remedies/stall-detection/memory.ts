@@ -3,7 +3,6 @@ import type { Key } from "../../core/ports";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { AbleTimes } from "./able-times";
 import { LostBindings } from "./lost-bindings";
-import { RequestActivity } from "./request-activity";
 
 /** Stale Leases that stopped within this time of each other probably have one cause. */
 const SAME_TIME_MS = 300_000;
@@ -23,7 +22,6 @@ export interface StaleWorkload {
 export interface ObjectMemory {
   readonly logs: LogWatch;
   readonly bindings: LostBindings;
-  readonly requests: RequestActivity;
   readonly able: AbleTimes;
   workloads: number;
   stale: readonly StaleWorkload[];
@@ -38,7 +36,7 @@ export class Memories {
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
     const added: ObjectMemory = {
-      ...{ logs: new LogWatch(key), bindings: new LostBindings(), requests: new RequestActivity() },
+      ...{ logs: new LogWatch(key), bindings: new LostBindings() },
       ...{ able: new AbleTimes(), workloads: 0, stale: [] },
     };
     this.#byKey.set(key, added);

@@ -1,11 +1,9 @@
-import type { FlowStatus, StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
+import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { Cause } from "../../api/conditions";
 import { parseDuration } from "../../core/duration";
-import { leaseFlowSchemaName } from "../../core/flow-schema-names";
 import { keyOf } from "../../core/key";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
-import type { RequestRates } from "../../core/request-rates";
 import { serviceAccountUser } from "../../core/service-account-user";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
@@ -18,9 +16,6 @@ import { workloadId, type Limits, type Observed, type ObservedPod, type Observed
 import type { Pass } from "./pass";
 import { readLeases, withLeases } from "./read-leases";
 import { readLogs } from "./read-logs";
-
-/** Rates that flowIsolation has read are reused for this long: they have megabytes. */
-const RATES_AGE_MS = 60_000;
 
 /**
  * Reads workloads, pods, Leases, bindings and what was found in the logs.
@@ -42,7 +37,7 @@ export async function observeControllers(
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
-  const workloads = await withRequests(withLeases(found, leases, pods, pass), pass);
+  const workloads = withLeases(found, leases, pods, pass);
   noteStale(workloads, pass, nowMs);
   const { status } = object;
   return {
@@ -113,33 +108,6 @@ function presentBinding(binding: BindingView, accounts: readonly string[]): Obse
   const { kind, namespace, name, roleRef, deletedAtMs } = binding;
   if (serviceAccounts.length === 0 || deletedAtMs !== undefined) return [];
   return [{ kind, namespace, name, serviceAccounts, role: `${roleRef.kind} ${roleRef.name}` }];
-}
-
-/** flowIsolation of the same object says which FlowSchema counts the requests of a ServiceAccount. */
-async function withRequests(workloads: readonly ObservedWorkload[], pass: Pass): Promise<ObservedWorkload[]> {
-  const { spec, object, readers } = pass;
-  const flows = object.spec.flowIsolation === undefined ? [] : (object.status?.flows ?? []);
-  if (!spec.evidence.includes("Requests") || flows.length === 0) return [...workloads];
-  const rates = await readers.requestRates(RATES_AGE_MS);
-  const idle = new Map(flows.map(flow => [flow.serviceAccount, idleSince(flow, rates, pass)]));
-  return workloads.map(workload => ({ ...workload, ...idle.get(workload.view.serviceAccountName) }));
-}
-
-/**
- * Requests for Leases count apart, so that a program which does nothing but renew is found. With them, so is one that has nothing else to
- * request in most minutes, as most controllers with watches.
- */
-function idleSince(
-  { serviceAccount, flowSchema }: FlowStatus,
-  rates: RequestRates,
-  { object, readers, memory: { requests } }: Pass,
-): Pick<ObservedWorkload, "idleSinceMs" | "idleButForLeases"> {
-  if (flowSchema === undefined) return {};
-  const nowMs = readers.clock.now().getTime();
-  const all = requests.follow([flowSchema, leaseFlowSchemaName(object, serviceAccount)], rates, nowMs);
-  const others = requests.follow([flowSchema], rates, nowMs);
-  if (all !== undefined) return { idleSinceMs: all };
-  return others === undefined ? {} : { idleSinceMs: others, idleButForLeases: true };
 }
 
 /** For the breaker and the canary. */

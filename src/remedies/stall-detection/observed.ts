@@ -39,10 +39,6 @@ export interface Limits extends RestartLimits {
 export interface ObservedWorkload {
   readonly view: WorkloadView;
   readonly pods: readonly ObservedPod[];
-  /** When its ServiceAccount made its last request, if it made some in every minute before. */
-  readonly idleSinceMs?: number;
-  /** It still makes requests for Leases. */
-  readonly idleButForLeases?: boolean;
 }
 
 /** A pod that has not ended. */

@@ -1,4 +1,3 @@
-import { leaseFlowSchemaName } from "../../core/flow-schema-names";
 import { beforeEach, describe, expect, it } from "vitest";
 import { deniedIn } from "../../logs/stall-topics";
 import { binding, Scene } from "./testing/scene";
@@ -190,88 +189,5 @@ describe("lost Leases", () => {
         )
       ).status,
     ).toBe("True");
-  });
-});
-
-describe("requests that stop", () => {
-  const counted = (requests: number): void => {
-    const toMs = scene.nowMs;
-    scene.rates = { spans: { flow: [{ fromMs: toMs - 10_000, toMs, requests }] }, readMs: toMs };
-  };
-
-  beforeEach(() => {
-    scene = new Scene({ evidence: ["Requests"] });
-    const flows = [{ serviceAccount: "web", flowSchema: "flow" }];
-    const spec = { ...scene.object.spec, flowIsolation: {} as never };
-    scene.object = { ...scene.object, spec, status: { flows } };
-  });
-
-  it("after an hour with some in every minute are reported, and lead to no restart", async () => {
-    await scene.run(3_700, () => counted(5));
-    expect((await scene.run(280, () => counted(0))).status).toBe("True");
-    const pass = await scene.run(30, () => counted(0));
-    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
-  });
-
-  /** Requests of the FlowSchema, and those for Leases, which another one counts. */
-  const countedApart = (requests: number, forLeases: number): void => {
-    const span = { fromMs: scene.nowMs - 10_000, toMs: scene.nowMs };
-    const leases = leaseFlowSchemaName(scene.object, "web");
-    const spans = { flow: [{ ...span, requests }], [leases]: [{ ...span, requests: forLeases }] };
-    scene.rates = { spans, readMs: scene.nowMs };
-  };
-
-  it("are those for Leases, too: a program with watches has nothing else to request in most minutes", async () => {
-    let step = 0;
-    const quiet = (): void => countedApart(step++ % 60 === 0 ? 1 : 0, 5);
-    expect((await scene.run(8_000, quiet)).status).toBe("True");
-    expect((await scene.run(280, () => countedApart(0, 0))).status).toBe("True");
-    const pass = await scene.run(30, () => countedApart(0, 0));
-    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
-    expect(pass.message).toContain("in every minute of an hour, and none since 20");
-  });
-
-  it("are reported of a program that does nothing but renew its Lease", async () => {
-    await scene.run(3_700, () => countedApart(5, 5));
-    const pass = await scene.run(310, () => countedApart(0, 5));
-    expect(pass).toMatchObject({ status: "False", reason: "RequestsStopped", intents: [] });
-    expect(pass.message).toContain("and none but for its Leases since");
-  });
-
-  it("say nothing of a new version, which may need none", async () => {
-    await scene.run(3_700, () => countedApart(0, 5));
-    scene.podList = [scene.pod("web-7f-b", { createdAtMs: scene.nowMs })];
-    await scene.run(10, () => countedApart(5, 0));
-    expect((await scene.run(7_000, () => countedApart(0, 0))).status).toBe("True");
-  });
-
-  it("after less, after a pause, or while the counters are not known, say nothing", async () => {
-    await scene.run(1_800, () => counted(5));
-    expect((await scene.run(900, () => counted(0))).status).toBe("True");
-    await scene.run(3_700, () => counted(5));
-    scene.rates = { unknown: "Failed to read the request counters." };
-    expect((await scene.run(900)).status).toBe("True");
-    expect((await scene.run(900, () => counted(0))).status).toBe("True");
-  });
-
-  const unknown = (): void => {
-    scene.rates = { ...scene.rates, unknown: "Failed to read the request counters." };
-  };
-
-  it("are reported although some readings of the hour failed; that time does not count", async () => {
-    let step = 0;
-    const mostlyCounted = (): void => (step++ % 60 < 6 ? unknown() : counted(5));
-    expect((await scene.run(3_900, mostlyCounted)).status).toBe("True");
-    expect((await scene.run(310, () => counted(0))).status).toBe("True");
-    step = 0;
-    await scene.run(4_300, mostlyCounted);
-    expect((await scene.run(310, () => counted(0))).reason).toBe("RequestsStopped");
-  });
-
-  it("are silent only from the end of a time of which nothing is known", async () => {
-    await scene.run(3_700, () => counted(5));
-    await scene.run(120, unknown);
-    expect((await scene.run(280, () => counted(0))).status).toBe("True");
-    expect((await scene.run(30, () => counted(0))).reason).toBe("RequestsStopped");
   });
 });

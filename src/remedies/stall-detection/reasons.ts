@@ -23,10 +23,6 @@ export const REASONS = {
     event: "Warning",
     help: "A pod loses its Lease again and again. The message says what its log shows as the cause: throttled, denied or unauthorized requests, or none of these, such as a slow API server.",
   },
-  RequestsStopped: {
-    event: "Warning",
-    help: "The ServiceAccount made requests in every minute of an hour, and then none. Look at its pods.",
-  },
   WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
   RestartBlocked: {
     event: "Warning",

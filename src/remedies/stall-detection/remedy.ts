@@ -39,20 +39,6 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["list", "watch"],
     why: "Names the binding whose loss explains 403 responses.",
   })),
-  {
-    apiGroup: "",
-    resource: "",
-    url: "/metrics",
-    verbs: ["get"],
-    why: "With evidence Requests, sees whether a ServiceAccount still makes requests.",
-  },
-  {
-    apiGroup: "discovery.k8s.io",
-    resource: "endpointslices",
-    name: "kubernetes",
-    verbs: ["get"],
-    why: "Finds the API servers: each has its own counters.",
-  },
   ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
     apiGroup: "apps",
     resource,

@@ -7,7 +7,6 @@ import { workloadId, type ObservedPod } from "./observed";
 import { leaseId } from "./read-leases";
 import { describeDenial } from "./describe-denial";
 import type { Finding, Reason } from "./reasons";
-import { ACTIVE_MS } from "./request-activity";
 import type { Scope } from "./scope";
 
 // What shows that a workload is stalled. Pure.
@@ -28,7 +27,6 @@ export function stallsOf(scope: Scope): Stall[] {
     ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
-    ...idle(scope),
   ];
 }
 
@@ -110,19 +108,6 @@ function leaderLosses(pod: ObservedPod, scope: Scope): Stall[] {
       finding: accusation("LeadershipLost", sentence),
     },
   ];
-}
-
-function idle(scope: Scope): Stall[] {
-  const { workload, now, forMs } = scope;
-  const { idleSinceMs = Infinity, idleButForLeases = false, view, pods } = workload;
-  // A pod that made them itself: a new version may need fewer, such as one without leader election.
-  const bornMs = idleSinceMs - ACTIVE_MS;
-  const isRunning = pods.some(
-    ({ view: pod }) => pod.phase === "Running" && pod.deletedAtMs === undefined && pod.createdAtMs <= bornMs,
-  );
-  if (!isRunning || now.getTime() - idleSinceMs < forMs) return [];
-  const sentence = `ServiceAccount ${view.serviceAccountName} of ${workloadId(view)} made requests in every minute of an hour, and none${idleButForLeases ? " but for its Leases" : ""} since ${toSeconds(new Date(idleSinceMs))}.`;
-  return [{ entry: entryOf("Requests", {}, scope), finding: accusation("RequestsStopped", sentence) }];
 }
 
 function accusation(reason: Reason, sentence: string): Finding {

@@ -103,17 +103,14 @@ const workloads: fc.Arbitrary<ObservedWorkload> = fc
     replicas: fc.constantFrom(0, 1, 1, 2),
     skip: rarely,
     pods: fc.uniqueArray(pods, { maxLength: 3, selector: ({ view }) => view.uid }),
-    idleSinceMs: fc.option(times, { nil: undefined }),
-    idleButForLeases: fc.boolean(),
   })
-  .map(({ pods: found, idleSinceMs, idleButForLeases, ...view }) => ({
+  .map(({ pods: found, ...view }) => ({
     view: {
       ...{ namespace: "team", uid: `uid-${view.kind}-${view.name}`, resourceVersion: "1", labels: {} },
       ...{ serviceAccountName: "web" },
       ...view,
     },
     pods: found,
-    ...(idleSinceMs === undefined ? {} : { idleSinceMs, idleButForLeases }),
   }));
 
 const restarts: fc.Arbitrary<RestartStatus> = fc
@@ -172,7 +169,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
 
 /** Any spec. */
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
-  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss", "Requests"], {
+  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss"], {
     minLength: 1,
   }),
   for: fc.constantFrom("1m", "5m"),

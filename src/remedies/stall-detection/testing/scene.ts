@@ -2,7 +2,6 @@ import type { ControllerResilience, RestartStatus, StallDetectionSpec } from "..
 import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import type { Plan, PlannedPass, Report } from "../../../core/remedy";
-import type { RequestRates } from "../../../core/request-rates";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -42,7 +41,6 @@ export class Scene extends EmptyReaders {
   podList: PodView[];
   leaseList: LeaseView[] = [];
   bindingList: BindingView[] = [];
-  rates: Partial<RequestRates> = {};
   object: ControllerResilience;
   /** The process that renews the Lease each step; undefined: none does. */
   renewer: string | undefined = "web-5d-a_0b5c";
@@ -186,10 +184,6 @@ export class Scene extends EmptyReaders {
   }
 
   /** As Readers. */
-  override requestRates(): Promise<RequestRates> {
-    return Promise.resolve({ spans: {}, servers: { found: 1, read: 1 }, readMs: this.nowMs, ...this.rates });
-  }
-
   /** Observes, plans and reports without execution, and writes status. */
   async pass(): Promise<ScenePass> {
     const observation = await this.remedy.observe({ ...this.object, mode: this.object.spec.mode }, this);
