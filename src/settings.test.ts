@@ -14,7 +14,6 @@ describe("readSettings", () => {
       healthHost: "127.0.0.1",
       healthPort: 9440,
       restartIntervalMs: 10_000,
-      breaker: { restartsPerHour: 20, workloads: 10, percent: 50, canary: true },
       apiServerSettleMs: 300_000,
       logReadsPerSecond: 50,
       fullPassMs: 60_000,
@@ -47,13 +46,6 @@ describe("readSettings", () => {
     };
     expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
     expect(read(env)).toMatchObject({ apiServerSettleMs: 0, logReadsPerSecond: 100 });
-    const breaker = {
-      RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: "5",
-      RESILIENCE_BREAKER_WORKLOADS: "40",
-      RESILIENCE_BREAKER_PERCENT: "100",
-      RESILIENCE_CANARY: "off",
-    };
-    expect(read(breaker).breaker).toEqual({ restartsPerHour: 5, workloads: 40, percent: 100, canary: false });
     expect(read(env).mode).toBe("Observe");
     expect(read(env).watchNamespaces).toEqual(["team-a", "team-b"]);
   });
@@ -79,10 +71,7 @@ describe("readSettings", () => {
     [{ RESILIENCE_FULL_PASS_SECONDS: "1.5" }, "expected a whole number from 5 to 3600"],
     [{ RESILIENCE_WATCH_NAMESPACES: "team-a,*" }, 'found "*", expected names of namespaces, separated by commas'],
     [{ RESILIENCE_WATCH_NAMESPACES: "team-a," }, 'found "", expected names of namespaces'],
-    [{ RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: "0" }, "expected a whole number from 1 to 3600"],
-    [{ RESILIENCE_BREAKER_PERCENT: "101" }, "expected a whole number from 1 to 100"],
     [{ RESILIENCE_MODE: "observe" }, 'RESILIENCE_MODE: found "observe", expected Enforce or Observe'],
-    [{ RESILIENCE_CANARY: "yes" }, 'RESILIENCE_CANARY: found "yes", expected on or off'],
     [{ LOG_LEVEL: "loud" }, 'LOG_LEVEL: found "loud", expected one of debug, info, warn, error'],
   ])("refuses %j in words", (env, words) => {
     expect(() => read(env as Record<string, string>)).toThrow(words);

@@ -4,7 +4,6 @@ import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/bodies";
 import { EngineReason } from "./api/conditions";
 import { DEFAULT_TOPICS } from "./engine/notify/incidents";
 import { createRemedies } from "./remedies/registry";
-import type { BreakerSettings } from "./engine/engine";
 
 /** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {
@@ -22,8 +21,6 @@ export interface Settings {
   readonly healthPort: number;
   /** Least time between two restarts, over all objects. */
   readonly restartIntervalMs: number;
-  /** When restarts on log evidence alone stop in the whole cluster. */
-  readonly breaker: BreakerSettings;
   /** How long no throttle begins after an API server has started, appeared or left. */
   readonly apiServerSettleMs: number;
   /** Reads of logs per second, over all objects. */
@@ -70,12 +67,6 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),
     restartIntervalMs: 1000 * whole(env, "RESILIENCE_RESTART_INTERVAL_SECONDS", { fallback: 10, min: 1, max: 3600 }),
-    breaker: {
-      restartsPerHour: whole(env, "RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR", { fallback: 20, min: 1, max: 3600 }),
-      workloads: whole(env, "RESILIENCE_BREAKER_WORKLOADS", { fallback: 10, min: 1, max: 100_000 }),
-      percent: whole(env, "RESILIENCE_BREAKER_PERCENT", { fallback: 50, min: 1, max: 100 }),
-      canary: oneOf(env, "RESILIENCE_CANARY", ["on", "off"]) === "on",
-    },
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
     ...notify(env),

@@ -94,8 +94,6 @@ export const Cause = {
   TokenTooLong: "TokenTooLong",
   /** The pod holds a Lease and no longer renews it. */
   LeaseNotRenewed: "LeaseNotRenewed",
-  /** Several workloads with different ServiceAccounts began to get 401 responses at the same time; the common cause is not known. */
-  RejectedTogether: "RejectedTogether",
   /** The pod persistently gets 401 responses, and the cause is not known. */
   Unknown: "Unknown",
 } as const;

@@ -50,39 +50,6 @@ const program = new Command("controller-resilience")
   )
   .addOption(
     new Option(
-      "--unproven-restarts-per-hour <count>",
-      "restarts on log evidence alone in any hour, across all objects; more trip the restart breaker",
-    )
-      .env("RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR")
-      .default("20"),
-  )
-  .addOption(
-    new Option(
-      "--breaker-workloads <count>",
-      "more workloads than this, and than 2 % of all, with persistent 401s at once trip the restart breaker",
-    )
-      .env("RESILIENCE_BREAKER_WORKLOADS")
-      .default("10"),
-  )
-  .addOption(
-    new Option(
-      "--breaker-percent <percent>",
-      "five or more workloads that are a larger share of the watched ones trip the restart breaker; 100 is off",
-    )
-      .env("RESILIENCE_BREAKER_PERCENT")
-      .default("50"),
-  )
-  .addOption(
-    new Option(
-      "--canary <switch>",
-      "when several ServiceAccounts fail together, restart one pod and wait for the outcome",
-    )
-      .env("RESILIENCE_CANARY")
-      .choices(["on", "off"])
-      .default("on"),
-  )
-  .addOption(
-    new Option(
       "--api-server-settle <seconds>",
       "begin no throttle for this long after an API server has started, appeared or left",
     )
@@ -146,10 +113,6 @@ interface StartOptions {
   watchNamespaces?: string;
   identity?: string;
   restartInterval: string;
-  unprovenRestartsPerHour: string;
-  breakerWorkloads: string;
-  breakerPercent: string;
-  canary: string;
   apiServerSettle: string;
   logReads: string;
   fullPass: string;
@@ -168,10 +131,6 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_HEALTH_HOST: options.healthHost,
     RESILIENCE_MODE: options.mode,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
-    RESILIENCE_UNPROVEN_RESTARTS_PER_HOUR: options.unprovenRestartsPerHour,
-    RESILIENCE_BREAKER_WORKLOADS: options.breakerWorkloads,
-    RESILIENCE_BREAKER_PERCENT: options.breakerPercent,
-    RESILIENCE_CANARY: options.canary,
     RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,

@@ -32,16 +32,6 @@ export interface RestartLimits {
   readonly maxRestartsWindowMs: number;
 }
 
-/** The rejections that no proof explains, in all workloads of all objects, when a claim was made. */
-export interface UnprovenRejections {
-  /** Workloads with such persistent rejections in the last minutes. */
-  readonly workloads: number;
-  /** Workloads that the operator watches. */
-  readonly watched: number;
-  /** When persistent rejections of two or more ServiceAccounts began together; absent: they did not. */
-  readonly togetherSinceMs?: number;
-}
-
 /** What an intent that restarts something must say of itself, so that the executor can hold it against the budgets. */
 export interface RestartClaim {
   /** Kind and name, as `Deployment/kai-scheduler`. */
@@ -58,8 +48,6 @@ export interface RestartClaim {
   readonly limits: RestartLimits;
   /** Restarts of the workload that may be open at a time, if proof of one incident speaks for each. Absent: one. */
   readonly maxOpen?: number;
-  /** Present where no proof explains the rejection: the canary and the breaker decide by it. */
-  readonly rejections?: UnprovenRejections;
 }
 
 /** What an intent that begins the rollout of a changed pod template must say of itself: the operator rolls out one at a time. */
@@ -131,7 +119,7 @@ export type LimitReason =
   | "OwnTrouble"
   | "ClocksDiffer"
   | "Breaker"
-  | "Canary"
+  | "UnprovenRestart"
   | "Rollout"
   | "OtherObject"
   | "RestartPacer";

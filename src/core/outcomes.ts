@@ -10,7 +10,7 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   OwnTrouble: "the operator's own trouble with the API server",
   ClocksDiffer: "the clocks of API servers, which differ",
   OtherObject: "the restart of another pod by another ControllerResilience",
-  Canary: "the canary, the one restart that is being watched",
+  UnprovenRestart: "another restart without proof, whose outcome is still open",
   Rollout: "the rollout of another DaemonSet",
   RestartPacer: "the operator's restart pace",
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RestartClaim } from "../core/intent";
 import { FakeClock } from "../core/testing/fake-clock";
-import { Engine, type BreakerSettings } from "./engine";
+import { Engine } from "./engine";
 import {
   makeObject,
   MemoryLease,
@@ -19,7 +19,7 @@ const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 
 /** All objects name the same workload. */
 const SHARED: (pod: string) => Partial<RestartClaim> = () => ({});
 
-function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}, claimOf = SHARED) {
+function makeBench(limits = ENDLESS, claimOf = SHARED) {
   const clock = new FakeClock();
   const events = new RecordingEvents();
   const log = new RecordingLog();
@@ -54,7 +54,7 @@ function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}, cla
         remedies: [remedy],
         random: () => 0.5,
       },
-      { identity, breaker },
+      { identity },
     );
   };
   return { ...shared, makeEngine };
@@ -63,7 +63,7 @@ function makeBench(limits = ENDLESS, breaker: Partial<BreakerSettings> = {}, cla
 describe("the engine", () => {
   it("restarts at most one pod per 10 s, also across a leader change", async () => {
     // Restarts of one workload by several objects follow each other; these never end.
-    const { clock, store, writer, metrics, makeEngine } = makeBench(ENDLESS, {}, pod => ({
+    const { clock, store, writer, metrics, makeEngine } = makeBench(ENDLESS, pod => ({
       workload: `Deployment/${pod}`,
     }));
     for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
@@ -158,19 +158,22 @@ describe("the engine", () => {
     expect(events.records[0]?.regarding).toEqual(lease.ref);
   });
 
-  it("stops unproven restarts above the cap, across leaders, until a person resets the breaker on the Lease", async () => {
-    const { clock, store, lease, writer, events, metrics, log, makeEngine } = makeBench(ENDLESS, {
-      restartsPerHour: 3,
-    });
+  it("stops unproven restarts after two in vain, across leaders, until a person resets the breaker on the Lease", async () => {
+    const { clock, store, lease, writer, events, metrics, log, makeEngine } = makeBench(ENDLESS, () => ({
+      cause: "Unknown",
+    }));
     for (const key of ["team/a", "shop/b"]) store.put(makeObject(key, specWith("tokenRestart")));
     const first = makeEngine("first");
     first.start();
-    await clock.run(120_000);
-    expect(writer.written).toHaveLength(3);
-    expect(lease.record?.breaker).toMatch(/Z 3 restarts without proof within an hour/);
+    await clock.run(HOUR / 2);
+    expect([writer.written.length, metrics.tripped]).toEqual([1, false]);
+    await clock.run(HOUR);
+    expect(writer.written).toHaveLength(2);
+    expect(lease.record?.breaker).toMatch(/Z 2 restarts without proof within an hour did not help/);
     const onLease = () => events.records.filter(({ reason }) => reason === "BreakerTripped");
     expect(onLease()).toMatchObject([{ type: "Warning", regarding: lease.ref, action: "TripBreaker" }]);
-    expect([metrics.tripped, metrics.seen.includes("deferred:Breaker")]).toEqual([true, true]);
+    const deferred = ["deferred:UnprovenRestart", "deferred:Breaker"].map(one => metrics.seen.includes(one));
+    expect([metrics.tripped, ...deferred]).toEqual([true, true, true]);
     const lines = () => log.lines.filter(({ message }) => message.startsWith("restart breaker"));
     expect(lines()).toHaveLength(1);
 
@@ -180,13 +183,13 @@ describe("the engine", () => {
     const second = makeEngine("second");
     second.start();
     await clock.run(300_000);
-    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 3, 1]);
+    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 2, 1]);
 
     const { breaker, ...reset } = lease.record!;
     expect(breaker).toBeDefined();
     lease.put(reset);
-    await clock.run(120_000);
-    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 6, 2]);
+    await clock.run(1.5 * HOUR);
+    expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 4, 2]);
     expect(lines().map(({ message }) => message.split(" ").at(-1))).toEqual(["tripped", "tripped", "reset", "tripped"]);
     await second.stop();
   });

@@ -15,10 +15,8 @@ import { Notices, type NoticesSettings } from "./notify/notices";
 import { Leftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/pass-mode";
 import { Reconciler } from "./pass/reconcile";
-import { Restarts, type BreakerSettings, type RestartsPorts } from "./restarts/restarts";
+import { Restarts, type RestartsPorts } from "./restarts/restarts";
 import { Executor } from "./write/executor";
-
-export type { BreakerSettings };
 
 /** What the engine needs from outside. */
 export interface EnginePorts {
@@ -58,8 +56,6 @@ export interface EngineSettings {
   readonly clusterWide?: ClusterWideSettings;
   /** What is sent to `notifications`. */
   readonly notify?: NoticesSettings | undefined;
-  /** When restarts on log evidence alone stop in the whole cluster. */
-  readonly breaker?: Partial<BreakerSettings>;
 }
 
 /** Runs the loop while this process leads. */
@@ -164,7 +160,7 @@ function createLeftovers(ports: EnginePorts, isLeader: () => boolean): Leftovers
 
 function createRestarts(
   { readers, lease, events, notices, sinceOwnTroubleMs }: EnginePorts & Told,
-  { restartIntervalMs, breaker }: EngineSettings,
+  { restartIntervalMs }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
   const onTripped = (note: string): void => {
@@ -173,7 +169,7 @@ function createRestarts(
   };
   return new Restarts(
     { ...ports, clock: readers.clock, lease: lease.ref, onTripped, ...(sinceOwnTroubleMs && { sinceOwnTroubleMs }) },
-    { intervalMs: restartIntervalMs, breaker },
+    restartIntervalMs,
   );
 }
 

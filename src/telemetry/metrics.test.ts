@@ -21,7 +21,7 @@ describe("the metrics", () => {
     metrics.intent("token-restart", "evict", "Executed");
     metrics.leader(true);
     metrics.leaseTransition("renew-failed");
-    metrics.restartDeferred("Canary");
+    metrics.restartDeferred("UnprovenRestart");
     metrics.breakerTripped(true);
     metrics.watchEnded("pods", "stalled");
     metrics.relisted("pods");
@@ -38,7 +38,7 @@ describe("the metrics", () => {
         'controller_resilience_intents_total{remedy="token-restart",verb="evict",result="Executed"} 1',
         "controller_resilience_leader 1",
         'controller_resilience_lease_transitions_total{event="renew-failed"} 1',
-        'controller_resilience_restarts_deferred_total{limit="Canary"} 1',
+        'controller_resilience_restarts_deferred_total{limit="UnprovenRestart"} 1',
         "controller_resilience_restart_breaker_tripped 1",
         'controller_resilience_watch_ends_total{resource="pods",reason="stalled"} 1',
         'controller_resilience_watch_relists_total{resource="pods"} 1',

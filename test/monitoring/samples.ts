@@ -37,7 +37,7 @@ export function fill(metrics: Metrics): void {
   metrics.leaseTransition("acquired");
   metrics.identityRejected(false);
   metrics.requested("GET", "200");
-  metrics.restartDeferred("Canary");
+  metrics.restartDeferred("UnprovenRestart");
   metrics.breakerTripped(false);
   metrics.watchEnded("pods", "stalled");
   metrics.relisted("pods");

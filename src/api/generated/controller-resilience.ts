@@ -424,7 +424,7 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, LeaseNotRenewed, RejectedTogether or Unknown.
+   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, LeaseNotRenewed or Unknown.
    */
   cause: string;
   /**

@@ -129,7 +129,6 @@ describe("pods of one incident", () => {
     ["a recreated ServiceAccount", proven, proven],
     ["a CNI credential", { cause: Cause.CniCredentialRejected }, { cause: Cause.CniCredentialRejected }],
     ["logs alone", {}, {}],
-    ["logs, before and after others began", { cause: Cause.RejectedTogether }, { cause: Cause.Unknown }],
   ])("restart without a cooldown after the previous one has recovered: %s", (_why, before, next) => {
     const many = Array.from({ length: 20 }, (_, i) => entry(i + 1, before));
     expect(checkRestartBudget(many, claim({ ...next, podCreatedAtMs }), NOW)).toEqual({ allowed: true });

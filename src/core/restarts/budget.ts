@@ -41,16 +41,17 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
 }
 
-/**
- * Returns the incident that a restart belongs to: its cause and, if it was recreated, the ServiceAccount. Unknown and RejectedTogether
- * are one incident: both rest on logs alone, and the operator may change its mind between them.
- */
+/** Returns the incident that a restart belongs to: its cause and, if it was recreated, the ServiceAccount. */
 export function incidentOf({
   cause,
   serviceAccountUID = "",
 }: Pick<RestartStatus, "cause" | "serviceAccountUID">): string {
-  if (cause === Cause.Unknown || cause === Cause.RejectedTogether) return "unproven";
   return cause === Cause.ServiceAccountRecreated ? `${cause} ${serviceAccountUID}` : cause;
+}
+
+/** Reports whether a restart rests on logs or Leases alone, without proof for the single pod. The breaker holds only for these. */
+export function isUnproven({ cause }: Pick<RestartStatus, "cause">): boolean {
+  return cause === Cause.Unknown || cause === Cause.LeaseNotRenewed;
 }
 
 /** Reports whether a restart has the cause of the claim, so that it says something about whether the claimed restart helps. */
@@ -115,8 +116,7 @@ function replaceableKey(entry: RestartStatus): string {
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
 function hasHelped({ cause, outcome }: RestartStatus): boolean {
-  const isProven = incidentOf({ cause }) !== "unproven" && cause !== Cause.LeaseNotRenewed;
-  return outcome === "Recovered" || (outcome === "Replaced" && isProven);
+  return outcome === "Recovered" || (outcome === "Replaced" && !isUnproven({ cause }));
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */

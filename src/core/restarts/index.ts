@@ -1,6 +1,13 @@
 // What remedies use of this folder: the restarts of a workload, whether its budget allows another one, and the outcomes of open ones.
 // The engine records restarts, with src/engine/restarts.
-export { checkRestartBudget, incidentOf, isOfCause, isOpen, trailingIneffective, type BudgetDecision } from "./budget";
+export {
+  checkRestartBudget,
+  incidentOf,
+  isOfCause,
+  isOpen,
+  isUnproven,
+  trailingIneffective,
+  type BudgetDecision,
+} from "./budget";
 export { oldestFirst, restartsOf } from "./history";
 export { isCreatedAfter, settleOpenRestarts } from "./settle";
-export { isUnproven } from "./unproven";

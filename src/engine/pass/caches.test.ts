@@ -9,8 +9,8 @@ import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
-import { makeClaim, makeEviction, makePatch, specWith } from "../testing/remedies";
-import { makeRestarts, MemoryBreaker } from "../testing/restarts";
+import { makeEviction, makePatch, specWith } from "../testing/remedies";
+import { makeRestarts } from "../testing/restarts";
 
 const KEY = "team/app";
 
@@ -44,19 +44,11 @@ const remedy = defineRemedy({
   },
 });
 
-const MANY = { workloads: 40, watched: 50 };
-
 function intentOn(name: string) {
-  if (name === "pod-of-many") return makeEviction(name, { restart: makeClaim(name, { rejections: MANY }) });
   return name.startsWith("pod") ? makeEviction(name) : makePatch(name);
 }
 
-function makeBench({
-  live = [] as readonly string[],
-  cached = [] as readonly string[],
-  mode = "Enforce",
-  breaker = new MemoryBreaker(),
-} = {}) {
+function makeBench({ live = [] as readonly string[], cached = [] as readonly string[], mode = "Enforce" } = {}) {
   const clock = new FakeClock();
   const store = new MemoryObjects();
   store.put(makeObject(KEY, { ...specWith("tokenRestart"), mode: mode as "Enforce" }));
@@ -70,7 +62,7 @@ function makeBench({
   const [readers, cachedReaders] = [new Pods(clock, live), new Pods(clock, cached)];
   const paused: string[] = [];
   const remedies = [{ ...remedy, pause: (key: string) => void paused.push(key) }];
-  const restarts = makeRestarts(clock, undefined, { breaker });
+  const restarts = makeRestarts(clock);
   const reconciler = makeReconciler({ store, writer, readers, cachedReaders, remedies, restarts });
   const pass = () => reconciler.reconcile(KEY, () => true);
   /** As the watch does. */
@@ -156,19 +148,6 @@ describe("a pass on caches", () => {
     bench.fillCache();
     await bench.pass();
     expect([bench.counts().gets, bench.cachedReaders.asked]).toEqual([2, 0]);
-  });
-
-  it("trips no breaker where live reads know better", async () => {
-    const breaker = new MemoryBreaker();
-    const bench = makeBench({ breaker });
-    await bench.pass();
-    bench.fillCache();
-    bench.cachedReaders.names = ["pod-of-many"];
-    await bench.pass();
-    expect([breaker.state, bench.counts().written]).toEqual([null, 0]);
-    bench.readers.names = ["pod-of-many"];
-    await bench.pass();
-    expect([breaker.state, bench.counts().written]).toEqual([expect.stringContaining("40 of 50"), 0]);
   });
 
   it("pauses remedies of a suspended object, and those without a block", async () => {

@@ -36,7 +36,7 @@ const LIMITS: readonly LimitReason[] = [
   "LeaderWarmup",
   "OwnTrouble",
   "ClocksDiffer",
-  "Canary",
+  "UnprovenRestart",
   "OtherObject",
   "RestartPacer",
 ];

@@ -1,38 +1,18 @@
-import { Cause } from "../../api/conditions";
 import { BREAKER_ANNOTATION } from "../../api/names";
-import type { Clock } from "../../core/clock";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
-import type { ObjectRef, Outcome, RestartClaim, UnprovenRejections } from "../../core/intent";
-import { isOpen } from "../../core/restarts/budget";
+import type { Clock } from "../../core/clock";
+import type { ObjectRef, Outcome, RestartClaim } from "../../core/intent";
+import { isOpen, isUnproven } from "../../core/restarts/budget";
 import { restartId } from "../../core/restarts/history";
-import { isUnproven } from "../../core/restarts/unproven";
 import { toSeconds } from "../../core/time";
-import { KEPT_MS, UnprovenRestarts, type UnprovenRestart } from "./unproven-restarts";
 
-/** Settings of the breaker and the canary; docs/settings.md describes them. */
-export interface BreakerSettings {
-  /** Unproven restarts in any hour, over all objects; those of one workload that helped count as one. */
-  readonly restartsPerHour: number;
-  /** More workloads than this, and than {@link LARGE_PERCENT} of the watched ones, with unproven rejections at once trip the breaker, */
-  readonly workloads: number;
-  /** and so does more than this share of the watched workloads, in percent. */
-  readonly percent: number;
-  readonly canary: boolean;
-}
+// One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
+// an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
 
-export const DEFAULT_BREAKER: BreakerSettings = { restartsPerHour: 20, workloads: 10, percent: 50, canary: true };
+const HOUR_MS = 3_600_000;
 
-/** Fewer workloads are no share worth tripping for: in a small cluster one bad program is a third of them. */
-const LEAST_FOR_PERCENT = 5;
-
-/** In a large cluster more workloads than `workloads` may be rejected at once for independent causes: up to this share, in percent. */
-const LARGE_PERCENT = 2;
-
-/**
- * A canary without an outcome delays others for this long. Most restarts settle within ten minutes, but a rollout may take two hours, and no
- * outcome comes after the object is deleted or suspended.
- */
-const CANARY_MS = 1_800_000;
+/** Without a sign of success for this long, a restart did not help, such as one whose object was deleted, or whose successor never gets Ready. */
+const OPEN_MS = 1_800_000;
 
 /**
  * No unproven restart for this long after the operator itself was answered 401 or had lost the API server: an API server that refuses or
@@ -66,24 +46,40 @@ export interface BreakerPorts {
 
 type Deferral = Extract<Outcome, { result: "Limited" }>;
 
-/**
- * Stops unproven restarts in the whole cluster when they are too many, or when the rejections look like trouble of the API servers
- * (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md). Once tripped, only a person resets it.
- */
+/** An unproven restart of any object. */
+interface UnprovenRestart {
+  readonly entry: RestartStatus;
+  readonly namespace: string;
+  /** Uid of the object that recorded it. */
+  readonly object: string;
+  /** Never later than the time at which it was noted. */
+  readonly timeMs: number;
+}
+
+/** Limits unproven restarts in the whole cluster. Once it is tripped, only a person resets it. */
 export class Breaker {
   readonly #ports: BreakerPorts;
-  readonly #settings: BreakerSettings;
-  readonly #restarts: UnprovenRestarts;
+  /** By {@link restartId}. A confirmed restart still counts after its object is gone, and after a new generation has dropped it from status. */
+  readonly #restarts = new Map<string, UnprovenRestart>();
 
-  constructor(ports: BreakerPorts, settings: Partial<BreakerSettings> = {}) {
+  constructor(ports: BreakerPorts) {
     this.#ports = ports;
-    this.#settings = { ...DEFAULT_BREAKER, ...settings };
-    this.#restarts = new UnprovenRestarts(ports.clock);
   }
 
-  /** Replaces the history of an object. */
-  note(object: ControllerResilience, history: readonly RestartStatus[]): void {
-    this.#restarts.note(object, history);
+  /** Takes the restarts in the status of an object, as read or written, and trips the breaker if they show that it has to be. */
+  note({ metadata: { uid, namespace } }: ControllerResilience, history: readonly RestartStatus[]): void {
+    const nowMs = this.#nowMs();
+    for (const [id, { object, entry, timeMs }] of this.#restarts) {
+      // A request that was not executed leaves status again.
+      const isReplaced = object === uid && entry.outcome === "Requested";
+      if (isReplaced || nowMs - timeMs >= 2 * HOUR_MS) this.#restarts.delete(id);
+    }
+    for (const entry of history.filter(isUnproven)) {
+      const timeMs = Date.parse(entry.time);
+      const restart = { entry, namespace, object: uid, timeMs: timeMs < nowMs ? timeMs : nowMs };
+      if (nowMs - restart.timeMs < 2 * HOUR_MS) this.#restarts.set(restartId(entry), restart);
+    }
+    if (this.#ports.breaker.state === null) this.#tripIfNeeded();
   }
 
   /** Defers an unproven restart while the API server may be the cause of the rejections. */
@@ -93,65 +89,41 @@ export class Breaker {
     return { result: "Limited", limit: "OwnTrouble", retryAfterMs: OWN_TROUBLE_MS - sinceMs };
   }
 
-  /**
-   * Defers an unproven restart while the breaker is tripped. Trips it if this restart must not happen.
-   *
-   * @param beforeTrip may throw, in a pass on caches: only live reads trip the breaker
-   */
-  tripped(claim: RestartClaim, beforeTrip: () => void): Deferral | undefined {
+  /** Defers an unproven restart while the breaker is tripped. */
+  tripped(claim: RestartClaim): Deferral | undefined {
+    const { breaker, lease } = this.#ports;
+    if (!isUnproven(claim) || breaker.state === null) return undefined;
+    return limited("Breaker", describeTripped(breaker.state, lease));
+  }
+
+  /** Defers an unproven restart while the outcome of another one is open. */
+  otherOpen(claim: RestartClaim): Deferral | undefined {
     if (!isUnproven(claim)) return undefined;
-    if (this.#ports.breaker.state === null) this.#tripIfNeeded(claim, beforeTrip);
-    const { state } = this.#ports.breaker;
-    return state === null ? undefined : limited("Breaker", describeTripped(state, this.#ports.lease));
+    const nowMs = this.#nowMs();
+    const open = [...this.#restarts.values()].find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < OPEN_MS);
+    return open && limited("UnprovenRestart", describeOpen(open));
   }
 
-  /** Defers an unproven restart while another one shows whether restarts help. */
-  canaryOpen(claim: RestartClaim): Deferral | undefined {
-    if (!isUnproven(claim) || !this.#settings.canary) return undefined;
-    const open = this.#restarts.since(-Infinity).filter(({ entry }) => isOpen(entry));
-    // A new leader may not have seen when the first of the rejections began, but its restart has the cause.
-    const isTogether = isShared(claim) || open.some(({ entry }) => isShared(entry));
-    const canary = open.find(({ timeMs }) => this.#nowMs() - timeMs <= CANARY_MS);
-    return canary && isTogether ? limited("Canary", describeCanary(canary)) : undefined;
-  }
-
-  #tripIfNeeded(claim: RestartClaim, beforeTrip: () => void): void {
-    const why = this.#tooMany() ?? this.#tooWide(claim) ?? this.#failedCanary(claim);
-    if (why === undefined) return;
-    beforeTrip();
+  /** Trips the breaker once two restarts within an hour of each other did not help, the later of them in the last hour. */
+  #tripIfNeeded(): void {
     const { breaker, clock, lease, onTripped } = this.#ports;
-    const text = `${toSeconds(clock.now())} ${why}`;
+    const [last, previous] = this.#inVain();
+    const nowMs = this.#nowMs();
+    if (last === undefined || previous === undefined) return;
+    if (nowMs - last.timeMs >= HOUR_MS || last.timeMs - previous.timeMs >= HOUR_MS) return;
+    const pods = [previous, last].map(describe).join(" and ");
+    const text = `${toSeconds(clock.now())} 2 restarts without proof within an hour did not help: ${pods}`;
     breaker.trip(text);
     onTripped?.(describeTripped(text, lease));
   }
 
-  #tooMany(): string | undefined {
-    const { restartsPerHour } = this.#settings;
-    const { size } = new Set(this.#restarts.since(this.#ports.breaker.resetMs).map(countedAs));
-    if (size < restartsPerHour) return undefined;
-    return `${size} restarts without proof within an hour (limit: ${restartsPerHour})`;
-  }
-
-  /** After a reset the workloads do not count for an hour: a person has decided that restarts can help. */
-  #tooWide({ cause, rejections }: RestartClaim): string | undefined {
-    if (rejections === undefined || this.#nowMs() - this.#ports.breaker.resetMs < KEPT_MS) return undefined;
-    const { workloads, watched } = rejections;
-    const isShare = workloads >= LEAST_FOR_PERCENT && workloads * 100 > this.#settings.percent * watched;
-    const limit = Math.max(this.#settings.workloads, (watched * LARGE_PERCENT) / 100);
-    if (workloads <= limit && !isShare) return undefined;
-    const what = cause === Cause.LeaseNotRenewed ? "no longer renew their Leases" : "get 401 responses";
-    return `${workloads} of ${watched} workloads ${what} at once`;
-  }
-
-  /** Neither restart says anything about a shared cause if both workloads were rejected alone. */
-  #failedCanary({ cause, rejections }: RestartClaim): string | undefined {
-    const sinceMs = (cause === Cause.RejectedTogether ? rejections?.togetherSinceMs : undefined) ?? Infinity;
-    if (!this.#settings.canary) return undefined;
-    const failed = this.#restarts
-      .since(this.#ports.breaker.resetMs)
-      .filter(({ entry, timeMs }) => timeMs >= sinceMs || isShared(entry))
-      .find(({ entry }) => entry.outcome === "Ineffective");
-    return failed && `several ServiceAccounts are rejected, and restarting ${describe(failed)} did not help`;
+  /** Restarts since the last reset that did not help, the latest first. */
+  #inVain(): UnprovenRestart[] {
+    const nowMs = this.#nowMs();
+    return [...this.#restarts.values()]
+      .filter(({ timeMs }) => timeMs >= this.#ports.breaker.resetMs)
+      .filter(({ entry, timeMs }) => entry.outcome === "Ineffective" || (isOpen(entry) && nowMs - timeMs >= OPEN_MS))
+      .toSorted((a, b) => b.timeMs - a.timeMs);
   }
 
   #nowMs(): number {
@@ -159,17 +131,7 @@ export class Breaker {
   }
 }
 
-/** Restarts of one workload that helped are one incident (docs/adr/0005-count-restarts-by-incident.md). */
-function countedAs({ namespace, entry }: UnprovenRestart): string {
-  return entry.outcome === "Recovered" ? `${namespace}/${entry.workload}` : restartId(entry);
-}
-
-/** Reports whether rejections of several ServiceAccounts began together, as far as a claim or a recorded restart tells. */
-function isShared({ cause, rejections }: { cause: string; rejections?: UnprovenRejections }): boolean {
-  return cause === Cause.RejectedTogether || rejections?.togetherSinceMs !== undefined;
-}
-
-function limited(limit: "Breaker" | "Canary", detail: string): Deferral {
+function limited(limit: "Breaker" | "UnprovenRestart", detail: string): Deferral {
   return { result: "Limited", limit, retryAfterMs: RECHECK_MS, detail };
 }
 
@@ -177,8 +139,8 @@ function describe({ namespace, entry }: UnprovenRestart): string {
   return `pod ${namespace}/${entry.pod} of ${entry.workload}`;
 }
 
-function describeCanary(canary: UnprovenRestart): string {
-  return `Waiting: ${describe(canary)} was restarted first; the next pod follows once its successor is accepted.`;
+function describeOpen(open: UnprovenRestart): string {
+  return `Waiting for the outcome of another restart without proof: ${describe(open)}; at most one is open in the cluster.`;
 }
 
 /** Longest part of the annotation in a message. A person may have written it. */

@@ -1,7 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Outcome, RestartClaim } from "../../core/intent";
-import { checkRestartBudget, isOpen } from "../../core/restarts/budget";
-import { isUnproven } from "../../core/restarts/unproven";
+import { checkRestartBudget, isOpen, isUnproven } from "../../core/restarts/budget";
 import type { Breaker } from "./breaker";
 import type { LeaderWarmup } from "./leader-warmup";
 
@@ -13,8 +12,6 @@ export interface CheckScope {
   readonly namespace: string;
   readonly warmup: LeaderWarmup;
   readonly breaker: Breaker;
-  /** Called before the breaker trips, and may throw. */
-  readonly beforeTrip: () => void;
   /** Every restart that counts against the budget of the claim's workload. */
   readonly history: readonly RestartStatus[];
   /** Those of them that other objects have recorded. */
@@ -27,7 +24,7 @@ type Check = (claim: RestartClaim, scope: CheckScope) => Deferral | undefined;
 /** Time until a restart that waits for the leader warm-up is tried again, in milliseconds. */
 const WARMUP_RECHECK_MS = 2_000;
 
-/** The canary and the breaker count restarts in the whole cluster. */
+/** The breaker counts restarts in the whole cluster. */
 const WIDE_WARMUP =
   "Waiting: the new leader is still loading restart history for all namespaces, since the restart rests on logs alone.";
 
@@ -43,8 +40,8 @@ const CHECKS: readonly Check[] = [
   budgetExceeded,
   otherObjectRestarts,
   (claim, { breaker }) => breaker.ownTrouble(claim),
-  (claim, { breaker, beforeTrip }) => breaker.tripped(claim, beforeTrip),
-  (claim, { breaker }) => breaker.canaryOpen(claim),
+  (claim, { breaker }) => breaker.tripped(claim),
+  (claim, { breaker }) => breaker.otherOpen(claim),
 ];
 
 /** Returns what defers a restart now. */

@@ -53,7 +53,7 @@ export class ObjectRestarts {
     this.#session = session;
     this.#own = own;
     this.#shared = shared;
-    this.#become(own);
+    this.#shared.workloads.note(session.object, own);
   }
 
   /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
@@ -67,14 +67,13 @@ export class ObjectRestarts {
     return others.filter(entry => !own.has(restartId(entry)));
   }
 
-  /** Returns what defers a restart, apart from the restart pacer. @throws LiveReadsNeeded if the breaker would trip in a pass on caches */
+  /** Returns what defers a restart, apart from the restart pacer. */
   deferral(claim: RestartClaim): Deferral | undefined {
     const { clock, warmup, breaker } = this.#shared;
     const { namespace } = this.#session.object.metadata;
     const others = this.#ofOthers(claim.workload);
     const history = [...others, ...this.#own];
-    const { beforeWrite: beforeTrip } = this.#session;
-    return deferralOf(claim, { namespace, warmup, breaker, beforeTrip, history, others, now: clock.now() });
+    return deferralOf(claim, { namespace, warmup, breaker, history, others, now: clock.now() });
   }
 
   /**

@@ -27,7 +27,7 @@ function claimOf(pod: string, workload = "Deployment/app"): RestartClaim {
 
 function entry(pod: string, outcome: RestartStatus["outcome"], ago = 0): RestartStatus {
   const time = new Date(new FakeClock().now().getTime() - ago).toISOString();
-  return { pod, podUID: pod, workload: "Deployment/app", time, cause: "Unknown", outcome };
+  return { pod, podUID: pod, workload: "Deployment/app", time, cause: "ServiceAccountRecreated", outcome };
 }
 
 describe("a restart", () => {
@@ -110,7 +110,7 @@ describe("the status of an object", () => {
     const before = [entry("a", "Restarted", 3 * MINUTE), entry("b", "Requested", 2 * MINUTE)];
     const { restarts, session } = makeBench({ restarts: before, restartsTotal: 7 });
     const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
-    const settled = [{ causes: ["Unknown"], restarts: after }];
+    const settled = [{ causes: ["ServiceAccountRecreated"], restarts: after }];
     expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
   });
 

@@ -4,7 +4,7 @@ import type { Mode } from "../../core/mode";
 import type { Key } from "../../core/ports";
 import { joinRestarts, type SettledRestarts } from "../../core/restarts/history";
 import type { ObjectSession } from "../object/object-session";
-import { Breaker, type BreakerPorts, type BreakerSettings, type BreakerState } from "./breaker";
+import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
 import { LeaderWarmup } from "./leader-warmup";
 import { ObjectRestarts } from "./object-restarts";
 import { RefusedRequests } from "./refused-requests";
@@ -12,19 +12,12 @@ import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
 import { Rollouts } from "./rollouts";
 import { WorkloadRestarts } from "./workload-restarts";
 
-export type { BreakerSettings, BreakerState, ObjectRestarts, SettledRestarts };
+export type { BreakerState, ObjectRestarts, SettledRestarts };
 
 /** What the restarts need from the engine. */
 export interface RestartsPorts extends BreakerPorts {
   /** Enqueues a pass of an object. */
   readonly requestPass: (key: Key) => void;
-}
-
-/** Settings of the limits that hold for the whole cluster. */
-export interface RestartsSettings {
-  /** Minimum time between two restarts. */
-  readonly intervalMs?: number | undefined;
-  readonly breaker?: Partial<BreakerSettings> | undefined;
 }
 
 /** All restarts of this process. The rest of the engine imports only this file of the folder, so every restart passes the same checks. */
@@ -37,12 +30,13 @@ export class Restarts {
   readonly #rollouts: Rollouts;
   readonly #refused = new RefusedRequests();
 
-  constructor(ports: RestartsPorts, { intervalMs = DEFAULT_RESTART_INTERVAL_MS, breaker }: RestartsSettings = {}) {
+  /** `intervalMs` is the minimum time between two restarts. */
+  constructor(ports: RestartsPorts, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
     const { clock, requestPass } = ports;
     this.#clock = clock;
     this.#warmup = new LeaderWarmup(requestPass);
     this.#workloads = new WorkloadRestarts(clock);
-    this.#breaker = new Breaker(ports, breaker);
+    this.#breaker = new Breaker(ports);
     this.#pacer = new RestartPacer(clock, intervalMs);
     this.#rollouts = new Rollouts(clock);
   }
@@ -64,7 +58,7 @@ export class Restarts {
    * @param mode absent: that of its spec
    */
   load(key: Key, object: ControllerResilience | null, mode?: Mode): void {
-    const restarts = object?.status?.restarts ?? [];
+    const restarts = this.#refused.without(object?.status?.restarts ?? []);
     if (object !== null) {
       this.#workloads.note(object, restarts);
       this.#breaker.note(object, restarts);
@@ -75,11 +69,13 @@ export class Restarts {
   }
 
   /**
-   * Takes note of a status that a pass has written: without that, other objects would wait for a rollout that has ended until the next full pass.
+   * Takes note of a status that a pass has written: without that, other objects would wait for a restart or a rollout that has ended until
+   * the next full pass.
    *
    * @param mode as in {@link load}
    */
   reported(key: Key, object: ControllerResilience, mode?: Mode): void {
+    this.#breaker.note(object, object.status?.restarts ?? []);
     this.#rollouts.note(key, object, mode);
   }
 

@@ -17,13 +17,13 @@ export function makeReport(changes: Partial<Report> = {}): Report {
   return { status: "True", reason: "Accepted", message: "Fine.", ...changes };
 }
 
-/** What a restart says of itself. */
+/** What a restart says of itself. Its cause is proven, so that it does not wait for other objects' restarts. */
 export function makeClaim(pod = "app-1", changes: Partial<RestartClaim> = {}): RestartClaim {
   return {
     workload: "Deployment/app",
     pod,
     podUID: `uid-of-${pod}`,
-    cause: Cause.Unknown,
+    cause: Cause.ServiceAccountRecreated,
     limits: { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 },
     ...changes,
   };

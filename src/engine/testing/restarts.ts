@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock";
 import type { Key } from "../../core/ports";
-import { Restarts, type BreakerState, type RestartsPorts, type RestartsSettings } from "../restarts/restarts";
+import { Restarts, type BreakerState, type RestartsPorts } from "../restarts/restarts";
 
 /** A breaker whose state is in memory. */
 export class MemoryBreaker implements BreakerState {
@@ -19,18 +19,13 @@ export class MemoryBreaker implements BreakerState {
 /** What a test can replace of the restarts. */
 interface Changes extends Partial<RestartsPorts> {
   readonly missing?: Key[];
-  readonly settings?: RestartsSettings["breaker"];
 }
 
 /** The restarts of a leader that starts now and has loaded every object, or has these objects still to load. */
-export function makeRestarts(
-  clock: Clock,
-  intervalMs?: number,
-  { missing = [], settings, ...ports }: Changes = {},
-): Restarts {
+export function makeRestarts(clock: Clock, intervalMs?: number, { missing = [], ...ports }: Changes = {}): Restarts {
   const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "system", name: "it" };
   const defaults = { clock, requestPass: () => undefined, breaker: new MemoryBreaker(), lease };
-  const restarts = new Restarts({ ...defaults, ...ports }, { intervalMs, breaker: settings });
+  const restarts = new Restarts({ ...defaults, ...ports }, intervalMs);
   restarts.expect(missing);
   return restarts;
 }

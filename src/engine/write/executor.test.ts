@@ -285,10 +285,10 @@ describe("a restart", () => {
     const bench = makeBench({}, undefined, ["team/other"]);
     const waiting = { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 };
     const detail = expect.stringMatching(/^Waiting: .* for all namespaces/) as unknown;
-    expect(await bench.execute(makeEviction())).toEqual({ ...waiting, detail });
+    const claim = makeClaim("app-1", { cause: "Unknown" });
+    expect(await bench.execute(makeEviction("app-1", { restart: claim }))).toEqual({ ...waiting, detail });
     expect([outcomes(bench), bench.writer.written, bench.asked]).toEqual([[], [], ["team/other"]]);
-    const claim = makeClaim("app-1", { cause: "ServiceAccountRecreated" });
-    expect(await bench.execute(makeEviction("app-1", { restart: claim }))).toEqual(waiting);
+    expect(await bench.execute(makeEviction())).toEqual(waiting);
     expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
     bench.restarts.load("team/other", null);
     expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });

@@ -16,12 +16,6 @@ export const FIRST_READ_MS = 3_000;
 /** Failed reads in a row after which an error is reported. */
 const FAILURES_UNTIL_REPORTED = 3;
 
-/**
- * The first read goes back one window. 401s that began within this time after its start, which is also the time between slow ones, may have
- * begun before it.
- */
-const HORIZON_MS = 300_000;
-
 /** Above the kubelet's longest delay before the next life of a container, which is 5 min. */
 const MAX_DOWN_MS = 600_000;
 
@@ -41,8 +35,6 @@ export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView
 /** What is known of one container. */
 export interface LogFinding {
   readonly persistence: Persistence;
-  /** The first 401 may be older than the part of the log that was read. */
-  readonly isStartUnknown: boolean;
   readonly readMs?: number;
   /** It was not read yet, and is wanted only since some seconds. */
   readonly isNew: boolean;
@@ -120,12 +112,8 @@ export class WatchedLog implements RoundsLog {
   /** What is known at `nowMs`, wall-clock time. */
   finding(rule: PersistenceRule, nowMs: number): LogFinding {
     const { trace, skippedAtMs = -Infinity } = this.#log;
-    const persistence = this.#persistence(rule, nowMs);
-    const firstReadMs = this.#firstReadMs ?? Infinity;
     return {
-      persistence,
-      isStartUnknown:
-        (persistence.firstMs ?? Infinity) < Math.min(firstReadMs, firstReadMs - rule.windowMs + HORIZON_MS),
+      persistence: this.#persistence(rule, nowMs),
       isNew: this.isNew(),
       isPartial: nowMs - skippedAtMs < rule.windowMs,
       quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },

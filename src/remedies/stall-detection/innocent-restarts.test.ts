@@ -223,17 +223,6 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
     );
   });
 
-  it("does not count for the breaker", async () => {
-    const scene = await finished();
-    scene.workloadList.push(workload({ name: "db", uid: "d" }));
-    scene.object.spec.targets.push({ kind: "Deployment", name: "db" });
-    scene.podList.push(scene.pod("db-5d-a", { owner: { kind: "ReplicaSet", name: "db-5d", uid: "rs2" } }));
-    scene.leaseList.push(lease({ name: "db", uid: "l2", holder: "db-5d-a_1" }));
-    await scene.run(120, () => scene.renew("db-5d-a_1"));
-    const { intents } = await scene.run(320);
-    expect(intents).toMatchObject([{ target: { name: "db-5d-a" }, restart: { rejections: { workloads: 1 } } }]);
-  });
-
   it("is restarted once it stops renewing the other, too", async () => {
     const scene = await finished();
     await scene.run(600);

@@ -9,10 +9,9 @@ import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
-import { staleLeases } from "./lease-judge";
 import { namedBy } from "./lost-bindings";
 import type { Memories } from "./memory";
-import { workloadId, type Limits, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
+import type { Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
 import type { Pass } from "./pass";
 import { readLeases, withLeases } from "./read-leases";
 import { readLogs } from "./read-logs";
@@ -38,7 +37,6 @@ export async function observeControllers(
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
   const workloads = withLeases(found, leases, pods, pass);
-  noteStale(workloads, pass, nowMs);
   const { status } = object;
   return {
     mode: object.mode,
@@ -52,7 +50,6 @@ export async function observeControllers(
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
     unread,
     problems: pass.problems,
-    rejections: memories.rejections(nowMs),
   };
 }
 
@@ -108,17 +105,6 @@ function presentBinding(binding: BindingView, accounts: readonly string[]): Obse
   const { kind, namespace, name, roleRef, deletedAtMs } = binding;
   if (serviceAccounts.length === 0 || deletedAtMs !== undefined) return [];
   return [{ kind, namespace, name, serviceAccounts, role: `${roleRef.kind} ${roleRef.name}` }];
-}
-
-/** For the breaker and the canary. */
-function noteStale(workloads: readonly ObservedWorkload[], { spec, memory }: Pass, nowMs: number): void {
-  const forMs = parseDuration(spec.for);
-  memory.workloads = workloads.length;
-  memory.stale = workloads.flatMap(({ view, pods }) => {
-    const stale = pods.flatMap(({ leases }) => staleLeases(leases, forMs));
-    const sinceMs = Math.min(...stale.map(({ track }) => track.changedMs));
-    return stale.length === 0 ? [] : [{ workload: workloadId(view), sinceMs, seenMs: nowMs }];
-  });
 }
 
 /** The defaults of tokenRestart. */

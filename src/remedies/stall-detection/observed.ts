@@ -1,5 +1,5 @@
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
-import type { RestartLimits, UnprovenRejections } from "../../core/intent";
+import type { RestartLimits } from "../../core/intent";
 import type { Mode } from "../../core/mode";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { MaintenanceWindow } from "../../core/windows";
@@ -25,8 +25,6 @@ export interface Observed {
   /** Namespaces whose Leases can't be read now. */
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
-  /** Workloads of all objects with a stale Lease. */
-  readonly rejections: UnprovenRejections;
 }
 
 /** How restarts are limited: fields of tokenRestart, or their defaults. */

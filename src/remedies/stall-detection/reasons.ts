@@ -9,7 +9,7 @@ export const REASONS = {
   },
   BreakerTripped: {
     event: "Warning",
-    help: "Too many restarts without proof, or too many stale Leases at once: no such restart in the whole cluster until a person resets the [breaker](../reliability.md#the-restart-breaker).",
+    help: "Two restarts without proof within an hour did not help: no such restart in the whole cluster until a person resets the [breaker](../reliability.md#the-restart-breaker).",
   },
   LeaseNotRenewed: {
     event: "Warning",
@@ -31,7 +31,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, 429 responses to the pod, or another restart that shows first whether restarts help; the message says which.",
+    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, 429 responses to the pod, or the open outcome of another restart without proof; the message says which.",
   },
   WaitingForWindow: {
     event: "Normal",

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import { outcomesOf } from "../../core/testing/remedy-sample";
 import { Scene, workload, type ScenePass } from "./testing/scene";
@@ -32,7 +31,7 @@ describe("onStall: Restart", () => {
         verb: "evict",
         target: { name: "web-5d-a", uid: "uid-web-5d-a" },
         restart: {
-          ...{ workload: "Deployment/web", cause: "LeaseNotRenewed", rejections: { workloads: 1, watched: 1 } },
+          ...{ workload: "Deployment/web", cause: "LeaseNotRenewed" },
           limits: { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 },
         },
       },
@@ -41,7 +40,7 @@ describe("onStall: Restart", () => {
     expect(report({ result: "Executed" })).toMatchObject({ status: "False", reason: "Restarting", progressing: true });
     expect(report({ result: "Blocked", message: "budget", retryAfterMs: 1 }).reason).toBe("RestartBlocked");
     expect(report({ result: "Limited", limit: "Breaker", retryAfterMs: 1 }).reason).toBe("BreakerTripped");
-    expect(report({ result: "Limited", limit: "Canary", retryAfterMs: 1 }).reason).toBe("RestartDeferred");
+    expect(report({ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1 }).reason).toBe("RestartDeferred");
     expect(report({ result: "Forbidden", message: "no" }).reason).toBe("Forbidden");
   });
 
@@ -260,41 +259,5 @@ describe("onStall: Restart", () => {
     scene.failOver();
     expect(await scene.run(50)).toMatchObject({ reason: "RestartDeferred", intents: [] });
     expect((await scene.run(20)).intents).toHaveLength(1);
-  });
-
-  it("does not count for the breaker what was found long ago in an object whose passes fail since", async () => {
-    await scene.run(120);
-    const { renewer, object } = scene;
-    const pods = scene.pods.bind(scene);
-    scene.renewer = undefined;
-    await scene.run(310);
-    // The controller is mended, but no pass of its object succeeds any more.
-    scene.renewer = renewer;
-    scene.pods = () => Promise.reject(new TransientError("pods of team: stale"));
-    await expect(scene.pass()).rejects.toThrow("stale");
-    scene.pods = pods;
-    scene.object = { ...object, metadata: { ...object.metadata, name: "other", uid: "other" }, status: {} };
-    // Its pause no longer counts.
-    await scene.run(3_700);
-    scene.renewer = undefined;
-    const { intents } = await scene.run(310);
-    expect(intents[0]?.restart?.rejections).toEqual({ workloads: 1, watched: 2 });
-  });
-
-  it("tells the canary and the breaker when Leases of several workloads stop together", async () => {
-    scene.workloadList.push(workload({ name: "db", uid: "d" }));
-    scene.object.spec.targets.push({ kind: "Deployment", name: "db" });
-    scene.podList.push(scene.pod("db-5d-a", { owner: { kind: "ReplicaSet", name: "db-5d", uid: "rs2" } }));
-    scene.leaseList.push({ ...scene.leaseList[0]!, name: "db", uid: "l2", holder: "db-5d-a_1" });
-    let isUp = true;
-    await scene.run(120, () => {
-      const renewed = scene.clock.now().toISOString();
-      scene.leaseList = scene.leaseList.map(one => (isUp && one.name === "db" ? { ...one, renewed } : one));
-    });
-    isUp = false;
-    scene.renewer = undefined;
-    const { intents } = await scene.run(310);
-    expect(intents.map(({ restart }) => restart?.rejections?.workloads)).toEqual([2, 2]);
-    expect(intents[0]?.restart?.rejections).toHaveProperty("togetherSinceMs");
   });
 });

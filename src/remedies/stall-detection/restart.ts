@@ -204,7 +204,6 @@ function claimFor({ pod, observed, workload }: Candidate): NonNullable<Intent["r
     ...(workload.view.kind === "DaemonSet" && nodeName !== undefined ? { nodeName } : {}),
     cause: Cause.LeaseNotRenewed,
     limits: { cooldownMs, maxRestarts, maxRestartsWindowMs },
-    rejections: observed.rejections,
   };
 }
 

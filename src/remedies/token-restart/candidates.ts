@@ -5,7 +5,7 @@ import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { isUnproven } from "../../core/restarts";
 import type { WindowState } from "../../core/windows";
-import { causeOf, type TokenCause } from "./cause";
+import type { TokenCause } from "./cause";
 import { isUpgradeDeferred } from "./deferred-upgrade";
 import { isUsedUp } from "./exhausted";
 import {
@@ -52,14 +52,12 @@ export function candidatesOf(state: WorkloadState): ObservedPod[] {
  */
 export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
   if (state.workload.view.refusal !== undefined) return false;
-  return (
-    !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod, state)
-  );
+  return !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod);
 }
 
 /** The pod mounts no known token for the API server, and nothing proves that a token of it is invalid. */
-function hasNothingToRenew(pod: ObservedPod, state: WorkloadState): boolean {
-  return pod.view.mountsToken === false && isUnproven({ cause: causeFor(pod, state) });
+function hasNothingToRenew(pod: ObservedPod): boolean {
+  return pod.view.mountsToken === false && isUnproven({ cause: causeFor(pod) });
 }
 
 /**
@@ -104,7 +102,7 @@ export function nextClaim(state: WorkloadState): TokenClaim | undefined {
 
 function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
   const { view, proof } = candidate;
-  const cause = causeFor(candidate, state);
+  const cause = causeFor(candidate);
   return {
     workload: workloadId(state.workload.view),
     pod: view.name,
@@ -115,7 +113,6 @@ function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
     podCreatedAtMs: view.createdAtMs,
     maxOpen: state.spec.maxUnavailable,
     limits: limitsOf(state.spec),
-    ...(isUnproven({ cause }) ? { rejections: state.observed.rejections } : {}),
   };
 }
 
@@ -128,17 +125,8 @@ export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   };
 }
 
-function causeFor(pod: ObservedPod, { workload, observed, now }: WorkloadState): TokenCause {
-  const { view, logs, proof, serviceAccount } = pod;
+function causeFor(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
-  const onset = {
-    workload: workloadId(workload.view),
-    namespace: view.namespace,
-    serviceAccount: view.serviceAccountName,
-    sinceMs: logs.firstMs ?? proof?.sinceMs ?? 0,
-    seenMs: now.getTime(),
-    isPersistent: true,
-  };
-  const rejection = { onset, proven: proof?.cause, isServiceAccountMissing: serviceAccount === "missing" };
-  return causeOf(rejection, observed.onsets);
+  if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
+  return pod.proof?.cause ?? Cause.Unknown;
 }

@@ -49,7 +49,7 @@ describe("one incident", () => {
     const scene = sick(1);
     const { pass, restarted } = await live(scene, 240, (_, second) => second % 720 < 120);
     expect(restarted).toHaveLength(2);
-    expect(pass.lists?.targets).toMatchObject([{ exhaustedIncident: "unproven" }]);
+    expect(pass.lists?.targets).toMatchObject([{ exhaustedIncident: "Unknown" }]);
   });
 
   it("that restarts do not help does not stop the healing of a proven one", async () => {

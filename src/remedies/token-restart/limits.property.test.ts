@@ -108,8 +108,6 @@ class World {
       ambiguousNodes: [],
       oneSidedNodes: [],
       problems: [],
-      onsets: [],
-      rejections: { workloads: 1, watched: 1 },
     };
   }
 }

@@ -20,34 +20,15 @@ function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts"> {
 /** The state of all ControllerResiliences. */
 export class Memories {
   readonly #byKey = new Map<Key, Memory>();
-  /** Number of workloads in the last pass of each object. */
-  readonly #workloads = new Map<Key, number>();
-  #total = 0;
 
-  /** Returns the state of an object; calls `onChange` when it is new or its phrases have changed. */
-  of(key: Key, extraPhrases: readonly string[], onChange: () => void): Memory {
+  /** Returns the state of an object. */
+  of(key: Key, extraPhrases: readonly string[]): Memory {
     const phrases = JSON.stringify(extraPhrases);
     const known = this.#byKey.get(key);
     if (known?.phrases === phrases) return known;
     const memory: Memory = { ...(known ?? newMemory(key)), phrases, finder: createFinder(extraPhrases) };
     this.#byKey.set(key, memory);
-    onChange();
     return memory;
-  }
-
-  /** Number of workloads of all objects. */
-  get workloads(): number {
-    return this.#total;
-  }
-
-  /**
-   * Takes the number of an object's workloads. Every pass asks for the total, so it is not added up from all objects. A pass that has
-   * outlived its object counts nothing.
-   */
-  countWorkloads(key: Key, count: number): void {
-    if (!this.#byKey.has(key)) return;
-    this.#total += count - (this.#workloads.get(key) ?? 0);
-    this.#workloads.set(key, count);
   }
 
   /** Reads no logs of an object until its next pass. */
@@ -59,7 +40,5 @@ export class Memories {
   forget(key: Key): void {
     this.#byKey.get(key)?.logs.stop();
     this.#byKey.delete(key);
-    this.#total -= this.#workloads.get(key) ?? 0;
-    this.#workloads.delete(key);
   }
 }

@@ -11,7 +11,7 @@ import type { LogWatch } from "../../logs/reading/log-watch";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
 import { requireApiUse } from "./api-use";
 import { withAudiences } from "./audiences";
-import { TOKEN_CAUSES, type Onset } from "./cause";
+import { TOKEN_CAUSES } from "./cause";
 import { unlessForbidden } from "../kit/problems";
 import { findWorkloads } from "./find-workloads";
 import {
@@ -71,7 +71,7 @@ export async function observeTargets(
   spec: TokenRestartSpec,
   readers: Readers,
   memory: ObjectMemory,
-): Promise<Omit<Observed, "onsets" | "rejections">> {
+): Promise<Observed> {
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, problems };
   const { namespace } = object.metadata;
@@ -229,33 +229,4 @@ function describeUnwatched(workload: WatchedWorkload): string {
 
 function containerNames(pods: readonly PodBeforeLogs[]): ReadonlySet<string> {
   return new Set(pods.flatMap(({ view }) => view.containers.map(({ name }) => name)));
-}
-
-/** Whether the cause of a rejection is proven. A pass on older reads, or an earlier one, may have found no proof. */
-export function explainedBy(workloads: readonly ObservedWorkload[]): (onset: Onset) => boolean {
-  const proven = workloads.flatMap(({ view, pods }) =>
-    pods.filter(({ proof }) => proof !== undefined).map(pod => `${workloadId(view)} ${pod.view.serviceAccountName}`),
-  );
-  const explained = new Set(proven);
-  return ({ workload, serviceAccount }) => explained.has(`${workload} ${serviceAccount}`);
-}
-
-/** Start of rejections that the age of the ServiceAccount does not explain. */
-export function onsetsOf(workloads: readonly ObservedWorkload[], nowMs: number): Onset[] {
-  return workloads.flatMap(workload =>
-    workload.pods.flatMap(({ view, logs, isStartUnknown = false, proof, serviceAccount }): Onset[] => {
-      if (logs.firstMs === undefined || proof !== undefined || serviceAccount === "missing") return [];
-      return [
-        {
-          workload: workloadId(workload.view),
-          namespace: view.namespace,
-          serviceAccount: view.serviceAccountName,
-          sinceMs: logs.firstMs,
-          seenMs: nowMs,
-          isPersistent: logs.state === "persistent",
-          isStartUnknown,
-        },
-      ];
-    }),
-  );
 }

@@ -2,14 +2,12 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Refusals } from "../../core/refusals";
 import type { Mode } from "../../core/mode";
-import type { UnprovenRejections } from "../../core/intent";
 import type { MaintenanceWindow } from "../../core/windows";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Problem } from "../kit/problems";
-import type { Onset } from "./cause";
 import type { Recreation, TokenProof } from "./token-proof";
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
@@ -29,10 +27,6 @@ export interface Observed {
   readonly readIntervalMs: number;
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];
-  /** Unexplained rejections in all workloads that the operator watches. */
-  readonly onsets: readonly Onset[];
-  /** The same in numbers, for the claims of restarts without proof. */
-  readonly rejections: UnprovenRejections;
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
 }
@@ -91,8 +85,6 @@ export interface ObservedPod {
   readonly view: PodView;
   /** 401s in its logs: those of its worst container. */
   readonly logs: Persistence;
-  /** The first of them may be older than the part of the log that was read. */
-  readonly isStartUnknown?: boolean;
   /** Proof that its token is invalid. */
   readonly proof?: TokenProof;
   /** Present if the pod is older than its ServiceAccount. */

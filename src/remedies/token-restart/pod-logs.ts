@@ -2,10 +2,7 @@ import type { Persistence } from "../../logs/persistence";
 import type { LogFinding } from "../../logs/reading/watched-log";
 import { SEVERITY, type ObservedPod } from "./observed";
 
-type PodLogs = Pick<
-  ObservedPod,
-  "logs" | "isStartUnknown" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable"
->;
+type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;
 
 /** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. Pure. */
 export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
@@ -14,7 +11,7 @@ export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
   const firstLines = quietTimes.map(({ fromMs }) => fromMs);
   const lastLines = quietTimes.map(({ untilMs }) => untilMs);
   return {
-    ...worst(findings),
+    logs: worst(findings),
     ...(Number.isFinite(readMs) ? { readMs } : {}),
     ...(findings.some(({ isNew }) => isNew) ? { isNew: true } : {}),
     ...(firstLines.length > 0 ? { firstLineMs: Math.min(...firstLines) } : {}),
@@ -23,12 +20,8 @@ export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
   };
 }
 
-function worst(containers: readonly LogFinding[]): Pick<ObservedPod, "logs" | "isStartUnknown"> {
+function worst(containers: readonly LogFinding[]): Persistence {
   const rank = ({ state, isFresh }: Persistence): number => 2 * SEVERITY[state] + Number(isFresh === true);
-  const logs = containers.map(({ persistence, isStartUnknown }) => ({ logs: persistence, isStartUnknown }));
-  const quiet = { logs: { state: "quiet", occasions: 0 } } as const;
-  return logs.reduce<Pick<ObservedPod, "logs" | "isStartUnknown">>(
-    (a, b) => (rank(b.logs) > rank(a.logs) ? b : a),
-    quiet,
-  );
+  const quiet: Persistence = { state: "quiet", occasions: 0 };
+  return containers.map(({ persistence }) => persistence).reduce((a, b) => (rank(b) > rank(a) ? b : a), quiet);
 }

@@ -16,7 +16,7 @@ export const REASONS = {
   },
   BreakerTripped: {
     event: "Warning",
-    help: "Too many restarts on log evidence alone, or too many workloads with 401s at once: no such restart in the whole cluster until a person resets the breaker with the command in the message.",
+    help: "Two restarts without proof within an hour did not help: no such restart in the whole cluster until a person resets the breaker with the command in the message.",
   },
   Rejected: {
     event: "Warning",
@@ -30,7 +30,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or another restart that shows first whether restarts help; the message says which.",
+    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or the open outcome of another restart without proof; the message says which.",
   },
   WaitingForWindow: {
     event: "Normal",

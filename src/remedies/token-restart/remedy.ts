@@ -3,14 +3,12 @@ import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { TOKEN_CAUSES } from "./cause";
-import { KnownOnsets } from "./known-onsets";
 import { Memories } from "./memories";
 import { TOKEN_GAUGES } from "./gauges";
-import { explainedBy, observeTargets, onsetsOf } from "./observe";
+import { observeTargets } from "./observe";
 import type { Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
-import { rejectionsOf } from "./rejections";
 import { reportTokens } from "./report";
 import { Witness } from "./witness";
 
@@ -96,7 +94,6 @@ const PERMISSIONS: readonly Permission[] = [
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
 export function createTokenRestart(): Remedy<"tokenRestart"> {
   const memories = new Memories();
-  const onsets = new KnownOnsets();
   const witness = new Witness();
 
   return defineRemedy({
@@ -111,15 +108,12 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     async observe(object, spec, readers): Promise<Observed> {
       const key = keyOf(object);
-      const memory = memories.of(key, spec.extraPhrases, () => onsets.forget(key));
+      const memory = memories.of(key, spec.extraPhrases);
       const observed = await observeTargets(object, spec, readers, { ...memory, find: memory.finder.find });
       const nowMs = readers.clock.now().getTime();
       const workloads = memory.rollouts.mark(observed.workloads, nowMs);
-      memories.countWorkloads(key, workloads.length);
-      const known = onsets.remember(key, onsetsOf(workloads, nowMs), nowMs, explainedBy(workloads));
       const refusals = await witness.ask(workloads, observed.previousTargets, readers);
-      const rejections = rejectionsOf(known, memories.workloads, nowMs);
-      return { ...observed, workloads, onsets: known, rejections, refusals };
+      return { ...observed, workloads, refusals };
     },
 
     plan: planRestarts,
@@ -127,9 +121,6 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     pause: key => memories.pause(key),
 
-    forget(key) {
-      memories.forget(key);
-      onsets.forget(key);
-    },
+    forget: key => memories.forget(key),
   });
 }

@@ -29,8 +29,6 @@ function observed(...names: string[]): Observed {
     ambiguousNodes: [],
     oneSidedNodes: [],
     problems: [],
-    onsets: [],
-    rejections: { workloads: 1, watched: 1 },
   };
   const workloads = names.map(name => rejected(name));
   return {
@@ -79,7 +77,7 @@ describe("the report on a restart", () => {
       { result: "Limited", limit: "PassTime", retryAfterMs: 1 },
       "Waiting for the next pass: other writes used up the time of this one.",
     ],
-    [{ result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
+    [{ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
     [{ result: "Limited", limit: "Breaker", retryAfterMs: 1, detail: "Breaker tripped." }, "Breaker tripped."],
     [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Waiting until 2025-01-01T12:01:00Z (cooldown)."],
     [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
@@ -147,7 +145,7 @@ describe("the report while the restart breaker is tripped", () => {
     const detail = "Restart breaker tripped: why; what to do";
     const tripped = { result: "Limited", limit: "Breaker", retryAfterMs: 1, detail } as const;
     const { status, reason, message, stalled, progressing } = report({
-      db: { result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting." },
+      db: { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting." },
       web: tripped,
     });
     expect({ status, reason, progressing }).toEqual({ status: "False", reason: "BreakerTripped", progressing: false });
@@ -155,9 +153,9 @@ describe("the report while the restart breaker is tripped", () => {
     expect(stalled).toEqual({ reason: "BreakerTripped", message: detail });
   });
 
-  it("names a canary as a reason to wait", () => {
+  it("names another restart without proof as a reason to wait", () => {
     const { reason, stalled, progressing } = report({
-      web: { result: "Limited", limit: "Canary", retryAfterMs: 1, detail: "Waiting." },
+      web: { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting." },
     });
     expect({ reason, stalled, progressing }).toEqual({
       reason: "RestartDeferred",

@@ -164,7 +164,7 @@ const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, s
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
   Rollout: "Waiting: another rollout is in progress.",
   OtherObject: "Waiting: another ControllerResilience is restarting pods of this workload.",
-  Canary: "Waiting: another restart shows first whether restarts help.",
+  UnprovenRestart: "Waiting for the outcome of another restart without proof; at most one is open in the cluster.",
 };
 
 function describeLimit({ limit, retryAfterMs, detail }: Limited, now: Date): string {

@@ -438,36 +438,6 @@ describe("several workloads", () => {
     return scene;
   }
 
-  it("reports a rotated signing key when workloads of different ServiceAccounts are rejected at the same time", async () => {
-    const scene = withDatabase();
-    const both = (): void => {
-      scene.log(UNAUTHORIZED);
-      scene.log(UNAUTHORIZED, "db-5d-a");
-    };
-    const startMs = scene.clock.now().getTime();
-    both();
-    const pass = await scene.passes(12, both);
-    expect(pass.intents.map(intent => intent.restart?.cause)).toEqual(["RejectedTogether", "RejectedTogether"]);
-    const rejections = { workloads: 2, watched: 2, togetherSinceMs: startMs };
-    expect(pass.intents.map(intent => intent.restart?.rejections)).toEqual([rejections, rejections]);
-  });
-
-  it.each([
-    ["hours before a new leader's first pass, is not taken for together", 180, "Unknown"],
-    ["within the window before it, is taken for together", 8, "RejectedTogether"],
-  ])("began %s", async (_, minutes, cause) => {
-    const scene = withDatabase();
-    const nowMs = scene.clock.now().getTime();
-    for (let agoMs = minutes * 60_000; agoMs > 0; agoMs -= 5_000)
-      for (const name of ["web-5d-a", "db-5d-a"])
-        scene.logs.write(name, "main", { ms: nowMs - agoMs, text: UNAUTHORIZED });
-    const both = await scene.passes(200, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
-    const causes = both.intents.map(({ restart }) => restart?.cause);
-    expect([...new Set(causes)]).toEqual([cause]);
-    const isTogether = both.intents.map(({ restart }) => restart?.rejections?.togetherSinceMs !== undefined);
-    expect([...new Set(isTogether)]).toEqual([cause !== "Unknown"]);
-  });
-
   it("restarts no pod without a mounted token, also when another workload is persistently rejected", async () => {
     const scene = withDatabase();
     scene.podList = scene.podList.map(pod => (pod.name === "web-5d-a" ? { ...pod, mountsToken: false } : pod));
@@ -476,7 +446,7 @@ describe("several workloads", () => {
     expect(pass).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
     const both = await scene.passes(14, () => ["web-5d-a", "db-5d-a"].forEach(name => scene.log(UNAUTHORIZED, name)));
     const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
-    expect(restarts).toEqual([["Deployment/db", "RejectedTogether"]]);
+    expect(restarts).toEqual([["Deployment/db", "Unknown"]]);
   });
 });
 

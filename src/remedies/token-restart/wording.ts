@@ -92,8 +92,6 @@ export function describeCause(cause: TokenCause): string {
       return "the ServiceAccount is missing";
     case Cause.SigningKeyRotated:
       return "the signing key was replaced";
-    case Cause.RejectedTogether:
-      return "other workloads got 401 responses from the same time on";
     case Cause.CniCredentialRejected:
       return "the agent's next pod writes a new credential";
     case Cause.Unknown:

@@ -125,7 +125,7 @@ function describeFinding(
   const { restarts, stalled, unhealed, evictions, left, tripped, pods } = result;
   const unproven = restarts.filter(({ cause }) => cause !== "SigningKeyRotated").length;
   return {
-    promised: `all replaced once and recovered, none given up, cause SigningKeyRotated but for one canary, breaker not tripped, ${INTERVAL_S} s between restarts`,
+    promised: `all replaced once and recovered, none given up, cause SigningKeyRotated but for one restart without proof, breaker not tripped, ${INTERVAL_S} s between restarts`,
     failures: [
       ...unhealed,
       ...(left > 0 ? [`${left} pods were not replaced`] : []),

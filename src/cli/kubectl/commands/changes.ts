@@ -60,7 +60,7 @@ async function resetBreaker(session: Session, flags: Flags<OperatorFlags>): Prom
       place,
       object: lease,
       patch: { metadata: { annotations: { [BREAKER_ANNOTATION]: null } } },
-      consequence: `The restart breaker is tripped: ${safeText(breaker)}. After the reset the operator restarts pods on log evidence again, in the whole cluster, one canary first.`,
+      consequence: `The restart breaker is tripped: ${safeText(breaker)}. After the reset the operator restarts pods on log evidence again, in the whole cluster, one at a time.`,
       done: "the restart breaker is reset",
       // The holder renews the Lease every few seconds.
       again: async () => {

@@ -2,7 +2,7 @@ import { SKIP_ANNOTATION } from "../../../api/names";
 import type { Intent, Outcome } from "../../../core/intent";
 import { type Mode, whyObserved } from "../../../core/mode";
 import type { PlanItem } from "../../../core/remedy";
-import { isUnproven } from "../../../core/restarts/unproven";
+import { isUnproven } from "../../../core/restarts";
 import { requiredPermission } from "../../../engine/write/permissions";
 import type { PlanTools } from "./tools";
 

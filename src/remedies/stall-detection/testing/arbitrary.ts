@@ -164,7 +164,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   bindings: fc.constant([]),
   unread: fc.constantFrom([], ["team"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
-  rejections: fc.constant({ workloads: 1, watched: 1 }),
 });
 
 /** Any spec. */

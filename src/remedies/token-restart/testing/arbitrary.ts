@@ -134,18 +134,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   ),
   oneSidedNodes: fc.array(fc.record({ node: fc.constant("n2"), namespace: fc.constant("shop") }), { maxLength: 1 }),
   problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
-  onsets: fc.array(
-    fc.record({
-      workload: fc.constant("Deployment/x"),
-      namespace: fc.constant("x"),
-      serviceAccount: fc.constant("x"),
-      sinceMs: times,
-      seenMs: times,
-      isPersistent: fc.boolean(),
-    }),
-    { maxLength: 2 },
-  ),
-  rejections: fc.record({ workloads: fc.nat(20), watched: fc.nat(20) }),
 });
 
 /** A refused restart, or none. */
