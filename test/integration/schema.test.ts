@@ -45,9 +45,14 @@ describe("the schema refuses", () => {
   it.each<[string, object, string]>([
     ["an empty list of targets", { targets: [] }, "should have at least 1 items"],
     [
-      "33 targets",
-      { targets: Array.from({ length: 33 }, (_, i) => ({ kind: "Deployment", name: `a${i}` })) },
-      "must have at most 32 items",
+      "1,025 targets",
+      { targets: Array.from({ length: 1_025 }, (_, i) => ({ kind: "Deployment", name: `a${i}` })) },
+      "must have at most 1024 items",
+    ],
+    [
+      "33 targets with a selector",
+      { targets: Array.from({ length: 33 }, () => ({ kind: "Deployment", selector: { matchLabels: { a: "b" } } })) },
+      "expected at most 32 targets with a selector",
     ],
     [
       "an unknown kind",

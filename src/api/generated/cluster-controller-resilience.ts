@@ -3,7 +3,7 @@
 import type {ControllerResilienceSpec, LabelSelector, StatusCondition} from "./controller-resilience";
 
 /**
- * ClusterControllerResilience protects the controllers of many namespaces. The operator keeps one ControllerResilience in each selected namespace, or several if one would list too many workloads.
+ * ClusterControllerResilience protects the controllers of many namespaces. The operator keeps one ControllerResilience in each selected namespace.
  */
 export interface ClusterControllerResilienceBody {
   spec: ClusterControllerResilienceSpec;

@@ -6,18 +6,10 @@ import { apiVersionOf, KINDS } from "../../core/kinds";
 
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
 
-/** Most targets of one object: spec.targets takes no more. A namespace with more workloads gets several objects. */
-export const MAX_TARGETS = 32;
+/** Most targets of one object: spec.targets takes no more. Further workloads of a namespace stay unprotected, and status says so. */
+export const MAX_TARGETS = 1_024;
 
-/** Where the objects of a namespace go. */
-export interface Place {
-  readonly owner: ClusterControllerResilience;
-  readonly mode: "Enforce" | "Observe";
-  /** Names of all objects of the namespace. */
-  readonly taken: ReadonlySet<string>;
-}
-
-/** One object as it has to be. */
+/** The object of a namespace as it has to be. */
 export interface Wanted {
   /** The object to change; absent: it has to be created. */
   readonly found?: ControllerResilience;
@@ -56,34 +48,29 @@ export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[]
 }
 
 /**
- * Distributes workloads over objects. A workload stays in the object that lists it, so that its restarts and budgets, which
- * that object's status holds, stay with it; others go where there is room.
+ * Returns the object that lists these workloads: of those that are there the first by name, changed, or else a new one. A workload that is
+ * listed already keeps its place.
  *
- * @param workloads as `Deployment/web`
+ * @param workloads as `Deployment/web`, at least one
  * @param found the generated objects of this owner, in the namespace, that are not being deleted
+ * @param taken names of all objects of the namespace
  */
-export function distribute(
-  { owner, mode, taken }: Place,
+export function wantedObject(
+  { owner, mode }: { readonly owner: ClusterControllerResilience; readonly mode: "Enforce" | "Observe" },
   workloads: readonly string[],
   found: readonly ControllerResilience[],
-): Wanted[] {
-  const waiting = new Set(workloads);
-  const kept = byName(found).map(object => {
-    const listed = listedIn(object).filter(workload => waiting.delete(workload));
-    return { found: object, name: object.metadata.name, workloads: listed };
-  });
-  const parts: { found?: ControllerResilience; name: string; workloads: string[] }[] = kept;
-  const names = new Set(taken);
-  for (const workload of [...waiting].sort()) {
-    let part = parts.find(one => one.workloads.length < MAX_TARGETS);
-    if (part === undefined) parts.push((part = { name: freeName(owner, names), workloads: [] }));
-    names.add(part.name);
-    part.workloads.push(workload);
-  }
-  const shared = { labels: labelsOf(owner), ownerReference: ownerReferenceTo(owner) };
-  return parts
-    .filter(part => part.workloads.length > 0)
-    .map(({ workloads: own, ...part }) => ({ ...part, ...shared, spec: specOf(owner, mode, own) }));
+  taken: ReadonlySet<string>,
+): Wanted {
+  const [kept] = found.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const listed = (kept === undefined ? [] : listedIn(kept)).filter(workload => workloads.includes(workload));
+  const others = workloads.filter(workload => !listed.includes(workload)).toSorted();
+  return {
+    ...(kept && { found: kept }),
+    name: kept?.metadata.name ?? freeName(owner, taken),
+    labels: { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: owner.metadata.name },
+    ownerReference: ownerReferenceTo(owner),
+    spec: specOf(owner, mode, [...listed, ...others].slice(0, MAX_TARGETS)),
+  };
 }
 
 function specOf(
@@ -98,22 +85,14 @@ function specOf(
   return { mode, suspend, targets, ...template };
 }
 
-function labelsOf({ metadata }: ClusterControllerResilience): Record<string, string> {
-  return { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: metadata.name };
-}
-
 /** Without blockOwnerDeletion, which would need the right to update finalizers of the owner. */
 function ownerReferenceTo({ metadata: { name, uid } }: ClusterControllerResilience): OwnerReference {
   return { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid, controller: true };
 }
 
-/** Returns the first of `NAME`, `NAME-2`, `NAME-3` that no object has. */
+/** Returns the first of `NAME`, `NAME-2`, `NAME-3` that no object has: one that a person wrote, or that a finalizer holds, may have the name. */
 function freeName({ metadata }: ClusterControllerResilience, taken: ReadonlySet<string>): string {
   let { name } = metadata;
   for (let number = 2; taken.has(name); number++) name = `${metadata.name}-${number}`;
   return name;
-}
-
-function byName(objects: readonly ControllerResilience[]): ControllerResilience[] {
-  return objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }

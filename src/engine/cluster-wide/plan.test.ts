@@ -129,19 +129,33 @@ describe("planNamespace", () => {
     expect(writes.map(({ intent }) => intent.verb)).toEqual(["delete"]);
   });
 
-  it("splits what one object cannot list, and keeps each workload where it is", () => {
-    const candidates = workloads(70);
-    const objects = settle(facts({ candidates }));
-    expect(objects.map(({ metadata, spec }) => [metadata.name, spec.targets.length])).toEqual([
-      ["all", 32],
-      ["all-2", 32],
-      ["all-3", 6],
+  it("lists up to 1,024 workloads in one object, those first that it lists already", () => {
+    const candidates = workloads(1_025);
+    const [object, ...others] = settle(facts({ candidates: candidates.slice(1) }));
+    expect([targetsOf(object)?.length, others]).toEqual([1_024, []]);
+    const after = settle(facts({ candidates, objects: [object!] }));
+    expect(after.map(targetsOf)).toEqual([targetsOf(object)]);
+    const { shares } = planNamespace(facts({ candidates, objects: after }));
+    expect(shares.get("uid-all")).toMatchObject({ protected: 1_024, isSettled: true });
+    const fewer = settle(facts({ candidates: candidates.slice(2), objects: after }));
+    expect(fewer.map(targetsOf)).toEqual([targetsOf(object)?.slice(1)]);
+  });
+
+  it("moves the workloads of further objects, as an earlier version made them, into the first, and deletes those", () => {
+    const [object] = settle(facts({ candidates: workloads(3) }));
+    const { spec, metadata } = object!;
+    const parts = ["all", "all-2", "all-argo-cd"].map((name, index) => ({
+      ...object!,
+      metadata: { ...metadata, name, uid: `uid-of-${name}` },
+      spec: { ...spec, targets: spec.targets.slice(index, index + 1) },
+    }));
+    const of = facts({ candidates: workloads(3), objects: parts });
+    expect(planNamespace(of).writes.map(({ intent }) => `${intent.verb} ${intent.target.name}`)).toEqual([
+      "patch all",
+      "delete all-2",
+      "delete all-argo-cd",
     ]);
-    const fewer = settle(facts({ candidates: candidates.slice(1), objects }));
-    expect(targetsOf(fewer[1])).toEqual(targetsOf(objects[1]));
-    expect(targetsOf(fewer[0])).toEqual(targetsOf(objects[0])?.slice(1));
-    const again = settle(facts({ candidates: [...candidates.slice(1), candidate("Deployment/new")], objects: fewer }));
-    expect(targetsOf(again[0])).toContain("Deployment/new");
+    expect(settle(of).map(targetsOf)).toEqual([targetsOf(object)]);
   });
 
   it("leaves out what a hand-written object names or selects, and does not take its name", () => {

@@ -7,7 +7,7 @@ import { count } from "../../core/count";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { distribute, isBeingDeleted, listedIn, type Wanted } from "./generated";
+import { isBeingDeleted, listedIn, type Wanted, wantedObject } from "./generated";
 import { mergePatch } from "./merge-patch";
 import { modeIn } from "./selection";
 
@@ -46,18 +46,16 @@ export function writesFor(
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
   const present = found.filter(object => !isBeingDeleted(object));
   const mode = modeIn(namespace, owner.spec);
-  const wanted = distribute({ owner, mode, taken }, selected, present);
-  const kept = new Set(wanted.flatMap(({ found: object }) => (object === undefined ? [] : [object.metadata.uid])));
-  const superfluous = present.filter(({ metadata }) => !kept.has(metadata.uid));
+  const wanted = selected.length === 0 ? undefined : wantedObject({ owner, mode }, selected, present, taken);
+  const superfluous = present.filter(object => object !== wanted?.found);
   const isHeld = observes === true || namespace.skip;
-  const held = isHeld ? wanted.filter(hasFewerBlocks) : [];
-  const parts = wanted.map(part => (held.includes(part) ? holding(part) : part));
+  const holds = isHeld && wanted !== undefined && hasFewerBlocks(wanted);
   return {
     writes: [
-      ...parts.flatMap(part => writeOf(owner, namespace.name, part)),
+      ...(wanted === undefined ? [] : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted)),
       ...superfluous.flatMap(object => (isHeld ? hold(owner, object) : [deletion(owner, object)])),
     ],
-    held: held.length + (isHeld ? superfluous.length : 0),
+    held: Number(holds) + (isHeld ? superfluous.length : 0),
   };
 }
 
@@ -65,8 +63,8 @@ function hasFewerBlocks({ found, spec }: Wanted): boolean {
   return Object.keys(found?.spec ?? {}).some(key => !(key in spec));
 }
 
-function holding(part: Wanted): Wanted {
-  return { ...part, spec: { ...part.found?.spec, ...part.spec, mode: "Observe" } };
+function holding(wanted: Wanted): Wanted {
+  return { ...wanted, spec: { ...wanted.found?.spec, ...wanted.spec, mode: "Observe" } };
 }
 
 function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {
