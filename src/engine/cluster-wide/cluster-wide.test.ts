@@ -386,7 +386,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     const patches = world.intents.filter(({ verb }) => verb === "patch").length;
     expect(patches).toBeGreaterThan(3);
     expect(patches).toBeLessThan(12);
-    expect(world.condition("all", "Ready")).toContain("another writer changes ControllerResilience a/all back");
+    expect(world.condition("all", "Ready")).toContain("another writer changes or deletes ControllerResilience a/all");
     world.engine.stopLeading();
   });
 
@@ -400,6 +400,24 @@ describe("the loop of ClusterControllerResiliences", () => {
       expect(world.objects("a")[0]?.spec.targets).toHaveLength(3 + minute);
       await world.run(55);
     }
+    world.engine.stopLeading();
+  });
+
+  it("undoes a deletion at once, and the next one of the same object after some seconds", async () => {
+    const world = start("a");
+    await world.run(30);
+    const created = (): number => world.intents.filter(({ verb }) => verb === "create").length;
+    const removed = async (): Promise<void> => {
+      world.all.set("a", []);
+      world.engine.namespaceChanged("a");
+      await world.run(5);
+    };
+    await removed();
+    expect(created()).toBe(2);
+    await removed();
+    expect(created()).toBe(2);
+    await world.run(30);
+    expect(created()).toBe(3);
     world.engine.stopLeading();
   });
 

@@ -1,19 +1,20 @@
 import { CLUSTER_KIND } from "../../api/names";
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { framesOf, publicMessage } from "../../core/errors";
-import type { Outcome, Permission } from "../../core/intent";
+import type { Intent, Outcome, Permission } from "../../core/intent";
 import { splitKey } from "../../core/key";
 import { KINDS } from "../../core/kinds";
 import { TokenBucket } from "../../core/token-bucket";
 import { Controller, type LoopSettings } from "../loop/controller";
 import { nextOf, type PassResult } from "../loop/pass-result";
 import { Executor } from "../write/executor";
-import { Contests } from "./contests";
+import { WriteBackoff } from "../write/write-backoff";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts-reader";
 import { isGenerated, listedIn } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
+import type { PlannedWrite } from "./writes";
 import { Results } from "./results";
 import { StatusReporter, UNTIL_COMPLETE_MS } from "./status-reporter";
 
@@ -49,7 +50,8 @@ export class ClusterWide {
   readonly #executor: Executor;
   readonly #pace: TokenBucket;
   readonly #results = new Results();
-  readonly #contests: Contests;
+  /** Of writes that have taken effect: whoever undoes one makes the next one wait as a refusal would. */
+  #undone: WriteBackoff;
   readonly #reporter: StatusReporter;
   /** When each namespace that waits for its turn may be written to. */
   readonly #turns = new Map<string, number>();
@@ -63,7 +65,7 @@ export class ClusterWide {
     this.#facts = new FactsReader(ports, settings, namespaces => this.#enqueue("namespaces", namespaces));
     this.#executor = new Executor({ ...ports, clock });
     this.#pace = new TokenBucket(clock, PACE);
-    this.#contests = new Contests(clock);
+    this.#undone = new WriteBackoff(clock);
     const onIncomplete = (namespaces: readonly string[]): void => this.#enqueueUnknown(namespaces);
     this.#reporter = new StatusReporter(ports, this.#facts, this.#results, { ...settings, onIncomplete });
     const keys = (): Promise<string[]> => this.#keys();
@@ -125,7 +127,7 @@ export class ClusterWide {
   /** Without a ClusterControllerResilience nothing is watched or measured. */
   #rest(): void {
     this.#results.clear();
-    this.#contests.clear();
+    this.#undone = new WriteBackoff(this.#ports.readers.clock);
     this.#gone.clear();
     this.#turns.clear();
     this.#facts.clear();
@@ -229,10 +231,11 @@ export class ClusterWide {
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) {
       const { intent } = write;
-      const held = this.#contests.objection(write);
-      const outcome: Outcome = held ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
+      const again = stateOf(write);
+      const waiting = again && this.#undone.pending(again);
+      const outcome: Outcome = waiting ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
       outcomes.push({ write, outcome });
-      if (outcome.result === "Executed") this.#contests.note(write);
+      if (outcome.result === "Executed" && again !== undefined) this.#undone.note(again, undoneBy(intent), false);
       if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },
@@ -257,6 +260,21 @@ export class ClusterWide {
   #nowMs(): number {
     return this.#ports.readers.clock.monotonicMs();
   }
+}
+
+/**
+ * Stands for the state that a write leads to, in a backoff. The name counts for nothing: an object that is deleted and does not go has a
+ * successor with another one. Another workload or spec is another state, which never waits.
+ */
+function stateOf({ state, intent }: PlannedWrite): Intent | undefined {
+  const { apiVersion, kind, namespace = "" } = intent.target;
+  const target = { apiVersion, kind, namespace, name: "" };
+  return state === undefined ? undefined : { ...intent, verb: "patch", target, body: { state } };
+}
+
+function undoneBy({ target }: Intent): Outcome {
+  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead`;
+  return { result: "Blocked", message, retryAfterMs: 0 };
 }
 
 function afterWrites(outcomes: readonly Outcome[]): PassResult {
