@@ -45,7 +45,7 @@ export interface ClusterControllerResilienceSpec {
   template: Omit<ControllerResilienceSpec, "mode" | "suspend" | "targets">;
 }
 /**
- * workloads selects among the workloads of the selected namespaces.
+ * workloads selects among the workloads of the selected namespaces that use the Kubernetes API: their pods mount a ServiceAccount token, and a RoleBinding or ClusterRoleBinding names the ServiceAccount or its namespace's group. A protected workload stays selected when its binding goes. The label or annotation controller-resilience.io/protect "true" selects any workload.
  */
 export interface WorkloadsSpec {
   /**
@@ -56,10 +56,6 @@ export interface WorkloadsSpec {
    * Label selector on the labels of the workload itself. Empty selects all.
    */
   selector: LabelSelector;
-  /**
-   * discover is UsesAPI or All. UsesAPI selects workloads that use the Kubernetes API: their pods mount a ServiceAccount token, and a RoleBinding or ClusterRoleBinding names the ServiceAccount or its namespace's group. A protected workload stays selected when its binding goes.
-   */
-  discover: "UsesAPI" | "All";
 }
 /**
  * status is written by the operator.

@@ -38,7 +38,7 @@ export interface ControllerResilienceSpec {
     timeZone: string;
   }[];
   /**
-   * targets is the list of workloads in this namespace to protect, 1 to 32 entries.
+   * targets is the list of workloads in this namespace to protect, 1 to 1,024 entries, at most 32 of them with a selector.
    */
   targets: TargetSelector[];
   tokenRestart?: TokenRestartSpec;

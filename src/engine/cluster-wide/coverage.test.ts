@@ -33,9 +33,7 @@ it.each<[string, Partial<Facts>]>([
   [
     "unprotected/KindNotSelected",
     {
-      clusterObjects: [
-        clusterObject("all", { workloads: { kinds: ["DaemonSet"], selector: {}, discover: "UsesAPI" } }),
-      ],
+      clusterObjects: [clusterObject("all", { workloads: { kinds: ["DaemonSet"], selector: {} } })],
     },
   ],
   [
@@ -43,7 +41,7 @@ it.each<[string, Partial<Facts>]>([
     {
       clusterObjects: [
         clusterObject("all", {
-          workloads: { kinds: ["Deployment"], selector: { matchLabels: { team: "a" } }, discover: "UsesAPI" },
+          workloads: { kinds: ["Deployment"], selector: { matchLabels: { team: "a" } } },
         }),
       ],
     },

@@ -42,7 +42,6 @@ const clusterObjects = fc
       workloads: fc.record({
         kinds: fc.constantFrom<("Deployment" | "DaemonSet")[]>(["Deployment"], ["Deployment", "DaemonSet"]),
         selector: fc.constantFrom({}, { matchLabels: { team: "b" } }),
-        discover: fc.constantFrom("UsesAPI" as const, "All" as const),
       }),
     }),
     { maxLength: 3 },

@@ -44,9 +44,7 @@ export function workloadExclusion(candidate: Candidate, { workloads }: Spec, isT
   if (!workloads.kinds.includes(candidate.kind)) return "KindNotSelected";
   if (candidate.protect === true) return null;
   if (!matchesSelector(candidate.labels, workloads.selector)) return "WorkloadNotSelected";
-  return workloads.discover === "All" || candidate.usesApi || (isTarget && candidate.mountsToken)
-    ? null
-    : "DoesNotUseAPI";
+  return candidate.usesApi || (isTarget && candidate.mountsToken) ? null : "DoesNotUseAPI";
 }
 
 /** Returns the mode of the objects that are generated in a namespace. */

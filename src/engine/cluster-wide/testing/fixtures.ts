@@ -43,7 +43,7 @@ export function clusterObject(
       suspend: false,
       namespaceSelector: {},
       excludeNamespaces: [],
-      workloads: { kinds: ["Deployment", "StatefulSet", "DaemonSet"], selector: {}, discover: "UsesAPI" },
+      workloads: { kinds: ["Deployment", "StatefulSet", "DaemonSet"], selector: {} },
       template: { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] } as never },
       ...spec,
     },
