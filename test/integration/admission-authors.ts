@@ -28,7 +28,6 @@ export const RIGHTS = {
   updateClusterRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
   readClusterRoleBindings: { verb: "get", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
   createFlowSchemas: { verb: "create", group: FLOWS, resource: "flowschemas", isCluster: true },
-  createLevels: { verb: "create", group: FLOWS, resource: "prioritylevelconfigurations", isCluster: true },
 } as const satisfies Readonly<Record<string, Right>>;
 
 const OWN = own("controllerresiliences");

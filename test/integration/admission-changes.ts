@@ -30,8 +30,8 @@ export const FULL = {
     allowNodeAgents: false,
   },
   flowIsolation: {
-    ...{ priorityLevel: "", dedicated: { nominalConcurrencyShares: 5 }, matchingPrecedence: 1000, protectLeases: true },
-    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m", throttleSystem: false },
+    priorityLevel: "",
+    requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
   },
   stallDetection: { evidence: ["Lease", "LeaderLoss"], for: "5m", onStall: "Restart", leases: [leaseA, leaseB] },
 } as const;
@@ -118,8 +118,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   flowIsolation: {
     right: createFlowSchemas,
     narrower: [
-      ["dedicated", undefined],
-      ["matchingPrecedence", 2000],
       ...(
         [
           ["threshold", 200],
@@ -130,17 +128,12 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
       ).map(rate),
     ],
     wider: [
-      ...([
-        ["dedicated", { nominalConcurrencyShares: 6 }],
-        ["matchingPrecedence", 500],
-        ["protectLeases", false],
-      ] as const),
+      ["priorityLevel", "workload-low"],
       ...(
         [
           ["threshold", 50],
           ["for", "20s"],
           ["release", "10m"],
-          ["throttleSystem", true],
         ] as const
       ).map(rate),
     ],

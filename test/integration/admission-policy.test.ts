@@ -76,7 +76,7 @@ function words({ name }: Author, { verb, resource, isCluster }: Right): string {
 
 const { evict, patchDaemonSets, readLogs } = RIGHTS;
 const { updateRoleBindings, updateClusterRoleBindings } = RIGHTS;
-const { readClusterRoleBindings, createFlowSchemas, createLevels } = RIGHTS;
+const { readClusterRoleBindings, createFlowSchemas } = RIGHTS;
 const ALL_BINDINGS = [updateRoleBindings, updateClusterRoleBindings];
 const throttles = { requestRate: { onRunaway: "Throttle" } };
 
@@ -94,7 +94,6 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ],
   ["a shorter token", spec({ tokenLifetime: {} }, [agent]), [patchDaemonSets]],
   ["a flow", spec({ flowIsolation: throttles }), [createFlowSchemas]],
-  ["a level", spec({ flowIsolation: { dedicated: {} } }), [createFlowSchemas, createLevels]],
   ["a restart for a stale Lease", spec({ stallDetection: { onStall: "Restart" } }), [evict]],
   ["a report of stalls", spec({ stallDetection: {} }), []],
   ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
@@ -326,7 +325,7 @@ describe("the policy", () => {
     const requestRate = blocks["flowIsolation"]!.properties!["requestRate"]!.properties!;
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
-    const elsewhere = ["tokenRestart.extraPhrases", "tokenRestart.strategy", "flowIsolation.priorityLevel"];
+    const elsewhere = ["tokenRestart.extraPhrases", "tokenRestart.strategy"];
     elsewhere.push("stallDetection.onStall");
     const oneWay = ["tokenLifetime.revertOnUnauthorized", "tokenRestart.respectWindows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());

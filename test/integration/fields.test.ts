@@ -12,7 +12,7 @@ const CHOSEN = [
   "targets[].selector",
   "tokenLifetime.expirationSeconds",
   "flowIsolation",
-  "flowIsolation.dedicated",
+  "flowIsolation.priorityLevel",
 ];
 
 const ends: (() => Promise<void>)[] = [];

@@ -20,7 +20,6 @@ const target = { kind: "Deployment", name: "a" };
 const pods = { kind: "Pod", selector: { matchLabels: { app: "a" } } };
 const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
 const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
-const flows = (flowIsolation: object) => ({ targets: [target], flowIsolation });
 
 const windows = (window: object) => ({
   targets: [target],
@@ -166,24 +165,6 @@ describe("the schema refuses", () => {
       { targets: [target], tokenLifetime: { expirationSeconds: 599 } },
       "greater than or equal to 600",
     ],
-    ["more seats than the limit", flows({ dedicated: { nominalConcurrencyShares: 21 } }), "less than or equal to 20"],
-    [
-      "more hands than queues",
-      flows({ dedicated: { handSize: 9, queues: 8 } }),
-      "expected handSize to be no larger than queues",
-    ],
-    ["a hand that the API server never accepts", flows({ dedicated: { handSize: 16 } }), "less than or equal to 15"],
-    [
-      "a hand that is too large for so many queues",
-      flows({ dedicated: { handSize: 8, queues: 182 } }),
-      "expected handSize * log2(queues) to be 60 at most",
-    ],
-    [
-      "two levels at once",
-      flows({ dedicated: {}, priorityLevel: "x" }),
-      "expected at most one of priorityLevel and dedicated",
-    ],
-    ["a precedence among the built-in ones", flows({ matchingPrecedence: 100 }), "greater than or equal to 200"],
   ])("%s", async (_sentence, spec, words) => {
     const { ok, said } = await apply(spec);
     // Older API servers name the type of a value that breaks a rule, not the value.
@@ -248,8 +229,6 @@ describe("the schema accepts", () => {
       },
       flowIsolation: {
         priorityLevel: "",
-        matchingPrecedence: 1000,
-        protectLeases: true,
         requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
       },
     });

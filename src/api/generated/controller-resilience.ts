@@ -189,46 +189,9 @@ export interface TokenLifetimeSpec {
  */
 export interface FlowIsolationSpec {
   /**
-   * Name of an existing priority level to use. The built-in levels for the control plane, global-default and catch-all are not allowed. Empty means the shared level of the operator, or `dedicated`.
+   * Name of an existing priority level to use. The built-in levels for the control plane, global-default and catch-all are not allowed. Empty means the shared level of the operator.
    */
   priorityLevel: string;
-  /**
-   * Settings of a priority level for this object alone.
-   */
-  dedicated?: {
-    /**
-     * Share of the seats of the API server. The built-in levels have 245 shares. Therefore 20 of 265 shares are 46 of the default 600 seats. The maximum prevents authors of this object from starving the cluster.
-     */
-    nominalConcurrencyShares: number;
-    /**
-     * Percentage of the seats that other levels may borrow.
-     */
-    lendablePercent: number;
-    /**
-     * Limit of the seats to borrow from other levels, as a percentage of the level's own seats.
-     */
-    borrowingLimitPercent: number;
-    /**
-     * Number of queues of the level.
-     */
-    queues: number;
-    /**
-     * Number of queues for each flow. The API server allows at most 15, and fewer with many queues.
-     */
-    handSize: number;
-    /**
-     * Maximum number of requests that wait in one queue.
-     */
-    queueLengthLimit: number;
-  };
-  /**
-   * matchingPrecedence of the FlowSchemas. Lower values match first.
-   */
-  matchingPrecedence: number;
-  /**
-   * If true, requests for Leases use a level of their own, and are never throttled.
-   */
-  protectLeases: boolean;
   /**
    * requestRate defines when a ServiceAccount is a runaway, and what to do then.
    */
@@ -245,10 +208,6 @@ export interface FlowIsolationSpec {
      * onRunaway is Report or Throttle. Report only reports the runaway. Throttle moves it to the quarantine level for a limited time.
      */
     onRunaway: "Report" | "Throttle";
-    /**
-     * If true, also throttle components of the cluster: ServiceAccounts of kube-system, and workloads with a system-*-critical priority class, CNI or CSI agents, and schedulers. By default their runaways are only reported.
-     */
-    throttleSystem?: boolean;
     /**
      * Duration of a throttle. A probation follows. The duration doubles with each relapse, up to 1h.
      */

@@ -18,7 +18,7 @@ function rulesOf({ properties = {}, items, ...schema }: Schema): Rule[] {
 describe("a ControllerResilience against its schema", () => {
   it.each([
     [{ targets, tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} }],
-    [{ targets, flowIsolation: { dedicated: { nominalConcurrencyShares: 20 } } }],
+    [{ targets, flowIsolation: { requestRate: { threshold: 1, for: "1h" } } }],
     [{ targets: [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }], tokenRestart: {} }],
     [{ targets, windows: [{ schedule: "0 2 * * 6", duration: "4h" }] }],
     [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
@@ -33,8 +33,7 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets, tokenrestart: {} }, ".spec.tokenrestart: unknown field, expected one of mode, suspend"],
     [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, "expected the block tokenRestart"],
     [{ targets, bindingRenewal: { renewUntil: "soon" } }, ".spec.bindingRenewal.renewUntil"],
-    [{ targets, flowIsolation: { dedicated: { handSize: 8, queues: 4 } } }, ".spec.flowIsolation.dedicated: "],
-    [{ targets, flowIsolation: { dedicated: { handSize: 15, queues: 20 } } }, ".spec.flowIsolation.dedicated: "],
+    [{ targets, flowIsolation: { requestRate: { for: "2h" } } }, ".spec.flowIsolation.requestRate.for: "],
     [{ targets, windows: [{ schedule: "always", duration: "4h" }] }, "expected a cron schedule of five fields"],
     [{ targets, tokenRestart: { extraPhrases: [" \t "] } }, ".spec.tokenRestart.extraPhrases[0]: "],
   ])("rejects %o", (spec, error) => {

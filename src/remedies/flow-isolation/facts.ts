@@ -1,7 +1,7 @@
 import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
 import type { Mode } from "../../core/mode";
 import type { RequestRates } from "../../core/request-rates";
-import type { ClusterObjectView, WorkloadView } from "../../core/views";
+import type { ClusterObjectView } from "../../core/views";
 import { QUARANTINE_LEVEL } from "./levels";
 
 /** The block of the spec. */
@@ -32,11 +32,11 @@ export interface FlowIsolationFacts {
 /** A ServiceAccount of the targets. */
 export interface AccountFacts {
   readonly name: string;
-  /** The targets that run as it, without the skip annotation; none while they are missing. */
-  readonly workloads: readonly WorkloadView[];
+  /** When the oldest target that runs as it was created. Absent: no target is there now. */
+  readonly createdAtMs?: number;
   /** Most running pods of the namespace that used it while the requests were measured that count now. Absent: unknown. */
   readonly runningPods?: number;
-  /** One of its pods is a component of the cluster. Absent: not known. */
+  /** One of its pods or targets is a component of the cluster, with the skip annotation or without. Absent: unknown, since neither is there. */
   readonly isComponent?: boolean;
   /** The operator runs as it. */
   readonly isOperator?: boolean;

@@ -172,24 +172,41 @@ describe("a ServiceAccount of the cluster's own components", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(5 * MINUTES);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
-    expect(decision.message).toContain("requestRate.throttleSystem");
+    expect(decision.message).toContain("It is not throttled: it is a component of the cluster.");
     expect((await scene.run(MINUTES)).recheckAfterMs).toBe(30_000);
     expect(scene.level()).toBe(SHARED);
   });
 
-  it.each(scenes)("is throttled if the spec forces it: %s", async (_, make) => {
-    const scene = make();
-    scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, throttleSystem: true } });
-    await throttled(scene);
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  it("is not throttled either with the skip annotation, beside a workload that has none", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
+    scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
+    await provisioned(scene);
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(5 * MINUTES);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
+    expect(decision.message).toContain("It is not throttled: it is a component of the cluster.");
+  });
+
+  it("is not throttled while its workload is missing, such as one that is recreated with its pods kept", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.put("Deployment", "app", { isComponent: true });
+    await provisioned(scene);
+    scene.world.workloads.clear();
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(5 * MINUTES);
+    expect(decision).toMatchObject({ reason: "Runaway", intents: [] });
+    expect(decision.message).toContain(
+      "neither its workloads nor its pods are there, so it may be a component of the cluster",
+    );
+    expect(scene.level()).toBe(SHARED);
   });
 });
 
 describe("the operator's own ServiceAccount", () => {
-  it("is never throttled, also if the spec forces it", async () => {
+  it("is never throttled", async () => {
     const scene = new Scene(onRunaway("Throttle"));
     scene.operator = "system:serviceaccount:team:app";
-    scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, throttleSystem: true } });
     await provisioned(scene);
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(5 * MINUTES);

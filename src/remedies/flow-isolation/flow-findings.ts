@@ -18,7 +18,7 @@ import {
 } from "./flow";
 import { timeOf } from "./entry";
 import { throttles } from "./facts";
-import { homeLevel } from "./home";
+import { usualLevel } from "./levels";
 import type { Piece } from "./wanted";
 
 type Check = (flow: Flow) => Finding | undefined;
@@ -95,7 +95,7 @@ function runaway(flow: Flow): Finding | undefined {
 function leaseFlood(flow: Flow): Finding | undefined {
   if (!flow.isLeaseFlood) return undefined;
   const { spec, facts } = flow;
-  const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled; with protectLeases: false they count as other requests.`;
+  const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
 }
 
@@ -104,8 +104,10 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
   if (!throttles(spec)) return `It is not throttled: onRunaway is ${spec.requestRate.onRunaway}.`;
   if (facts.notUnderstood !== undefined) return "It is not throttled: the targets are not understood.";
   if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
-  if (!isThrottleable(account, facts, spec))
-    return "It is not throttled: it is a component of the cluster. requestRate.throttleSystem allows it.";
+  if (!isThrottleable(account, facts))
+    return account.isComponent === undefined
+      ? "It is not throttled: neither its workloads nor its pods are there, so it may be a component of the cluster."
+      : "It is not throttled: it is a component of the cluster.";
   if (mode !== "Enforce") return `${capitalize(whyObserved(mode))}: it would be throttled now.`;
   return "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
 }
@@ -156,7 +158,7 @@ function wayOut(flow: Flow, piece: Piece): string {
 function shadowed(flow: Flow): Finding | undefined {
   const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
-  const sentence = `${nameOf(flow)}: FlowSchema ${shadow.name} matches its requests before ${own.wanted.name}, so they are neither measured nor throttled here. Name the ServiceAccount in one object only, or change matchingPrecedence.`;
+  const sentence = `${nameOf(flow)}: FlowSchema ${shadow.name} matches its requests before ${own.wanted.name}, so they are neither measured nor throttled here. Name the ServiceAccount in one object only, or delete that FlowSchema.`;
   return { status: "False", reason: "FlowShadowed", sentence, isStalled: true };
 }
 
@@ -188,6 +190,6 @@ function throttledInObserveMode(flow: Flow): Finding | undefined {
 }
 
 function howToRelease({ own, facts, spec }: Flow): string {
-  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: homeLevel(facts, spec) } } });
+  const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: usualLevel(facts, spec) } } });
   return `To release it: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
 }

@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const LEASES = "controller-resilience-leases";
-const SETTINGS = {
-  nominalConcurrencyShares: 7,
-  ...{ lendablePercent: 50, borrowingLimitPercent: 0, queues: 16, handSize: 4, queueLengthLimit: 50 },
-};
 const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
@@ -28,6 +23,21 @@ async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scen
   await scene.run(61);
   expect(scene.entry()).toMatchObject({ state: "Throttled" });
   return scene;
+}
+
+/** Gives an object a level of its own and a low precedence, as version 0.1.0 did if its spec said so. Returns the level's name. */
+function dedicated(scene: Scene): string {
+  const name = scene.schema().replace("-app-", "-it-");
+  const { labels, spec } = scene.world.cluster.get(scene.schema())!;
+  const annotations = { "controller-resilience.io/priority-levels": name };
+  scene.world.cluster.set(name, { ...scene.world.cluster.get(SHARED)!, name, uid: "own", labels });
+  scene.edit(scene.schema(), {
+    spec: { ...spec, matchingPrecedence: 500, priorityLevelConfiguration: { name } },
+    annotations,
+  });
+  const flows = scene.object.status!.flows!.map(flow => ({ ...flow, priorityLevel: name }));
+  scene.object = { ...scene.object, status: { flows } };
+  return name;
 }
 
 describe("a ServiceAccount of the targets", () => {
@@ -105,23 +115,15 @@ describe("a ServiceAccount of the targets", () => {
     expect(precedences).toEqual([890, 889]);
   });
 
-  it("has no flow for its leases if protectLeases is false", async () => {
+  it("moves from the level of its own that version 0.1.0 made for it, which is deleted", async () => {
     const scene = await provisioned(new Scene());
-    scene.change({ protectLeases: false });
+    const level = dedicated(scene);
     await scene.pass();
-    expect(words(scene)).toEqual([
-      expect.stringMatching(/^delete FlowSchema controller-resilience-leases-team-app-.* FlowRemoved$/),
-    ]);
-  });
-
-  it("gets a dedicated level if the spec has settings for one, and the unused shared level is deleted", async () => {
-    const scene = await provisioned(new Scene());
-    scene.change({ dedicated: SETTINGS });
+    expect(reasons(scene)).toEqual(["FlowProvisioned"]);
     await scene.pass();
-    await scene.pass();
-    expect(scene.level()).toMatch(/^controller-resilience-team-it-[0-9a-f]{16}$/);
-    expect(words(scene).at(-1)).toBe(`delete PriorityLevelConfiguration ${SHARED} FlowRemoved`);
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    expect(words(scene).at(-1)).toBe(`delete PriorityLevelConfiguration ${level} FlowRemoved`);
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
+    expect(scene.level()).toBe(SHARED);
     expect(scene.entry()).toMatchObject({ changes: 0 });
   });
 
@@ -284,25 +286,19 @@ describe("a change by another client", () => {
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 2 });
   });
 
-  it.each<[string, Partial<FlowIsolationSpec>]>([
-    ["the level", { dedicated: { ...SETTINGS, queues: 32 } }],
-    ["the FlowSchemas", { matchingPrecedence: 2_000 }],
-  ])(
-    "does not count as contested if the operator has not written yet: %s, after a change of the object",
-    async (_, spec) => {
-      const scene = await provisioned(new Scene({ dedicated: SETTINGS }));
-      scene.change(spec);
-      scene.outcome = { result: "Failed", message: "no" };
-      await scene.pass();
-      await scene.pass();
-      scene.outcome = undefined;
-      expect((await scene.pass()).message).not.toContain("were changed");
-      expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
-      expect(scene.entry()).toMatchObject({ changes: 0 });
-      expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
-      expect(scene.entry()).toMatchObject({ generation: 2 });
-    },
-  );
+  it("does not count as contested if the operator has not written yet after a change of the object", async () => {
+    const scene = await provisioned(new Scene());
+    scene.change(onRunaway("Throttle"));
+    scene.outcome = { result: "Failed", message: "no" };
+    await scene.pass();
+    await scene.pass();
+    scene.outcome = undefined;
+    expect((await scene.pass()).message).not.toContain("were changed");
+    expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
+    expect(scene.entry()).toMatchObject({ generation: 2 });
+  });
 
   it("is reported with the field manager", async () => {
     const scene = await provisioned(new Scene());
@@ -373,9 +369,8 @@ describe("two objects that name the same ServiceAccount", () => {
     expect(shadowed?.message).toContain(first.schema());
     expect(first.entry()).toHaveProperty("requestsPerSecond");
     expect((first === one ? other : one).entry()).not.toHaveProperty("requestsPerSecond");
-    first.change({ matchingPrecedence: 2000 });
-    await first.pass();
-    expect(await first.pass()).toMatchObject({ reason: "FlowShadowed" });
+    await first.cleanUp();
+    expect(await (first === one ? other : one).pass()).toMatchObject({ reason: "Isolated" });
   });
 });
 
@@ -476,9 +471,9 @@ describe("the created objects are deleted with the ControllerResilience", () => 
     expect(scene.world.cluster.size).toBe(0);
   });
 
-  it("which keeps its finalizer while its dedicated level can't be deleted yet", async () => {
-    const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
-    const scene = await provisioned(new Scene({ dedicated: { nominalConcurrencyShares: 1, ...settings } }));
+  it("which keeps its finalizer while the level of its own that version 0.1.0 made can't be deleted yet", async () => {
+    const scene = await provisioned(new Scene());
+    dedicated(scene);
     const view = scene.world.cluster.get(scene.schema())!;
     scene.world.cluster.set("theirs", { ...view, name: "theirs", uid: "theirs", labels: {}, annotations: {} });
     scene.put("Deployment", "app", { skip: true });

@@ -1,5 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import { isComponent } from "../../core/components";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
 import { isOwnedBy } from "../../core/owned";
@@ -7,9 +7,8 @@ import type { ClusterObjectView } from "../../core/views";
 import { hashOfBlock } from "./block";
 import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
 import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
-import { homeLevel } from "./home";
-import { isMigrating, wantedLeaseFlow } from "./leases";
-import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL } from "./levels";
+import { wantedLeaseFlow } from "./leases";
+import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
 import { shadowOf } from "./shadow";
 import { shownRate } from "./shown-rate";
@@ -46,12 +45,12 @@ export interface Flow {
   /** FlowSchema for all its requests. */
   readonly own: Piece;
   /** FlowSchema for its leases. */
-  readonly lease?: Piece;
+  readonly lease: Piece;
 }
 
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
-  const lease = leaseOf(account, facts, spec);
+  const lease = pieceOf(wantedLeaseFlow(facts, account.name), facts.schemas);
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = breakerOf(account.record, spec);
@@ -61,7 +60,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const breaker = nextBreaker(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
   const release = releaseOf(breaker, account, nowMs);
-  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : homeLevel(facts, spec);
+  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
   return {
     ...{ facts, spec, account, limits, reading, breaker, level },
     ...(before === undefined ? {} : { before }),
@@ -72,22 +71,18 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
     isRefused: isRefused(breaker, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
-    ...(lease === undefined ? {} : { lease }),
+    lease,
   };
-}
-
-function leaseOf({ name }: AccountFacts, facts: FlowIsolationFacts, spec: Spec): Piece | undefined {
-  return spec.protectLeases ? pieceOf(wantedLeaseFlow(facts, name, spec), facts.schemas) : undefined;
 }
 
 /** Leases have a FlowSchema of their own, and are not throttled. */
 function leaseReading(
-  lease: Piece | undefined,
+  lease: Piece,
   { rates }: FlowIsolationFacts,
   { runningPods }: AccountFacts,
   limits: BreakerLimits,
 ): Reading {
-  if (lease === undefined || runningPods === undefined) return { overMs: 0 };
+  if (runningPods === undefined) return { overMs: 0 };
   return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
 }
 
@@ -130,8 +125,8 @@ function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts)
 }
 
 /** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
-function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece | undefined): boolean {
-  return own !== undefined && isOwnedBy(own, owner) && (lease === undefined || lease.state.is === "right");
+function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece): boolean {
+  return own !== undefined && isOwnedBy(own, owner) && lease.state.is === "right";
 }
 
 /** The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored. */
@@ -161,7 +156,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
       state === "right" &&
       isReady &&
       isLeaseLevelReady(facts, spec) &&
-      isThrottleable(account, facts, spec),
+      isThrottleable(account, facts),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     isHeld: isHeld(account, facts),
     isUnmade: isUnmade(account.record),
@@ -175,17 +170,12 @@ function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Pie
 
 /** Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases. */
 function isLeaseLevelReady(facts: FlowIsolationFacts, spec: Spec): boolean {
-  return !spec.protectLeases || ["right", "foreign"].includes(stateOfLevel(LEASE_LEVEL, facts, spec) ?? "");
+  return ["right", "foreign"].includes(stateOfLevel(LEASE_LEVEL, facts, spec) ?? "");
 }
 
 /** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
-export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts, spec: Spec): boolean {
-  if (account.isOperator === true) return false;
-  const isSystem =
-    account.isComponent === true ||
-    isComponent(owner.metadata) ||
-    account.workloads.some(workload => workload.isComponent === true);
-  return spec.requestRate.throttleSystem === true || !isSystem;
+export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts): boolean {
+  return !account.isOperator && account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE;
 }
 
 /** As the cluster shows it, whoever made the FlowSchema. */
@@ -233,7 +223,7 @@ function podsOf({ runningPods = 1 }: AccountFacts): number {
 
 /** Its FlowSchemas. */
 export function piecesOf({ own, lease }: Flow): Piece[] {
-  return lease === undefined ? [own] : [own, lease];
+  return [own, lease];
 }
 
 /** Reports whether its FlowSchema refers to the quarantine level now. */
@@ -248,8 +238,7 @@ export function refersToQuarantine({ state }: Piece): boolean {
 }
 
 /** Its FlowSchema was right for this generation before: a difference now is another manager's change. */
-export function isPutBack({ account, facts, level, lease }: Flow): boolean {
-  if (isMigrating(lease)) return false;
+export function isPutBack({ account, facts, level }: Flow): boolean {
   return account.record?.generation === facts.generation && account.record.priorityLevel === level;
 }
 

@@ -23,14 +23,6 @@ function onLevel({ spec }: ClusterObjectView, name: string): ClusterObjectView["
   return { ...spec, priorityLevelConfiguration: { name } };
 }
 
-/** The FlowSchema for leases as an earlier version made it: on the built-in level, without the annotation. */
-function age(scene: Scene): void {
-  const view = scene.world.cluster.get(nameOf(scene))!;
-  const annotations = { "controller-resilience.io/owner": view.annotations["controller-resilience.io/owner"]! };
-  scene.edit(nameOf(scene), { spec: onLevel(view, BUILT_IN), annotations });
-  scene.world.cluster.delete(LEASES);
-}
-
 describe("the leases of a ServiceAccount", () => {
   it("are on a level of the operator's own, with few seats", async () => {
     const scene = await provisioned();
@@ -50,32 +42,6 @@ describe("the leases of a ServiceAccount", () => {
     scene.isRefused = () => false;
     await scene.run(10);
     expect([scene.level(), leaseLevel(scene)]).toEqual([TAR_PIT, LEASES]);
-  });
-
-  it("move from the built-in level of an earlier version once their own exists, which is no contest", async () => {
-    const scene = await provisioned();
-    age(scene);
-    await scene.pass();
-    expect([scene.world.cluster.has(LEASES), leaseLevel(scene)]).toEqual([true, BUILT_IN]);
-    await scene.pass();
-    expect(leaseLevel(scene)).toBe(LEASES);
-    expect(reasons(scene)).toEqual(["FlowProvisioned", "FlowProvisioned"]);
-    expect(scene.entry()).toMatchObject({ changes: 0 });
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
-  });
-
-  it("move also during a throttle, and where others have changed the FlowSchema before", async () => {
-    const scene = await provisioned();
-    for (let i = 0; i < 2; i++) {
-      scene.edit(scene.schema(), { spec: {} });
-      await scene.pass();
-    }
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    age(scene);
-    await scene.run(10);
-    expect([scene.level(), leaseLevel(scene)]).toEqual([TAR_PIT, LEASES]);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", changes: 2 });
   });
 
   it("are put back, and counted, if a person moves them to the built-in level", async () => {
@@ -107,7 +73,7 @@ describe("the leases of a ServiceAccount", () => {
     const decision = await scene.run(180);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
     expect(decision.message).toContain(
-      "ServiceAccount app is a runaway: its lease requests are over the threshold of 100 requests/s for 30s. Leases are not throttled; with protectLeases: false they count as other requests.",
+      "ServiceAccount app is a runaway: its lease requests are over the threshold of 100 requests/s for 30s. Leases are not throttled.",
     );
     scene.perSecond.set(nameOf(scene), 0);
     expect(await scene.run(60)).toMatchObject({ reason: "Isolated" });

@@ -6,10 +6,8 @@ import { levelId, type FlowItem } from "./item";
 import type { Finding } from "./reasons";
 import { mayWrite } from "./flow-write";
 import { changesOf, isQuarantined, MAX_CHANGES, type Flow } from "./flow";
-import { isToMigrate } from "./leases";
-import { isCommon, isReserved, LEASE_LEVEL } from "./levels";
+import { isReserved, LEASE_LEVEL, usualLevel } from "./levels";
 import { isUsed } from "./surplus";
-import { dedicatedFor, dedicatedName, homeLevel, MAX_SHARES } from "./home";
 import { pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
 
 /** What to do about the levels. */
@@ -28,9 +26,9 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
-  const home = all.find(({ wanted }) => wanted.name === homeLevel(facts, spec));
-  const isUsable = named === undefined && home?.state.is !== "foreign";
-  // A throttled flow gets its FlowSchema back in quarantine, and a released one on its home level, usable or not.
+  const usual = all.find(({ wanted }) => wanted.name === usualLevel(facts, spec));
+  const isUsable = named === undefined && usual?.state.is !== "foreign";
+  // A throttled flow gets its FlowSchema back in quarantine, and a released one on its usual level, usable or not.
   const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
   const needing: Needing = {
     flows: writable.some(({ own }) => own.state.is !== "foreign"),
@@ -39,7 +37,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const pieces = all.filter(piece => isNeeded(piece, facts, needing));
   return {
     items: pieces.map(piece => levelItem(piece, facts)),
-    findings: [named, shares(facts, spec)].filter(finding => finding !== undefined),
+    findings: named === undefined ? [] : [named],
     wanted: pieces.map(({ wanted }) => wanted),
     isUsable,
   };
@@ -50,7 +48,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
  * so on for ever. A foreign object with its name is always reported.
  */
 function isNeeded({ wanted, state }: Piece, { schemas }: FlowIsolationFacts, { flows, leases }: Needing): boolean {
-  if (!isCommon(wanted.name) || state.is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
+  if (state.is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
   return wanted.name === LEASE_LEVEL ? leases : flows;
 }
 
@@ -61,9 +59,7 @@ interface Needing {
 }
 
 function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {
-  const { lease } = flow;
-  if (lease === undefined || lease.state.is === "foreign") return false;
-  return mayWrite(flow, isUsable) || isToMigrate(lease);
+  return flow.lease.state.is !== "foreign" && mayWrite(flow, isUsable);
 }
 
 /** A level that the spec names is used as it is, and never changed. */
@@ -74,22 +70,8 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
     return { status: "False", reason: "LevelMissing", sentence, isStalled: true };
   }
   if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
-  const sentence = `Level ${name} of spec.flowIsolation.priorityLevel is not for custom controllers: it belongs to the control plane or to people, or limits nothing.`;
+  const sentence = `Level ${name} of spec.flowIsolation.priorityLevel must not be used by custom controllers: it belongs to the control plane or to people, or limits nothing.`;
   return { status: "False", reason: "LevelRefused", sentence, isStalled: true };
-}
-
-/** The object's own level is missing, or smaller than the spec wants, since all objects' levels together are bounded. */
-function shares(facts: FlowIsolationFacts, spec: Spec): Finding | undefined {
-  const own = dedicatedFor(facts, spec);
-  const wanted = spec.dedicated?.nominalConcurrencyShares;
-  if (own === undefined || facts.accounts.length === 0 || own.settings?.nominalConcurrencyShares === wanted)
-    return undefined;
-  const what =
-    own.settings === undefined
-      ? `is not used; its flows are on level ${homeLevel(facts, spec)}`
-      : `keeps its ${own.settings.nominalConcurrencyShares} shares`;
-  const sentence = `Level ${dedicatedName(facts.owner)} (${wanted} shares) ${what}: the dedicated levels of all objects may have ${MAX_SHARES} shares, and those of other objects have ${own.othersShares}. Lower nominalConcurrencyShares here or there.`;
-  return { status: "False", reason: "TooManyShares", sentence, isStalled: true };
 }
 
 function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {

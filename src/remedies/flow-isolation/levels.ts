@@ -1,7 +1,8 @@
-import type { FlowIsolationSpec } from "../../api/controller-resilience";
 import { FLOW_PREFIX } from "../../api/names";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import { isObject } from "../../core/json";
 import type { ClusterObjectView } from "../../core/views";
+import type { FlowIsolationFacts, Spec } from "./facts";
 
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
 // requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
@@ -9,7 +10,14 @@ import type { ClusterObjectView } from "../../core/views";
 // The choice and its reasons: docs/adr/0015.
 
 /** Limits of a level. */
-export type LevelSettings = NonNullable<FlowIsolationSpec["dedicated"]>;
+export interface LevelSettings {
+  readonly nominalConcurrencyShares: number;
+  readonly lendablePercent: number;
+  readonly borrowingLimitPercent: number;
+  readonly queues: number;
+  readonly handSize: number;
+  readonly queueLengthLimit: number;
+}
 
 /** The level of all custom controllers, unless their object names another. */
 export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
@@ -20,7 +28,7 @@ export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 /** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */
 export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
 
-/** The control plane's level for leases, on which earlier versions of the operator had them. */
+/** The control plane's level for leases. */
 export const BUILT_IN_LEASE_LEVEL = "leader-election";
 
 /** The level on which a built-in FlowSchema (kube-system-service-accounts) has the ServiceAccounts of kube-system. */
@@ -108,4 +116,14 @@ export function levelOf({ spec }: Pick<ClusterObjectView, "spec">): string | und
   const reference = spec["priorityLevelConfiguration"];
   const name = isObject(reference) ? reference["name"] : undefined;
   return typeof name === "string" ? name : undefined;
+}
+
+/**
+ * The level of the targets' ServiceAccounts while they are not throttled. Controllers of kube-system keep the level that Kubernetes gives them,
+ * which has more seats than the shared level.
+ */
+export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">, spec: Spec): string {
+  if (spec.priorityLevel !== "") return spec.priorityLevel;
+  const isThere = (levels ?? []).some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
+  return owner.metadata.namespace === SYSTEM_NAMESPACE && isThere ? SYSTEM_LEVEL : SHARED_LEVEL;
 }

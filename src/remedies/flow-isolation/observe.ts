@@ -33,8 +33,9 @@ export async function observeFlows(
   const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;
-    const { running = 0, isComponent = false } = counts.get(account.name) ?? {};
-    return { ...account, isComponent, runningPods: peaks.note(account.name, running, nowMs, countedMs(spec)) };
+    const { running = 0, ...pods } = counts.get(account.name) ?? {};
+    const runningPods = peaks.note(account.name, running, nowMs, countedMs(spec));
+    return { ...account, ...(account.isComponent === true ? {} : pods), runningPods };
   };
   return {
     mode: object.mode,
@@ -95,7 +96,7 @@ async function accountsOf(
 }
 
 function recorded(records: readonly FlowStatus[], notUnderstood: string): Found {
-  const accounts = records.map(record => accountOf(record.serviceAccount, [], records));
+  const accounts = records.map(record => ({ name: record.serviceAccount, record }));
   return { accounts, leftOut: [], missingTargets: [], notUnderstood };
 }
 
@@ -136,20 +137,20 @@ async function findAccounts(
 
 /** Isolated ones first, so that none loses its flow to another; then the oldest. */
 function comesFirst(a: AccountFacts, b: AccountFacts): number {
-  const ages = [ageOf(a), ageOf(b)] as const;
+  const [first, second] = [a.createdAtMs ?? Number.MAX_SAFE_INTEGER, b.createdAtMs ?? Number.MAX_SAFE_INTEGER];
   return (
     Number(a.record === undefined) - Number(b.record === undefined) ||
-    Math.sign(ages[0] - ages[1]) ||
+    Math.sign(first - second) ||
     (a.name < b.name ? -1 : 1)
   );
 }
 
-function ageOf({ workloads }: AccountFacts): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, ...workloads.map(({ createdAtMs = 0 }) => createdAtMs));
-}
-
 function accountOf(name: string, all: readonly WorkloadView[], records: readonly FlowStatus[]): AccountFacts {
   const record = records.find(({ serviceAccount }) => serviceAccount === name);
-  const workloads = all.filter(({ skip, serviceAccountName }) => !skip && serviceAccountName === name);
-  return { name, workloads, ...(record === undefined ? {} : { record }) };
+  const workloads = all.filter(({ serviceAccountName }) => serviceAccountName === name);
+  const known = {
+    createdAtMs: Math.min(...workloads.map(({ createdAtMs = 0 }) => createdAtMs)),
+    isComponent: workloads.some(({ isComponent }) => isComponent === true),
+  };
+  return { name, ...(workloads.length === 0 ? {} : known), ...(record === undefined ? {} : { record }) };
 }

@@ -57,7 +57,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
       ]
     : endOfThrottles(flows, facts, { schemas, isWanted });
   const entries = flows.map(entryOf);
-  const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts, spec) }));
+  const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts) }));
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,

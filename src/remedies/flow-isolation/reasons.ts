@@ -48,10 +48,6 @@ export const REASONS = {
     event: "Warning",
     help: "The targets have more than 32 ServiceAccounts; the message names some that are not isolated. Use several objects.",
   },
-  TooManyShares: {
-    event: "Warning",
-    help: "The dedicated levels of all objects have 100 shares together at most; this one gets the shared level, or stays smaller.",
-  },
   WouldIsolate: {
     event: "Warning",
     help: "Observe mode: these would be written now.",

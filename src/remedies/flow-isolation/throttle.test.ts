@@ -292,9 +292,8 @@ describe("a throttle is lifted", () => {
 
   it("without the deletion of the temporarily unused level by another object", async () => {
     const scene = await throttled();
-    const settings = { lendablePercent: 0, borrowingLimitPercent: 0, queues: 1, handSize: 1, queueLengthLimit: 1 };
-    const dedicated = { nominalConcurrencyShares: 1, ...settings };
-    const other = await provisioned(new Scene({ dedicated }, scene.clock, scene.world, "team/that"));
+    const other = new Scene({ priorityLevel: "workload-low" }, scene.clock, scene.world, "team/that");
+    await provisioned(other);
     await other.pass();
     expect([...scene.world.cluster.keys()]).toContain(SHARED);
   });

@@ -99,7 +99,7 @@ describe("a kind of target that only a later version knows", () => {
     await scene.run(10);
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 1 });
     rollBack(scene);
-    scene.change({ matchingPrecedence: 2000 });
+    scene.change(onRunaway("Throttle"));
     await scene.run(10);
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 1 });
     // The upgrade.

@@ -5,7 +5,6 @@ import { flowSchemaName } from "../../core/flow-schema-names";
 import { ownerAnnotations, ownerLabels } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
-import { dedicatedFor, homeLevel, type HomeFacts } from "./home";
 import {
   LEASE_LEVEL,
   LEASE_SETTINGS,
@@ -15,6 +14,7 @@ import {
   QUARANTINE_LEVEL,
   QUARANTINE_SETTINGS,
   type LevelSettings,
+  usualLevel,
 } from "./levels";
 
 /** API group and version of both kinds. */
@@ -36,29 +36,22 @@ export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | nu
   return { wanted, state: compareDesired(wanted, views ?? [], covers) };
 }
 
+const PRECEDENCE = 1_000;
+
 /** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
 const SYSTEM_PRECEDENCE = 890;
 
 /** The levels that the operator creates for this object: not one that the spec names. */
 export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
   if (facts.accounts.length === 0) return [];
-  const { owner } = facts;
-  const home = homeLevel(facts, spec);
-  const settings = dedicatedFor(facts, spec)?.settings;
-  const homes =
-    home === SHARED_LEVEL
-      ? [commonLevel(SHARED_LEVEL, SHARED_SETTINGS)]
-      : settings === undefined
-        ? []
-        : [{ ...commonLevel(home, settings), labels: ownerLabels(owner), annotations: ownerAnnotations(owner) }];
-  const leases = spec.protectLeases ? [commonLevel(LEASE_LEVEL, LEASE_SETTINGS)] : [];
+  const shared = usualLevel(facts, spec) === SHARED_LEVEL ? [sharedLevel(SHARED_LEVEL, SHARED_SETTINGS)] : [];
   // The quarantine level exists before it is needed: in a crisis one patch must suffice.
-  const quarantine = throttles(spec) ? [commonLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
-  return [...homes, ...leases, ...quarantine];
+  const quarantine = throttles(spec) ? [sharedLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
+  return [...shared, sharedLevel(LEASE_LEVEL, LEASE_SETTINGS), ...quarantine];
 }
 
 /** A level shared by all objects. */
-function commonLevel(name: string, settings: LevelSettings): Wanted {
+function sharedLevel(name: string, settings: LevelSettings): Wanted {
   return {
     kind: "PriorityLevelConfiguration",
     name,
@@ -69,16 +62,21 @@ function commonLevel(name: string, settings: LevelSettings): Wanted {
 }
 
 /** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
-export function wantedFlow(facts: HomeFacts, account: string, spec: Spec, level: string): Wanted {
+export function wantedFlow(
+  facts: Pick<FlowIsolationFacts, "owner" | "levels">,
+  account: string,
+  spec: Spec,
+  level: string,
+): Wanted {
   const { owner } = facts;
-  const levels = [homeLevel(facts, spec), ...(throttles(spec) ? [QUARANTINE_LEVEL] : [])];
+  const levels = [usualLevel(facts, spec), ...(throttles(spec) ? [QUARANTINE_LEVEL] : [])];
   return {
     kind: "FlowSchema",
     name: flowSchemaName(owner, account),
     labels: ownerLabels(owner),
     annotations: { ...ownerAnnotations(owner), [LEVELS_ANNOTATION]: levels.join(",") },
     spec: flowSpec(owner, account, level, {
-      matchingPrecedence: precedence(owner, spec),
+      matchingPrecedence: precedence(owner),
       resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
       nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
     }),
@@ -109,6 +107,6 @@ export function flowSpec(
 }
 
 /** Precedence of its FlowSchema; that of its leases is one less. */
-export function precedence({ metadata }: Owner, { matchingPrecedence }: Spec): number {
-  return metadata.namespace === SYSTEM_NAMESPACE ? Math.min(matchingPrecedence, SYSTEM_PRECEDENCE) : matchingPrecedence;
+export function precedence({ metadata }: Owner): number {
+  return metadata.namespace === SYSTEM_NAMESPACE ? SYSTEM_PRECEDENCE : PRECEDENCE;
 }

@@ -7,8 +7,6 @@ export interface Base {
   readonly spec: JsonObject;
   /** Fields with values that do not all fit the rest of this spec. */
   readonly conflicts: readonly string[];
-  /** Only fields below this path are changed in it. */
-  readonly only?: string;
 }
 
 /** So wide that each of its fields can take each of its values. */
@@ -57,15 +55,5 @@ export const bases: readonly Base[] = [
       stallDetection: { onStall: "Restart", leases: [{ namespace: "kube-system", name: "web" }] },
     },
     conflicts: ["bindingRenewal.warnBefore"],
-  },
-  {
-    // The levels of all objects may have 100 shares, so few objects have one.
-    name: "dedicated",
-    spec: {
-      targets: [WEB],
-      flowIsolation: { dedicated: { nominalConcurrencyShares: 1, queues: 16, handSize: 1 } },
-    },
-    conflicts: [],
-    only: "flowIsolation.dedicated.",
   },
 ];

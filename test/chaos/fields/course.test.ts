@@ -1,20 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Base, bases } from "./bases";
-import { coursesOf, isCompared, specWith, type Step } from "./course";
+import { bases } from "./bases";
+import { coursesOf, isCompared, specWith } from "./course";
 import { knownValues } from "./known-values";
 import { type Field, fieldsOf, specSchema } from "./schema";
-
-/** The schema's default. */
-const DEFAULT_SHARES = 5;
-
-/** Of the level that an object with this value asks for. */
-function sharesIn(field: string, base: Base, { value }: Step): number {
-  const { flowIsolation } = specWith({ field, base }, value) as {
-    flowIsolation?: { dedicated?: { nominalConcurrencyShares?: number } };
-  };
-  const dedicated = flowIsolation?.dedicated;
-  return dedicated === undefined ? 0 : (dedicated.nominalConcurrencyShares ?? DEFAULT_SHARES);
-}
 
 const FIELDS = fieldsOf(specSchema());
 const of = (seed: number, isFull = false) => coursesOf(FIELDS, { seed, isFull });
@@ -62,14 +50,6 @@ describe("courses", () => {
       expect.arrayContaining(["Project", "Leave", undefined]),
     );
   });
-});
-
-it("courses use fewer shares of dedicated levels than all objects may have", () => {
-  const FIRST_VALUE_AND_FRESH = 2;
-  for (let seed = 1; seed <= 50; seed++) {
-    const most = of(seed).map(({ field, base, steps }) => Math.max(...steps.map(step => sharesIn(field, base, step))));
-    expect(FIRST_VALUE_AND_FRESH * most.reduce((sum, shares) => sum + shares, 0), `seed ${seed}`).toBeLessThan(100);
-  }
 });
 
 describe("a value", () => {

@@ -232,20 +232,16 @@ export const knownValues: Readonly<Record<string, Values>> = {
     valid: [
       { value: "" },
       { value: undefined },
-      { value: FOREIGN_LEVEL, with: { dedicated: undefined } },
-      { value: "workload-low", with: { dedicated: undefined } },
+      { value: FOREIGN_LEVEL },
+      { value: "workload-low" },
       // If the level can't be used, no FlowSchema is created or moved.
       {
         value: "nowhere",
-        with: { dedicated: undefined },
         oracle: "before",
         says: ["FlowsIsolated", "LevelMissing"],
       },
-      { value: "exempt", with: { dedicated: undefined }, oracle: "before", says: ["FlowsIsolated", "LevelRefused"] },
+      { value: "exempt", oracle: "before", says: ["FlowsIsolated", "LevelRefused"] },
     ],
-    refused: [
-      { value: "A_b", with: { dedicated: undefined }, words: /expected nothing or the name of a Priority/ },
-      { value: "nowhere", with: { dedicated: {} }, words: /expected at most one of priorityLevel and dedicated/ },
-    ],
+    refused: [{ value: "A_b", words: /expected nothing or the name of a Priority/ }],
   },
 };

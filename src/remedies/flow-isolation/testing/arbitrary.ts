@@ -3,7 +3,7 @@ import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resi
 import type { Intent } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
 import { makeObject } from "../../../core/testing/objects";
-import type { ClusterObjectView, WorkloadView } from "../../../core/views";
+import type { ClusterObjectView } from "../../../core/views";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { FlowPlan } from "../plan";
 import { reportFlows } from "../report";
@@ -38,17 +38,6 @@ const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
   { requiredKeys: [] },
 );
 
-const workloads: fc.Arbitrary<WorkloadView> = fc
-  .record({
-    kind: fc.constantFrom("Deployment", "StatefulSet", "DaemonSet"),
-    replicas: fc.integer({ min: 0, max: 3 }),
-    skip: rarely,
-  })
-  .map(rest => ({
-    ...{ namespace: "team", name: "", uid: "", resourceVersion: "1", labels: {}, serviceAccountName: "" },
-    ...rest,
-  }));
-
 const rates: fc.Arbitrary<Omit<RequestRates, "spans">> = fc.constantFrom<Omit<RequestRates, "spans">[]>(
   { readMs: START, servers: { found: 1, read: 1 } },
   { readMs: START, servers: { found: 3, read: 2 } },
@@ -80,7 +69,7 @@ const floods = fc.array(fc.constantFrom(0, 20, 90, 120, 5_000), { minLength: 1, 
 const accounts = fc.record({
   runningPods: fc.constantFrom(1, 1, 1, 0, 2, undefined),
   record: fc.option(records, { nil: undefined }),
-  workloads: fc.array(workloads, { maxLength: 3 }),
+  isComponent: fc.constantFrom(false, false, false, true, undefined),
   level: fc.constantFrom(SHARED_LEVEL, QUARANTINE_LEVEL),
   fates: fc.tuple(fates, fates),
   perSecond: floods,
@@ -109,38 +98,31 @@ export const flowIsolationFacts: fc.Arbitrary<FlowIsolationFacts> = fc
         spans: Object.fromEntries(named.map(one => [flowSchemaName(OWNER, one.name), spansOf(one.perSecond)])),
       },
     };
-    // As observed: what is to be left alone is none of the account's.
-    const observed = facts.accounts.map(one => ({ ...one, workloads: one.workloads.filter(({ skip }) => !skip) }));
-    if (!isServed) return { ...facts, accounts: observed };
-    const wanted = wantedLevels({ ...facts, accounts: observed }, withTarPit);
+    if (!isServed) return facts;
     return {
-      ...{ ...facts, accounts: observed },
+      ...facts,
       schemas: named.flatMap(({ name, level, fates: [own, lease] }) => [
-        ...made(wantedFlow({ ...facts, owner: OWNER }, name, withTarPit, level), own),
-        ...made(wantedLeaseFlow(facts, name, withTarPit), lease),
+        ...made(wantedFlow(facts, name, throttling, level), own),
+        ...made(wantedLeaseFlow(facts, name), lease),
       ]),
-      levels: wanted.flatMap((one, i) => made(one, levels[i] ?? "missing")),
+      levels: wantedLevels(facts, throttling).flatMap((one, i) => made(one, levels[i] ?? "missing")),
     };
   });
 
-const withTarPit: FlowIsolationSpec = { ...DEFAULTS, requestRate: { ...DEFAULTS.requestRate, onRunaway: "Throttle" } };
+const throttling: FlowIsolationSpec = { ...DEFAULTS, requestRate: { ...DEFAULTS.requestRate, onRunaway: "Throttle" } };
 
-function accountOf(one: {
+interface ArbitraryAccount {
   readonly name: string;
   readonly record: Partial<FlowStatus> | undefined;
   readonly runningPods: number | undefined;
-  readonly workloads: readonly WorkloadView[];
-}): AccountFacts {
-  const { name, record, runningPods, workloads: list } = one;
+  readonly isComponent: boolean | undefined;
+}
+
+function accountOf({ name, record, runningPods, isComponent }: ArbitraryAccount): AccountFacts {
   return {
     name,
     ...(runningPods === undefined ? {} : { runningPods }),
-    workloads: list.map((view, i) => ({
-      ...view,
-      name: `${name}-${i}`,
-      uid: `uid-${name}-${i}`,
-      serviceAccountName: name,
-    })),
+    ...(isComponent === undefined ? {} : { isComponent }),
     ...(record === undefined
       ? {}
       : { record: { ...record, serviceAccount: name, flowSchema: flowSchemaName(OWNER, name) } }),
@@ -160,7 +142,6 @@ export const flowIsolationSpecs: fc.Arbitrary<FlowIsolationSpec> = fc
   .record({
     onRunaway: fc.constantFrom<FlowIsolationSpec["requestRate"]["onRunaway"][]>("Report", "Throttle", "Throttle"),
     priorityLevel: fc.constantFrom("", "", "", "somewhere"),
-    protectLeases: fc.boolean(),
     for: fc.constantFrom("5s", "30s"),
   })
   .map(({ onRunaway, for: over, ...spec }) => ({

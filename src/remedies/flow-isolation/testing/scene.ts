@@ -16,8 +16,6 @@ import { applyTo, type World } from "./world";
 /** What the API server defaults. */
 export const DEFAULTS: FlowIsolationSpec = {
   priorityLevel: "",
-  matchingPrecedence: 1000,
-  protectLeases: true,
   requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
 };
 
