@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { ClusterReason, EngineReason } from "../src/api/conditions";
-import { formatTable } from "../src/cli/kubectl/table";
+import { formatTable } from "../src/cli/kubectl/terminal";
 import { createRemedies } from "../src/remedies/registry";
 import { CLUSTER_CRD_FILE, CRD_FILE } from "./api-types";
 

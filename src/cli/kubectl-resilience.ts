@@ -1,6 +1,6 @@
 // The kubectl plugin, and the program of the package's `bin`.
 import { main } from "./kubectl/program";
-import { CLOSED_PIPE } from "./kubectl/io";
+import { CLOSED_PIPE } from "./kubectl/terminal";
 import { endQuietlyOnClosedPipe } from "./streams";
 
 endQuietlyOnClosedPipe(CLOSED_PIPE);

@@ -1,6 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Io, ExitCode } from "./io";
-import type { Format } from "./output";
+import {
+  ForbiddenError,
+  framesOf,
+  ResilienceError,
+  TransientError,
+  UnauthorizedError,
+  WaitError,
+} from "../../core/errors";
+import { CliError, type ExitCode, type Io, type Format } from "./terminal";
 import { Session, type SessionFlags } from "./session";
 
 /** How a user calls the plugin. */
@@ -22,7 +29,7 @@ export interface Shell {
 export type Flags<O = object> = SessionFlags & O;
 
 /** A command that talks to a cluster. */
-export interface ClusterCommand<O extends object> {
+interface ClusterCommand<O extends object> {
   /** Name and arguments, such as `plan` or `explain <name>`. */
   readonly usage: string;
   readonly summary: string;
@@ -111,4 +118,29 @@ export function helpOf({
     ...(findings === undefined ? [] : [`  2   ${findings.some}`]),
   ];
   return `\nExamples:\n${lines.join("\n")}\n\nExit codes:\n${codes.join("\n")}\n`;
+}
+
+/** What of the surroundings a message names. */
+interface Surroundings {
+  readonly version: string;
+  /** Address of the API server; absent if there is none yet. */
+  readonly server?: string;
+}
+
+/** Describes an error in one sentence for the user. Text of unexpected errors may quote data, so only their place is named. */
+export function describeFailure(error: unknown, { version, server }: Surroundings): string {
+  if (error instanceof CliError) return error.message;
+  if (error instanceof UnauthorizedError)
+    return `${server ?? "the API server"} does not accept your credentials (401): log in again, or choose another --context`;
+  if (error instanceof ForbiddenError)
+    return `${error.message}; ask for this right, or choose another --context or --as`;
+  if (isUnreachable(error))
+    return `cannot reach ${server ?? "the API server"}: ${error.message}; check the network and --context`;
+  if (error instanceof ResilienceError) return error.message;
+  const name = error instanceof Error ? error.name : "error";
+  return `unexpected ${name} ${framesOf(error)[0] ?? ""}: this is a bug of kubectl-resilience ${version}, please report it`;
+}
+
+function isUnreachable(error: unknown): error is TransientError {
+  return error instanceof TransientError && !(error instanceof WaitError) && error.cause !== undefined;
 }

@@ -4,11 +4,10 @@ import { expect, it } from "vitest";
 import type { Finding } from "./audit/finding";
 import { formatHtml } from "./audit/html";
 import { formatReport, formatWide, type Report } from "./audit/report";
-import { eventFacts } from "./explain/views";
+import { eventFacts } from "./explain/explain";
 import { formatTimeline } from "./explain/format";
-import { momentOf } from "./explain/timeline";
-import { paintFor } from "./io";
-import { Output } from "./output";
+import { momentOf } from "./explain/evidence";
+import { paintFor, Output } from "./terminal";
 
 // Names, annotations and Events are written by people who may be hostile to those who read a report.
 

@@ -1,13 +1,16 @@
 import { Command, CommanderError } from "commander";
 import cfg from "../../../package.json";
-import { CALL } from "./command";
+import { defineClassify } from "../classify/command";
+import { defineReplay } from "../replay/command";
 import { write } from "../streams";
 import { terminalText } from "../terminal-text";
-import { COMMANDS } from "./commands";
-import { complete, formatCompletion } from "./completion/complete";
-import { COMPLETE } from "./completion/scripts";
-import { describeFailure } from "./failure";
-import { Exit, type Io } from "./io";
+import { registerAudit } from "./audit/command";
+import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./change/command";
+import { addClusterCommand, CALL, type Shell, describeFailure } from "./command";
+import { complete, COMPLETE, formatCompletion, registerCompletion } from "./completion";
+import { registerExplain } from "./explain/command";
+import { Exit, type Io } from "./terminal";
+import { registerPlan } from "./plan/command";
 import type { Session } from "./session";
 
 const HELP = `
@@ -58,4 +61,49 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     io.stderr.write(`${terminalText(failure)}\n`);
     return Exit.error;
   }
+}
+
+/** Every command; --help lists them in this order. */
+export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
+  // On a cluster.
+  registerAudit,
+  registerExplain,
+  registerPlan,
+  registerVersion,
+  // What changes something.
+  registerBreaker,
+  registerRelease,
+  registerSuspend,
+  registerResume,
+  // On log files.
+  registerClassify,
+  registerReplay,
+  registerCompletion,
+];
+
+/** `classify` of src/cli/classify. */
+function registerClassify(program: Command): void {
+  defineClassify(program.command("classify"), { call: `${CALL} classify`, replay: `${CALL} replay` });
+}
+
+/** `replay` of src/cli/replay. */
+function registerReplay(program: Command): void {
+  defineReplay(program.command("replay"), { call: `${CALL} replay` });
+}
+
+/** `version`: of this program, and whether the cluster serves the API that it knows. */
+function registerVersion(program: Command, shell: Shell): void {
+  addClusterCommand(program, shell, {
+    usage: "version",
+    summary: "show the versions of this plugin and of the operator's API",
+    description: "Show the version of this plugin, and the versions of the operator's API that the cluster serves.",
+    examples: [["version -o json", "for a script"]],
+    formats: ["json", "yaml", "wide"],
+    async run(session, { output }) {
+      const served = await session.servedVersions();
+      if (output === "json" || output === "yaml") await session.output.data({ client: cfg.version, served }, output);
+      else await session.output.text(`client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`);
+      return Exit.ok;
+    },
+  });
 }

@@ -1,6 +1,6 @@
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { KINDS } from "../../core/kinds";
-import { CliError } from "./io";
+import { CliError } from "./terminal";
 
 /** Kinds that a command line can name. */
 export type SubjectKind =

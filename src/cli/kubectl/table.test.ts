@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatTable } from "./table";
+import { formatTable } from "./terminal";
 
 const ROWS = [
   ["a/b", "one two three four five six seven eight"],

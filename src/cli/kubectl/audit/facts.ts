@@ -1,6 +1,11 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
-import type { Facts as NamespaceFacts } from "../../../core/cluster-wide";
+import { pause } from "../../../cluster/http/pause";
+import { metricLines } from "../../../cluster/measure/metric-lines";
+import { parseSample } from "../../../cluster/measure/metric-sample";
+import { systemClock } from "../../../cluster/system";
+import type { ClusterWideCaches, Facts, Facts as NamespaceFacts } from "../../../core/cluster-wide";
+import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import type {
   BindingView,
   DaemonSetView,
@@ -9,6 +14,10 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "../../../core/views";
+import { FactsReader } from "../../../engine/cluster-wide/facts-reader";
+import type { ClusterWidePorts } from "../../../engine/cluster-wide/ports";
+import { OPERATOR_NAMESPACE } from "../reader";
+import type { Session } from "../session";
 
 /** A workload with the labels of its pods. */
 export interface WorkloadFacts {
@@ -135,4 +144,129 @@ export function apiUsers({ coverage = [], workloads = [] }: AuditFacts): Readonl
 /** Reports whether a pod still runs or will. */
 export function isActive({ phase, deletedAtMs }: PodView): boolean {
   return deletedAtMs === undefined && phase !== "Succeeded" && phase !== "Failed";
+}
+
+const REQUESTS = "apiserver_flowcontrol_dispatched_requests_total";
+const START = "process_start_time_seconds";
+const WANTED = new RegExp(`^(?:${REQUESTS}|${START})[ \\t{]`);
+
+const BETWEEN_MS = 2_000;
+
+interface Reading {
+  readonly atMs: number;
+  readonly startSeconds: number;
+  readonly requests: ReadonlyMap<string, number>;
+}
+
+/**
+ * Measures the requests per second of each FlowSchema, at the API server that answers. An error if its metrics may not be read; undefined
+ * if they could not be, or if different API servers answered.
+ */
+export async function readFlowRates(
+  session: Session,
+): Promise<ReadonlyMap<string, number> | ForbiddenError | undefined> {
+  try {
+    const first = await readOnce(session);
+    await pause(systemClock, BETWEEN_MS, session.ending);
+    const second = await readOnce(session);
+    return ratesBetween(first, second);
+  } catch (error) {
+    if (error instanceof ForbiddenError) return error;
+    if (error instanceof ResilienceError) return undefined;
+    throw error;
+  }
+}
+
+async function readOnce({ api }: Session): Promise<Reading> {
+  const requests = new Map<string, number>();
+  let startSeconds = NaN;
+  const atMs = systemClock.monotonicMs();
+  for await (const lines of metricLines({ api, clock: systemClock })) {
+    const samples = lines.flatMap(line => (WANTED.test(line) ? (parseSample(line) ?? []) : []));
+    for (const { name, labels, value } of samples) {
+      if (name === START) startSeconds = value;
+      const flow = labels.get("flow_schema");
+      if (flow !== undefined) requests.set(flow, (requests.get(flow) ?? 0) + value);
+    }
+  }
+  return { atMs, startSeconds, requests };
+}
+
+/** Returns the increase per second; undefined for readings of two processes. Pure. */
+function ratesBetween(first: Reading, second: Reading): ReadonlyMap<string, number> | undefined {
+  const seconds = (second.atMs - first.atMs) / 1000;
+  if (first.startSeconds !== second.startSeconds || seconds <= 0) return undefined;
+  const rate = (flow: string, count: number): [string, number] => [
+    flow,
+    Math.max(0, count - (first.requests.get(flow) ?? 0)) / seconds,
+  ];
+  return new Map([...second.requests].map(([flow, count]) => rate(flow, count)));
+}
+
+type Lists = Pick<AuditFacts, "namespaces" | "workloads" | "accounts" | "bindings" | "objects" | "clusterObjects">;
+
+/** Puts together what the operator would know of each namespace; undefined if a list that this needs could not be read. */
+export async function readCoverage(lists: Lists, only?: string): Promise<readonly Facts[] | undefined> {
+  const caches = cachesOf(lists, only);
+  if (caches === undefined) return undefined;
+  // cached() needs neither of these.
+  const unused = {} as Pick<ClusterWidePorts, "readers" | "store">;
+  const reader = new FactsReader(
+    { caches, ...unused },
+    { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true },
+    () => undefined,
+  );
+  const names = await reader.namespaces();
+  // A binding may name ServiceAccounts of other namespaces, so all bindings are counted before the first namespace is judged.
+  for (const name of names) await reader.cached(name);
+  const facts: Facts[] = [];
+  for (const name of names) facts.push(...[await reader.cached(name)].filter(one => one !== null));
+  return facts;
+}
+
+function cachesOf(lists: Lists, only: string | undefined): ClusterWideCaches | undefined {
+  const { workloads, accounts, bindings, objects, clusterObjects } = lists;
+  if (workloads === undefined || accounts === undefined || bindings === undefined) return undefined;
+  const namespaces = lists.namespaces ?? (only === undefined ? undefined : [bareNamespace(only)]);
+  if (namespaces === undefined) return undefined;
+  const workloadsIn = groupBy(workloads, ({ view }) => view.namespace);
+  const accountsIn = groupBy(accounts, ({ namespace }) => namespace);
+  const bindingsIn = groupBy(bindings, ({ namespace }) => namespace);
+  const objectsIn = groupBy(objects, ({ metadata }) => metadata.namespace);
+  return {
+    namespaces: () => Promise.resolve(namespaces),
+    namespace: name => Promise.resolve(namespaces.find(one => one.name === name)),
+    workloads: namespace => Promise.resolve((workloadsIn.get(namespace) ?? []).map(({ view }) => view)),
+    serviceAccounts: namespace => Promise.resolve(accountsIn.get(namespace) ?? []),
+    bindings: (namespace = "") => Promise.resolve(bindingsIn.get(namespace) ?? NONE),
+    attempted: () => Promise.resolve(),
+    objects: namespace => objectsIn.get(namespace) ?? [],
+    clusterObjects: () => clusterObjects,
+    release: () => undefined,
+  };
+}
+
+const NONE: readonly never[] = [];
+
+/** Who may not read Namespaces still knows the name of the one that was asked for. */
+function bareNamespace(name: string): NonNullable<AuditFacts["namespaces"]>[number] {
+  return {
+    namespace: "",
+    name,
+    uid: "",
+    labels: { "kubernetes.io/metadata.name": name },
+    annotations: {},
+    skip: false,
+  };
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
 }

@@ -8,7 +8,7 @@ import { ClassCounts } from "../../classify/summary";
 import { createDetector, type Detector } from "../../replay/detector";
 import { LogText } from "../../replay/log-text";
 import { loadSpec } from "../../replay/spec-file";
-import { safeText } from "../lines";
+import { safeText } from "../terminal";
 import type { Session } from "../session";
 import { apiUsers, type AuditFacts, isActive, type LogFacts, type Unread } from "./facts";
 

@@ -8,13 +8,11 @@ import { systemClock } from "../../../cluster/system";
 import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { JsonObject } from "../../../core/json";
-import { safeText } from "../lines";
+import { safeText } from "../terminal";
 import type { Session } from "../session";
-import { sharedFlows } from "./checks/flows";
-import { suspiciousLeases } from "./checks/leases";
-import { readCoverage } from "./coverage";
-import type { AuditFacts, LeaseFacts, Unread } from "./facts";
-import { readFlowRates } from "./flow-rates";
+import { sharedFlows } from "./checks/cluster";
+import { suspiciousLeases } from "./checks/controllers";
+import { readCoverage, type AuditFacts, type LeaseFacts, type Unread, readFlowRates } from "./facts";
 import { readLogs } from "./logs";
 import { budgetFacts, flowFacts, leaseFacts, serviceFacts, tokenFailure, webhookFacts, workloadFacts } from "./views";
 

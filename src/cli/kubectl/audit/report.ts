@@ -1,7 +1,5 @@
 import { oneLine } from "../../../core/one-line";
-import { wrapText } from "../lines";
-import { formatTable } from "../table";
-import type { Paint } from "../io";
+import { wrapText, formatTable, type Paint } from "../terminal";
 import type { Unread } from "./facts";
 import { type CheckName, CHECKS, countOf, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
 

@@ -4,13 +4,12 @@ import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL } from "../../../api/names";
 import { commandFor } from "../change/change";
-import { safeText } from "../lines";
-import type { OperatorState } from "../operator";
-import type { Action } from "./actions";
-import { explainConditions } from "./explain";
+import { safeText } from "../terminal";
+import type { OperatorState } from "../reader";
+import type { Action } from "./next";
+import { explainConditions, type EventFacts, type ExplainedCondition } from "./explain";
 import { formatActions, formatCondition, formatTimeline, describeOperator, type Look, section } from "./format";
-import { type Moment, momentOf } from "./timeline";
-import type { EventFacts, ExplainedCondition } from "./views";
+import { type Moment, momentOf } from "./evidence";
 
 /** Why a ClusterControllerResilience is in its state. */
 export interface ClusterExplanation {

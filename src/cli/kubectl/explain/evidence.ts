@@ -1,18 +1,24 @@
+import type { Cause } from "../../../api/conditions";
 import type {
   BindingStatus,
   ControllerResilience,
   ControllerResilienceStatus,
   DaemonSetStatus,
   FlowStatus,
+  RestartStatus,
   StallStatus,
   TargetStatus,
+  TokenRestartSpec,
 } from "../../../api/controller-resilience";
 import { count } from "../../../core/count";
+import { parseDuration } from "../../../core/duration";
 import { timeOf } from "../../../core/json";
-import { when } from "../lines";
+import { checkRestartBudget, incidentOf, restartsOf } from "../../../core/restarts";
+import { safeText, when } from "../terminal";
+import type { EventFacts } from "./explain";
 
 /** Something that the status of an object says about other objects. */
-export interface Evidence {
+interface Evidence {
   /** The objects, such as `Deployment/web`; {@link idOf} makes them. */
   readonly about: readonly string[];
   readonly text: string;
@@ -81,4 +87,135 @@ function ofDaemonSet({ name, outcome, hindrance, appliedTime }: DaemonSetStatus,
   const applied = appliedTime === undefined ? "" : `; changed ${when(appliedTime, nowMs)}`;
   const hindered = hindrance === undefined ? "" : `; ${hindrance.message}`;
   return { about: [idOf("DaemonSet", name)], text: `DaemonSet/${name}: ${outcome}${applied}${hindered}` };
+}
+
+/** Something that happened. */
+export interface Moment {
+  /** RFC 3339. */
+  readonly time: string;
+  /** What it concerns; {@link idOf} makes them. */
+  readonly about: readonly string[];
+  readonly what: string;
+  readonly text: string;
+}
+
+/**
+ * Returns what has happened, newest last: what Events say, and from before the oldest of them what status says, since Kubernetes
+ * deletes Events after an hour by default. Moments without a readable time are left out. Pure.
+ */
+export function timelineOf(object: ControllerResilience, events: readonly EventFacts[]): Moment[] {
+  const told = inOrder(events.map(momentOf));
+  const since = told[0] === undefined ? Infinity : Date.parse(told[0].time);
+  return [...inOrder(ofStatus(object)).filter(({ time }) => Date.parse(time) < since), ...told];
+}
+
+function inOrder(moments: readonly Moment[]): Moment[] {
+  return moments
+    .filter(({ time }) => timeOf(time) !== undefined)
+    .toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
+
+function ofStatus({ status = {} }: ControllerResilience): Moment[] {
+  const { restarts, bindings, flows, daemonSets, stalls } = status;
+  const at = (time: string | undefined, about: readonly string[], what: string, text: string): Moment[] =>
+    time === undefined ? [] : [{ time, about, what, text: safeText(text) }];
+  return [
+    ...(restarts ?? []).flatMap(({ time, pod, workload, cause, outcome }) =>
+      at(
+        time,
+        [workload, idOf("Pod", pod)],
+        "Restart",
+        `pod ${pod} of ${workload}; cause ${cause}; outcome ${outcome}`,
+      ),
+    ),
+    ...(bindings ?? []).flatMap(({ lastRenewalTime, kind, name, namespace, expiryTime }) =>
+      at(
+        lastRenewalTime,
+        [idOf(kind, name, namespace)],
+        "Renewal",
+        `${kind} ${name}${expiryTime === undefined ? "" : `, now until ${expiryTime}`}`,
+      ),
+    ),
+    ...(flows ?? []).flatMap(({ since, state, serviceAccount }) =>
+      state === undefined || state === "Normal"
+        ? []
+        : at(since, [idOf("ServiceAccount", serviceAccount)], state, `ServiceAccount ${serviceAccount}`),
+    ),
+    ...(daemonSets ?? []).flatMap(({ appliedTime, name, outcome }) =>
+      at(appliedTime, [idOf("DaemonSet", name)], "TemplateChange", `DaemonSet ${name}; now ${outcome}`),
+    ),
+    ...(stalls ?? []).flatMap(({ since, workload, evidence }) =>
+      at(since, [workload], "Stall", `${workload}; evidence ${evidence}`),
+    ),
+  ];
+}
+
+/** What an Event says. */
+export function momentOf({ time, kind, name, reason, note, count }: EventFacts): Moment {
+  return { time, about: [idOf(kind, name)], what: count > 1 ? `${reason} x${count}` : reason, text: note };
+}
+
+/** What is left of the restart budget of a workload for one cause. */
+export interface BudgetLeft {
+  /** As `Deployment/web`. */
+  readonly workload: string;
+  readonly cause: string;
+  readonly used: number;
+  readonly max: number;
+  readonly window: string;
+  /** RFC 3339: the next restart is not before this time. Absent: now. */
+  readonly notBefore?: string;
+  readonly limit?: string;
+}
+
+/**
+ * Returns the budgets of workloads that had restarts, by the operator's own rules. A further restart counts as one of a new pod after
+ * the others. Workloads without restarts have their whole budget. Pure.
+ */
+export function budgetsOf({ spec, status }: ControllerResilience, nowMs: number): BudgetLeft[] {
+  const { tokenRestart } = spec;
+  if (tokenRestart === undefined) return [];
+  const history = status?.restarts ?? [];
+  const workloads = [...new Set(history.map(({ workload }) => workload))];
+  return workloads.flatMap(workload => ofWorkload(restartsOf(workload, history), tokenRestart, nowMs));
+}
+
+function ofWorkload(history: readonly RestartStatus[], spec: TokenRestartSpec, nowMs: number): BudgetLeft[] {
+  const newest = new Map(history.map(entry => [incidentOf(entry), entry]));
+  return [...newest.values()].map(entry => leftFor(entry, history, spec, nowMs));
+}
+
+function leftFor(
+  last: RestartStatus,
+  history: readonly RestartStatus[],
+  spec: TokenRestartSpec,
+  nowMs: number,
+): BudgetLeft {
+  const { maxRestarts, maxRestartsWindow, cooldown } = spec;
+  const check = (cooldownMs: number, max: number) =>
+    checkRestartBudget(
+      history,
+      {
+        workload: last.workload,
+        pod: "next",
+        podUID: "next",
+        cause: last.cause as Cause,
+        ...(last.serviceAccountUID === undefined ? {} : { serviceAccountUID: last.serviceAccountUID }),
+        limits: { cooldownMs, maxRestarts: max, maxRestartsWindowMs: parseDuration(maxRestartsWindow) },
+      },
+      new Date(nowMs),
+    );
+  const counts = Array.from({ length: maxRestarts }, (_, i) => i + 1);
+  const enough = counts.find(max => check(0, max).allowed);
+  const decision = check(parseDuration(cooldown), maxRestarts);
+  return {
+    workload: last.workload,
+    cause: last.cause,
+    used: enough === undefined ? maxRestarts : enough - 1,
+    max: maxRestarts,
+    window: maxRestartsWindow,
+    ...(decision.allowed
+      ? {}
+      : { limit: decision.limit, notBefore: new Date(nowMs + decision.retryAfterMs).toISOString() }),
+  };
 }

@@ -1,13 +1,12 @@
 import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import { COMMANDS } from "../commands";
-import type { OperatorState } from "../operator";
+import { COMMANDS } from "../program";
+import type { OperatorState } from "../reader";
 import { parseSubject } from "../subject";
-import { explain, type ExplainFacts } from "./explain";
+import { explain, type ExplainFacts, eventFacts, type LiveSubject } from "./explain";
 import { formatExplanation, formatTimeline } from "./format";
-import { timelineOf } from "./timeline";
-import { eventFacts, type LiveSubject } from "./views";
+import { timelineOf } from "./evidence";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();

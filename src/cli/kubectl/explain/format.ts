@@ -1,12 +1,9 @@
 import { ConditionType } from "../../../api/conditions";
-import type { Paint } from "../io";
-import { when, wrapText } from "../lines";
-import type { OperatorState } from "../operator";
-import type { Explanation, ObjectExplanation } from "./explain";
-import type { Moment } from "./timeline";
-import type { ExplainedCondition } from "./views";
-import type { Action } from "./actions";
-import type { BudgetLeft } from "./budgets";
+import { type Paint, when, wrapText } from "../terminal";
+import type { OperatorState } from "../reader";
+import type { Explanation, ObjectExplanation, ExplainedCondition } from "./explain";
+import type { Moment, BudgetLeft } from "./evidence";
+import type { Action } from "./next";
 
 export interface Look {
   readonly paint: Paint;

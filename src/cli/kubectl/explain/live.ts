@@ -2,12 +2,11 @@ import type { Resource } from "../../../cluster/http/resources";
 import { SKIP_ANNOTATION } from "../../../api/names";
 import { objectOf, textOf, textsOf, timeOf, type JsonObject } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
-import { CliError } from "../io";
-import type { PartialReader } from "../partial-reader";
+import { CliError, when } from "../terminal";
+import type { PartialReader } from "../reader";
 import { describeSubject, type Subject } from "../subject";
-import { when } from "../lines";
 import { idOf } from "./evidence";
-import { controllerOf, type LiveSubject } from "./views";
+import { controllerOf, type LiveSubject } from "./explain";
 
 const REPLICA_SETS: Resource = { group: "apps", version: "v1", plural: "replicasets" };
 const KIND_RESOURCES: Readonly<Record<string, Resource>> = { ...KINDS, ReplicaSet: REPLICA_SETS };

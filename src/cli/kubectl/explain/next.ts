@@ -1,7 +1,12 @@
-import type { ControllerResilience } from "../../../api/controller-resilience";
-import { timeOf } from "../../../core/json";
-import { budgetsOf } from "./budgets";
-import { idOf } from "./evidence";
+import type { ControllerResilience, LabelSelector, TargetStatus } from "../../../api/controller-resilience";
+import { MANAGER } from "../../../api/names";
+import { type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
+import { KINDS } from "../../../core/kinds";
+import { HOOK_ANNOTATIONS } from "../../../core/recreating-hooks";
+import { commandFor, shellWord } from "../change/change";
+import { OPERATOR_NAMESPACE, type PartialReader } from "../reader";
+import { budgetsOf, idOf } from "./evidence";
+import type { ExplainedCondition } from "./explain";
 
 /** Something that the operator does next. */
 export interface NextStep {
@@ -80,4 +85,150 @@ function bindingsNext({ spec, status }: ControllerResilience, nowMs: number): Ne
       { time, about, text: isKept ? `${kind} ${name} is renewed` : `${kind} ${name} expires and is not renewed` },
     ];
   });
+}
+
+/** Something that a person can do. */
+export interface Action {
+  readonly text: string;
+  /** A command line to copy. */
+  readonly command?: string;
+}
+
+/** Workloads of which the hook is named. */
+const MOST_HOOKS = 3;
+
+/** What the actions also depend on. */
+interface Known {
+  /** The operator's, as namespace and name. Absent: the default. */
+  readonly lease?: string | undefined;
+  readonly onDelete?: OnDelete | undefined;
+}
+
+/** What a person can do, most urgent first: commands of this plugin. Pure. */
+export function actionsFor(
+  object: ControllerResilience,
+  conditions: readonly ExplainedCondition[],
+  { lease = `${OPERATOR_NAMESPACE}/${MANAGER}`, onDelete = new Map() }: Known = {},
+): Action[] {
+  const { spec, status } = object;
+  const isTripped = conditions.some(({ reason }) => reason === "BreakerTripped");
+  const isStalled = conditions.some(({ type }) => type === "Stalled");
+  const throttled = (status?.flows ?? []).filter(({ state }) => state === "Throttled");
+  const { name, namespace } = object.metadata;
+  return [
+    ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
+    ...(isTripped ? [resetBreaker(lease)] : []),
+    ...toRestart(object).map(target => restartByHand(target, object.metadata.namespace, onDelete)),
+    ...hooksToRemove(object),
+    ...throttled.map(({ serviceAccount }) => ({
+      text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
+      command: commandFor(`release ${serviceAccount}`, namespace),
+    })),
+    ...(isStalled ? [{ text: "act: the message of Stalled says how" }] : []),
+    ...(conditions.length === 0 ? [{ text: "check that the operator runs: it has reported nothing yet" }] : []),
+  ];
+}
+
+/** With the update strategy OnDelete a restart of the workload replaces no pod. */
+function restartByHand(target: TargetStatus, namespace: string, onDelete: OnDelete): Action {
+  const { kind, name } = target;
+  const byHand = onDelete.get(onDeleteKey(namespace, target));
+  if (byHand === undefined) {
+    return {
+      text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
+      command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${namespace}`,
+    };
+  }
+  return {
+    text: `delete the pods of ${kind} ${name} by hand, one by one, because its updateStrategy ${byHand.isKnown ? "is" : "may be"} OnDelete (kubectl delete pod POD -n ${namespace}); or let the operator do it with mode Enforce. Its pods:`,
+    command: `kubectl get pods -n ${namespace}${byHand.selector}`,
+  };
+}
+
+const HOOKS: Readonly<Record<string, string>> = {
+  HelmHook: `${HOOK_ANNOTATIONS.Helm} from it in its chart`,
+  ArgoCDHook: `${HOOK_ANNOTATIONS["Argo CD"]} from it in Git`,
+};
+
+/** A restart heals the pods, until the hook recreates their ServiceAccount again. */
+function hooksToRemove({ status }: ControllerResilience): Action[] {
+  const recreated = (status?.targets ?? []).flatMap(({ kind, name, rejectedPods, recreatedBy = "" }) => {
+    const what = HOOKS[recreatedBy];
+    if (what === undefined || rejectedPods === 0) return [];
+    return [{ text: `end the cause: a hook recreates the ServiceAccount of ${kind} ${name}; remove ${what}` }];
+  });
+  return recreated.slice(0, MOST_HOOKS);
+}
+
+function resetBreaker(lease: string): Action {
+  const [namespace = ""] = lease.split("/");
+  const flag = namespace === OPERATOR_NAMESPACE ? "" : ` --operator-namespace ${namespace}`;
+  return {
+    text: "find the cause of the 401 responses, then reset the breaker:",
+    command: commandFor(`breaker reset${flag}`),
+  };
+}
+
+/** A workload for which `kubectl rollout restart` replaces no pod. */
+interface ByHand {
+  /** False: its update strategy could not be read. */
+  readonly isKnown: boolean;
+  /** Its pods, as a flag of kubectl; empty: not known. */
+  readonly selector: string;
+}
+
+/** The workloads that are not rolled out, as `namespace/Kind/name`. */
+export type OnDelete = ReadonlyMap<string, ByHand>;
+
+/** Identifies a target in OnDelete. */
+function onDeleteKey(namespace: string, { kind, name }: Pick<TargetStatus, "kind" | "name">): string {
+  return `${namespace}/${kind}/${name}`;
+}
+
+const MOST_PER_OBJECT = 3;
+/** A namespace may have many objects; `explain` shows few. */
+const MOST_READS = 12;
+
+/** Returns the workloads of an object for which a restart by hand is offered: the operator only observes their rejected pods. */
+function toRestart({ status }: ControllerResilience): TargetStatus[] {
+  if (status?.conditions?.some(({ reason }) => reason === "WouldRestart") !== true) return [];
+  return (status.targets ?? [])
+    .filter(({ kind, rejectedPods }) => rejectedPods > 0 && (kind === "Deployment" || hasStrategy(kind)))
+    .slice(0, MOST_PER_OBJECT);
+}
+
+function hasStrategy(kind: string): kind is "StatefulSet" | "DaemonSet" {
+  return kind === "StatefulSet" || kind === "DaemonSet";
+}
+
+/** Reads which of those workloads have the update strategy OnDelete. */
+export async function readOnDelete(
+  reader: Pick<PartialReader, "get">,
+  objects: readonly ControllerResilience[],
+): Promise<OnDelete> {
+  const found = new Map<string, ByHand>();
+  const targets = objects.flatMap(object =>
+    toRestart(object).map(target => ({ ...target, namespace: object.metadata.namespace })),
+  );
+  for (const target of targets.slice(0, MOST_READS)) {
+    const { kind, namespace, name } = target;
+    if (!hasStrategy(kind)) continue;
+    const raw = await reader.get(KINDS[kind], { namespace, name });
+    if (raw === null) continue;
+    const { updateStrategy, selector } = objectOf(raw?.["spec"]);
+    if (raw !== undefined && textOf(objectOf(updateStrategy)["type"]) !== "OnDelete") continue;
+    found.set(onDeleteKey(namespace, target), { isKnown: raw !== undefined, selector: flagOf(objectOf(selector)) });
+  }
+  return found;
+}
+
+function flagOf({ matchLabels, matchExpressions = [] }: JsonObject & LabelSelector): string {
+  const parts = [
+    ...Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),
+    ...matchExpressions.map(({ key, operator, values = [] }) => {
+      if (operator === "Exists") return key;
+      return operator === "DoesNotExist" ? `!${key}` : `${key} ${operator.toLowerCase()} (${values.join(",")})`;
+    }),
+  ];
+  return parts.length === 0 ? "" : ` -l ${shellWord(parts.join(","))}`;
 }

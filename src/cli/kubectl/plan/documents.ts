@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
-import type { ControllerResilience } from "../../../api/controller-resilience";
+import type { ControllerResilience, ObjectMetadata } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { objectOf, textOf, type JsonObject } from "../../../core/json";
+import { type JsonObject, objectOf, textOf } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
+import { toSeconds } from "../../../core/time";
 import { isMapping } from "../../is-mapping";
 import { checkSpec } from "../../schema/check";
 import { schemaOf } from "../../schema/crds";
 import { readYaml, type YamlDocument, YamlError } from "../../yaml-documents";
-import { CliError, type Io } from "../io";
-import { safeText } from "../lines";
+import { CliError, type Io, safeText } from "../terminal";
 
 /** An object of a file, with every default of its schema. Its metadata are only what the file says. */
 export type FileObject =
@@ -21,7 +21,7 @@ const MAX_CHARS = 4 * 1024 * 1024;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Where the objects of a file go that do not say it. */
-export interface DefaultPlace {
+interface DefaultPlace {
   readonly namespace: string;
   /** `-n` was given, so another namespace in the file is an error, as for kubectl. */
   readonly isNamespaceChosen: boolean;
@@ -112,4 +112,31 @@ function withoutNulls(value: unknown): unknown {
   if (value === null || typeof value !== "object") return value;
   const fields = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
+}
+
+/** No object has this uid, so nothing in the cluster belongs to an object that does not exist yet. */
+const NO_UID = "00000000-0000-0000-0000-000000000000";
+
+/** Returns an object of a file as the API server would hold it: with the identity and status of the present one, if there is one. */
+export function asApplied<T extends ControllerResilience | ClusterControllerResilience>(
+  file: T,
+  live: T | undefined,
+  now: Date,
+): T {
+  const { name, namespace, labels, annotations } = file.metadata as ObjectMetadata;
+  const fresh = { uid: NO_UID, resourceVersion: "0", generation: 1, creationTimestamp: toSeconds(now) };
+  const said = {
+    name,
+    ...(namespace && { namespace }),
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+  };
+  const { status } = live ?? {};
+  return {
+    apiVersion: file.apiVersion,
+    kind: file.kind,
+    metadata: { ...fresh, ...live?.metadata, ...said },
+    spec: file.spec,
+    ...(status && { status }),
+  } as unknown as T;
 }

@@ -1,11 +1,9 @@
 import { count } from "../../../core/count";
 import type { Mode } from "../../../core/mode";
 import { whyObserved } from "../../../core/mode";
-import type { Paint } from "../io";
-import { wrapText } from "../lines";
+import { type Paint, wrapText } from "../terminal";
 import type { ClusterPlan, NamespacePlanned } from "./plan-cluster";
-import type { ObjectPlan, RemedyPlan } from "./plan-object";
-import type { Step } from "./steps";
+import type { ObjectPlan, RemedyPlan, Step } from "./plan-object";
 
 /** Everything that `plan` has found. */
 export interface PlanReport {

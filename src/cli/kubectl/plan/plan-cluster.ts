@@ -9,7 +9,7 @@ import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/writes";
 import { checkSpec } from "../../schema/check";
 import { schemaOf } from "../../schema/crds";
-import { asApplied } from "./placeholders";
+import { asApplied } from "./documents";
 import type { ObjectPlan } from "./plan-object";
 
 /** What a ClusterControllerResilience would come to in one namespace. */

@@ -1,11 +1,16 @@
+import { signsOf } from "../../../../cluster/read/pod-view";
+import { isCniFolder } from "../../../../core/components";
+import { objectOf } from "../../../../core/json";
 import { firstOf } from "../../../../core/count";
 import { formatDuration } from "../../../../core/duration";
+import { capitalize } from "../../../../core/mode";
 import type { RecreatingHook } from "../../../../core/recreating-hooks";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
+import { planTemplate } from "../../../../remedies/token-lifetime/template";
+import { isNodeAgent } from "../../../../remedies/token-lifetime/trial/first-pod";
 import { proveByAge } from "../../../../remedies/token-restart/service-account-age";
-import { apiUsers, type AuditFacts, isActive } from "../facts";
+import { apiUsers, type AuditFacts, isActive, type WorkloadFacts } from "../facts";
 import type { Finding } from "../finding";
-import { createAccount, restartPod } from "./restart-pod";
 
 /** Pods whose token names a ServiceAccount that is gone. */
 export function oldTokens(facts: AuditFacts): Finding[] {
@@ -84,4 +89,99 @@ export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): 
       },
     ];
   });
+}
+
+/** The kubelet replaces a token of at most this life within the hour. */
+const SHORT_SECONDS = 3600;
+
+/** DaemonSets whose token, stolen from any node, is valid for a year; and those whose token a change could break. */
+export function tokenLives(facts: AuditFacts): Finding[] {
+  const users = apiUsers(facts);
+  return (facts.workloads ?? []).flatMap(workload => {
+    const { daemonSet } = workload;
+    if (daemonSet === undefined || !users.has(`${daemonSet.namespace}/${daemonSet.serviceAccountName}`)) return [];
+    return judge(workload, facts);
+  });
+}
+
+function judge({ daemonSet }: WorkloadFacts, { accounts = [], pods = [] }: AuditFacts): Finding[] {
+  if (daemonSet === undefined) return [];
+  const { namespace, name, serviceAccountName, template, ownedVolumes } = daemonSet;
+  const account = accounts.find(one => one.namespace === namespace && one.name === serviceAccountName);
+  const input = { template, automount: account?.automount, ownedVolumes };
+  const plan = planTemplate(input, { expirationSeconds: SHORT_SECONDS, defaultToken: "Project" });
+  const base = { severity: "notice", kind: "DaemonSet", namespace, name } as const;
+  const own = pods
+    .filter(pod => isActive(pod) && pod.owner?.uid === daemonSet.uid)
+    .map(pod => ({ pod, logState: "unread" as const, logReadMs: -Infinity, isOlderThanServiceAccount: false }));
+  if (plan.kind === "LeftAlone" && plan.reason !== "AutomountOff") {
+    const why = `its token cannot be judged or changed: ${plan.cause}.`;
+    return [
+      { ...base, check: "KeepToken", why, wayOut: "Check how it reads its token, and leave it out of tokenLifetime." },
+    ];
+  }
+  if (plan.kind !== "Change") return [];
+  const life = describeLife(plan);
+  const keep = isNodeAgent({ pods: own }) || signsOf(objectOf(template["spec"])).hostPaths.some(isCniFolder);
+  if (keep) {
+    return [
+      {
+        ...{ ...base, check: "KeepToken" },
+        why: `it is an agent of a network plugin, which may leave a copy of its token on the node, and ${life}. With a shorter token new pods may fail to start there.`,
+        wayOut: "Do not shorten it by hand. tokenLifetime tries it on one node first and takes it back.",
+      },
+    ];
+  }
+  return [
+    {
+      ...{ ...base, check: "LongToken" },
+      why: `${life}: a copy of it from any node is accepted that long.`,
+      wayOut: "Bound it with tokenLifetime, which watches the change and reverts it if it does harm.",
+    },
+  ];
+}
+
+function describeLife({ previous }: { readonly previous: readonly { readonly expirationSeconds: number }[] }): string {
+  const longest = Math.max(0, ...previous.map(({ expirationSeconds }) => expirationSeconds));
+  return longest > SHORT_SECONDS
+    ? `its token lives ${formatDuration(1000 * longest)}`
+    : "it has the default token, which the API server accepts for a year";
+}
+
+/** The kubelet tries again every two minutes or sooner. */
+const RECENT_MS = 600_000;
+
+/** Pods for which the kubelet gets no token. A pod without a ServiceAccount has a finding of its own. */
+export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }: AuditFacts): Finding[] {
+  return pods.filter(isActive).flatMap(({ namespace, name, uid, serviceAccountName, phase }) => {
+    const failures = tokenFailures.filter(one => one.podUID === uid && nowMs - one.lastMs < RECENT_MS);
+    const last = failures.toSorted((a, b) => b.lastMs - a.lastMs).at(0);
+    const isMissing = accounts?.some(one => one.namespace === namespace && one.name === serviceAccountName) === false;
+    if (last === undefined || isMissing) return [];
+    const effect = phase === "Running" ? "The token that it has expires, or has expired already" : "It cannot start";
+    const cause = last.isDenied ? "the API server denies it" : "the request fails";
+    const why = `the kubelet asks for its token and gets none: ${cause}, last ${formatDuration(nowMs - last.lastMs)} ago. ${effect}.`;
+    const wayOut =
+      "Find the policy or webhook for serviceaccounts/token, or the pod that was forced to be deleted. Its Events have the reason:";
+    const command = `kubectl describe pod ${name} -n ${namespace}`;
+    return [{ severity: "critical", check: "FailedToken", kind: "Pod", namespace, name, why, wayOut, command }];
+  });
+}
+
+/** What to do, with its command. */
+export type WayOut = Pick<Finding, "wayOut" | "command">;
+
+/** What to do about a pod whose token is not valid, in the same words for every check. @param condition when to do it, such as `If it is late,` */
+export function restartPod(pod: PodView, condition?: string): WayOut {
+  const restart = "restart the pod, or let tokenRestart do it:";
+  return { wayOut: capitalize([condition, restart].filter(Boolean).join(" ")), command: commandFor(pod) };
+}
+
+/** What to do about a pod whose ServiceAccount does not exist: tokenRestart cannot help before that is mended. */
+export function createAccount(pod: PodView): WayOut {
+  return { wayOut: "Create the ServiceAccount, then restart the pod:", command: commandFor(pod) };
+}
+
+function commandFor({ namespace, name }: PodView): string {
+  return `kubectl delete pod ${name} -n ${namespace}`;
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { run } from "../testing/run";
+import { run } from "./testing/run";
 
 const words = async (...args: string[]): Promise<string[]> => {
   const { stdout } = await run(["__complete", ...args]);

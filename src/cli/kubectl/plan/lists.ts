@@ -1,11 +1,16 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
-import { describeCall, type Resource } from "../../../cluster/http/resources";
+import { CORE_EVENTS, describeCall, type Resource } from "../../../cluster/http/resources";
 import { bindingView } from "../../../cluster/read/binding-view";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
+import { podView } from "../../../cluster/read/pod-view";
+import type { ReadersContext } from "../../../cluster/read/readers";
+import { SANDBOX_FAILED, sandboxEventView } from "../../../cluster/read/sandbox-event-view";
 import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import type { JsonObject } from "../../../core/json";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
+import { HEALTHY_INTERVAL_MS, type LogRounds, type RoundsLog } from "../../../core/log-rounds";
+import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import type { AuditFacts } from "../audit/facts";
 import { workloadFacts } from "../audit/views";
 import type { Session } from "../session";
@@ -65,5 +70,71 @@ async function list<T>(
     if (!(error instanceof ForbiddenError)) throw error;
     note(`${describeCall("list", request.resource, request.place)}: no rights (403)`);
     return undefined;
+  }
+}
+
+/** Lists once what the operator watches: a plan is made at one moment. */
+export class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bindings" | "sandboxEvents"> {
+  readonly #session: Session;
+  readonly #lists = new Map<string, Promise<unknown>>();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  pods(namespace: string): Promise<readonly PodView[]> {
+    return this.#once(`pods ${namespace}`, () => this.#list({ resource: KINDS.Pod, place: { namespace } }, podView));
+  }
+
+  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
+    const place = kind === "RoleBinding" ? { namespace } : {};
+    return this.#once(`${kind} ${place.namespace ?? ""}`, () =>
+      this.#list({ resource: KINDS[kind], place }, raw => bindingView(kind, raw)),
+    );
+  }
+
+  sandboxEvents(): Promise<readonly SandboxEventView[]> {
+    const request = { resource: CORE_EVENTS, fieldSelector: `reason=${SANDBOX_FAILED}` };
+    return this.#once("events", () => this.#list(request, sandboxEventView));
+  }
+
+  async #list<T>(request: Parameters<Session["list"]>[0], view: (raw: object) => T | null): Promise<T[]> {
+    return (await this.#session.list(request, view)).filter(item => item !== null);
+  }
+
+  #once<T>(key: string, list: () => Promise<T>): Promise<T> {
+    const known = (this.#lists.get(key) as Promise<T> | undefined) ?? list();
+    this.#lists.set(key, known);
+    return known;
+  }
+}
+
+/** Reads each log once, as soon as it is wanted. */
+export class OneRound implements LogRounds {
+  readonly #read = new WeakSet<RoundsLog>();
+  readonly #onRead: () => void;
+
+  constructor(onRead: () => void) {
+    this.#onRead = onRead;
+  }
+
+  async keep(_owner: object, _key: string, logs: readonly RoundsLog[]): Promise<void> {
+    await Promise.all(
+      logs
+        .filter(log => !this.#read.has(log))
+        .map(async log => {
+          this.#read.add(log);
+          await log.read();
+          this.#onRead();
+        }),
+    );
+  }
+
+  intervalMs(): number {
+    return HEALTHY_INTERVAL_MS;
+  }
+
+  drop(): void {
+    // Nothing is read again.
   }
 }

@@ -1,13 +1,15 @@
-import { Option, type Command } from "commander";
-import { audit } from "../audit/audit";
-import type { AuditFacts, Unread } from "../audit/facts";
-import { CHECKS, SEVERITIES, type Severity } from "../audit/finding";
-import { formatHtml } from "../audit/html";
-import { AuditReader } from "../audit/reader";
-import { formatReport, formatWide, type Report } from "../audit/report";
+import { type Command, Option } from "commander";
 import { addClusterCommand, type Flags, type Shell } from "../command";
-import { CliError, Exit, type ExitCode } from "../io";
+import { CliError, Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
+import { expiringBindings, neverEvictable, onDelete, ownWebhooks, sharedFlows } from "./checks/cluster";
+import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
+import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
+import type { AuditFacts, Unread } from "./facts";
+import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst } from "./finding";
+import { formatHtml } from "./html";
+import { AuditReader } from "./reader";
+import { formatReport, formatWide, type Report } from "./report";
 
 interface AuditFlags {
   readonly logs?: boolean;
@@ -87,4 +89,39 @@ function exitCodeOf({ findings, unread }: Report, failOn: Severity): ExitCode {
   const limit = SEVERITIES.indexOf(failOn);
   if (findings.some(({ severity }) => SEVERITIES.indexOf(severity) <= limit)) return Exit.findings;
   return unread.length > 0 ? Exit.error : Exit.ok;
+}
+
+const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
+  rejectedNow,
+  oldTokens,
+  failedTokens,
+  recreatedByHook,
+  staleLeases,
+  expiringBindings,
+  neverEvictable,
+  ownWebhooks,
+  onDelete,
+  tokenLives,
+  sharedFlows,
+  unprotected,
+];
+
+/** Others write annotations and names, which a finding quotes. A name of a RoleBinding may contain control characters. */
+const LONGEST = 600;
+
+/** Returns what would bite, worst first. With a namespace, only what concerns it. Pure. */
+function audit(facts: AuditFacts, namespace?: string): Finding[] {
+  const findings = ALL.flatMap(check => check(facts)).map(finding => ({
+    ...finding,
+    name: safeText(finding.name),
+    why: safeText(finding.why, LONGEST),
+    wayOut: safeText(finding.wayOut, LONGEST),
+    ...(finding.command !== undefined && { command: safeText(finding.command, LONGEST) }),
+  }));
+  // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
+  return worstFirst(
+    namespace === undefined
+      ? findings
+      : findings.filter(finding => finding.namespace === namespace || finding.check === "OwnWebhook"),
+  );
 }

@@ -1,21 +1,20 @@
-import { Option, type Command } from "commander";
+import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
 import { count } from "../../../core/count";
 import { KINDS } from "../../../core/kinds";
-import { readCoverage } from "../audit/coverage";
+import { readCoverage } from "../audit/facts";
 import { addClusterCommand, type Flags, type Shell } from "../command";
-import { Exit, type ExitCode } from "../io";
-import { PartialReader } from "../partial-reader";
-import { type ClusterLists, readClusterLists, withClusterObject } from "../plan/cluster-lists";
-import { type FileObject, parseObjects, readText } from "../plan/documents";
-import { formatPlans, type PlanReport } from "../plan/format";
-import { asApplied } from "../plan/placeholders";
-import { type ClusterPlan, planNamespaces } from "../plan/plan-cluster";
-import { type ObjectPlan, planObject } from "../plan/plan-object";
-import { createTools, type OperatorPlace, type PlanTools } from "../plan/tools";
+import { operatorOption } from "../explain/command";
+import { Exit, type ExitCode } from "../terminal";
+import { PartialReader } from "../reader";
 import type { Session } from "../session";
-import { operatorOption } from "./explain";
+import { type ClusterLists, readClusterLists, withClusterObject } from "./lists";
+import { type FileObject, parseObjects, readText, asApplied } from "./documents";
+import { formatPlans, type PlanReport } from "./format";
+import { type ClusterPlan, planNamespaces } from "./plan-cluster";
+import { type ObjectPlan, planObject } from "./plan-object";
+import { createTools, type OperatorPlace, type PlanTools } from "./tools";
 
 interface PlanFlags {
   readonly filename: string;

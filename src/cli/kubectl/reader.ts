@@ -1,13 +1,13 @@
-import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { KIND, MANAGER } from "../../api/names";
+import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
+import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
 import { objectView } from "../../cluster/read/object-view";
 import { ForbiddenError, GoneError } from "../../core/errors";
-import type { JsonObject } from "../../core/json";
+import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { type EventFacts, eventFacts } from "./explain/views";
-import { operatorState, type OperatorState } from "./operator";
+import { type EventFacts, eventFacts } from "./explain/explain";
 import type { Session } from "./session";
+import { safeText } from "./terminal";
 
 /** Reads with the rights that a user has, and notes what was refused. Other failures end the command. */
 export class PartialReader {
@@ -62,4 +62,37 @@ export class PartialReader {
       return undefined;
     }
   }
+}
+
+/** Namespace of the operator in docs/install.md. */
+export const OPERATOR_NAMESPACE = "controller-resilience-system";
+
+/** The operator as its Lease shows it. */
+export interface OperatorState {
+  /** Namespace and name of the Lease. */
+  readonly lease: string;
+  /** RFC 3339; absent if no operator has led. */
+  readonly renewTime?: string;
+  /** An operator holds the Lease and renews it. */
+  readonly leads: boolean;
+  /** Why the restart breaker is tripped; absent if it is not. */
+  readonly breaker?: string;
+}
+
+/** A Lease that was not renewed for longer is stale, as README.md says. */
+const STALE_MS = 15_000;
+
+/** Reads the state of the operator from its Lease; null is a Lease that does not exist. Pure. */
+export function operatorState(lease: JsonObject | null, namespace: string, nowMs: number): OperatorState {
+  const { spec, metadata } = lease ?? {};
+  const { renewTime, holderIdentity } = objectOf(spec);
+  const renewedMs = timeOf(renewTime);
+  const breaker = textsOf(objectOf(metadata)["annotations"])[BREAKER_ANNOTATION];
+  const isHeld = (textOf(holderIdentity) ?? "") !== "";
+  return {
+    lease: `${namespace}/${MANAGER}`,
+    ...(renewedMs === undefined ? {} : { renewTime: new Date(renewedMs).toISOString() }),
+    leads: isHeld && renewedMs !== undefined && nowMs - renewedMs <= STALE_MS,
+    ...(breaker === undefined ? {} : { breaker: safeText(breaker) || "no reason given" }),
+  };
 }

@@ -1,13 +1,15 @@
-import type { Command, Option } from "commander";
+import { Argument, type Command, type Option } from "commander";
+import { write } from "../streams";
+import { helpOf, type Shell } from "./command";
 
 /** Something that a shell offers. */
-export interface Candidate {
+interface Candidate {
   readonly word: string;
   readonly description: string;
 }
 
 /** Candidates for the last word, and whether names of files fit as well. */
-export interface Completion {
+interface Completion {
   readonly candidates: readonly Candidate[];
   readonly files: boolean;
 }
@@ -75,4 +77,68 @@ function commandsOf(command: Command): Candidate[] {
 
 function matching(candidates: readonly Candidate[], start: string): Candidate[] {
   return candidates.filter(({ word }) => word.startsWith(start));
+}
+
+/** The program that the shells complete; kubectl itself completes `kubectl resilience` by kubectl_complete-resilience. */
+const PROGRAM = "kubectl-resilience";
+
+/** Name of the hidden command that answers. */
+export const COMPLETE = "__complete";
+
+const BASH = `_kubectl_resilience() {
+  local found line word="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  found=$(${PROGRAM} ${COMPLETE} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
+  while IFS= read -r line; do
+    case "$line" in
+      :*) ;;
+      "$word"*) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+    esac
+  done <<< "$found"
+}
+complete -o default -F _kubectl_resilience ${PROGRAM}
+`;
+
+const ZSH = `#compdef ${PROGRAM}
+_kubectl_resilience() {
+  local tab=$'\\t'
+  local -a found
+  found=(\${(f)"$(${PROGRAM} ${COMPLETE} "\${(@)words[2,CURRENT]}" 2>/dev/null | sed -e '/^:/d' -e 's/:/\\\\:/g' -e "s/$tab/:/")"})
+  if (( $#found )); then _describe '${PROGRAM}' found; else _files; fi
+}
+compdef _kubectl_resilience ${PROGRAM}
+`;
+
+const FISH = `function __kubectl_resilience
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    test -n "$last"; or set last ''
+    ${PROGRAM} ${COMPLETE} $words[2..-1] $last 2>/dev/null | string match -v -r '^:'
+end
+complete -c ${PROGRAM} -a '(__kubectl_resilience)'
+`;
+
+/** Completion scripts by shell. */
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH } as const;
+
+/** `completion`: scripts for shells. */
+export function registerCompletion(program: Command, { io }: Shell): void {
+  program
+    .command("completion")
+    .summary("print a completion script for a shell")
+    .description(
+      "Print a completion script for kubectl-resilience. kubectl completes `kubectl resilience` itself, by the program kubectl_complete-resilience of the package, if that is in the PATH.",
+    )
+    .addArgument(new Argument("<shell>", "shell").choices(Object.keys(SCRIPTS)))
+    .addHelpText(
+      "after",
+      helpOf({
+        examples: [
+          ["completion bash > /etc/bash_completion.d/kubectl-resilience", "bash"],
+          ['completion zsh > "${fpath[1]}/_kubectl-resilience"', "zsh"],
+          ["completion fish > ~/.config/fish/completions/kubectl-resilience.fish", "fish"],
+        ],
+      }),
+    )
+    .action((shell: keyof typeof SCRIPTS) => write(io.stdout, SCRIPTS[shell]));
 }

@@ -1,19 +1,25 @@
-import { Option, type Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { BREAKER_ANNOTATION, CLUSTER_KIND, KIND, MANAGER } from "../../../api/names";
 import { describeCall, pathOf } from "../../../cluster/http/resources";
 import { objectOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
-import { carryOut, type ChangeFlags, commandFor, gitOpsWarning, readOne, requireOwn } from "../change/change";
-import { findThrottled, releaseOf } from "../change/release";
 import { addClusterCommand, type Flags, helpOf, type Shell } from "../command";
-import { CliError, Exit, type ExitCode } from "../io";
-import { safeText } from "../lines";
-import { operatorState } from "../operator";
-import { PartialReader } from "../partial-reader";
+import { operatorOption } from "../explain/command";
+import { CliError, Exit, type ExitCode, safeText } from "../terminal";
+import { operatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject } from "../subject";
-import { operatorOption } from "./explain";
+import {
+  carryOut,
+  type ChangeFlags,
+  commandFor,
+  gitOpsWarning,
+  readOne,
+  requireOwn,
+  findThrottled,
+  releaseOf,
+} from "./change";
 
 interface OperatorFlags extends ChangeFlags {
   readonly operatorNamespace: string;

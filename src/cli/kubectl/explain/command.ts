@@ -1,18 +1,17 @@
-import { Option, type Command } from "commander";
+import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { clusterObjectOfOursView } from "../../../cluster/read/object-view";
 import { KINDS } from "../../../core/kinds";
 import { addClusterCommand, type Flags, type Shell } from "../command";
-import { explainCluster, formatClusterExplanation } from "../explain/cluster";
-import { concerned, explain, type ExplainFacts } from "../explain/explain";
-import { formatExplanation } from "../explain/format";
-import { readLive } from "../explain/live";
-import { readOnDelete } from "../explain/on-delete";
-import { CliError, Exit, type ExitCode } from "../io";
-import { OPERATOR_NAMESPACE } from "../operator";
-import { PartialReader } from "../partial-reader";
+import { CliError, Exit, type ExitCode } from "../terminal";
+import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
+import { explainCluster, formatClusterExplanation } from "./cluster";
+import { concerned, explain, type ExplainFacts } from "./explain";
+import { formatExplanation } from "./format";
+import { readLive } from "./live";
+import { readOnDelete } from "./next";
 
 interface OperatorFlags {
   readonly operatorNamespace: string;

@@ -1,0 +1,223 @@
+import { count } from "../../../../core/count";
+import { formatDuration } from "../../../../core/duration";
+import { matchesSelector } from "../../../../core/label-selector";
+import { serviceAccountUser } from "../../../../core/service-account-user";
+import type { BindingView } from "../../../../core/views";
+import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
+import { markedOf } from "../../../../remedies/binding-renewal/schedule";
+import {
+  apiUsers,
+  type AuditFacts,
+  type BudgetFacts,
+  type FlowFacts,
+  type WebhookFacts,
+  type WorkloadFacts,
+} from "../facts";
+import type { Finding, Severity } from "../finding";
+
+const DAY_MS = 86_400_000;
+
+/** The postmortem's binding expired on a weekend: a week is the least time in which a person surely looks. */
+const CRITICAL_MS = 7 * DAY_MS;
+const WARNING_MS = 30 * DAY_MS;
+
+/** Bindings by the time that is left, in every convention. */
+export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
+  const renewed = new Set(
+    objects
+      .filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend)
+      .flatMap(({ metadata, status }) =>
+        (status?.bindings ?? [])
+          .filter(({ state }) => state === "Current" || state === "ExpiringSoon")
+          .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
+      ),
+  );
+  return bindings.flatMap(binding => {
+    const { earliest, malformed } = readExpiry(markedOf(binding));
+    const isRenewed = renewed.has(`${binding.kind}/${binding.namespace}/${binding.name}`);
+    if (earliest !== undefined) return [expiring(binding, earliest, { nowMs, isRenewed })];
+    return malformed.slice(0, 1).map(({ key, expected }) => ({
+      ...base(binding),
+      severity: "notice" as const,
+      why: `its ${key} is not valid, so its enforcer never deletes it; expected ${expected}.`,
+      wayOut: `Correct or remove ${key}.`,
+      rank: Infinity,
+    }));
+  });
+}
+
+interface Judged {
+  readonly nowMs: number;
+  readonly isRenewed: boolean;
+}
+
+function expiring(
+  binding: BindingView,
+  { atMs, sources }: { readonly atMs: number; readonly sources: readonly string[] },
+  { nowMs, isRenewed }: Judged,
+): Finding {
+  const leftMs = atMs - nowMs;
+  const accounts = binding.subjects
+    .slice(0, 2)
+    .map(({ kind, name, namespace }) => `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`);
+  const [when, then] =
+    leftMs <= 0
+      ? [`expired ${formatDuration(-leftMs)} ago`, "once it is deleted, "]
+      : [`expires in ${formatDuration(leftMs)}`, ""];
+  return {
+    ...base(binding),
+    severity: isRenewed ? "notice" : severityOf(leftMs),
+    why: `${when} (${sources.join(", ")}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
+    wayOut: isRenewed ? "No action required." : "Renew it, or protect the workload with bindingRenewal.",
+    rank: atMs,
+  };
+}
+
+function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "kind" | "namespace" | "name"> {
+  return { check: "ExpiringBinding", kind, namespace, name };
+}
+
+function severityOf(leftMs: number): Severity {
+  if (leftMs < CRITICAL_MS) return "critical";
+  return leftMs < WARNING_MS ? "warning" : "notice";
+}
+
+/** PodDisruptionBudgets that never allow an eviction of the workload that they select. */
+export function neverEvictable({ budgets = [], workloads = [] }: AuditFacts): Finding[] {
+  return budgets.flatMap(budget => {
+    const { selector, namespace, name } = budget;
+    if (selector === null) return [];
+    const selected = workloads.filter(
+      ({ view, podLabels }) =>
+        view.namespace === namespace && view.kind !== "DaemonSet" && matchesSelector(podLabels, selector),
+    );
+    const replicas = selected.reduce((sum, { view }) => sum + view.replicas, 0);
+    if (replicas === 0 || allowed(budget, replicas) > 0) return [];
+    return [
+      {
+        ...({ severity: "warning", check: "NeverEvictable", kind: "PodDisruptionBudget", namespace, name } as const),
+        why: `it never allows an eviction of ${listOf(selected)} with ${count(replicas, "replica")} (${ruleOf(budget)}): no drain of its node ends, and no controller can replace a broken pod safely.`,
+        wayOut: replicas === 1 ? "Run two replicas, or delete the PodDisruptionBudget." : "Set maxUnavailable: 1.",
+      },
+    ];
+  });
+}
+
+/** Pods that may be missing when all are healthy. The disruption controller rounds percentages up. */
+function allowed({ minAvailable, maxUnavailable }: BudgetFacts, replicas: number): number {
+  if (maxUnavailable !== undefined) return scaled(maxUnavailable, replicas);
+  return minAvailable === undefined ? replicas : replicas - scaled(minAvailable, replicas);
+}
+
+function scaled(value: number | string, replicas: number): number {
+  return typeof value === "number" ? value : Math.ceil((parseFloat(value) * replicas) / 100);
+}
+
+function ruleOf({ minAvailable, maxUnavailable }: BudgetFacts): string {
+  return maxUnavailable === undefined
+    ? `minAvailable: ${minAvailable ?? "unset"}`
+    : `maxUnavailable: ${maxUnavailable}`;
+}
+
+function listOf(workloads: readonly WorkloadFacts[]): string {
+  return workloads.map(({ view }) => `${view.kind} ${view.name}`).join(" and ");
+}
+
+/** Workloads whose pods a changed template does not replace. */
+export function onDelete({ workloads = [] }: AuditFacts): Finding[] {
+  return workloads
+    .filter(({ view }) => view.rollout?.strategy === "OnDelete" && view.replicas > 0)
+    .map(({ view: { kind, namespace, name, rollout } }) => {
+      const isBehind = rollout?.isComplete === false;
+      return {
+        ...({ check: "OnDelete", kind, namespace, name } as const),
+        severity: isBehind ? "warning" : "notice",
+        why: `its updateStrategy is OnDelete${isBehind ? ", and some of its pods have an older template" : ""}: a fix of the template, such as a shorter token, reaches no running pod.`,
+        wayOut: isBehind
+          ? "Delete its older pods one by one, or set updateStrategy.type: RollingUpdate."
+          : "Set updateStrategy.type: RollingUpdate.",
+      };
+    });
+}
+
+/** ServiceAccounts of controllers that share their flow with others: a flood of one takes the seats of all. */
+export function sharedFlows(facts: AuditFacts): Finding[] {
+  const { flows, flowRates } = facts;
+  if (flows === undefined) return [];
+  return [...apiUsers(facts)].flatMap(account => {
+    const [namespace = "", name = ""] = account.split("/");
+    const flow = flowOf(namespace, name, flows);
+    if (flow === undefined || isOwn(flow, namespace, name)) return [];
+    const rate = flowRates?.get(flow.name);
+    const shares = rate === undefined ? "" : ` (${formatRate(rate)} requests/s of all together)`;
+    return [
+      {
+        ...({ severity: "notice", check: "NoFlow", kind: "ServiceAccount", namespace, name } as const),
+        why: `it shares the flow ${flow.name} of the API server${shares}: a flood of requests by another one delays its requests.`,
+        wayOut: "Isolate it with flowIsolation.",
+      },
+    ];
+  });
+}
+
+/** The FlowSchema that matches first: the lowest precedence, then the name. */
+function flowOf(namespace: string, name: string, flows: readonly FlowFacts[]): FlowFacts | undefined {
+  const user = serviceAccountUser(namespace, name);
+  const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  const users = ["*", user, serviceAccountUser(namespace, "*")];
+  return flows
+    .filter(flow => flow.users.some(one => users.includes(one)) || flow.groups.some(one => groups.includes(one)))
+    .toSorted((a, b) => a.precedence - b.precedence || (a.name < b.name ? -1 : 1))[0];
+}
+
+function isOwn(flow: FlowFacts, namespace: string, name: string): boolean {
+  return flow.users.includes(serviceAccountUser(namespace, name));
+}
+
+function formatRate(perSecond: number): string {
+  return perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond));
+}
+
+/** Webhooks that must admit the pods that serve them: once all of these are gone, none can be created. */
+export function ownWebhooks(facts: AuditFacts): Finding[] {
+  const { webhooks = [] } = facts;
+  return webhooks.flatMap(webhook => {
+    if (!webhook.fails || !webhook.gatesPods) return [];
+    const [gated] = serversOf(webhook, facts).filter(({ podLabels }) =>
+      matchesSelector(podLabels, webhook.objectSelector),
+    );
+    if (gated === undefined || !gatesNamespace(webhook, gated, facts)) return [];
+    const { view } = gated;
+    return [
+      {
+        ...({
+          severity: "warning",
+          check: "OwnWebhook",
+          kind: webhook.kind,
+          namespace: "",
+          name: webhook.configuration,
+        } as const),
+        why: `webhook ${webhook.name} (failurePolicy Fail) gates the pods of ${view.kind} ${view.namespace}/${view.name}, which serve it${webhook.hasConditions ? ", unless its matchConditions leave them out" : ""}: if all of them are gone, none can be created.`,
+        wayOut: `Exclude namespace ${view.namespace} in its namespaceSelector, or those pods in its objectSelector.`,
+      },
+    ];
+  });
+}
+
+function serversOf({ service }: WebhookFacts, { services = [], workloads = [] }: AuditFacts): readonly WorkloadFacts[] {
+  const found = services.find(({ namespace, name }) => namespace === service?.namespace && name === service.name);
+  if (found === undefined || Object.keys(found.selector).length === 0) return [];
+  return workloads.filter(
+    ({ view, podLabels }) =>
+      view.namespace === found.namespace && matchesSelector(podLabels, { matchLabels: { ...found.selector } }),
+  );
+}
+
+function gatesNamespace(
+  { namespaceSelector }: WebhookFacts,
+  { view }: WorkloadFacts,
+  { namespaces = [] }: AuditFacts,
+): boolean {
+  const namespace = namespaces.find(({ name }) => name === view.namespace);
+  return namespace !== undefined && matchesSelector(namespace.labels, namespaceSelector);
+}

@@ -1,0 +1,214 @@
+import type { Readable, Writable } from "node:stream";
+import Table from "cli-table3";
+import { stringify } from "yaml";
+import type { Clock } from "../../core/clock";
+import { count } from "../../core/count";
+import { formatDuration } from "../../core/duration";
+import { timeOf } from "../../core/json";
+import { oneLine } from "../../core/one-line";
+import { write } from "../streams";
+import { terminalText } from "../terminal-text";
+
+/** A stream that may be a terminal. */
+type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Standard input and output, and the environment. */
+export interface Io {
+  readonly stdin: Terminal<Readable>;
+  readonly stdout: Terminal<Writable>;
+  readonly stderr: Terminal<Writable>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Exit codes, so that a pipeline can act on them. */
+export const Exit = {
+  /** Nothing was found, or what was asked for is done. */
+  ok: 0,
+  /** The command could not do its work: the sentence on standard error says why. */
+  error: 1,
+  /** The command did its work and found something that needs attention. */
+  findings: 2,
+} as const;
+export type ExitCode = (typeof Exit)[keyof typeof Exit];
+
+/** What a shell reports for a program that SIGPIPE has ended, as kubectl is when `head` closes the pipe. */
+export const CLOSED_PIPE = 141;
+
+/** An error with a sentence for the user. */
+export class CliError extends Error {}
+
+/** Widest output without a terminal, or on one of unknown width. */
+const DEFAULT_COLUMNS = 80;
+
+/** Returns the columns of a terminal; 80 for a file or a pipe. */
+function columnsOf({ columns }: Terminal<Writable>): number {
+  return Math.max(DEFAULT_COLUMNS, columns ?? DEFAULT_COLUMNS);
+}
+
+/** Styles, whose codes src/cli/terminal-text.ts keeps. */
+const CODES = { red: 31, yellow: 33, green: 32, cyan: 36, bold: 1, dim: 2 } as const;
+export type Paint = (style: keyof typeof CODES, text: string) => string;
+
+/** Returns a function that colours text, if standard output is a terminal and NO_COLOR is not set. */
+export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
+  const isPlain = stdout.isTTY !== true || (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
+  return isPlain ? (_, text) => text : (style, text) => `\x1b[${CODES[style]}m${oneLine(text)}\x1b[0m`;
+}
+
+/** Values of `-o`. Without it a command prints text for people. */
+export type Format = "json" | "yaml" | "wide" | "html";
+
+/** Writes what a command has found to standard output, without characters of a cluster's texts that a terminal may obey. */
+export class Output {
+  readonly paint: Paint;
+  /** Infinity for `-o wide`: lines are not wrapped. */
+  readonly columns: number;
+  readonly #io: Io;
+
+  constructor(io: Io, format?: Format) {
+    this.#io = io;
+    this.paint = paintFor(io);
+    this.columns = format === "wide" ? Infinity : columnsOf(io.stdout);
+  }
+
+  async text(text: string): Promise<void> {
+    const safe = terminalText(text, { keepStyles: this.paint("bold", "") !== "" });
+    await write(this.#io.stdout, safe.endsWith("\n") ? safe : `${safe}\n`);
+  }
+
+  /** Writes a sentence to standard error, so that standard output has data only. */
+  async note(text: string): Promise<void> {
+    await write(this.#io.stderr, `${terminalText(text)}\n`);
+  }
+
+  async data(value: unknown, format: "json" | "yaml"): Promise<void> {
+    // Long messages stay on one line, so that they can be searched.
+    await this.text(format === "json" ? JSON.stringify(value, null, 2) : stringify(value, { lineWidth: 0 }));
+  }
+}
+
+/** Work that takes longer than this is reported. */
+const AFTER_MS = 2_000;
+const EVERY_MS = 200;
+
+/** A line on standard error that says what a command is doing, if it takes long and standard error is a terminal. */
+export class Progress {
+  readonly #stderr: Io["stderr"];
+  readonly #clock: Clock;
+  readonly #steps = new Map<string, number>();
+  #shown = false;
+  #cancel: (() => void) | undefined;
+
+  constructor({ stderr }: Pick<Io, "stderr">, clock: Clock) {
+    this.#stderr = stderr;
+    this.#clock = clock;
+    if (stderr.isTTY === true) this.#cancel = clock.after(AFTER_MS, () => this.#show());
+  }
+
+  /** Notes that a step, such as `list pods`, has handled this many things so far. */
+  step(what: string, count: number): void {
+    this.#steps.set(what, count);
+  }
+
+  /** Removes the line. */
+  end(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#shown) this.#stderr.write("\r\x1b[K");
+    this.#shown = false;
+  }
+
+  #show(): void {
+    const [what, items] = [...this.#steps].at(-1) ?? ["", 0];
+    const done = [...this.#steps.values()].reduce((sum, one) => sum + one, 0);
+    const text = what === "" ? "waiting for the cluster" : `${what}: ${items}; ${count(done, "object")} read`;
+    this.#stderr.write(`\r\x1b[K${text.slice(0, 79)}`);
+    this.#shown = true;
+    this.#cancel = this.#clock.after(EVERY_MS, () => this.#show());
+  }
+}
+
+/** Least width of the last column, which wraps. */
+const LEAST_LAST = 24;
+
+const NO_BORDERS = Object.fromEntries(
+  ["top", "bottom", "left", "right", "mid"]
+    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .concat("middle")
+    .map(part => [part, ""]),
+);
+
+/**
+ * Formats rows as kubectl does: columns without borders, two spaces apart. The last column wraps, so that a line has at most
+ * `width` columns if that leaves room for it.
+ */
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[], width = Infinity): string {
+  const others = head.slice(0, -1).map((title, i) => widest([title, ...rows.map(row => row[i] ?? "")]) + 2);
+  const taken = others.reduce((sum, one) => sum + one, 0);
+  const last = Math.max(LEAST_LAST, width - taken);
+  const table = new Table({
+    chars: NO_BORDERS,
+    style: { "padding-left": 0, "padding-right": 2, head: [], border: [], compact: true },
+    ...(Number.isFinite(width) ? { colWidths: [...others, last + 2], wordWrap: true } : {}),
+  });
+  table.push([...head], ...rows.map(row => [...row]));
+  return `${table
+    .toString()
+    .split("\n")
+    .map(line => line.trimEnd())
+    .join("\n")}\n`;
+}
+
+const STYLES = /\x1b\[\d+m/g;
+
+function widest(texts: readonly string[]): number {
+  return Math.max(...texts.map(text => text.replaceAll(STYLES, "").length));
+}
+
+/** Wraps text at spaces; further lines are indented to the end of the prefix. A word longer than a line stays whole. */
+export function wrapText(text: string, prefix: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = prefix;
+  let isEmpty = true;
+  for (const word of oneLine(text)
+    .split(/\s+/)
+    .filter(one => one !== "")) {
+    if (!isEmpty && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = " ".repeat(prefix.length);
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line.trimEnd()];
+}
+
+/** Formats a time as `5m ago (2026-01-31 12:00:00Z)` or `in 5m (...)`. */
+export function when(time: string | undefined, nowMs: number): string {
+  const ms = timeOf(time);
+  return ms === undefined ? "at an unreadable time" : `${relative(ms, nowMs)} (${absolute(ms)})`;
+}
+
+/** Formats a time as `5m ago`, `in 5m` or `now`. */
+function relative(ms: number, nowMs: number): string {
+  const distance = formatDuration(Math.abs(ms - nowMs));
+  if (distance === "0s") return "now";
+  return ms < nowMs ? `${distance} ago` : `in ${distance}`;
+}
+
+/** Formats a time in UTC, in whole seconds. */
+function absolute(ms: number): string {
+  return new Date(ms)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, "Z");
+}
+
+/** Most characters of a text that another person may have written. */
+const LONGEST = 300;
+
+/** Returns a text on one line, without characters that a terminal may obey, cut to a length that one can read. */
+export function safeText(text: string, longest = LONGEST): string {
+  return oneLine(text).slice(0, longest);
+}
