@@ -2,7 +2,7 @@ import type {
   ClusterControllerResilience,
   ClusterControllerResilienceStatus,
 } from "../api/cluster-controller-resilience";
-import type { ControllerResilience, LabelSelector } from "../api/controller-resilience";
+import type { ControllerResilience } from "../api/controller-resilience";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "./views";
 
 // What is known of one namespace when the operator decides which of its workloads to protect.
@@ -23,8 +23,6 @@ export interface Candidate {
   readonly kind: WorkloadView["kind"];
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Its selector of pods, to find out which targets of kind Pod mean it. Absent: not known. */
-  readonly podSelector?: LabelSelector;
   /** As on {@link NamespaceFacts}. */
   readonly protect?: boolean;
   readonly skip: boolean;

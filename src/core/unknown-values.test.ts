@@ -24,7 +24,7 @@ it("finds an unknown value of the block, also in a list", () => {
 
 it("finds an unknown kind of target, and leaves it to the block that must end a throttle", () => {
   const spec = { targets: [...targets, { kind: "CronJob", name: "web" }], tokenRestart: {}, flowIsolation: {} };
-  const found = ['found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod'];
+  const found = ['found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet'];
   expect(unknownValues(spec, "tokenRestart")).toEqual(found);
   expect(unknownValues(spec, "flowIsolation")).toEqual([]);
   expect(unknownTargets(spec)).toEqual(found);

@@ -1,4 +1,3 @@
-import type { LabelSelector } from "../api/controller-resilience";
 import type { RecreatingHook } from "./recreating-hooks";
 
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
@@ -59,10 +58,8 @@ export interface PodView {
   readonly labels: Readonly<Record<string, string>>;
   /** The skip annotation is set on it. */
   readonly skip: boolean;
-  /** Its restartPolicy is Never or OnFailure, so it may end, as a workload of the operator's targets never does. Absent: it is Always. */
-  readonly runsOnce?: boolean;
-  /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it; the group of the core API is empty. */
-  readonly owner?: { readonly group?: string; readonly kind: string; readonly name: string; readonly uid: string };
+  /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it. */
+  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
   readonly containers: readonly ContainerView[];
 }
 
@@ -91,8 +88,6 @@ export interface WorkloadView {
    * Absent: no such token.
    */
   readonly tokenAudiences?: readonly string[];
-  /** Its selector of pods; other controllers may own pods that it matches. Absent: not known. */
-  readonly podSelector?: LabelSelector;
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
   /** A component of the cluster, as its pod template or name shows. Absent: it is not. */

@@ -25,7 +25,6 @@ let unprivileged: Author;
 const target = { kind: "Deployment", name: "web" };
 const agent = { kind: "DaemonSet", name: "agent" };
 const database = { kind: "StatefulSet", name: "database" };
-const pods = { kind: "Pod", selector: { matchLabels: { app: "web" } } };
 const roleBinding = { kind: "RoleBinding", name: "reader" };
 const clusterRoleBinding = { kind: "ClusterRoleBinding", name: "reader" };
 const spec = (blocks: Spec, targets: readonly object[] = [target]): Spec => ({ targets, ...blocks });
@@ -82,7 +81,6 @@ const throttles = { requestRate: { onRunaway: "Throttle" } };
 
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["nothing", spec({}), []],
-  ["a restart of pods of any owner", spec({ tokenRestart: {} }, [pods]), [evict]],
   ["a restart", spec({ tokenRestart: {} }, [target, agent]), [evict]],
   ["an extra phrase", spec({ tokenRestart: { extraPhrases: ["denied"] } }), [evict, readLogs]],
   ["every binding of the targets", spec({ bindingRenewal: {} }), ALL_BINDINGS],

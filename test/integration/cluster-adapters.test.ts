@@ -1,6 +1,6 @@
 import { ImmediateRounds } from "../../src/core/testing/immediate-rounds";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ControllerResilience, TargetSelector, TokenRestartSpec } from "../../src/api/controller-resilience";
+import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { BREAKER_ANNOTATION } from "../../src/api/names";
 import type { Api } from "../../src/cluster/http/api";
 import type { Connection } from "../../src/cluster/http/connection";
@@ -16,10 +16,6 @@ import { ApiWriter } from "../../src/cluster/write/writer";
 import { KeyMemory } from "../../src/core/signing-keys";
 import { ConflictError, ForbiddenError, GoneError, TerminalError, WaitError } from "../../src/core/errors";
 import type { Intent, ObjectRef } from "../../src/core/intent";
-import type { Report } from "../../src/core/remedy";
-import { runToEnd } from "../../src/core/slices";
-import { makeObject } from "../../src/core/testing/objects";
-import { createTokenRestart } from "../../src/remedies/token-restart/remedy";
 import { apiOver, clientWith, LEASE_RULES, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
@@ -55,20 +51,6 @@ beforeAll(async () => {
 afterAll(() => {
   for (const each of [connection, powerless, admin.connection]) each.close();
 });
-
-/** Without logs, since no kubelet has any. */
-const TOKEN_RESTART: TokenRestartSpec = {
-  evidence: ["ServiceAccountAge"],
-  occasions: 3,
-  window: "15m",
-  minDuration: "60s",
-  containers: [],
-  extraPhrases: [],
-  cooldown: "10m",
-  maxRestarts: 3,
-  maxRestartsWindow: "1h",
-  maxUnavailable: 1,
-};
 
 let sequence = 0;
 const podSpec = {
@@ -276,43 +258,6 @@ describe("the readers", () => {
       const uids = async (): Promise<string[]> => (await readers.pods(namespace)).map(view => view.uid);
       expect(await eventually(uids, found => found.includes(uid))).toContain(uid);
       expect(new Set(changed)).toEqual(new Set([namespace]));
-    } finally {
-      await informers.stop();
-    }
-  });
-
-  it("find the owner of a pod, of a kind that the API server does not serve, without a right to read it", async () => {
-    const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-    const informers = new Informers(context, () => undefined);
-    const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];
-    const readers = new ClusterReaders({ ...context, informers, logs, rounds });
-    try {
-      const { metadata } = await createDeployment(0);
-      const labels = { app: metadata.name };
-      const owner = { apiVersion: "example.com/v1", kind: "Gadget", name: "g", uid: metadata.uid, controller: true };
-      await createPod(labels, [{ apiVersion: "v1", kind: "ConfigMap", name: "c", uid: metadata.uid }, owner]);
-      const bare = await createPod(labels);
-      await eventually(
-        () => readers.pods(namespace),
-        pods => pods.some(({ uid }) => uid === bare.metadata.uid),
-      );
-      const check = async (targets: TargetSelector[]): Promise<Report> => {
-        const object = makeObject(`${namespace}/it`, { targets, tokenRestart: TOKEN_RESTART });
-        const observation = await createTokenRestart().observe({ ...object, mode: "Enforce" }, readers);
-        return runToEnd(observation.plan(systemClock.now(), [])).report(new Map(), systemClock.now());
-      };
-      const deployment: TargetSelector = { kind: "Deployment", name: metadata.name };
-      const unwatched = await check([deployment]);
-      expect(unwatched).toMatchObject({ status: "Unknown", reason: "OtherOwner" });
-      expect(unwatched.message).toContain("its selector matches pods of Gadget.example.com/g, which are not watched");
-      const watched = await check([deployment, { kind: "Pod", selector: { matchLabels: labels } }]);
-      expect(watched).toMatchObject({ status: "True", reason: "Accepted" });
-      expect(watched.lists?.targets).toMatchObject([
-        { kind: "Deployment", name: metadata.name, pods: 0 },
-        { kind: "Gadget.example.com", name: "g", pods: 1 },
-        { kind: "Pod", name: bare.metadata.name, pods: 1 },
-      ]);
-      expect(watched.message).toContain("Never restarted, because nothing would recreate it.");
     } finally {
       await informers.stop();
     }

@@ -17,7 +17,6 @@ beforeAll(() => {
 const SHOWS_VALUES = Number(kubernetesVersion().split(".")[1]) >= 35;
 
 const target = { kind: "Deployment", name: "a" };
-const pods = { kind: "Pod", selector: { matchLabels: { app: "a" } } };
 const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
 const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
 
@@ -56,24 +55,8 @@ describe("the schema refuses", () => {
     [
       "an unknown kind",
       { targets: [{ kind: "Job", name: "a" }] },
-      'supported values: "Deployment", "StatefulSet", "DaemonSet", "Pod"',
+      'supported values: "Deployment", "StatefulSet", "DaemonSet"',
     ],
-    [
-      "a pod by name",
-      { targets: [{ kind: "Pod", name: "a" }], tokenRestart: {} },
-      "expected a selector with kind Pod, because a recreated pod has another name",
-    ],
-    ...[
-      ["without tokenRestart", {}],
-      ["with bindingRenewal", { tokenRestart: {}, bindingRenewal: {} }],
-      ["with tokenLifetime", { tokenRestart: {}, tokenLifetime: {} }],
-      ["with flowIsolation", { tokenRestart: {}, flowIsolation: {} }],
-      ["with stallDetection", { tokenRestart: {}, stallDetection: {} }],
-    ].map(([what, blocks]): [string, object, string] => [
-      `pods ${what as string}`,
-      { targets: [target, pods], ...(blocks as object) },
-      "expected the block tokenRestart and no other with a target of kind Pod",
-    ]),
     [
       "evidence that does nothing",
       { targets: [target], stallDetection: { evidence: ["Hunch"] } },
@@ -189,11 +172,6 @@ describe("the schema accepts", () => {
     expect(problemOf(spec.windows, Date.parse("2025-01-01T00:00:00Z"))).toBeUndefined();
     const { said } = await apply(windows({ schedule: "*/30 1-5,22 1 JAN MON-FRI" }));
     expect(JSON.parse(said)).toMatchObject({ spec: { windows: [{ timeZone: "UTC" }] } });
-  });
-
-  it("pods of any owner, next to workloads", async () => {
-    const { ok, said } = await apply({ targets: [pods, target], tokenRestart: {} });
-    expect(ok, said).toBe(true);
   });
 
   it("all four blocks, empty, and fills in every default", async () => {

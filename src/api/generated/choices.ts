@@ -3,7 +3,7 @@
 /** The values that the API server accepts in fields of the spec, by path. */
 export const CHOICES: readonly (readonly [path: string, values: readonly string[]])[] = [
   ["mode", ["Enforce", "Observe"]],
-  ["targets[].kind", ["Deployment", "StatefulSet", "DaemonSet", "Pod"]],
+  ["targets[].kind", ["Deployment", "StatefulSet", "DaemonSet"]],
   ["targets[].selector.matchExpressions[].operator", ["In", "NotIn", "Exists", "DoesNotExist"]],
   ["tokenRestart.evidence[]", ["Logs", "ServiceAccountAge", "SandboxEvents"]],
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],

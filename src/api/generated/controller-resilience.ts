@@ -48,13 +48,13 @@ export interface ControllerResilienceSpec {
   stallDetection?: StallDetectionSpec;
 }
 /**
- * A target is one workload by name, every workload of a kind that a selector matches, or every pod that a selector matches.
+ * A target is one workload by name, or every workload of a kind that a selector matches.
  */
 export interface TargetSelector {
   /**
-   * Kind of the workload. Pod selects pods of owners of any other kind, such as an Argo Rollout. It needs the block tokenRestart, and allows no other block.
+   * Kind of the workload.
    */
-  kind: "Deployment" | "StatefulSet" | "DaemonSet" | "Pod";
+  kind: "Deployment" | "StatefulSet" | "DaemonSet";
   /**
    * Name of the workload. The workload may be created later.
    */
@@ -62,7 +62,7 @@ export interface TargetSelector {
   selector?: LabelSelector;
 }
 /**
- * Label selector on the labels of the workload itself, not of its pods. With kind Pod, on the labels of the pods.
+ * Label selector on the labels of the workload itself, not of its pods.
  */
 export interface LabelSelector {
   /**
@@ -317,7 +317,7 @@ export interface StatusCondition {
 }
 export interface TargetStatus {
   /**
-   * Kind of the workload, with its API group unless Kubernetes itself has the kind: Deployment, or Rollout.argoproj.io. Pod for a pod without an owner.
+   * Kind of the workload.
    */
   kind: string;
   /**
@@ -352,10 +352,6 @@ export interface TargetStatus {
    * Incident whose restarts were used up: a cause, with the UID of the ServiceAccount where the cause is proven. Restarts for another incident are still allowed.
    */
   exhaustedIncident?: string;
-  /**
-   * Generation of this object at which the owner of an evicted pod had created no new one. A newer generation allows more restarts.
-   */
-  unreplacedGeneration?: number;
   /**
    * Time since when the workload waits for something that may never happen, such as a PodDisruptionBudget or a pod that does not become Ready. After an hour the object is Stalled.
    */

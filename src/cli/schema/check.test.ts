@@ -19,7 +19,6 @@ describe("a ControllerResilience against its schema", () => {
   it.each([
     [{ targets, tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} }],
     [{ targets, flowIsolation: { requestRate: { threshold: 1, for: "1h" } } }],
-    [{ targets: [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }], tokenRestart: {} }],
     [{ targets, windows: [{ schedule: "0 2 * * 6", duration: "4h" }] }],
     [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
     [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],
@@ -31,7 +30,7 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets: [{ kind: "Deployment" }] }, ".spec.targets[0]: expected"],
     [{ targets: [{ kind: "Deployment", name: "-" }] }, 'got "-"'],
     [{ targets, tokenrestart: {} }, ".spec.tokenrestart: unknown field, expected one of mode, suspend"],
-    [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, "expected the block tokenRestart"],
+    [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, 'got "Pod"'],
     [{ targets, bindingRenewal: { renewUntil: "soon" } }, ".spec.bindingRenewal.renewUntil"],
     [{ targets, flowIsolation: { requestRate: { for: "2h" } } }, ".spec.flowIsolation.requestRate.for: "],
     [{ targets, windows: [{ schedule: "always", duration: "4h" }] }, "expected a cron schedule of five fields"],

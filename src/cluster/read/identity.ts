@@ -41,19 +41,8 @@ export function identityOf(metadata: Metadata): Identity | null {
 
 /** Returns the controller owner reference, if it is complete. */
 export function ownerOf(metadata: Metadata): Owner | undefined {
-  const reference = controllerOf(metadata);
+  const reference = itemsOf(metadata?.ownerReferences).find(({ controller }) => controller === true);
   return reference === undefined ? undefined : completeOwner(reference);
-}
-
-/** Returns the same with the API group, which is empty for the core API. */
-export function ownerWithGroupOf(metadata: Metadata): (Owner & { readonly group: string }) | undefined {
-  const owner = ownerOf(metadata);
-  const [group = "", version] = (controllerOf(metadata)?.apiVersion ?? "").split("/");
-  return owner === undefined ? undefined : { group: version === undefined ? "" : group, ...owner };
-}
-
-function controllerOf(metadata: Metadata): Received<V1OwnerReference> | undefined {
-  return itemsOf(metadata?.ownerReferences).find(({ controller }) => controller === true);
 }
 
 function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): Owner | undefined {

@@ -10,7 +10,7 @@ import type {
 import { isCniFolder, isComponent, type Signs } from "../../core/components";
 import { objectOf, textOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
-import { identityOf, isSkipped, labelsOf, ownerWithGroupOf } from "./identity";
+import { identityOf, isSkipped, labelsOf, ownerOf } from "./identity";
 import { itemsOf, present, type Received } from "./received";
 import { sharedText } from "./shared-text";
 
@@ -37,7 +37,7 @@ export function podView(raw: unknown): PodView | null {
     ...tokenOf(spec),
     labels,
     skip: isSkipped(metadata),
-    ...present({ runsOnce: runsOnce(spec) ? true : undefined, owner: ownerWithGroupOf(metadata) }),
+    ...present({ owner: ownerOf(metadata) }),
     containers: containersOf(spec, status),
   };
 }
@@ -75,11 +75,6 @@ function conditionOf({ conditions }: Status, type: string): Received<V1PodCondit
 
 function isTrue(condition: Received<V1PodCondition> | undefined): boolean {
   return condition?.status === "True";
-}
-
-/** The default of the API server is Always. */
-function runsOnce({ restartPolicy }: Spec): boolean {
-  return restartPolicy !== undefined && restartPolicy !== null && restartPolicy !== "Always";
 }
 
 function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFolder"> {

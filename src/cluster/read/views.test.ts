@@ -66,7 +66,7 @@ describe("podView", () => {
       serviceAccountName: "kai",
       labels: { app: "kai" },
       skip: true,
-      owner: { group: "apps", kind: "ReplicaSet", name: "kai-1", uid: "u9" },
+      owner: { kind: "ReplicaSet", name: "kai-1", uid: "u9" },
       containers: [
         { name: "setup", role: "init", restartCount: 0, running: false, startedAtMs: createdAtMs + 1_000 },
         { name: "proxy", role: "sidecar", restartCount: 1, running: true, startedAtMs: createdAtMs + 2_000 },
@@ -83,25 +83,6 @@ describe("podView", () => {
       skip: false,
       containers: [{ name: "main", role: "main", restartCount: 0, running: false }],
     });
-  });
-
-  it.each<[string | undefined, string]>([
-    ["v1", ""],
-    ["apps/v1", "apps"],
-    ["argoproj.io/v1alpha1", "argoproj.io"],
-    [undefined, ""],
-  ])("knows the API group of the owner: %s", (apiVersion, group) => {
-    const ownerReferences = [{ apiVersion, kind: "K", name: "n", uid: "u9", controller: true }];
-    expect(podView({ metadata: { ...metadata, ownerReferences } })).toMatchObject({ owner: { group, kind: "K" } });
-  });
-
-  it.each([
-    ["Always", undefined],
-    ["OnFailure", true],
-    ["Never", true],
-    [undefined, undefined],
-  ])("knows whether it may end by itself: restartPolicy %s", (restartPolicy, runsOnce) => {
-    expect(podView({ metadata, spec: { restartPolicy } })?.runsOnce).toBe(runsOnce);
   });
 
   it.each(["name", "uid", "creationTimestamp"])("is null without %s, since decisions rest on it", field => {
@@ -218,31 +199,6 @@ describe("podView", () => {
 
 describe("workloadView", () => {
   const template = { spec: { serviceAccountName: "kai" } };
-
-  it.each<[string, object | undefined, object | undefined]>([
-    ["labels", { matchLabels: { app: "web" } }, { matchLabels: { app: "web" }, matchExpressions: [] }],
-    [
-      "expressions",
-      {
-        matchExpressions: [
-          { key: "app", operator: "In", values: ["a"] },
-          { key: "b", operator: "Exists" },
-        ],
-      },
-      {
-        matchLabels: {},
-        matchExpressions: [
-          { key: "app", operator: "In", values: ["a"] },
-          { key: "b", operator: "Exists", values: [] },
-        ],
-      },
-    ],
-    ["nothing", {}, undefined],
-    ["no selector", undefined, undefined],
-    ["an unknown operator", { matchLabels: { a: "b" }, matchExpressions: [{ key: "b", operator: "Gt" }] }, undefined],
-  ])("knows which pods it selects: %s", (_, selector, expected) => {
-    expect(workloadView("Deployment", { metadata, spec: { selector } })?.podSelector).toEqual(expected);
-  });
 
   it("takes one replica for granted, as the API server does", () => {
     expect(workloadView("Deployment", { metadata, spec: { template } })).toEqual({

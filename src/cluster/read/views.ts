@@ -1,20 +1,18 @@
 import type {
   V1DaemonSet,
   V1Deployment,
-  V1LabelSelector,
   V1Namespace,
   V1PodSpec,
   V1ServiceAccount,
   V1StatefulSet,
 } from "@kubernetes/client-node";
-import type { LabelSelector } from "../../api/controller-resilience";
 import { isComponent, logsForeign401s, type Signs } from "../../core/components";
-import { objectOf, textsOf } from "../../core/json";
+import { objectOf } from "../../core/json";
 import { recreatingHookOf } from "../../core/recreating-hooks";
 import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { annotationsOf, identityOf, isSkipped, labelsOf, projectAnnotationsOf } from "./identity";
 import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
-import { itemsOf, present, type Received } from "./received";
+import { present, type Received } from "./received";
 import { rolloutView } from "./rollout-view";
 import { sharedText } from "./shared-text";
 
@@ -66,7 +64,6 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
     replicas: replicasOf(kind, raw),
     ...present({
       annotations: unlessEmpty(projectAnnotationsOf(metadata)),
-      podSelector: selectorOf(spec?.selector),
       ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
       rollout: rolloutView(kind, raw),
     }),
@@ -96,21 +93,6 @@ function distinct(texts: readonly string[]): string[] {
 function unlessEmpty<T extends object>(value: T): T | undefined {
   return Object.keys(value).length === 0 ? undefined : value;
 }
-
-const OPERATORS: ReadonlySet<unknown> = new Set(["In", "NotIn", "Exists", "DoesNotExist"]);
-
-/** Returns undefined for a selector that is empty or cannot be read, since it would match any pod. */
-function selectorOf(selector: Received<V1LabelSelector> | null | undefined): LabelSelector | undefined {
-  const matchLabels = textsOf(selector?.matchLabels);
-  const expressions = itemsOf(selector?.matchExpressions);
-  const matchExpressions = expressions.flatMap(({ key, operator, values }) =>
-    key && OPERATORS.has(operator) ? [{ key, operator, values: [...(values ?? [])] } as Requirement] : [],
-  );
-  const isEmpty = Object.keys(matchLabels).length + matchExpressions.length === 0;
-  return isEmpty || matchExpressions.length < expressions.length ? undefined : { matchLabels, matchExpressions };
-}
-
-type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 function replicasOf(kind: WorkloadView["kind"], raw: unknown): number {
   const object = objectOf(raw);

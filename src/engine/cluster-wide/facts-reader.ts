@@ -102,13 +102,12 @@ export class FactsReader {
   ): Candidate[] {
     const automounts = new Map(accounts.map(({ name, automount }) => [name, automount ?? true]));
     return workloads.map(workload => {
-      const { kind, name, labels, skip, serviceAccountName, podSelector } = workload;
+      const { kind, name, labels, skip, serviceAccountName } = workload;
       const mounts = mountsToken(workload, automounts.get(serviceAccountName));
       const protect = protectOf(labels, workload.annotations ?? {});
       return {
         ...{ kind, name, labels, skip, mountsToken: mounts },
         usesApi: mounts && this.#bound.has(namespace, serviceAccountName),
-        ...(podSelector && { podSelector }),
         ...(protect !== undefined && { protect }),
       };
     });

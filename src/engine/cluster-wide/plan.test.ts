@@ -162,13 +162,13 @@ describe("planNamespace", () => {
     const candidates = [
       candidate("Deployment/web"),
       candidate("Deployment/labelled", { labels: { team: "a" } }),
-      candidate("StatefulSet/db", { podSelector: { matchLabels: { app: "db" } } }),
+      candidate("StatefulSet/db", { labels: { team: "a" } }),
       candidate("Deployment/rest"),
     ];
     const objects = [
       handWritten("all", [{ kind: "Deployment", name: "web" }]),
       handWritten("b", [{ kind: "Deployment", selector: { matchLabels: { team: "a" } } }]),
-      handWritten("c", [{ kind: "Pod", selector: { matchLabels: { app: "db" } } }]),
+      handWritten("c", [{ kind: "StatefulSet", selector: { matchLabels: { team: "a" } } }]),
     ];
     const after = settle(facts({ candidates, objects }));
     expect(after.slice(3).map(object => [object.metadata.name, targetsOf(object)])).toEqual([

@@ -58,11 +58,7 @@ export function workloadsOf({ spec }: ControllerResilience, candidates: readonly
   const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadName({ kind, name })]));
   const selected = spec.targets.flatMap(({ kind, selector }) => {
     if (selector === undefined) return [];
-    const isMeant = (candidate: Candidate): boolean =>
-      kind === "Pod"
-        ? matchesSelector(candidate.podSelector?.matchLabels ?? {}, selector)
-        : candidate.kind === kind && matchesSelector(candidate.labels, selector);
-    return candidates.filter(isMeant).map(workloadName);
+    return candidates.filter(one => one.kind === kind && matchesSelector(one.labels, selector)).map(workloadName);
   });
   return new Set([...named, ...selected]);
 }

@@ -7,7 +7,7 @@ import { throttled } from "./testing/throttled";
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const MINUTES = 60;
 const WHY =
-  'No action: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet or Pod. This version of the operator does not know it: run one that does, or change the spec.';
+  'No action: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet. This version of the operator does not know it: run one that does, or change the spec.';
 
 /** The same while the operator releases. */
 const OTHER = WHY.replace("No action", "No other action");

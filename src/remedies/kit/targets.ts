@@ -1,16 +1,47 @@
 import type { TargetSelector } from "../../api/controller-resilience";
+import { WORKLOAD_KINDS } from "../../core/kinds";
 import { matchesSelector } from "../../core/label-selector";
 import type { Readers } from "../../core/readers";
 import type { WorkloadView } from "../../core/views";
+import { type Problem, unlessForbidden } from "./problems";
+
+/** What workloads are read with. Failed reads are added to `problems`. */
+interface Search {
+  readonly namespace: string;
+  readonly readers: Readers;
+  readonly problems: Problem[];
+}
+
+/** The workloads of all targets, each once, and the targets without a workload. */
+interface FoundTargets {
+  readonly views: readonly WorkloadView[];
+  readonly missing: readonly string[];
+}
 
 /**
- * Reads the workloads of one target, live; there may be none yet. A target of kind Pod names none: only token-restart handles it, and the
- * API server refuses it with any other block.
+ * Reads the workloads of all targets.
+ *
+ * @throws any error of the reader except ForbiddenError, which becomes a problem
+ */
+export async function findTargets(targets: readonly TargetSelector[], search: Search): Promise<FoundTargets> {
+  const views = new Map<string, WorkloadView>();
+  const missing: string[] = [];
+  for (const [index, target] of targets.entries()) {
+    const read = (): Promise<WorkloadView[]> => readTarget(target, search.namespace, search.readers);
+    const found = await unlessForbidden(read, search.problems);
+    if (found?.length === 0) missing.push(describeTarget(target, index));
+    for (const view of found ?? []) views.set(view.uid, view);
+  }
+  return { views: [...views.values()], missing };
+}
+
+/**
+ * Reads the workloads of one target, live; there may be none yet. A kind that this version does not know has none.
  *
  * @throws any error of the reader
  */
 export async function readTarget(target: TargetSelector, namespace: string, readers: Readers): Promise<WorkloadView[]> {
-  if (target.kind === "Pod") return [];
+  if (!WORKLOAD_KINDS.includes(target.kind)) return [];
   if (target.name !== undefined) {
     const workload = await readers.workload(target.kind, namespace, target.name);
     return workload === null ? [] : [workload];

@@ -1,8 +1,8 @@
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { BindingKind, BindingView, PodView, SubjectView } from "../../core/views";
+import type { BindingKind, BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
-import type { Problem, WatchedWorkload } from "./observed";
+import type { Problem } from "./observed";
 import type { TokenProof } from "./token-proof";
 
 // An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its
@@ -15,7 +15,7 @@ interface Pod {
 }
 
 interface Workload<P extends Pod> {
-  readonly view: WatchedWorkload;
+  readonly view: WorkloadView;
   readonly pods: readonly P[];
 }
 

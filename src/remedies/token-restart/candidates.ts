@@ -44,14 +44,11 @@ export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
 
 /** Rejected pods that the operator may restart, and that a restart can heal. */
 export function candidatesOf(state: WorkloadState): ObservedPod[] {
-  return state.rejected.filter(pod => isHealable(pod, state) && !isUpgradeDeferred(pod.view, state.workload.view));
+  return state.rejected.filter(pod => isHealable(pod) && !isUpgradeDeferred(pod.view, state.workload.view));
 }
 
-/**
- * Reports whether a restart can heal a rejected pod: its owner recreates it, no skip annotation protects it, and it is not the operator's own.
- */
-export function isHealable(pod: ObservedPod, state: WorkloadState): boolean {
-  if (state.workload.view.refusal !== undefined) return false;
+/** Reports whether a restart can heal a rejected pod: no skip annotation protects it, and it is not the operator's own. */
+export function isHealable(pod: ObservedPod): boolean {
   return !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod);
 }
 

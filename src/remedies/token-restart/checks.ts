@@ -14,7 +14,6 @@ import {
 } from "./candidates";
 import { cooldownActive, restartsExhausted } from "./limits";
 import { rolloutInProgress, upgradeDeferred } from "./rollout-checks";
-import { neverRestarted, notRecreated, podsOfOthers } from "./owner-checks";
 import { downPods, tooManyDown, UNHEALTHY_HINT } from "./unavailable";
 import { isStale, isSuspected, workloadId, type ObservedPod, type ObservedWorkload } from "./observed";
 import {
@@ -39,10 +38,6 @@ const CHECKS: readonly WorkloadCheck[] = [
   serviceAccountUnreadable,
   // A restart would upgrade the pods, and a person decides when.
   upgradeDeferred,
-  // An owner has not recreated a pod.
-  notRecreated,
-  // Nothing would recreate the pods.
-  neverRestarted,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
   // Only a person, a new generation or accepted tokens allow more restarts.
@@ -67,8 +62,6 @@ const CHECKS: readonly WorkloadCheck[] = [
   restartNeeded,
   // The successor of a replaced pod has not proven itself yet.
   successorWatched,
-  // Its pods run under another owner.
-  podsOfOthers,
   // Without pods there are no tokens.
   noPods,
   // There are 401s, but they are not persistent yet.
@@ -85,13 +78,9 @@ export function assess(state: WorkloadState): Assessment {
 function accepted({ workload }: WorkloadState): Assessment {
   const pods = count(workload.pods.length, "pod");
   const sentence = `${workloadId(workload.view)} (${pods}): no pod persistently gets 401 responses.`;
-  const notes = [...describeRefusal(workload), ...describePartialLog(workload)];
+  const notes = describePartialLog(workload);
   if (notes.length === 0) return { status: "True", reason: "Accepted", sentence };
   return { status: "True", reason: "Accepted", sentence: [sentence, ...notes].join(" "), isNotable: true };
-}
-
-function describeRefusal({ view }: ObservedWorkload): string[] {
-  return view.refusal === undefined ? [] : [`Never restarted, because ${view.refusal}.`];
 }
 
 function describePartialLog({ pods }: ObservedWorkload): string[] {
@@ -246,7 +235,7 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
   return {
     status: "True",
     reason: "NoPods",
-    sentence: `${workloadId(view)} has no pods (replicas: ${view.replicas ?? "unknown"}).`,
+    sentence: `${workloadId(view)} has no pods (replicas: ${view.replicas}).`,
   };
 }
 

@@ -3,7 +3,7 @@ import { parseDuration } from "../../core/duration";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
-import type { ContainerView, PodView, ServiceAccountView } from "../../core/views";
+import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
 import type { PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
@@ -13,24 +13,15 @@ import { requireApiUse } from "./api-use";
 import { withAudiences } from "./audiences";
 import { TOKEN_CAUSES } from "./cause";
 import { unlessForbidden } from "../kit/problems";
-import { findWorkloads } from "./find-workloads";
-import {
-  isLogEvidence,
-  workloadId,
-  type Observed,
-  type ObservedWorkload,
-  type Problem,
-  type WatchedWorkload,
-} from "./observed";
+import { hasEnded, isOwnedBy } from "../kit/pods";
+import { findTargets } from "../kit/targets";
+import { isLogEvidence, workloadId, type Observed, type ObservedWorkload, type Problem } from "./observed";
 import { proofOf, type ProofContext } from "./prove";
 import { recreationOf } from "./service-account-age";
 import { withMemory } from "./known-pods";
-import { lostOwners } from "./lost-owners";
 import { observedPod, withFailures, type PodBeforeLogs } from "./observed-pod";
 import { findSandboxes } from "./sandbox-evidence";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { otherOwners } from "./other-owners";
-import { hasEnded, isPodOf } from "./targets";
 
 /** What is remembered of one ControllerResilience between two passes. */
 export interface ObjectMemory {
@@ -48,7 +39,8 @@ export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
   };
 }
 
-interface WorkloadBeforeLogs extends Pick<ObservedWorkload, "view" | "otherOwners"> {
+interface WorkloadBeforeLogs {
+  readonly view: WorkloadView;
   readonly pods: readonly PodBeforeLogs[];
 }
 
@@ -76,9 +68,8 @@ export async function observeTargets(
   const pass: Pass = { object, spec, readers, problems };
   const { namespace } = object.metadata;
   const running = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
-  const found = await findWorkloads(object.spec.targets, running, { namespace, readers, problems });
-  const views = [...found.views, ...lostOwners(object, tokenRestarts(object), found.views)];
-  const workloads = await findPods(views, running, pass);
+  const found = await findTargets(object.spec.targets, { namespace, readers, problems });
+  const workloads = await findPods(found.views, running, pass);
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
@@ -107,7 +98,7 @@ export async function observeTargets(
 }
 
 async function findPods(
-  views: readonly WatchedWorkload[],
+  views: readonly WorkloadView[],
   running: readonly PodView[],
   pass: Pass,
 ): Promise<WorkloadBeforeLogs[]> {
@@ -120,24 +111,11 @@ async function findPods(
   const ownUser = await readers.ownUser();
   const nowMs = readers.clock.now().getTime();
   const workloads = views.map(view => {
+    const hasOpenRestart = open.has(workloadId(view));
     const readsLogs = isLogEvidence(view, pass.spec);
-    const context = {
-      spec: pass.spec,
-      rotation,
-      nowMs,
-      ownUser,
-      hasOpenRestart: open.has(workloadId(view)),
-      readsLogs,
-    };
-    const ownPods = podViews.filter(pod => isPodOf(pod, view));
-    const others = ownPods.some(({ deletedAtMs }) => deletedAtMs === undefined)
-      ? []
-      : otherOwners(view, running, views);
-    return {
-      view,
-      pods: ownPods.map(pod => podBeforeLogs(pod, accounts, context)),
-      ...(others.length === 0 ? {} : { otherOwners: others }),
-    };
+    const context = { spec: pass.spec, rotation, nowMs, ownUser, hasOpenRestart, readsLogs };
+    const pods = podViews.filter(pod => isOwnedBy(pod, view));
+    return { view, pods: pods.map(pod => podBeforeLogs(pod, accounts, context)) };
   });
   return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
 }
@@ -156,13 +134,13 @@ function openRestarts(object: ControllerResilience): ReadonlySet<string> {
 type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;
 
 async function readServiceAccounts(
-  workloads: readonly WatchedWorkload[],
+  workloads: readonly WorkloadView[],
   pods: readonly PodView[],
   { readers, problems }: Pass,
 ): Promise<Accounts> {
   const accounts = new Map<string, ServiceAccountView | null | undefined>();
   for (const workload of workloads) {
-    const names = pods.filter(pod => isPodOf(pod, workload)).map(pod => pod.serviceAccountName);
+    const names = pods.filter(pod => isOwnedBy(pod, workload)).map(pod => pod.serviceAccountName);
     for (const name of names) {
       if (accounts.has(name)) continue;
       accounts.set(name, await unlessForbidden(() => readers.serviceAccount(workload.namespace, name), problems));
@@ -223,7 +201,7 @@ function unknownContainers({ containers }: TokenRestartSpec, workloads: readonly
   ].map(message => ({ forbidden: false, message }));
 }
 
-function describeUnwatched(workload: WatchedWorkload): string {
+function describeUnwatched(workload: WorkloadView): string {
   return `no pod of ${workloadId(workload)} has a container of spec.tokenRestart.containers`;
 }
 

@@ -46,24 +46,9 @@ export interface OneSidedNode {
 
 export type { Problem } from "../kit/problems";
 
-/**
- * A workload of the targets: one that a target names or selects, or the owner of pods that a target of kind Pod selects. Of an owner of
- * another kind only its pods are known.
- */
-export interface WatchedWorkload extends Omit<WorkloadView, "kind" | "replicas"> {
-  /** With the API group, unless Kubernetes itself has the kind. */
-  readonly kind: string;
-  /** Absent: how many pods it should have, of those that are watched, is not known. */
-  readonly replicas?: number;
-  /** UIDs of the pods that targets of kind Pod select. Its other pods are left alone, and it is never rolled. Absent: all its pods. */
-  readonly selected?: ReadonlySet<string>;
-  /** Why its pods are never restarted, within a sentence. */
-  readonly refusal?: string;
-}
-
 /** Reports whether 401s in its logs are evidence: not in those of a program that logs the 401s of others, such as Argo CD. */
 export function isLogEvidence(
-  { logsForeign401s = false }: Pick<WatchedWorkload, "logsForeign401s">,
+  { logsForeign401s = false }: Pick<WorkloadView, "logsForeign401s">,
   { evidence }: Pick<TokenRestartSpec, "evidence">,
 ): boolean {
   return evidence.includes("Logs") && !logsForeign401s;
@@ -71,11 +56,9 @@ export function isLogEvidence(
 
 /** One workload of the targets. */
 export interface ObservedWorkload {
-  readonly view: WatchedWorkload;
+  readonly view: WorkloadView;
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
-  /** While it has no pods: other owners of pods that its selector matches, which are not watched. Absent: none, or it has pods. */
-  readonly otherOwners?: readonly string[];
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number;
 }
@@ -111,21 +94,15 @@ export interface ObservedPod {
 
 /** The entry of a workload in status.targets. */
 export function targetOf(
-  { kind, name }: Pick<WatchedWorkload, "kind" | "name">,
+  { kind, name }: Pick<WorkloadView, "kind" | "name">,
   targets: readonly TargetStatus[],
 ): TargetStatus | undefined {
   return targets.find(target => target.kind === kind && target.name === name);
 }
 
 /** `Deployment/web`, as in status.restarts. */
-export function workloadId({ kind, name }: Pick<WatchedWorkload, "kind" | "name">): string {
+export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
   return `${kind}/${name}`;
-}
-
-/** Returns the parts of a workload's id. */
-export function parseWorkloadId(id: string): Pick<WatchedWorkload, "kind" | "name"> {
-  const slash = id.indexOf("/");
-  return { kind: id.slice(0, slash), name: id.slice(slash + 1) };
 }
 
 /**

@@ -13,7 +13,6 @@ import { KEYS_RECHECK_MS } from "./key-rotation";
 import type { Reason } from "./reasons";
 import { settleRestarts, settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
-import { tryKinds, type Assessed } from "./untried-kinds";
 import { withPatience } from "./waiting";
 import { describeAmbiguity, describeOneSided } from "./wording";
 
@@ -50,8 +49,7 @@ export function planRestarts(
 ): TokenRestartPlan {
   const states = observed.workloads.map(workload => stateOf(workload, { observed, spec, now, pending }));
   const restarts = mergeHistory(observed, states, now);
-  const assessed = states.map(state => ({ state, assessment: assess(state) }));
-  const items = tryKinds(assessed, restarts).map(one => itemOf(one));
+  const items = states.map(state => itemOf(state));
   return {
     items,
     restarts,
@@ -63,8 +61,8 @@ export function planRestarts(
   };
 }
 
-function itemOf({ state, assessment: found }: Assessed): WorkloadItem {
-  const assessment = withPatience(state, found);
+function itemOf(state: WorkloadState): WorkloadItem {
+  const assessment = withPatience(state, assess(state));
   const { uid } = state.workload.view;
   return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
 }
@@ -76,12 +74,8 @@ function stateOf(
   const { observed, spec, now } = context;
   const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const rule = {
-    isForgiven: (previous?.unreplacedGeneration ?? Infinity) < observed.generation,
-    relapseMs: limitsOf(spec).maxRestartsWindowMs,
-  };
-  const settle = (entries: readonly RestartStatus[]): RestartStatus[] =>
-    settleRestarts(entries, workload, rule, now.getTime());
+  const rule = { relapseMs: limitsOf(spec).maxRestartsWindowMs, nowMs: now.getTime() };
+  const settle = (entries: readonly RestartStatus[]): RestartStatus[] => settleRestarts(entries, workload, rule);
   const settled = settle(ofWorkload);
   // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
   // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
@@ -138,4 +132,4 @@ function recheckOf(
 }
 
 /** Reasons of workloads that need no close look. */
-const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "OtherOwner", "RestartsExhausted"]);
+const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "RestartsExhausted"]);

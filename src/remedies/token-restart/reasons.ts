@@ -6,10 +6,6 @@ export const REASONS = {
     event: "Warning",
     help: "Restarts do not help: find what rejects the tokens, then change the spec.",
   },
-  NotRecreated: {
-    event: "Warning",
-    help: "The owner of an evicted pod of a `kind: Pod` target created no new one within 2 minutes. No more restarts of its pods until it does, nor of pods of other owners of that kind while none has replaced one; change the spec if the owner was scaled down or deleted.",
-  },
   ServiceAccountMissing: {
     event: "Warning",
     help: "Create the ServiceAccount. Not reported for pods that mount no token or have the skip annotation; the Events of their owner show that no new pod can be created.",
@@ -38,10 +34,6 @@ export const REASONS = {
   },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
-  OtherOwner: {
-    event: "Warning",
-    help: "A target has no pods, and its selector matches pods of another owner, such as an Argo Rollout. Watch them with `kind: Pod`; if another object does, remove this target or the block.",
-  },
   Forbidden: {
     event: "Warning",
     help: "The operator could not read something that the message names, has not read the logs yet, or found no container named in `containers`; it does nothing meanwhile.",

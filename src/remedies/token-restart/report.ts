@@ -30,7 +30,7 @@ const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferr
 type Result = Finding<(typeof RESULTS)[number]>;
 
 /** Reasons of one workload that stay the condition's reason, whatever the outcome of another workload's restart. */
-const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "NotRecreated", "ServiceAccountMissing"]);
+const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "ServiceAccountMissing"]);
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {

@@ -10,7 +10,7 @@ const UPGRADE_HINT = "delete the pod once it may be upgraded";
 /** A restart would upgrade each pod that it can heal, which a person has not allowed yet. */
 export function upgradeDeferred(state: WorkloadState): Assessment | undefined {
   const { workload, rejected } = state;
-  const pod = rejected.find(one => isHealable(one, state));
+  const pod = rejected.find(one => isHealable(one));
   if (pod === undefined || candidatesOf(state).length > 0) return undefined;
   const isKnown = workload.view.rollout?.currentLabel !== undefined;
   const has = isKnown ? "has" : "may have";

@@ -1,16 +1,16 @@
 import { ForbiddenError, publicMessage, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { PodView, SandboxEventView } from "../../core/views";
+import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures } from "../../logs/sandboxes/failures";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem, type WatchedWorkload } from "./observed";
+import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem } from "./observed";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
   readonly pod: PodView;
   readonly node: string;
-  readonly workload: WatchedWorkload;
+  readonly workload: WorkloadView;
 }
 
 /** Evidence from sandbox Events about one object's pods. */
@@ -23,7 +23,7 @@ export interface SandboxFindings {
 
 /** A workload and its pods. */
 export interface WorkloadPods {
-  readonly view: WatchedWorkload;
+  readonly view: WorkloadView;
   readonly pods: readonly { readonly view: PodView }[];
 }
 

@@ -14,14 +14,13 @@ const NOT_REPLACED_MS = 600_000;
 const UNKNOWN_MS = 600_000;
 
 /** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
-export const NO_SUCCESSOR_MS = 120_000;
+const NO_SUCCESSOR_MS = 120_000;
 
 /** What settles a restart, besides the pods. */
-export interface SettleRule {
-  /** A person has changed the spec since an owner of unknown kind did not recreate a pod. Absent: no. */
-  readonly isForgiven?: boolean;
+interface SettleRule {
   /** A restart did not help if its successor is rejected again within this time. */
   readonly relapseMs: number;
+  readonly nowMs: number;
 }
 
 /**
@@ -31,16 +30,15 @@ export interface SettleRule {
 export function settleRestarts(
   entries: readonly RestartStatus[],
   workload: ObservedWorkload,
-  rule: SettleRule,
-  nowMs: number,
+  { relapseMs, nowMs }: SettleRule,
 ): RestartStatus[] {
-  const context: Context = { workload, rule, nowMs, taken: new Set<string>() };
+  const context: Context = { workload, nowMs, taken: new Set<string>() };
   const evidence = {
     wasExecuted: (entry: RestartStatus) => !exists(entry, workload),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
   };
   const settled = settleOpenRestarts(entries, evidence, nowMs);
-  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - rule.relapseMs)));
+  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - relapseMs)));
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
 }
 
@@ -67,7 +65,6 @@ function isSameEvidence({ cause }: RestartStatus, pod: ObservedPod): boolean {
 
 interface Context {
   readonly workload: ObservedWorkload;
-  readonly rule: SettleRule;
   readonly nowMs: number;
   /** Uids of successors that are counted for an earlier restart. */
   readonly taken: Set<string>;
@@ -76,9 +73,7 @@ interface Context {
 function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outcome"] {
   if (exists(entry, context.workload))
     return context.nowMs - Date.parse(entry.time) >= NOT_REPLACED_MS ? "Ineffective" : entry.outcome;
-  const successors = successorsOf(entry, context);
-  const isUnreplaced = successors.length === 0 && isOfUnknownSize(context.workload);
-  return isUnreplaced ? unreplacedOutcome(entry, context.rule) : outcomeBy(successors, entry, context);
+  return outcomeBy(successorsOf(entry, context), entry, context);
 }
 
 function outcomeBy(
@@ -93,31 +88,6 @@ function outcomeBy(
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successors.every(({ view }) => view.ready);
   return isUnobservable || isUndecided ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
-}
-
-/** Whether it was scaled down or recreates nothing is not known, so the restart stays open until a person decides. */
-function unreplacedOutcome({ outcome }: RestartStatus, { isForgiven }: SettleRule): RestartStatus["outcome"] {
-  return isForgiven === true ? "Ineffective" : outcome;
-}
-
-function isOfUnknownSize({ view }: ObservedWorkload): boolean {
-  return view.replicas === undefined;
-}
-
-/** Restarts whose pod is gone, and for which an owner of unknown kind has created no other pod in time. */
-export function unreplacedRestarts(
-  history: readonly RestartStatus[],
-  workload: ObservedWorkload,
-  nowMs: number,
-): RestartStatus[] {
-  if (!isOfUnknownSize(workload)) return [];
-  const context: Context = { workload, rule: { relapseMs: 0 }, nowMs, taken: new Set<string>() };
-  const gone = history.filter(
-    ({ outcome, podUID }) => outcome === "Restarted" && !workload.pods.some(({ view }) => view.uid === podUID),
-  );
-  return gone.filter(
-    entry => nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && successorsOf(entry, context).length === 0,
-  );
 }
 
 /** Settles an entry without any pod to compare it with, such as an entry of a former target. */
@@ -137,7 +107,7 @@ function effectOf(
   if (successors.length > 0) return together(successors.map(verdict));
   if (nowMs - Date.parse(entry.time) < NO_SUCCESSOR_MS) return undefined;
   const present = workload.pods.filter(pod => pod.view.deletedAtMs === undefined);
-  const isWhole = present.length >= (workload.view.replicas ?? Infinity);
+  const isWhole = present.length >= workload.view.replicas;
   return isWhole && !present.some(pod => isRejectedFor(pod, entry)) ? together(present.map(verdict)) : undefined;
 }
 

@@ -6,7 +6,6 @@ import type { Assessment } from "./assessment";
 import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
 import { isLogEvidence, isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
 import { persistentPods } from "./known-pods";
-import { unreplacedRestarts } from "./settle";
 import { waitingStatus } from "./waiting";
 import { describeTime } from "./wording";
 
@@ -23,7 +22,6 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     ...recreatedBy(state),
     ...persistentPods(pods),
     ...exhaustion(state, assessment),
-    ...unreplaced(state),
     ...waitingStatus(state, assessment),
   };
 }
@@ -41,11 +39,6 @@ function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<Targ
   if (recreations.length === 0) return {};
   const [hook] = recreations.flatMap(one => one.hook ?? []);
   return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
-}
-
-function unreplaced({ workload, history, observed, now }: WorkloadState): Pick<TargetStatus, "unreplacedGeneration"> {
-  const isUnreplaced = unreplacedRestarts(history, workload, now.getTime()).length > 0;
-  return isUnreplaced ? { unreplacedGeneration: observed.generation } : {};
 }
 
 type Exhaustion = Pick<TargetStatus, "exhaustedGeneration" | "exhaustedIncident">;

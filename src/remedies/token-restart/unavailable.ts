@@ -15,35 +15,20 @@ const STUCK_TERMINATING_MS = 180_000;
 
 /** As many pods are down as allowed. */
 export function tooManyDown(state: WorkloadState): Assessment | undefined {
-  const { workload, rejected } = state;
+  const { workload, rejected, spec } = state;
   if (rejected.length === 0) return undefined;
   const down = downPods(state);
-  const allowed = allowedDown(state, down);
+  const { maxUnavailable } = spec;
   const others = notReady(state);
-  if (Math.max(down.length, others.length + missing(state, down)) < allowed) return undefined;
-  const cause = `${describeWait(down, others)} (${describeAllowed(state, allowed)})`;
-  const sentence = `${describeShare(workload, rejected)}; ${cause}.`;
+  if (Math.max(down.length, others.length + missing(state, down)) < maxUnavailable) return undefined;
+  const sentence = `${describeShare(workload, rejected)}; ${describeWait(down, others)} (maxUnavailable ${maxUnavailable}).`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
 }
 
-/** Restarted pods whose successors do not exist yet, so that they are not among the pods that are not Ready; all where that is not known. */
+/** Number of restarted pods whose successors do not exist yet, so that they are not among the pods that are not Ready. */
 function missing({ workload }: WorkloadState, down: readonly string[]): number {
   const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined);
-  return Math.min(down.length, Math.max(0, (workload.view.replicas ?? Infinity) - present.length));
-}
-
-/** Whether an owner of unknown kind recreates its pods is seen on one pod before a second one is evicted. */
-function isUntried({ workload, history }: WorkloadState): boolean {
-  const isReplaced = history.some(({ outcome }) => outcome === "Recovered" || outcome === "Replaced");
-  return workload.view.replicas === undefined && !isReplaced;
-}
-
-function allowedDown(state: WorkloadState, down: readonly string[]): number {
-  return down.length > 0 && isUntried(state) ? 1 : state.spec.maxUnavailable;
-}
-
-function describeAllowed({ spec }: WorkloadState, allowed: number): string {
-  return allowed < spec.maxUnavailable ? "its owner must replace one pod first" : `maxUnavailable ${allowed}`;
+  return Math.min(down.length, Math.max(0, workload.view.replicas - present.length));
 }
 
 function describeWait([restarted]: readonly string[], [other]: readonly string[]): string {
@@ -83,7 +68,7 @@ function notReady(state: WorkloadState): string[] {
 }
 
 function addedByRollout({ workload }: WorkloadState, present: number): number {
-  return isStuck(workload) ? Math.max(0, present - (workload.view.replicas ?? present)) : 0;
+  return isStuck(workload) ? Math.max(0, present - workload.view.replicas) : 0;
 }
 
 const CHRONIC_MS = 3_600_000;

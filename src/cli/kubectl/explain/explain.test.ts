@@ -64,7 +64,7 @@ function object(changes: { spec?: object; status?: object } = {}): ControllerRes
 const pod: LiveSubject = {
   namespace: "shop",
   ids: ["Pod/web-2", "ReplicaSet/web-7d", "Deployment/web", "ServiceAccount/web"],
-  labelled: [{ kind: "Pod", labels: { app: "web" } }],
+  labelled: [{ kind: "Deployment", labels: { app: "web" } }],
   skippedBy: [],
   notes: ["Created 1h ago."],
 };
@@ -155,8 +155,8 @@ it("shows of an object only what concerns the pod, its workload and its ServiceA
   expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
 });
 
-it("finds a pod by the selector of a target", () => {
-  const targets = [{ kind: "Pod", selector: { matchLabels: { app: "web" } } }];
+it("finds a workload by the selector of a target", () => {
+  const targets = [{ kind: "Deployment", selector: { matchLabels: { app: "web" } } }];
   const live = { ...pod, ids: ["Pod/web-2"] };
   const found = (namespace: string) =>
     explained({
