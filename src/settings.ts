@@ -21,7 +21,7 @@ export interface Settings {
   readonly healthPort: number;
   /** Least time between two restarts, over all objects. */
   readonly restartIntervalMs: number;
-  /** How long no throttle begins after an API server has started, appeared or left. */
+  /** How long no throttle begins after an API server has started, appeared or left. Only labs change it, whose API server has just started. */
   readonly apiServerSettleMs: number;
   /** Reads of logs per second, over all objects. */
   readonly logReadsPerSecond: number;

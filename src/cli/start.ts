@@ -50,14 +50,6 @@ const program = new Command("controller-resilience")
   )
   .addOption(
     new Option(
-      "--api-server-settle <seconds>",
-      "begin no throttle for this long after an API server has started, appeared or left",
-    )
-      .env("RESILIENCE_API_SERVER_SETTLE_SECONDS")
-      .default("300"),
-  )
-  .addOption(
-    new Option(
       "--log-reads <count>",
       "reads of logs per second, across all objects; with more logs, each is read less often",
     )
@@ -113,7 +105,6 @@ interface StartOptions {
   watchNamespaces?: string;
   identity?: string;
   restartInterval: string;
-  apiServerSettle: string;
   logReads: string;
   fullPass: string;
   notifyDir?: string;
@@ -131,7 +122,6 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_HEALTH_HOST: options.healthHost,
     RESILIENCE_MODE: options.mode,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
-    RESILIENCE_API_SERVER_SETTLE_SECONDS: options.apiServerSettle,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,

@@ -30,7 +30,7 @@ export async function renderChart(args: readonly string[], progress: Progress = 
 }
 
 /** Values for a lab, which has no registry, and whose API server has just started. */
-export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never,apiServerSettleSeconds=0"] as const;
+export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never"] as const;
 
 /** The value that lets the operator renew bindings of these roles. */
 export function bindValue(roles: readonly BindableRole[]): string[] {

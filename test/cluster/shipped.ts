@@ -45,10 +45,7 @@ function inLab({ spec, ...deployment }: Deployment): object {
     ...container,
     image: OPERATOR_IMAGE,
     imagePullPolicy: "Never",
-    env: container.env.map(({ name, value }) => ({
-      name,
-      value: name === "RESILIENCE_API_SERVER_SETTLE_SECONDS" ? "0" : value,
-    })),
+    env: [...container.env, { name: "RESILIENCE_API_SERVER_SETTLE_SECONDS", value: "0" }],
   }));
   return { ...deployment, spec: { ...spec, template: { ...spec.template, spec: { ...pod, containers } } } };
 }

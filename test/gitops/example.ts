@@ -15,10 +15,10 @@ export function exampleFiles({ platform, team }: Record<"platform" | "team", Rep
     readFileSync(join(ROOT, FOLDER, file), "utf8")
       .replaceAll("https://git.example.com/platform/controller-resilience.git", platform.url)
       .replaceAll("https://git.example.com/my-team/deploy.git", team.url)
-      // A lab has no registry, and its API server has just started.
+      // A lab has no registry.
       .replace(
         "image: { repository: registry.example.com/controller-resilience }",
-        "image: { repository: controller-resilience, tag: lab, pullPolicy: Never }\n        apiServerSettleSeconds: 0",
+        "image: { repository: controller-resilience, tag: lab, pullPolicy: Never }",
       );
   return Object.fromEntries(["root.yaml", "applications.yaml"].map(file => [`${FOLDER}/${file}`, replaced(file)]));
 }

@@ -19,7 +19,6 @@ const KIND = { apiVersion: "helm.toolkit.fluxcd.io/v2", kind: "HelmRelease" };
 /** Values for a lab, which has no registry, and whose API server has just started. */
 const VALUES = {
   image: { repository: "controller-resilience", tag: "lab", pullPolicy: "Never" },
-  apiServerSettleSeconds: 0,
 };
 
 /** The chart in Git, and the HelmRelease that installs it and corrects its drift; it has the name of its namespace. */
