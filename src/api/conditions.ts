@@ -46,8 +46,6 @@ export const EngineReason = {
   Progressing: "Progressing",
   /** The object is being deleted, or a remedy block was removed. The operator is removing what it made for it outside of its namespace. */
   CleaningUp: "CleaningUp",
-  /** An entry of spec.windows never opens; the message says why. What waits for it does not begin. */
-  InvalidWindow: "InvalidWindow",
   /** Stalled and Reconciling are False with this reason: the normal state. */
   Idle: "Idle",
 } as const;

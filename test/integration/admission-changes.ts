@@ -16,7 +16,6 @@ export const FULL = {
       maxRestarts: 3,
       maxRestartsWindow: "2h",
       maxUnavailable: 2,
-      respectWindows: false,
     },
   },
   bindingRenewal: {
@@ -60,7 +59,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
         ["maxRestarts", 2],
         ["maxRestartsWindow", "3h"],
         ["maxUnavailable", 1],
-        ["respectWindows", true],
       ] as const),
     ],
     wider: [

@@ -98,11 +98,6 @@ describe("the health check", () => {
       "Suspended",
       [condition("Ready", "False", "WaitingForWindow"), condition("TokenLifetimeBounded", "False", "WaitingForWindow")],
     ],
-    [
-      "a dead token waits for a maintenance window",
-      "Degraded",
-      [condition("Ready", "False", "WaitingForWindow"), condition("TokensAccepted", "False", "WaitingForWindow")],
-    ],
     ["the state is unknown", "Progressing", [condition("Ready", "Unknown", "ObserveFailed"), ...quiet]],
     ["the object is suspended", "Suspended", [condition("Ready", "Unknown", "Suspended"), ...quiet]],
     ["a target does not exist yet", "Progressing", [condition("Ready", "False", "TargetNotFound"), ...quiet]],

@@ -21,23 +21,6 @@ export interface ControllerResilienceSpec {
    */
   suspend: boolean;
   /**
-   * windows are the maintenance windows for what is not urgent: rollouts of tokenLifetime, and renewals whose binding is valid for hours after the next window. Empty means always.
-   */
-  windows?: {
-    /**
-     * schedule is when the window opens: a cron schedule of five fields, such as 0 2 * * 6.
-     */
-    schedule: string;
-    /**
-     * duration is how long the window stays open.
-     */
-    duration: string;
-    /**
-     * timeZone is the IANA time zone of the schedule, such as Europe/Berlin.
-     */
-    timeZone: string;
-  }[];
-  /**
    * targets is the list of workloads in this namespace to protect, 1 to 1,024 entries, at most 32 of them with a selector.
    */
   targets: TargetSelector[];
@@ -109,10 +92,6 @@ export interface TokenRestartSpec {
    */
   extraPhrases: string[];
   /**
-   * If true, every restart waits for a maintenance window, also of pods whose token is proven dead.
-   */
-  respectWindows?: boolean;
-  /**
    * Minimum time between two restarts of one workload. It doubles while restarts do not help.
    */
   cooldown: string;
@@ -183,6 +162,23 @@ export interface TokenLifetimeSpec {
    * If false, a CNI agent (hostNetwork and a CNI folder of the host) gets the shorter token on one node first, until a pod has started there after the first token expired. If true, that proof is not needed, and the rolling update of a CNI agent starts without a trial.
    */
   allowNodeAgents: boolean;
+  /**
+   * windows are the times at which a change may begin. Empty means always.
+   */
+  windows?: {
+    /**
+     * schedule is when the window opens: a cron schedule of five fields, such as 0 2 * * 6.
+     */
+    schedule: string;
+    /**
+     * duration is how long the window stays open.
+     */
+    duration: string;
+    /**
+     * timeZone is the IANA time zone of the schedule, such as Europe/Berlin.
+     */
+    timeZone: string;
+  }[];
 }
 /**
  * flowIsolation gives each ServiceAccount of the targets, 32 at most, its own API Priority and Fairness flow, and can throttle runaways.
@@ -227,7 +223,7 @@ export interface StallDetectionSpec {
    */
   for: string;
   /**
-   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts, maxRestartsWindow, maxUnavailable and respectWindows of tokenRestart, or their defaults without that block. All other evidence is only reported.
+   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts, maxRestartsWindow and maxUnavailable of tokenRestart, or their defaults without that block. All other evidence is only reported.
    */
   onStall: "Report" | "Restart";
   /**

@@ -33,7 +33,10 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets: [{ kind: "Pod", selector: { matchLabels: { a: "b" } } }] }, 'got "Pod"'],
     [{ targets, bindingRenewal: { renewUntil: "soon" } }, ".spec.bindingRenewal.renewUntil"],
     [{ targets, flowIsolation: { requestRate: { for: "2h" } } }, ".spec.flowIsolation.requestRate.for: "],
-    [{ targets, windows: [{ schedule: "always", duration: "4h" }] }, "expected a cron schedule of five fields"],
+    [
+      { targets, tokenLifetime: { windows: [{ schedule: "always", duration: "4h" }] } },
+      "expected a cron schedule of five fields",
+    ],
     [{ targets, tokenRestart: { extraPhrases: [" \t "] } }, ".spec.tokenRestart.extraPhrases[0]: "],
   ])("rejects %o", (spec, error) => {
     const errors = check(spec);

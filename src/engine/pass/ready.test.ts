@@ -49,18 +49,6 @@ describe("Ready", () => {
     expect(ready).toMatchObject({ type: "Ready", message: "Pod x." });
   });
 
-  it("is False, and Stalled, while a maintenance window never opens", () => {
-    const problem = "spec.windows[0].schedule: expected a schedule with a date that exists.";
-    const circumstances = { suspended: false, mode: "Enforce", windowProblem: problem } as const;
-    const updates = conditionUpdates([{ condition: "TokensAccepted", report: makeReport() }], circumstances);
-    const words = { reason: "InvalidWindow", message: problem };
-    expect(updates).toContainEqual({ type: "Ready", status: "False", ...words });
-    expect(updates).toContainEqual({ type: "Stalled", status: "True", ...words });
-    expect(updates).toContainEqual({ type: "Reconciling", status: "False", reason: "Idle", message: "Idle." });
-    const suspended = conditionUpdates([], { ...circumstances, suspended: true });
-    expect(suspended.map(({ reason }) => reason)).not.toContain("InvalidWindow");
-  });
-
   it.each<[Mode, string]>([
     ["Observe", "All remedies report True."],
     ["OperatorObserves", "All remedies report True. Only observed: the operator runs with --mode=Observe."],

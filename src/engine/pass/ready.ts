@@ -15,8 +15,6 @@ export interface RemedyReport {
 export interface Circumstances {
   readonly suspended: boolean;
   readonly mode: Mode;
-  /** A sentence about an entry of spec.windows that never opens. */
-  readonly windowProblem?: string | undefined;
 }
 
 /**
@@ -28,7 +26,7 @@ export interface Circumstances {
  */
 export function conditionUpdates(
   reports: readonly RemedyReport[],
-  { suspended, mode, windowProblem }: Circumstances,
+  { suspended, mode }: Circumstances,
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
   const own = reports.map(({ condition, report }) => ({
@@ -39,7 +37,7 @@ export function conditionUpdates(
   }));
   if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
   const left = leftovers && blockerOf(leftovers);
-  const blocker = left === undefined ? invalidWindow(windowProblem) : leftoverWords(left);
+  const blocker = left === undefined ? undefined : leftoverWords(left);
   const stalled =
     blocker === undefined
       ? stalledUpdate(reports)
@@ -97,10 +95,6 @@ function blockerOf({ executions, problem }: Leftovers): string | undefined {
 
 function leftoverWords(blocker: string): Words {
   return { reason: "CleaningUp", message: `Cleanup of a removed block is blocked. ${blocker}` };
-}
-
-function invalidWindow(message: string | undefined): Words | undefined {
-  return message === undefined ? undefined : { reason: "InvalidWindow", message };
 }
 
 type Words = Pick<ConditionUpdate, "reason" | "message">;

@@ -9,7 +9,6 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
-import { problemOf } from "../../core/windows";
 import type { Notices } from "../notify/notices";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
@@ -225,10 +224,9 @@ export class Reconciler {
   ): ControllerResilienceStatus {
     const now = this.#now();
     const { generation } = object.metadata;
-    const { suspend: suspended, windows } = object.spec;
-    const windowProblem = problemOf(windows, now.getTime());
+    const { suspend: suspended } = object.spec;
     const reports = passes.map(({ remedy, reported }) => ({ condition: remedy.condition, report: reported }));
-    const updates = conditionUpdates(reports, { suspended, mode, windowProblem }, swept);
+    const updates = conditionUpdates(reports, { suspended, mode }, swept);
     const status: ControllerResilienceStatus = {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
       ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),

@@ -61,7 +61,6 @@ export async function observeBindings(
   const accountedFor = new Set([...rest.living, ...rest.gone.map(({ record }) => record)].map(bindingId));
   return {
     mode: object.mode,
-    windows: object.spec.windows ?? [],
     isAuthorChecked: isAuthorChecked(object),
     specHash,
     ...scope,

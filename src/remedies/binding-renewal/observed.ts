@@ -2,13 +2,11 @@ import type { BindingStatus, RenewalTargetStatus } from "../../api/controller-re
 import type { Mode } from "../../core/mode";
 import type { Right } from "../../core/readers";
 import type { BindingKind, BindingView } from "../../core/views";
-import type { MaintenanceWindow } from "../../core/windows";
 import type { WithoutSlot } from "./slots";
 
 /** The input of a plan. */
 export interface ObservedBindings extends Scope {
   readonly mode: Mode;
-  readonly windows: readonly MaintenanceWindow[];
   /** The author has the rights that the remedy uses. */
   readonly isAuthorChecked: boolean;
   /** Hash of spec.bindingRenewal. */

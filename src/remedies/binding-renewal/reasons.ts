@@ -55,10 +55,6 @@ export const REASONS = {
     help: "No such binding or workload (yet): check kind and name.",
   },
   TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
-  WaitingForWindow: {
-    event: "Normal",
-    help: "It is renewed in the next [maintenance window](../maintenance-windows.md).",
-  },
   ExpiringSoon: { event: "Normal", help: "It will be renewed in time." },
   Current: { event: "Normal", help: "No action required." },
   NoBindings: {

@@ -40,7 +40,6 @@ export async function observeControllers(
   const { status } = object;
   return {
     mode: object.mode,
-    windows: object.spec.windows ?? [],
     restarts: (status?.restarts ?? []).filter(({ cause }) => cause === Cause.LeaseNotRenewed),
     previous: status?.stalls ?? [],
     limits: limitsOf(object.spec.tokenRestart),
@@ -117,6 +116,5 @@ function limitsOf(spec: TokenRestartSpec | undefined): Limits {
     maxRestarts,
     maxRestartsWindowMs: parseDuration(maxRestartsWindow),
     maxUnavailable,
-    respectWindows: spec?.respectWindows === true,
   };
 }

@@ -2,7 +2,6 @@ import type { RestartStatus, StallStatus } from "../../api/controller-resilience
 import type { RestartLimits } from "../../core/intent";
 import type { Mode } from "../../core/mode";
 import type { PodView, WorkloadView } from "../../core/views";
-import type { MaintenanceWindow } from "../../core/windows";
 import type { Problem } from "../kit/problems";
 import type { ContainerLog } from "./denials";
 import type { HeldLease } from "./lease-judge";
@@ -11,7 +10,6 @@ import type { LostBinding } from "./lost-bindings";
 /** What one pass has read. */
 export interface Observed {
   readonly mode: Mode;
-  readonly windows: readonly MaintenanceWindow[];
   /** Restarts with the cause of this remedy. */
   readonly restarts: readonly RestartStatus[];
   /** status.stalls. */
@@ -30,7 +28,6 @@ export interface Observed {
 /** How restarts are limited: fields of tokenRestart, or their defaults. */
 export interface Limits extends RestartLimits {
   readonly maxUnavailable: number;
-  readonly respectWindows: boolean;
 }
 
 /** A workload and its pods. */

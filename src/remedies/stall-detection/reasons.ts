@@ -33,10 +33,6 @@ export const REASONS = {
     passes: true,
     help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, 429 responses to the pod, or the open outcome of another restart without proof; the message says which.",
   },
-  WaitingForWindow: {
-    event: "Normal",
-    help: "The restart waits for a [maintenance window](../maintenance-windows.md).",
-  },
   Restarting: {
     event: "None",
     help: "A pod was restarted; the operator is watching whether its successor renews a Lease.",

@@ -146,17 +146,6 @@ describe("onStall: Restart", () => {
         ]),
       "RestartDeferred",
     ],
-    [
-      "a closed window, with respectWindows",
-      () => {
-        const windows = [{ schedule: "0 2 * * 6", duration: "1h", timeZone: "UTC" }];
-        const tokenRestart = {
-          ...{ cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h", maxUnavailable: 1, respectWindows: true },
-        } as never;
-        scene.object = { ...scene.object, spec: { ...scene.object.spec, windows, tokenRestart } };
-      },
-      "WaitingForWindow",
-    ],
   ])("waits or leaves the pod alone: %s", async (_, arrange, reason) => {
     arrange();
     expect(await stall()).toMatchObject({ status: "False", reason, intents: [] });

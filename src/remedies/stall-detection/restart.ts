@@ -4,7 +4,6 @@ import type { Intent } from "../../core/intent";
 import { whatWould } from "../../core/mode";
 import { checkRestartBudget, isOpen, restartsOf } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
-import { describeOpening, windowsAt } from "../../core/windows";
 import { firstMatch, type Check } from "../kit/checks";
 import { hasHadChance, isSeenStanding, type HeldLease } from "./lease-judge";
 import { isDeniedLeases, isThrottled } from "./losses";
@@ -54,7 +53,6 @@ const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   exhausted,
   rolloutInProgress,
   othersUnavailable,
-  windowClosed,
   overBudget,
 ];
 
@@ -151,13 +149,6 @@ function othersUnavailable({ workload, pod, observed, isLate }: Candidate): Rest
   if (unavailable < maxUnavailable) return undefined;
   const sentence = `Restart deferred: as many other pods are unavailable as maxUnavailable allows (${maxUnavailable}).`;
   return held("RestartDeferred", sentence, waiting(isLate));
-}
-
-function windowClosed({ observed, now }: Candidate): RestartDecision | undefined {
-  if (!observed.limits.respectWindows) return undefined;
-  const window = windowsAt(observed.windows, now.getTime());
-  if (window.isOpen) return undefined;
-  return held("WaitingForWindow", `Restart waits: ${describeOpening(window)}.`, { isProgressing: true });
 }
 
 function overBudget(candidate: Candidate): RestartDecision | undefined {

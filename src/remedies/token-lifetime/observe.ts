@@ -59,7 +59,6 @@ export async function observeDaemonSets(
   for (const one of found) daemonSets.push(await readRest(one, reading));
   return {
     mode: object.mode,
-    windows: object.spec.windows ?? [],
     generation: object.metadata.generation,
     daemonSets,
     missingTargets,

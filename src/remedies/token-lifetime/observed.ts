@@ -2,14 +2,12 @@ import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../ap
 import type { Mode } from "../../core/mode";
 import type { Right } from "../../core/readers";
 import type { DaemonSetView, PodView } from "../../core/views";
-import type { MaintenanceWindow } from "../../core/windows";
 import type { PodLogState } from "../../logs/pod-log-review";
 import { planTemplate, type TemplateInput, type TemplatePlan } from "./template";
 
 /** Everything that a plan is based on: plain data. */
 export interface Observed {
   readonly mode: Mode;
-  readonly windows: readonly MaintenanceWindow[];
   /** Generation of the ControllerResilience: status counts changes per generation. */
   readonly generation: number;
   readonly daemonSets: readonly ObservedDaemonSet[];

@@ -63,7 +63,7 @@ export const REASONS = {
   },
   WaitingForWindow: {
     event: "Normal",
-    help: "It changes in the next [maintenance window](../maintenance-windows.md).",
+    help: "It changes in the next [maintenance window](#maintenance-windows). Stalled if a window never opens.",
   },
   Waiting: {
     event: "Normal",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NEVER } from "../../core/testing/windows";
 import { AgentScene } from "./testing/agent-scene";
+import { NEVER } from "./testing/arbitrary";
 import { Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
@@ -9,7 +9,8 @@ const HOUR = 60 * MINUTE;
 /** Scenes start on Wednesday, 2025-01-01T00:00:00Z. */
 function withWindow<S extends Scene>(scene: S, schedule: string, duration = "1h"): S {
   const windows = [{ schedule, duration, timeZone: "UTC" }];
-  scene.object = { ...scene.object, spec: { ...scene.object.spec, windows } };
+  const { spec } = scene.object;
+  scene.object = { ...scene.object, spec: { ...spec, tokenLifetime: { ...spec.tokenLifetime!, windows } } };
   return scene;
 }
 
@@ -31,9 +32,13 @@ describe("outside of the maintenance windows", () => {
     expect(scene.written.map(({ verb }) => verb)).toEqual(["apply"]);
   });
 
-  it("nothing begins where none opens", async () => {
+  it("nothing begins where none opens, which needs a person", async () => {
     const scene = withWindow(new Scene(), NEVER.schedule);
-    expect(await scene.pass()).toMatchObject({ reason: "WaitingForWindow", recheckAfterMs: 10_000 });
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ reason: "WaitingForWindow", recheckAfterMs: 10_000, stalled: {} });
+    expect(pass.message).toContain(
+      "spec.tokenLifetime.windows[0].schedule: expected a schedule with a date that exists",
+    );
     expect(scene.written).toEqual([]);
   });
 

@@ -4,7 +4,6 @@ import { parseDuration } from "../../core/duration";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { isUnproven } from "../../core/restarts";
-import type { WindowState } from "../../core/windows";
 import type { TokenCause } from "./cause";
 import { isUpgradeDeferred } from "./deferred-upgrade";
 import { isUsedUp } from "./exhausted";
@@ -33,7 +32,6 @@ export interface WorkloadState {
   readonly isCooling: boolean;
   readonly rejected: readonly ObservedPod[];
   readonly now: Date;
-  readonly window: WindowState;
   readonly pending: readonly PendingWrite[];
 }
 

@@ -1,7 +1,6 @@
 import { SKIP_ANNOTATION } from "../../api/names";
 import { count } from "../../core/count";
 import type { Intent, RestartClaim } from "../../core/intent";
-import { describeOpening } from "../../core/windows";
 import { firstMatch } from "../kit/checks";
 import type { Assessment, WorkloadCheck } from "./assessment";
 import {
@@ -54,8 +53,6 @@ const CHECKS: readonly WorkloadCheck[] = [
   notWitnessed,
   // The client may have recovered.
   evidenceStale,
-  // It is not urgent, and no maintenance window is open.
-  windowClosed,
   // The API server refused the restart a moment ago.
   restartBlocked,
   // Nothing prevents a restart that can help.
@@ -158,15 +155,6 @@ function evidenceStale(state: WorkloadState): Assessment | undefined {
   if (candidate === undefined || !isStale(candidate)) return undefined;
   const sentence = `${describeShare(state.workload, state.rejected)}; pod ${candidate.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`;
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: STALE_HINT };
-}
-
-function windowClosed(state: WorkloadState): Assessment | undefined {
-  const candidate = nextCandidate(state);
-  if (candidate === undefined || state.window.isOpen || state.spec.respectWindows !== true) return undefined;
-  const sentence = `${describeEvidence(candidate)}; ${describeOpening(state.window)}.`;
-  const { next } = state.window;
-  const retryAfterMs = next && next.opensMs - state.now.getTime();
-  return { status: "False", reason: "WaitingForWindow", sentence, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 const BLOCKED_HINT =

@@ -100,7 +100,6 @@ class World {
       readIntervalMs: 30_000,
       generation: this.#generation,
       mode: "Enforce",
-      windows: [],
       restarts: this.#history,
       previousTargets: this.#targets,
       missingTargets: [],

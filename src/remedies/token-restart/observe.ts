@@ -85,7 +85,6 @@ export async function observeTargets(
   return {
     generation: object.metadata.generation,
     mode: object.mode,
-    windows: object.spec.windows ?? [],
     restarts: tokenRestarts(object),
     previousTargets,
     missingTargets: found.missing,

@@ -2,7 +2,6 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Refusals } from "../../core/refusals";
 import type { Mode } from "../../core/mode";
-import type { MaintenanceWindow } from "../../core/windows";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
@@ -14,7 +13,6 @@ import type { Recreation, TokenProof } from "./token-proof";
 export interface Observed {
   readonly generation: number;
   readonly mode: Mode;
-  readonly windows: readonly MaintenanceWindow[];
   /** status.restarts with this remedy's causes, and status.targets, as last written. */
   readonly restarts: readonly RestartStatus[];
   readonly previousTargets: readonly TargetStatus[];

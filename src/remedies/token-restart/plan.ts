@@ -2,7 +2,6 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
-import { windowsAt } from "../../core/windows";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
 import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
@@ -83,8 +82,7 @@ function stateOf(
   const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
   const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
   const isCooling = isForgiven && !isForgotten;
-  const window = windowsAt(observed.windows, now.getTime());
-  return { ...context, workload, history, previous, isCooling, window, rejected: rejectedPods(workload) };
+  return { ...context, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

@@ -28,10 +28,6 @@ export const REASONS = {
     passes: true,
     help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or the open outcome of another restart without proof; the message says which.",
   },
-  WaitingForWindow: {
-    event: "Normal",
-    help: "The restart waits for a [maintenance window](../maintenance-windows.md).",
-  },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {

@@ -35,7 +35,6 @@ function observed(...names: string[]): Observed {
     generation: 1,
     readIntervalMs: 30_000,
     mode: "Enforce",
-    windows: [],
     workloads,
     ...nothing,
   };

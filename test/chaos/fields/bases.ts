@@ -20,10 +20,9 @@ export const bases: readonly Base[] = [
     name: "named",
     spec: {
       targets: [{ kind: "DaemonSet", name: WORKLOADS.DaemonSet }, WEB],
-      windows: [{ schedule: "* * * * *", duration: "10m" }],
       tokenRestart: TOKEN_RESTART,
       bindingRenewal: { warnBefore: "8760h", renewBefore: "1s" },
-      tokenLifetime: {},
+      tokenLifetime: { windows: [{ schedule: "* * * * *", duration: "10m" }] },
       flowIsolation: {},
       stallDetection: {},
     },

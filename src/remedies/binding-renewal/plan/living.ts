@@ -1,6 +1,5 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
 import { whatWould } from "../../../core/mode";
-import { describeOpening, windowsAt } from "../../../core/windows";
 import type { EventRequest } from "../../../core/remedy";
 import { type Check, firstMatch } from "../../kit/checks";
 import { readExpiry } from "../conventions";
@@ -34,7 +33,6 @@ const CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   roleTooPowerful,
   roleUnread,
   beforeRenewal,
-  windowClosed,
   observeOnly,
   renewalNotRecorded,
   renew,
@@ -182,23 +180,6 @@ function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
   if (nowMs >= schedule.renewAtMs) return undefined;
   const sentence = `${clause(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`;
   return { ...expiringSoon(expiring, sentence), nextMs: timesOf(expiring) };
-}
-
-/** The renewal waits for a maintenance window if the binding is valid for this long after that window, in milliseconds: time to retry. */
-const AFTER_WINDOW_MS = 6 * 3_600_000;
-
-/** What has begun goes on, and nothing waits where no window opens. */
-function windowClosed(expiring: ExpiringCase): BindingFinding | undefined {
-  const { binding, nowMs, observed, schedule } = expiring;
-  const window = windowsAt(observed.windows, nowMs);
-  if (window.isOpen || window.next === undefined || binding.record?.renewingUntil !== undefined) return undefined;
-  if (schedule.expiryMs < window.next.closesMs + AFTER_WINDOW_MS) return undefined;
-  const sentence = `${clause(expiring)}; the operator renews it later: ${describeOpening(window)}.`;
-  return {
-    ...expiringSoon(expiring, sentence),
-    reason: "WaitingForWindow",
-    nextMs: [window.next.opensMs, ...timesOf(expiring)],
-  };
 }
 
 function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {

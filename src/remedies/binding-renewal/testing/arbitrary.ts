@@ -1,4 +1,3 @@
-import { anyWindows } from "../../../core/testing/windows";
 import fc from "fast-check";
 import type { BindingRenewalSpec, BindingStatus } from "../../../api/controller-resilience";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
@@ -120,7 +119,6 @@ const gone: fc.Arbitrary<GoneBinding> = fc
 export const observedBindings: fc.Arbitrary<ObservedBindings> = fc
   .record({
     mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
-    windows: anyWindows,
     isAuthorChecked: fc.boolean(),
     living: fc.array(living, { maxLength: 5 }),
     gone: fc.array(gone, { maxLength: 3 }),

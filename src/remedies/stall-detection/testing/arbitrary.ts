@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../../api/controller-resilience";
 import type { LeaseTrack } from "../../../core/leases";
-import { anyWindows } from "../../../core/testing/windows";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
 import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/topics";
@@ -148,7 +147,6 @@ const previous: fc.Arbitrary<StallStatus> = fc.constantFrom<StallStatus[]>(
 /** Anything that a pass may read. */
 export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
-  windows: anyWindows,
   restarts: fc.oneof(fc.constant([]), fc.array(restarts, { maxLength: 4 })),
   previous: fc.array(previous, { maxLength: 2 }),
   limits: fc.record({
@@ -156,7 +154,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
     maxRestarts: fc.integer({ min: 1, max: 3 }),
     maxRestartsWindowMs: fc.constant(3_600_000),
     maxUnavailable: fc.integer({ min: 1, max: 3 }),
-    respectWindows: rarely,
   }),
   missingTargets: fc.constantFrom([], [], ["Deployment/gone"]),
   workloads: fc.uniqueArray(workloads, { maxLength: 2, selector: ({ view }) => view.uid }),

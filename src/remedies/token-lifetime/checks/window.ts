@@ -1,20 +1,20 @@
-import { describeOpening, windowsAt } from "../../../core/windows";
+import { describeOpening, problemOf, windowsAt } from "../windows";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { entryOf, isRelease, nameOf, type Subject } from "../subject";
 
 /** A change is not urgent, so it begins in a maintenance window. Restoring the template never waits. */
-export function windowClosed(
-  subject: Subject,
-  what = `${nameOf(subject)}: bounding its tokens waits`,
-): DaemonSetFinding | undefined {
-  const { observed, nowMs } = subject;
-  const window = windowsAt(observed.windows, nowMs);
+export function windowClosed(subject: Subject): DaemonSetFinding | undefined {
+  const { spec, nowMs } = subject;
+  const window = windowsAt(spec.windows, nowMs);
   if (window.isOpen || isRelease(subject)) return undefined;
+  const problem = problemOf(spec.windows, nowMs);
+  const sentence = `${nameOf(subject)}: bounding its tokens waits; ${describeOpening(window)}.`;
   return {
     status: "False",
     reason: "WaitingForWindow",
-    sentence: `${what}; ${describeOpening(window)}.`,
+    sentence: problem === undefined ? sentence : `${sentence} ${problem}`,
     entry: entryOf(subject, "Waiting"),
-    recheckAfterMs: window.next === undefined ? RECHECK_MS : window.next.opensMs - nowMs,
+    isStalled: problem !== undefined,
+    recheckAfterMs: window.opensMs === undefined ? RECHECK_MS : window.opensMs - nowMs,
   };
 }

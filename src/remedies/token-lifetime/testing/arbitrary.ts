@@ -1,4 +1,3 @@
-import { anyWindows } from "../../../core/testing/windows";
 import fc from "fast-check";
 import { Cause } from "../../../api/conditions";
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
@@ -11,6 +10,7 @@ import { reportTokenLifetime } from "../report";
 import type { TemplatePatch } from "../template";
 import { applyPatch } from "../template/testing/apply";
 import { daemonSets, times } from "./arbitrary-set";
+import type { MaintenanceWindow } from "../windows";
 import { DEFAULTS } from "./scene";
 
 const restarts = fc
@@ -28,7 +28,6 @@ const restarts = fc
 export const observations = fc
   .record({
     mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
-    windows: anyWindows,
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
     staleTokens: fc.constantFrom(null, 0, 12),
@@ -51,11 +50,28 @@ export const observations = fc
     }),
   })) as fc.Arbitrary<Observed>;
 
+/** A window that never opens. */
+export const NEVER: MaintenanceWindow = { schedule: "0 2 31 2 *", duration: "3h", timeZone: "UTC" };
+
+/** Windows that are often closed, some of them for ever. */
+const anyWindows: fc.Arbitrary<MaintenanceWindow[]> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<MaintenanceWindow[]>([]) },
+  fc.array(
+    fc.record({
+      schedule: fc.constantFrom("0 2 * * 6", "30 2 * * *", "*/20 * * * *", NEVER.schedule),
+      duration: fc.constantFrom("10m", "3h", "168h"),
+      timeZone: fc.constantFrom("UTC", "Europe/Berlin", "Pacific/Kiritimati"),
+    }),
+    { minLength: 1, maxLength: 2 },
+  ),
+);
+
 /** Any valid specs. */
 export const specs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
     revertOnUnauthorized: fc.boolean(),
     allowNodeAgents: fc.boolean(),
+    windows: anyWindows,
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));
 

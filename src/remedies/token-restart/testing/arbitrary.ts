@@ -1,4 +1,3 @@
-import { anyWindows } from "../../../core/testing/windows";
 import fc from "fast-check";
 import type { RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PendingWrite } from "../../../core/remedy";
@@ -114,7 +113,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   generation: fc.integer({ min: 1, max: 3 }),
   readIntervalMs: fc.constantFrom(30_000, 40_000, 10_000_000),
   mode: fc.constantFrom("Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
-  windows: anyWindows,
   restarts: fc.oneof(fc.constant([]), restarts),
   previousTargets: fc.array(
     fc.record({

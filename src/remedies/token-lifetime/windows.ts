@@ -1,33 +1,32 @@
 import { Cron } from "croner";
-import type { ControllerResilienceSpec } from "../api/controller-resilience";
-import { parseDuration } from "./duration";
-import { toSeconds } from "./time";
+import type { TokenLifetimeSpec } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
+import { toSeconds } from "../../core/time";
 
-// Maintenance windows: spec.windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
+// Maintenance windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
 // time. What the clock skips when daylight saving time begins opens as soon as the skipped hour is over; what it repeats opens once.
 
-/** One entry of `spec.windows`. */
-export type MaintenanceWindow = NonNullable<ControllerResilienceSpec["windows"]>[number];
+/** One entry of `spec.tokenLifetime.windows`. */
+export type MaintenanceWindow = NonNullable<TokenLifetimeSpec["windows"]>[number];
 
 /** The maintenance windows of an object at one time. */
 export type WindowState =
   | { readonly isOpen: true }
-  /** Times of the next window in milliseconds since the epoch; absent if none opens any more. */
-  | { readonly isOpen: false; readonly next?: { readonly opensMs: number; readonly closesMs: number } };
+  /** When the next window opens, in milliseconds since the epoch; absent if none opens any more. */
+  | { readonly isOpen: false; readonly opensMs?: number };
 
 /** Returns whether one of the windows is open, and else which opens next. No window means always; an invalid one never opens. Pure. */
 export function windowsAt(windows: readonly MaintenanceWindow[] | undefined, nowMs: number): WindowState {
   if (windows === undefined || windows.length === 0) return { isOpen: true };
-  const spans = windows.flatMap(window => spanAfter(window, nowMs) ?? []);
-  if (spans.some(({ opensMs }) => opensMs <= nowMs)) return { isOpen: true };
-  const [next] = spans.toSorted((a, b) => a.opensMs - b.opensMs);
-  return next === undefined ? { isOpen: false } : { isOpen: false, next };
+  const opensMs = Math.min(...windows.map(window => opensAt(window, nowMs) ?? Infinity));
+  if (opensMs <= nowMs) return { isOpen: true };
+  return opensMs === Infinity ? { isOpen: false } : { isOpen: false, opensMs };
 }
 
 /** Returns the end of a sentence about what waits, such as `the next maintenance window opens at 2025-02-01T01:00:00Z`. */
-export function describeOpening({ next }: Extract<WindowState, { isOpen: false }>): string {
-  if (next === undefined) return "no maintenance window opens; correct spec.windows";
-  return `the next maintenance window opens at ${toSeconds(new Date(next.opensMs))}`;
+export function describeOpening({ opensMs }: Extract<WindowState, { isOpen: false }>): string {
+  if (opensMs === undefined) return "no maintenance window opens; correct spec.tokenLifetime.windows";
+  return `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;
 }
 
 /** Returns what is wrong with the first window that never opens, and what to do; undefined if each one opens. */
@@ -35,13 +34,13 @@ export function problemOf(windows: readonly MaintenanceWindow[] | undefined, now
   for (const [index, window] of (windows ?? []).entries()) {
     const problem = problemOfOne(window, nowMs);
     if (problem !== undefined)
-      return `spec.windows[${index}]${problem}. Correct or remove it; until then it never opens.`;
+      return `spec.tokenLifetime.windows[${index}]${problem}. Correct or remove it; until then it never opens.`;
   }
   return undefined;
 }
 
 function problemOfOne(window: MaintenanceWindow, nowMs: number): string | undefined {
-  if (spanAfter(window, nowMs) !== undefined) return undefined;
+  if (opensAt(window, nowMs) !== undefined) return undefined;
   const { schedule, timeZone } = window;
   if (!isTimeZone(timeZone)) return `.timeZone: expected an IANA time zone, such as Europe/Berlin, got "${timeZone}"`;
   if (cronOf(schedule, timeZone) === undefined) {
@@ -50,12 +49,10 @@ function problemOfOne(window: MaintenanceWindow, nowMs: number): string | undefi
   return `.schedule: expected a schedule with a date that exists, got "${schedule}"`;
 }
 
-/** The window that is open or opens next; undefined if it never does. */
-function spanAfter({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number) {
-  const durationMs = parseDuration(duration);
+/** When a window that is open opened, or when it opens next; undefined if it never does. */
+function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number): number | undefined {
   // The duration is part of the key: windows of one schedule ask about different times, and would replace each other's gap.
-  const opensMs = openingAfter(schedule, timeZone, nowMs - durationMs, `${schedule} ${timeZone} ${duration}`);
-  return opensMs === undefined ? undefined : { opensMs, closesMs: opensMs + durationMs };
+  return openingAfter(schedule, timeZone, nowMs - parseDuration(duration), `${schedule} ${timeZone} ${duration}`);
 }
 
 /** No opening lies between the two times; `untilMs` is one, or Infinity. */
