@@ -15,8 +15,7 @@ import { InformerCaches } from "./cluster/read/cluster-wide-caches";
 import { CachedReaders } from "./cluster/read/cached-readers";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
-import { Reachability } from "./cluster/http/reachability";
-import { ServerClock } from "./cluster/http/server-clock";
+import { ClockOffset, Reachability } from "./cluster/http/answers";
 import { systemClock, systemRandom as random } from "./cluster/system";
 import { WebhookSink } from "./cluster/notify/webhook-sink";
 import type { ErrandPorts } from "./cluster/http/until-done";
@@ -83,17 +82,17 @@ function assemble(settings: Settings, server: string): Operator {
   log.info({ version: cfg.version, server, identity, mode: settings.mode }, "starting");
   const remedies = createRemedies();
   const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges: remedies.flatMap(gaugesOf) });
-  const { clock, reachability, connection, createApi } = createClients(log, metrics);
-  const shared = { api: createApi(), clock, log, metrics, random };
+  const { reachability, connection, createApi } = createClients(log, metrics);
+  const shared = { api: createApi(), clock: systemClock, log, metrics, random };
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
-  const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
+  const logs = new ApiLogReader({ api: createApi(), clock: systemClock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const senders = createSenders(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
-  const probed = new OwnIdentity(createApi(), connection, clock);
+  const probed = new OwnIdentity(createApi(), connection, systemClock);
   const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
@@ -151,7 +150,7 @@ function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {
 /** What tells people: Events, and the webhook if there is one. */
 function createSenders(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
   const events = new ApiEventSink({ ...shared, instance: identity });
-  return { events, notifications: notify && new WebhookSink(notify, { ...shared, clock: systemClock, random }) };
+  return { events, notifications: notify && new WebhookSink(notify, { ...shared, random }) };
 }
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */
@@ -191,19 +190,14 @@ function ownFacts(identity: () => OwnIdentity): Pick<ReadersContext, "ownUser" |
 
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */
 function createClients(log: Log, metrics: Metrics) {
-  // Timestamps of the cluster are compared with the API server's time.
-  const clock = new ServerClock(systemClock, {
-    log: () => log,
-    clockOffset: seconds => metrics.clock.clockOffset(seconds),
-    clockDifference: seconds => metrics.clock.clockDifference(seconds),
-  });
+  const clockOffset = new ClockOffset(systemClock, log, seconds => metrics.clockOffset(seconds));
   const reachability = new Reachability(systemClock);
   const connection = new Connection(() => loadKubeConfig(), systemClock);
   const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {
     reachability.answered(code);
-    clock.heard(date, sentAtMs);
+    clockOffset.answered(date, sentAtMs);
   };
   const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer, metrics };
   const createApi = (): Api => new Api(connection, systemClock, options);
-  return { clock, reachability, connection, createApi };
+  return { reachability, connection, createApi };
 }

@@ -330,14 +330,8 @@ const COST: Row = {
     },
     {
       ...{ title: "Offset of the API server's clock", kind: "timeseries", unit: "s" },
-      description: "From the clock of the pod's node, and between API servers, if they differ by more than 30 s.",
-      queries: [
-        { expr: `max by (pod) (controller_resilience_clock_offset_seconds{${PROCESS}})`, legend: "{{pod}}" },
-        {
-          expr: `max by (pod) (controller_resilience_clock_difference_seconds{${PROCESS}})`,
-          legend: "{{pod}}, between API servers",
-        },
-      ],
+      description: "From the clock of the pod's node: the largest of the last five minutes.",
+      queries: [{ expr: `max by (pod) (controller_resilience_clock_offset_seconds{${PROCESS}})`, legend: "{{pod}}" }],
     },
   ],
 };

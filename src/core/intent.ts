@@ -117,7 +117,6 @@ export type LimitReason =
   | "PassTime"
   | "LeaderWarmup"
   | "OwnTrouble"
-  | "ClocksDiffer"
   | "Breaker"
   | "UnprovenRestart"
   | "Rollout"

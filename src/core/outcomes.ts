@@ -8,7 +8,6 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   LeaderWarmup: "the new leader, which is still loading restart history for this namespace",
   Breaker: "the restart breaker",
   OwnTrouble: "the operator's own trouble with the API server",
-  ClocksDiffer: "the clocks of API servers, which differ",
   OtherObject: "the restart of another pod by another ControllerResilience",
   UnprovenRestart: "another restart without proof, whose outcome is still open",
   Rollout: "the rollout of another DaemonSet",

@@ -1,6 +1,6 @@
 /**
  * Largest difference, in milliseconds, between a timestamp that the API server wrote and the operator's own record of the same
- * moment: the operator follows the API server's clock to within about a second.
+ * moment: clocks of a cluster's nodes are synchronized.
  */
 export const CLOCK_SKEW_MS = 5_000;
 

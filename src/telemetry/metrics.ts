@@ -17,7 +17,6 @@ import type {
 } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
-import { ClockMetrics } from "./clock-metrics";
 import { LoopMetricsSet } from "./loop-metrics";
 import { ShardedGauge } from "./sharded-gauge";
 import { StatusGauges } from "./status-gauges";
@@ -115,8 +114,10 @@ export class Metrics
     "log_read_interval_seconds",
     "Time between two reads of a log without 401s; above 30 s, the budget of reads is used up.",
   );
-  /** For the API server's clock. */
-  readonly clock = new ClockMetrics(this.#registry);
+  readonly #clockOffset = this.#gauge(
+    "clock_offset_seconds",
+    "Largest offset of an API server's clock from the operator's in the last five minutes.",
+  );
   readonly #workloads = this.#gauge(
     "workloads",
     "Workloads that use the Kubernetes API, by protection (protected, excluded or unprotected) and reason.",
@@ -195,6 +196,11 @@ export class Metrics
 
   identityRejected(rejected: boolean): void {
     this.#identityRejected.set(rejected ? 1 : 0);
+  }
+
+  /** Takes how far an API server's clock is ahead. */
+  clockOffset(seconds: number): void {
+    this.#clockOffset.set(seconds);
   }
 
   requested(method: string, code: string): void {

@@ -148,7 +148,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   await client.until("the end of the incident", () => Promise.resolve(told().length === 2 && told()), HEAL_MS);
   expect(told()[1]?.type).toMatch(/\.resolved$/);
   const ofOperator =
-    /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|ClocksDiffer|BreakerTripped)$/;
+    /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|ClockOff|BreakerTripped)$/;
   const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
   expect(names.filter(name => ofOperator.test(name))).toEqual([]);
 }, 600_000);

@@ -6,7 +6,6 @@ import { Connection, locateCluster } from "../../cluster/http/connection";
 import { listPages, type ListRequest } from "../../cluster/http/list-pages";
 import { pause } from "../../cluster/http/pause";
 import { describeCall } from "../../cluster/http/resources";
-import { ServerClock } from "../../cluster/http/server-clock";
 import { ExpiredError } from "../../cluster/http/status-errors";
 import { systemClock } from "../../cluster/system";
 import type { Clock } from "../../core/clock";
@@ -59,20 +58,14 @@ export class Session {
     this.context = config.currentContext;
     this.isNamespaceChosen = flags.namespace !== undefined;
     this.namespace = flags.namespace ?? (config.getContextObject(this.context)?.namespace?.trim() || "default");
-    const clock = new ServerClock(systemClock, {
-      log: () => ({ warn: () => undefined }),
-      clockOffset: () => undefined,
-      clockDifference: () => undefined,
-    });
     this.#connection = new Connection(() => loadChosen(flags), systemClock, flags.asGroup);
     this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,
       deadlineMs: timeoutMs(flags.requestTimeout),
-      onAnswer: ({ date }, sentAtMs) => clock.heard(date, sentAtMs),
     };
     this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
-    this.clock = clock;
+    this.clock = systemClock;
     this.output = new Output(io, flags.output);
     this.progress = new Progress(io, systemClock);
     this.io = io;

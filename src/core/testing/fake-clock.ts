@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { MAX_TIMER_MS, type Cancel, type Clock, type ClockDoubt, type Random } from "../clock";
+import { MAX_TIMER_MS, type Cancel, type Clock, type Random } from "../clock";
 
 interface Timer {
   readonly dueMs: number;
@@ -14,8 +14,6 @@ export class FakeClock implements Clock {
   /** Not 0, to detect code that treats 0 as "never". */
   #monotonicMs = 5_000;
   #wallOffsetMs: number;
-  /** How far another server is behind this clock; undefined: there is no doubt. */
-  doubtedByMs: number | undefined;
   readonly #timers = new Set<Timer>();
 
   constructor(start: Date | string = "2025-01-01T00:00:00Z") {
@@ -25,12 +23,6 @@ export class FakeClock implements Clock {
   /** Returns wall-clock time. */
   now(): Date {
     return new Date(this.#monotonicMs + this.#wallOffsetMs);
-  }
-
-  /** Doubts the wall clock if the test says so. */
-  doubt(): ClockDoubt | undefined {
-    if (this.doubtedByMs === undefined) return undefined;
-    return { differenceMs: this.doubtedByMs, earliest: new Date(this.now().getTime() - this.doubtedByMs) };
   }
 
   /** Returns monotonic time. */

@@ -35,7 +35,6 @@ const LIMITS: readonly LimitReason[] = [
   "MaxRestarts",
   "LeaderWarmup",
   "OwnTrouble",
-  "ClocksDiffer",
   "UnprovenRestart",
   "OtherObject",
   "RestartPacer",

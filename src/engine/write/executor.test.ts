@@ -194,24 +194,6 @@ describe("an intent", () => {
     expect(writer.written).toHaveLength(2);
   });
 
-  it("that rests on the time waits while the clocks of API servers differ, unlike a cleanup", async () => {
-    const bench = makeBench();
-    const renewal = makePatch("b", { renewal: { expiryTime: "2025-01-02T00:00:00Z", specHash: "1" } });
-    const rollout = makePatch("c", { rollout: { workload: "DaemonSet/c" } });
-    bench.clock.doubtedByMs = 7_200_000;
-    for (const intent of [makeEviction(), renewal, rollout]) {
-      const detail = expect.stringContaining("the clocks of API servers differ by 2h") as unknown;
-      const waiting = { result: "Limited", limit: "ClocksDiffer", retryAfterMs: 10_000, detail };
-      expect(await bench.execute(intent)).toEqual(waiting);
-    }
-    expect([bench.writer.written, bench.store.writes]).toEqual([[], []]);
-    expect(await bench.execute(makePatch())).toEqual({ result: "Executed" });
-    expect(await bench.cleanUp(rollout)).toEqual({ result: "Executed" });
-    bench.clock.doubtedByMs = undefined;
-    expect(await bench.execute(renewal)).toEqual({ result: "Executed" });
-    expect(await bench.execute(makeEviction())).toEqual({ result: "Executed" });
-  });
-
   it("without an answer fails after a minute", async () => {
     const bench = makeBench();
     bench.writer.answer = () => new Promise(() => undefined);

@@ -15,7 +15,6 @@ import type { Execution, Intent, Outcome, RestartClaim, RolloutClaim } from "../
 import type { Mode } from "../../core/mode";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
 import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
-import { formatDuration } from "../../core/duration";
 import { withDeadline } from "../../core/deadline";
 import { isPermitted, requiredPermission } from "./permissions";
 import { WriteBackoff } from "./write-backoff";
@@ -32,9 +31,6 @@ export const WRITES_WITHIN_MS = 10_000;
 
 /** The rest is planned again after this. */
 const NEXT_PASS_MS = 1_000;
-
-/** Time until a write that waits for agreeing clocks is tried again, in milliseconds. */
-const CLOCKS_RECHECK_MS = 10_000;
 
 /** What an intent is checked against, besides its remedy. */
 export interface ExecutionScope {
@@ -135,11 +131,10 @@ export class Executor {
     log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");
   }
 
-  /** What defers an otherwise permitted intent: clocks that differ, the checks of a restart, backoff after a failure, or the time of the pass. */
-  #deferred(intent: Intent, { restarts, isLate, isCleanup }: ExecutionScope): Outcome | undefined {
-    const doubt = isTimed(intent) && isCleanup !== true ? doubtOf(this.#ports.clock) : undefined;
+  /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
+  #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
     const restart = intent.restart && restarts.deferral(intent.restart);
-    const deferral = doubt ?? restart ?? (intent.rollout && restarts.rolloutDeferral());
+    const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral());
     if (deferral !== undefined) return deferral;
     const standing = this.#backoff.pending(intent);
     if (standing !== undefined || isLate !== true) return standing;
@@ -201,20 +196,6 @@ export class Executor {
     await withDeadline(this.#ports.clock, WRITE_DEADLINE_MS, what, () => this.#ports.writer.write(intent));
     return { result: "Executed" };
   }
-}
-
-/** Reports whether an intent rests on the time: budgets and evidence of a restart, the expiry of a binding. */
-function isTimed({ restart, rollout, renewal }: Intent): boolean {
-  return (restart ?? rollout ?? renewal) !== undefined;
-}
-
-/** Defers what rests on the time while API servers contradict each other about it. */
-function doubtOf(clock: Clock): Outcome | undefined {
-  const doubt = clock.doubt?.();
-  if (doubt === undefined) return undefined;
-  const by = formatDuration(doubt.differenceMs);
-  const detail = `Waiting: the clocks of API servers differ by ${by}, so nothing is restarted or renewed. Synchronize the clocks of the control plane nodes; the operator continues within 10m.`;
-  return { result: "Limited", limit: "ClocksDiffer", retryAfterMs: CLOCKS_RECHECK_MS, detail };
 }
 
 type Check<Scope> = (by: By, intent: Intent, scope: Scope) => Outcome | undefined;

@@ -6,7 +6,6 @@ const OUTCOMES: readonly Outcome[] = [
   { result: "Failed", message: "patch rolebindings team/edit: 500: webhook failed" },
   { result: "Blocked", message: "patch rolebindings team/edit: 429", retryAfterMs: 1_000 },
   { result: "Conflict", message: "patch rolebindings team/edit: 409" },
-  { result: "Limited", limit: "ClocksDiffer", retryAfterMs: 10_000, detail: "Waiting: clocks differ." },
 ];
 
 async function due(ttl: string, afterMs: number): Promise<Scene> {

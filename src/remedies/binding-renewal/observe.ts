@@ -4,7 +4,6 @@ import type {
   ControllerResilience,
   RenewalTargetStatus,
 } from "../../api/controller-resilience";
-import { earliestOf } from "../../core/clock";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers, Right } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
@@ -212,8 +211,7 @@ const NONE: Unfound = { living: [], gone: [], kept: [] };
 async function readRecorded(record: BindingStatus, context: Context): Promise<Unfound> {
   const { spec, scope, readers } = context;
   const isMeant = isStillInScope(record, context);
-  // A deletion before the expiry by any clock is a revocation.
-  const seenMs = earliestOf(readers.clock).getTime();
+  const seenMs = readers.clock.now().getTime();
   const view = await readers.binding(record.kind, scope.namespace, record.name);
   if (view === null && (isMeant || staysGone(record, seenMs))) return { ...NONE, gone: [{ record, seenMs }] };
   if (view === null || !isMeant) return { ...NONE, kept: [record] };

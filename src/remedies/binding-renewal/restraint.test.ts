@@ -3,7 +3,7 @@ import type { BindingRenewalSpec } from "../../api/controller-resilience";
 import { intentsOf } from "../../core/testing/remedy-sample";
 import type { BindingView } from "../../core/views";
 import { hashOfBlock } from "./block";
-import { account, DAY, DEFAULTS, EDIT, HOUR, Scene, web } from "./testing/scene";
+import { account, DAY, DEFAULTS, EDIT, Scene, web } from "./testing/scene";
 
 // What must never happen: access that grows by itself, an undone revocation, a fight over a field, a loop of writes.
 
@@ -312,20 +312,6 @@ describe("a revocation", () => {
     const names = scene.object.status?.bindings?.map(({ name }) => name) ?? [];
     expect(names).toHaveLength(65);
     expect(names.slice(0, 2)).toEqual(["living", "b6"]);
-  });
-});
-
-describe("API servers whose clocks differ by two hours", () => {
-  it("turn no revocation into an expiry, whichever of them the operator follows", async () => {
-    const scene = await aged(20);
-    await scene.clock.run(10 * DAY + 0.5 * HOUR);
-    scene.clock.doubtedByMs = 2 * HOUR;
-    scene.remove();
-    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
-    await scene.clock.run(2 * HOUR);
-    scene.clock.doubtedByMs = undefined;
-    await scene.live(DAY);
-    expect(scene.written).toEqual([]);
   });
 });
 

@@ -160,7 +160,6 @@ const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, s
   PassTime: "Waiting for the next pass: other writes used up the time of this one.",
   OwnTrouble:
     "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
-  ClocksDiffer: "Waiting: the clocks of API servers differ.",
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
   Rollout: "Waiting: another rollout is in progress.",
   OtherObject: "Waiting: another ControllerResilience is restarting pods of this workload.",

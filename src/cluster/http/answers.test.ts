@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { Reachability } from "./reachability";
+import { RecordingLog } from "../../engine/testing/fakes";
+import { ClockOffset, Reachability } from "./answers";
 
 describe("reachability", () => {
   it("depends on successful answers of the last minute, whatever other requests are refused", () => {
@@ -50,5 +51,55 @@ describe("reachability", () => {
     reachability.answered(200);
     clock.advance(7_000);
     expect(reachability.sinceTroubleMs()).toBe(7_000);
+  });
+});
+
+describe("the offset of the API server's clock", () => {
+  function scene() {
+    const clock = new FakeClock("2025-01-01T12:00:00.400Z");
+    const log = new RecordingLog();
+    const seconds: number[] = [];
+    const offset = new ClockOffset(clock, log, one => void seconds.push(one));
+    const answer = (aheadMs: number, tripMs = 0): void => {
+      const sentAtMs = clock.monotonicMs();
+      clock.advance(tripMs);
+      offset.answered(new Date(clock.now().getTime() + aheadMs).toUTCString(), sentAtMs);
+    };
+    return { clock, log, seconds, offset, answer };
+  }
+
+  it.each([
+    ["within the same second", 0, 0, 0],
+    ["ahead", 90_000, 0, 89.6],
+    ["behind", -90_000, 0, -89.4],
+    ["behind by less than a slow answer took", -8_000, 10_000, 0],
+    ["behind by more than a slow answer took", -60_000, 10_000, -49.4],
+  ])("is the least that the header proves: %s", (_, aheadMs, tripMs, expected) => {
+    const { seconds, answer } = scene();
+    answer(aheadMs, tripMs);
+    expect(seconds).toEqual([expected]);
+  });
+
+  it("is the largest of five minutes, since API servers answer in turn, and is warned of once", () => {
+    const { clock, log, seconds, answer } = scene();
+    answer(0);
+    for (let minute = 0; minute < 4; minute++) {
+      answer(minute === 0 ? 120_000 : 0);
+      clock.advance(60_000);
+    }
+    expect(seconds).toEqual([0, 119.6]);
+    clock.advance(60_000);
+    answer(0);
+    expect(seconds).toEqual([0, 119.6, 0]);
+    expect(log.lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      "warn: clock differs from the API server's",
+      "warn: clock agrees with the API server's again",
+    ]);
+  });
+
+  it("ignores a header that is no date", () => {
+    const { seconds, offset } = scene();
+    for (const date of [undefined, "", "tomorrow"]) offset.answered(date, 0);
+    expect(seconds).toEqual([]);
   });
 });
