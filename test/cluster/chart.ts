@@ -29,7 +29,7 @@ export async function renderChart(args: readonly string[], progress: Progress = 
   return stdout;
 }
 
-/** Values for a lab, which has no registry, and whose API server has just started. */
+/** Values for a lab, which has no registry. */
 export const LAB_VALUES = ["--set", "image.tag=lab,image.pullPolicy=Never"] as const;
 
 /** The value that lets the operator renew bindings of these roles. */
@@ -51,4 +51,14 @@ export async function upgradeChart(lab: Lab, args: readonly string[]): Promise<v
   const how = ["upgrade", "--install", RELEASE, CHART, ...namespace, ...LAB_VALUES, "--wait", "--timeout", "3m"];
   const { code, stderr } = await lab.helm([...how, ...args]);
   if (code !== 0) throw new Error(`the chart can't be installed: ${stderr.trim()}`);
+  // The lab's API server has just started. Helm keeps what another client has added.
+  const deployment = [`deployment/${RELEASE}`, "--namespace", OPERATOR.namespace];
+  const rollout = [
+    ["set", "env", ...deployment, "RESILIENCE_API_SERVER_SETTLE_SECONDS=0"],
+    ["rollout", "status", ...deployment, "--timeout=3m"],
+  ];
+  for (const command of rollout) {
+    const result = await lab.kubectl(command);
+    if (result.code !== 0) throw new Error(`kubectl ${command.join(" ")} failed: ${result.stderr.trim()}`);
+  }
 }
