@@ -25,8 +25,6 @@ export const FULL = {
   tokenLifetime: {
     expirationSeconds: 1200,
     defaultToken: "Project",
-    revertOnUnauthorized: false,
-    allowNodeAgents: false,
   },
   flowIsolation: {
     priorityLevel: "",
@@ -104,13 +102,12 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
   },
   tokenLifetime: {
     right: patchDaemonSets,
-    narrower: [["revertOnUnauthorized", true]],
+    narrower: [["windows", [{ schedule: "0 2 * * 6", duration: "3h", timeZone: "UTC" }]]],
     wider: [
       // It restores the template, which replaces all pods.
       ["defaultToken", "Leave"],
       ["expirationSeconds", 600],
       ["expirationSeconds", 3600],
-      ["allowNodeAgents", true],
     ],
   },
   flowIsolation: {

@@ -322,7 +322,7 @@ describe("the policy", () => {
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
     const elsewhere = ["tokenRestart.extraPhrases", "tokenRestart.strategy"];
     elsewhere.push("stallDetection.onStall");
-    const oneWay = ["tokenLifetime.revertOnUnauthorized", "tokenLifetime.windows"];
+    const oneWay = ["tokenLifetime.windows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });
 

@@ -199,7 +199,6 @@ describe("the schema accepts", () => {
       bindingRenewal: { bindings: [], warnBefore: "168h", renewBefore: "24h", extendBy: "" },
       tokenLifetime: {
         ...{ expirationSeconds: 600, defaultToken: "Project" },
-        ...{ revertOnUnauthorized: true, allowNodeAgents: false },
       },
       flowIsolation: {
         priorityLevel: "",

@@ -155,14 +155,6 @@ export interface TokenLifetimeSpec {
    */
   defaultToken: "Project" | "Leave";
   /**
-   * If true, the operator reverts the change when pods get 401 responses after it.
-   */
-  revertOnUnauthorized: boolean;
-  /**
-   * If false, a CNI agent (hostNetwork and a CNI folder of the host) gets the shorter token on one node first, until a pod has started there after the first token expired. If true, that proof is not needed, and the rolling update of a CNI agent starts without a trial.
-   */
-  allowNodeAgents: boolean;
-  /**
    * windows are the times at which a change may begin. Empty means always.
    */
   windows?: {

@@ -47,10 +47,7 @@ export async function observeDaemonSets(
   const found: WithoutLogs[] = [];
   for (const view of views) found.push(await readDaemonSet(view, records, readers));
   const nowMs = readers.clock.now().getTime();
-  // Without revertOnUnauthorized the logs do not matter.
-  const logged = spec.revertOnUnauthorized
-    ? found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec))
-    : [];
+  const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec));
   const states = await readStates(object, { found, logged }, readers, reviews);
   const names = new Set(views.map(view => view.name));
   const formerEntries = records.filter(record => !names.has(record.name)).slice(0, MAX_FORMER);
@@ -91,7 +88,7 @@ async function readRest(
   if (!isDue && !isOnTrial(view)) return daemonSet;
   const holder = holderOf(view, object, await others());
   if (holder !== undefined) return { ...daemonSet, holder };
-  return isDue ? withTrialRights(daemonSet, spec, readers) : daemonSet;
+  return isDue ? withTrialRights(daemonSet, readers) : daemonSet;
 }
 
 async function findDaemonSets(

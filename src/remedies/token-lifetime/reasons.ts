@@ -20,7 +20,7 @@ export const REASONS = {
   },
   TrialUnproven: {
     event: "Warning",
-    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. The template was restored. For a CNI agent `allowNodeAgents: true` skips the proof.",
+    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. The template was restored.",
   },
   OwnedByController: {
     event: "Warning",

@@ -52,7 +52,6 @@ describe.each(ABSENCES)("a ServiceAccount %s", (_, go) => {
 
   it("delays the template change and is named", async () => {
     const scene = new Scene();
-    scene.object.spec.tokenLifetime!.revertOnUnauthorized = false;
     go(scene);
     await scene.pass();
     const decision = await scene.pass();

@@ -256,25 +256,6 @@ describe("401s after the change", () => {
     scene.setLogs("persistent", 600);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
   });
-
-  it("do not revert it without revertOnUnauthorized", async () => {
-    const scene = await changed(new Scene({ revertOnUnauthorized: false }));
-    scene.setLogs("persistent", 600);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
-  });
-});
-
-it("logs without revertOnUnauthorized are not read and delay nothing", async () => {
-  const scene = new Scene({ revertOnUnauthorized: false });
-  const read: string[] = [];
-  scene.review = (_key, pods) => {
-    read.push(...pods.map(({ name }) => name));
-    return Promise.resolve(new Map(pods.map(({ uid }) => [uid, { state: "unreadable", readMs: -Infinity }])));
-  };
-  await changed(scene);
-  await scene.pass();
-  expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
-  expect(read).toEqual([]);
 });
 
 describe("a rollout", () => {

@@ -7,11 +7,9 @@ import { isReadAt, isWatched, trialMs } from "./watch";
 
 /** Pods get 401 responses since the template was changed. */
 export function reverting(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, spec } = subject;
+  const { daemonSet } = subject;
   // Nothing is known yet about a template other than the changed one.
-  if (!spec.revertOnUnauthorized || daemonSet.record?.appliedTime === undefined || !isSameTemplate(subject)) {
-    return undefined;
-  }
+  if (daemonSet.record?.appliedTime === undefined || !isSameTemplate(subject)) return undefined;
   if (daemonSet.record.outcome === "Reverted") return undefined;
   const isRecorded = isRevertRecorded(subject);
   if (!isRecorded && !isChangeHarmful(subject)) return undefined;

@@ -128,8 +128,7 @@ function describeUnsettled(view: DaemonSetView): string {
 }
 
 /** The logs before a change are compared with those after it. */
-export function logBlocker({ daemonSet, spec }: Subject): string | undefined {
-  if (!spec.revertOnUnauthorized) return undefined;
+export function logBlocker({ daemonSet }: Subject): string | undefined {
   const sandboxes = activePodsOf(daemonSet).map(({ sandboxState }) => sandboxState);
   if (sandboxes.some(state => state === "persistent" || state === "suspected")) {
     return "pods on its nodes already fail to start, because the API server answers their network plugin 401";

@@ -69,8 +69,6 @@ const anyWindows: fc.Arbitrary<MaintenanceWindow[]> = fc.oneof(
 /** Any valid specs. */
 export const specs: fc.Arbitrary<TokenLifetimeSpec> = fc
   .record({
-    revertOnUnauthorized: fc.boolean(),
-    allowNodeAgents: fc.boolean(),
     windows: anyWindows,
   })
   .map(spec => ({ ...DEFAULTS, ...spec }));

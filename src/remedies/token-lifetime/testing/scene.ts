@@ -19,8 +19,6 @@ import type { TemplatePatch } from "../template";
 export const DEFAULTS: TokenLifetimeSpec = {
   expirationSeconds: 600,
   defaultToken: "Project",
-  revertOnUnauthorized: true,
-  allowNodeAgents: false,
 };
 
 /** A pod template without volumes, as most DaemonSets have. */

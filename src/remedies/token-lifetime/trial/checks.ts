@@ -33,7 +33,7 @@ export function unproven(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "TrialUnproven",
-    sentence: `${nameOf(subject)} unchanged: on one node the shorter token was not proven to work within an hour of its expiry. The operator does not retry until the template or this object changes; set allowNodeAgents: true to skip the proof for a CNI agent, or exclude the DaemonSet.`,
+    sentence: `${nameOf(subject)} unchanged: on one node the shorter token was not proven to work within an hour of its expiry. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
     entry: entryWithChange(subject, "Unproven"),
     isStalled: true,
   };

@@ -16,11 +16,6 @@ export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean 
   return pods.some(({ pod }) => canBeAgent(pod));
 }
 
-/** Reports whether the shorter token needs a proof that pods still start on the node. */
-export function needsProof({ daemonSet, spec }: Pick<Subject, "daemonSet" | "spec">): boolean {
-  return isNodeAgent(daemonSet) && !spec.allowNodeAgents;
-}
-
 /** The oldest pod with the shorter token of the changed template. */
 export function firstPodOf(daemonSet: Pick<ObservedDaemonSet, "pods" | "record">, spec: Spec): ObservedPod | undefined {
   const appliedMs = Date.parse(daemonSet.record?.appliedTime ?? "");
@@ -37,7 +32,7 @@ export function tokenDiedMs({ pod }: Pick<ObservedPod, "pod">, { expirationSecon
 /** How long the first pod must work, in milliseconds: for a CNI agent the whole life of its token. */
 export function trialMs({ daemonSet, spec }: Pick<Subject, "daemonSet" | "spec">): number {
   const lifeMs = 1000 * spec.expirationSeconds;
-  return (needsProof({ daemonSet, spec }) ? lifeMs : Math.min(lifeMs, LONGEST_TRIAL_MS)) + TRIAL_MARGIN_MS;
+  return (isNodeAgent(daemonSet) ? lifeMs : Math.min(lifeMs, LONGEST_TRIAL_MS)) + TRIAL_MARGIN_MS;
 }
 
 /** What the trial still waits for, as the end of a sentence; undefined: it has passed. */
@@ -47,21 +42,21 @@ export function missingProof(subject: Subject): string | undefined {
   if (first === undefined) return "no pod has the shorter token yet";
   const endMs = first.pod.createdAtMs + trialMs(subject);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
-  return unhealthy(first, spec, endMs) ?? unprovenNode(first, subject);
+  return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }
 
-function unhealthy(first: ObservedPod, { revertOnUnauthorized }: Spec, endMs: number): string | undefined {
+function unhealthy(first: ObservedPod, endMs: number): string | undefined {
   const { pod, logState } = first;
   if (!pod.ready) return `pod ${pod.name}, the first with the shorter token, is not Ready`;
-  if (!revertOnUnauthorized || (logState === "quiet" && isReadAt(first, endMs))) return undefined;
+  if (logState === "quiet" && isReadAt(first, endMs)) return undefined;
   const cause = logState === "suspected" || logState === "persistent" ? "gets 401 responses" : "has unread logs";
   return `pod ${pod.name}, the first with the shorter token, ${cause}`;
 }
 
 function unprovenNode(first: ObservedPod, { daemonSet, spec }: Subject): string | undefined {
-  if (!needsProof({ daemonSet, spec }) || first.hasSandboxStarted === true) return undefined;
+  if (!isNodeAgent(daemonSet) || first.hasSandboxStarted === true) return undefined;
   if (first.isNodeForbidden === true)
-    return "the operator may not list the pods of all namespaces, so it cannot see whether pods start on a node; grant list pods, or set allowNodeAgents: true";
+    return "the operator may not list the pods of all namespaces, so it cannot see whether pods start on a node; grant list pods";
   const since = toSeconds(new Date(tokenDiedMs(first, spec)));
-  return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there, or set allowNodeAgents: true`;
+  return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there`;
 }

@@ -2,7 +2,7 @@ import { ForbiddenError, TransientError } from "../../../core/errors";
 import type { Readers } from "../../../core/readers";
 import type { PodView } from "../../../core/views";
 import { activePodsOf, isBounded, type ObservedDaemonSet, type ObservedPod, type Spec } from "../observed";
-import { firstPodOf, needsProof, tokenDiedMs } from "./first-pod";
+import { firstPodOf, isNodeAgent, tokenDiedMs } from "./first-pod";
 
 /** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */
 export async function withProof(
@@ -21,7 +21,7 @@ export async function withProof(
 }
 
 function isAwaited(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
-  return needsProof({ daemonSet, spec }) && activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
+  return isNodeAgent(daemonSet) && activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
 }
 
 /** Without the right to read the node's pods there is no proof. */

@@ -43,7 +43,7 @@ function outcomeOf(
   const successor = daemonSet && successorOf(entry, daemonSet);
   if (daemonSet !== undefined && successor !== undefined) {
     if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
-    if (hasRecovered(successor, spec, nowMs)) return "Recovered";
+    if (hasRecovered(successor, nowMs)) return "Recovered";
   }
   return ageMs(entry, nowMs) < INEFFECTIVE_AFTER_MS ? "Restarted" : "Ineffective";
 }
@@ -61,9 +61,8 @@ function hasFailed({ pod, logState }: ObservedPod, { record }: ObservedDaemonSet
   return logState === "persistent" || (!isReverted && !isBounded(pod, spec));
 }
 
-function hasRecovered({ pod, logState }: ObservedPod, spec: Spec, nowMs: number): boolean {
-  const isQuiet = logState === "quiet" || (logState === "unread" && !spec.revertOnUnauthorized);
-  return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && isQuiet;
+function hasRecovered({ pod, logState }: ObservedPod, nowMs: number): boolean {
+  return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && logState === "quiet";
 }
 
 /** An invalid time counts as long ago, so that it blocks nothing. */

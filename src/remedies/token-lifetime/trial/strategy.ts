@@ -1,7 +1,6 @@
 import type { DaemonSetView } from "../../../core/views";
 import { activePodsOf, isBounded, type ObservedDaemonSet } from "../observed";
 import { isRelease, type Subject } from "../subject";
-import { isNodeAgent } from "./first-pod";
 
 /** Part of an apply: the DaemonSet controller replaces no pod by itself. Leaving it out gives RollingUpdate, the default, again. */
 export const TRIAL_STRATEGY = { updateStrategy: { type: "OnDelete" } } as const;
@@ -13,9 +12,7 @@ export function isOnTrial({ updateStrategy, ownsUpdateStrategy }: DaemonSetView)
 
 /** A change of the template is tried on one node first, unless there is only one. */
 export function needsTrial(subject: Subject): boolean {
-  const { daemonSet, spec } = subject;
-  if (isRelease(subject) || nodesOf(daemonSet) < 2 || isEverywhere(subject)) return false;
-  return !(spec.allowNodeAgents && isNodeAgent(daemonSet));
+  return !isRelease(subject) && nodesOf(subject.daemonSet) >= 2 && !isEverywhere(subject);
 }
 
 /** Every pod has the shorter token already. */

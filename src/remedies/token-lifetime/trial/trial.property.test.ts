@@ -17,18 +17,12 @@ function isProven(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined || !first.pod.ready) return false;
   const isOld = NOW.getTime() >= first.pod.createdAtMs + trialMs({ daemonSet, spec });
-  const isQuiet = !spec.revertOnUnauthorized || first.logState === "quiet";
-  return isOld && isQuiet && (!isNodeAgent(daemonSet) || spec.allowNodeAgents || first.hasSandboxStarted === true);
+  return isOld && first.logState === "quiet" && (!isNodeAgent(daemonSet) || first.hasSandboxStarted === true);
 }
 
 function mayRoll(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
   const nodes = new Set(activePodsOf(daemonSet).map(({ pod }) => pod.nodeName)).size;
-  return (
-    nodes < 2 ||
-    isEverywhere({ daemonSet, spec }) ||
-    (spec.allowNodeAgents && isNodeAgent(daemonSet)) ||
-    isProven(daemonSet, spec)
-  );
+  return nodes < 2 || isEverywhere({ daemonSet, spec }) || isProven(daemonSet, spec);
 }
 
 describe("a shorter token in a template", () => {

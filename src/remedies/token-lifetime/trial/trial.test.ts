@@ -212,7 +212,7 @@ describe("a trial with the skip annotation", () => {
 describe("a right that the trial needs and the operator lacks", () => {
   it.each([
     ["create pods/eviction", "may not create pods/eviction in namespace team; grant that"],
-    ["list pods", "may not list pods in all namespaces; grant that, or set allowNodeAgents: true"],
+    ["list pods", "may not list pods in all namespaces; grant that"],
   ])("is %s: nothing is changed before it is granted", async (right, wayOut) => {
     const scene = new AgentScene();
     scene.lacking.add(right);
@@ -226,15 +226,10 @@ describe("a right that the trial needs and the operator lacks", () => {
     expect(scene.count(600)).toBe(1);
   });
 
-  it("does not matter without a trial", async () => {
+  it("does not matter where the trial does not need it", async () => {
     const ordinarySet = ordinary();
     ordinarySet.lacking.add("list pods");
     await begun(ordinarySet);
-    const allowed = new AgentScene({ allowNodeAgents: true });
-    allowed.lacking.add("list pods");
-    allowed.lacking.add("create pods/eviction");
-    await allowed.run(20);
-    expect(allowed.count(600)).toBe(3);
   });
 
   it("ends no trial when it is lost later", async () => {
@@ -270,7 +265,7 @@ describe("the trial of a CNI agent", () => {
     expect(json(scene.set().template)).toBe(json(PLAIN));
     const decision = await scene.pass();
     expect(decision).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
-    expect(decision.message).toContain("allowNodeAgents: true");
+    expect(decision.message).toContain("take the DaemonSet out of the targets");
   });
 
   it("names the missing right if the pods of the node cannot be listed", async () => {
@@ -282,13 +277,6 @@ describe("the trial of a CNI agent", () => {
     scene.nodeError = undefined;
     scene.start(scene.trialNode);
     await scene.run(10);
-    expect(scene.count(600)).toBe(3);
-  });
-
-  it("is skipped with allowNodeAgents", async () => {
-    const scene = new AgentScene({ allowNodeAgents: true });
-    await scene.run(20);
-    expect(scene.lines).toEqual(["apply DaemonSet"]);
     expect(scene.count(600)).toBe(3);
   });
 });
