@@ -28,8 +28,8 @@ export interface Permission {
 /** How often and how closely the pods of one workload may be restarted. All from the spec; durations in milliseconds. */
 export interface RestartLimits {
   readonly cooldownMs: number;
+  /** Per hour. */
   readonly maxRestarts: number;
-  readonly maxRestartsWindowMs: number;
 }
 
 /** What an intent that restarts something must say of itself, so that the executor can hold it against the budgets. */

@@ -14,7 +14,7 @@ import {
 import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 
 const HOUR = 3_600_000;
-const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000, maxRestartsWindowMs: 1_000 };
+const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000 };
 
 /** All objects name the same workload. */
 const SHARED: (pod: string) => Partial<RestartClaim> = () => ({});
@@ -99,7 +99,7 @@ describe("the engine", () => {
   ])(
     "loads the history of another object of the workload before a restart, and finds %s",
     async (_, recorded, expected) => {
-      const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1, maxRestartsWindowMs: HOUR });
+      const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1 });
       const entry = { ...makeClaim("app-0"), time: clock.now().toISOString(), outcome: "Recovered" as const };
       store.put(makeObject("team/a", specWith("tokenRestart")));
       store.put(makeObject("team/twin", specWith("tokenRestart"), { restarts: recorded === 0 ? [] : [entry] }));

@@ -15,7 +15,10 @@
 /** 401s less than this after the first line of an occasion belong to it (API: "lines closer than 2 s are one"). */
 export const OCCASION_MS = 2_000;
 
-/** Occasions kept per container. The newest half is kept whole; spec.occasions is 100 at most. */
+/** A pod counts as rejected after so many occasions within this time (docs/adr/0006-define-persistent-401s.md). */
+export const PERSISTENT = { occasions: 3, windowMs: 900_000 } as const;
+
+/** Occasions kept per container. The newest half is kept whole. */
 export const MAX_OCCASIONS = 256;
 
 /** Shortest silence that ends an episode. The longest pause of a work queue is 168 s. */

@@ -9,12 +9,11 @@ const [leaseA, leaseB] = ["a", "b"].map(name => ({ namespace: "kube-system", nam
 /** An administrator's object with all fields that can be made narrower. */
 export const FULL = {
   tokenRestart: {
-    ...{ evidence: ["Logs", "ServiceAccountAge"], occasions: 5, window: "15m", minDuration: "60s", containers: ["a"] },
+    ...{ evidence: ["Logs", "ServiceAccountAge"], minDuration: "60s", containers: ["a"] },
     ...{
       extraPhrases: ["denied", "refused"],
       cooldown: "10m",
       maxRestarts: 3,
-      maxRestartsWindow: "2h",
       maxUnavailable: 2,
     },
   },
@@ -47,29 +46,23 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
     right: evict,
     narrower: [
       ...([
-        ["occasions", 6],
-        ["window", "14m"],
         ["minDuration", "90s"],
         ["extraPhrases", ["refused"]],
       ] as const),
       ...([
         ["cooldown", "20m"],
         ["maxRestarts", 2],
-        ["maxRestartsWindow", "3h"],
         ["maxUnavailable", 1],
       ] as const),
     ],
     wider: [
       ...([
-        ["occasions", 4],
-        ["window", "16m"],
         ["minDuration", "50s"],
         ["evidence", ["ServiceAccountAge"]],
       ] as const),
       ...([
         ["cooldown", "9m"],
         ["maxRestarts", 4],
-        ["maxRestartsWindow", "1h"],
         ["maxUnavailable", 3],
       ] as const),
       ["containers", []],

@@ -187,7 +187,7 @@ describe("the store of ControllerResiliences", () => {
     await create("two");
     expect(await store.list()).toEqual(expect.arrayContaining([`${namespace}/one`, `${namespace}/two`]));
     const object = (await store.get(`${namespace}/one`)) as ControllerResilience;
-    expect(object.spec).toMatchObject({ mode: "Enforce", tokenRestart: { occasions: 3 } });
+    expect(object.spec).toMatchObject({ mode: "Enforce", tokenRestart: { maxRestarts: 3 } });
     expect(object.metadata).not.toHaveProperty("managedFields");
     const version = await store.writeStatus(object, { observedGeneration: 1 });
     expect((await store.get(`${namespace}/one`))?.status).toEqual({ observedGeneration: 1 });

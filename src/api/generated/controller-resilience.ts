@@ -72,15 +72,7 @@ export interface TokenRestartSpec {
    */
   evidence: ("Logs" | "ServiceAccountAge" | "SandboxEvents")[];
   /**
-   * Number of 401 occasions within the window after which a pod counts as rejected. Log lines less than 2 s apart are one occasion.
-   */
-  occasions: number;
-  /**
-   * Only occasions newer than this count. A crash loop repeats every 5 to 6 minutes.
-   */
-  window: string;
-  /**
-   * Minimum time between the first and the last occasion.
+   * Minimum time between the first and the last 401 response. A pod counts as rejected after 401 responses on three occasions within 15 minutes; log lines less than 2 s apart are one occasion.
    */
   minDuration: string;
   /**
@@ -96,13 +88,9 @@ export interface TokenRestartSpec {
    */
   cooldown: string;
   /**
-   * Maximum number of restarts of one workload per maxRestartsWindow; a further one waits. After as many restarts in a row that did not help, a person must act.
+   * Maximum number of restarts of one workload per hour; a further one waits. After as many restarts in a row that did not help, a person must act.
    */
   maxRestarts: number;
-  /**
-   * Time window for maxRestarts.
-   */
-  maxRestartsWindow: string;
   /**
    * Maximum number of pods of one workload that may be unavailable at the same time because of this remedy.
    */
@@ -215,7 +203,7 @@ export interface StallDetectionSpec {
    */
   for: string;
   /**
-   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts, maxRestartsWindow and maxUnavailable of tokenRestart, or their defaults without that block. All other evidence is only reported.
+   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts and maxUnavailable of tokenRestart, or their defaults without that block. All other evidence is only reported.
    */
   onStall: "Report" | "Restart";
   /**

@@ -45,7 +45,7 @@ describe("--json", () => {
 
   it("follows the spec, also when logs are no evidence", () => {
     const records = [0, 6_000, 12_000].map(t_ms => ({ t_ms, line: "TOKEN IS DEAD" }));
-    const spec = specOf('tokenRestart: {occasions: 2, minDuration: 10s, extraPhrases: ["token is dead"]}');
+    const spec = specOf('tokenRestart: {minDuration: 10s, extraPhrases: ["token is dead"]}');
     expect(ask(records, spec)).toMatchObject({ at_ms: 12_000 });
     expect(ask(records, { ...spec, evidence: ["ServiceAccountAge"] })).toMatchObject({ at_ms: null });
   });
@@ -99,46 +99,38 @@ describe("a log as text", () => {
 
 describe("--spec", () => {
   it("takes its defaults from the CRD", () => {
-    expect(loadSpec(undefined)).toMatchObject({ occasions: 3, window: "15m", minDuration: "60s" });
+    expect(loadSpec(undefined)).toMatchObject({ minDuration: "60s", maxRestarts: 3 });
   });
 
   it("finds a ControllerResilience among other documents", () => {
     const spec = specOf(
-      "kind: ConfigMap\n---\nkind: ControllerResilience\nspec: {targets: [], tokenRestart: {occasions: 5}}\n",
+      "kind: ConfigMap\n---\nkind: ControllerResilience\nspec: {targets: [], tokenRestart: {maxRestarts: 5}}\n",
     );
-    expect(spec.occasions).toBe(5);
+    expect(spec.maxRestarts).toBe(5);
   });
 
   it("fills in the default for null", () => {
-    expect(specOf("{window: null}").window).toBe("15m");
+    expect(specOf("{minDuration: null}").minDuration).toBe("60s");
   });
 
   it.each([
-    ["occasions: 1", "spec.tokenRestart.occasions: expected 2 or more, got 1"],
-    ["occasions: many", 'spec.tokenRestart.occasions: expected a whole number, got "many"'],
+    ["maxRestarts: 0", "spec.tokenRestart.maxRestarts: expected 1 or more, got 0"],
+    ["maxRestarts: many", 'spec.tokenRestart.maxRestarts: expected a whole number, got "many"'],
     [
-      "window: 10s",
-      'spec.tokenRestart.window: expected a duration between 1m and 24h, such as 90s, 15m or 1h30m, got "10s"',
+      "minDuration: 1s",
+      'spec.tokenRestart.minDuration: expected a duration between 10s and 10m, such as 90s or 5m, got "1s"',
     ],
     [
-      "window: abc",
-      'spec.tokenRestart.window: expected a duration between 1m and 24h, such as 90s, 15m or 1h30m, got "abc"',
+      "minDuration: abc",
+      'spec.tokenRestart.minDuration: expected a duration between 10s and 10m, such as 90s or 5m, got "abc"',
     ],
     ["evidence: []", "spec.tokenRestart.evidence: expected 1 or more entries, got []"],
     ["evidence: [Logs, Logs]", "spec.tokenRestart.evidence: expected no duplicates"],
     [
-      "{cooldown: 2h, maxRestartsWindow: 1h}",
-      "spec.tokenRestart: found cooldown 2h and maxRestartsWindow 1h, expected cooldown to be no longer than maxRestartsWindow",
-    ],
-    [
-      "{window: 1m, minDuration: 2m}",
-      "spec.tokenRestart: found minDuration 2m and window 1m, expected minDuration to be shorter than window",
-    ],
-    [
       "evidence: [Tea]",
       'spec.tokenRestart.evidence[0]: expected one of Logs, ServiceAccountAge, SandboxEvents, got "Tea"',
     ],
-    ["ocasions: 3", "spec.tokenRestart.ocasions: unknown field, expected one of evidence, occasions"],
+    ["maxRestart: 3", "spec.tokenRestart.maxRestart: unknown field, expected one of evidence, minDuration"],
     ["{kind: ControllerResilience, spec: {targets: []}}", "no tokenRestart block"],
     [
       "a: 1\nb: [",

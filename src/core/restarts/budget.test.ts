@@ -22,7 +22,7 @@ function claim(changes: Partial<RestartClaim> = {}): RestartClaim {
     pod: "app-new",
     podUID: "uid-new",
     cause: Cause.Unknown,
-    limits: { cooldownMs: 10 * MINUTE, maxRestarts: 3, maxRestartsWindowMs: 60 * MINUTE },
+    limits: { cooldownMs: 10 * MINUTE, maxRestarts: 3 },
     ...changes,
   };
 }

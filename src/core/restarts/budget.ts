@@ -11,6 +11,9 @@ import { isCreatedAfter } from "./settle";
 /** Minimum number of entries that status.restarts keeps. */
 export const RESTARTS_KEPT = 10;
 
+/** `maxRestarts` counts over this time, in milliseconds (docs/adr/0010-budget-restarts-per-workload.md). */
+export const RESTARTS_WINDOW_MS = 3_600_000;
+
 /** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
@@ -34,11 +37,11 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim));
   const limited = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
-  const counted = limited.filter(entry => age(timeMs(entry), now) < claim.limits.maxRestartsWindowMs);
+  const counted = limited.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry)));
   if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
   const oldest = Math.min(...counted.map(timeMs));
-  return { allowed: false, limit: "MaxRestarts", retryAfterMs: claim.limits.maxRestartsWindowMs - age(oldest, now) };
+  return { allowed: false, limit: "MaxRestarts", retryAfterMs: RESTARTS_WINDOW_MS - age(oldest, now) };
 }
 
 /** Returns the incident that a restart belongs to: its cause and, if it was recreated, the ServiceAccount. */

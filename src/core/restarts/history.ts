@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
 
-/** Longest maxRestartsWindow that the schema accepts (168h): younger restarts may still count against a budget. */
+/** A week. Younger restarts may still count: those that did not help, for as long as the doubled cooldowns. */
 export const RESTARTS_COUNTED_MS = 168 * 3_600_000;
 
 /** The restarts of one remedy with their current outcomes, and the causes of that remedy. */

@@ -6,6 +6,7 @@ export {
   isOfCause,
   isOpen,
   isUnproven,
+  RESTARTS_WINDOW_MS,
   trailingIneffective,
   type BudgetDecision,
 } from "./budget";

@@ -11,7 +11,7 @@ import type { ObjectRestarts, RestartEnd } from "./object-restarts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const ENDLESS = { cooldownMs: 0, maxRestarts: 100_000, maxRestartsWindowMs: 1_000 };
+const ENDLESS = { cooldownMs: 0, maxRestarts: 100_000 };
 const RESET = "then run: kubectl annotate lease -n system it controller-resilience.io/breaker-";
 
 /** A cluster of one leader; `newLeader` gives the restarts of the next one, which has read the status of every object. */

@@ -92,7 +92,7 @@ describe("two objects with one workload", () => {
     const clock = new FakeClock();
     const restarts = makeRestarts(clock);
     const store = new MemoryObjects();
-    const limits = { cooldownMs: 0, maxRestarts: 100, maxRestartsWindowMs: HOUR };
+    const limits = { cooldownMs: 0, maxRestarts: 100 };
     const claim = makeClaim("app-2", { limits });
     const sessionOf = (key: Key, history: RestartStatus[]) => {
       const made = makeObject(key, {}, { restarts: history });

@@ -24,7 +24,7 @@ export function makeClaim(pod = "app-1", changes: Partial<RestartClaim> = {}): R
     pod,
     podUID: `uid-of-${pod}`,
     cause: Cause.ServiceAccountRecreated,
-    limits: { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 },
+    limits: { cooldownMs: 600_000, maxRestarts: 3 },
     ...changes,
   };
 }

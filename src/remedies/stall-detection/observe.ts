@@ -107,14 +107,13 @@ function presentBinding(binding: BindingView, accounts: readonly string[]): Obse
 }
 
 /** The defaults of tokenRestart. */
-const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h", maxUnavailable: 1 };
+const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxUnavailable: 1 };
 
 function limitsOf(spec: TokenRestartSpec | undefined): Limits {
-  const { cooldown, maxRestarts, maxRestartsWindow, maxUnavailable } = spec ?? DEFAULTS;
+  const { cooldown, maxRestarts, maxUnavailable } = spec ?? DEFAULTS;
   return {
     cooldownMs: parseDuration(cooldown),
     maxRestarts,
-    maxRestartsWindowMs: parseDuration(maxRestartsWindow),
     maxUnavailable,
   };
 }

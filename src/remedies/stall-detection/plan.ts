@@ -2,7 +2,7 @@ import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/c
 import { parseDuration } from "../../core/duration";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
-import { isOpen } from "../../core/restarts";
+import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
 import { deniedOf } from "../../logs/topics";
 import { targetNotFound } from "../kit/finding";
 import { judgeLease, otherRenewed, standingLeases, untilStaleMs, type HeldLease } from "./lease-judge";
@@ -46,7 +46,7 @@ export interface StallItem extends PlanItem {
 /** Plans at most one restart per workload. Pure and total. */
 export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Date): StallPlan {
   const forMs = parseDuration(spec.for);
-  const rule = { forMs, relapseMs: observed.limits.maxRestartsWindowMs };
+  const rule = { forMs, relapseMs: RESTARTS_WINDOW_MS };
   const restarts = settleRestarts(observed.restarts, observed.workloads, rule, now.getTime());
   const scopes = observed.workloads.map(workload => scopeOf(observed, spec, workload, now));
   const items = scopes.map(scope => itemOf(scope, restarts));

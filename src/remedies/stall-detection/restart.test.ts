@@ -32,7 +32,7 @@ describe("onStall: Restart", () => {
         target: { name: "web-5d-a", uid: "uid-web-5d-a" },
         restart: {
           ...{ workload: "Deployment/web", cause: "LeaseNotRenewed" },
-          limits: { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 },
+          limits: { cooldownMs: 600_000, maxRestarts: 3 },
         },
       },
     ]);

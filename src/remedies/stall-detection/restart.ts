@@ -187,14 +187,14 @@ function evict(candidate: Candidate): RestartDecision {
 }
 
 function claimFor({ pod, observed, workload }: Candidate): NonNullable<Intent["restart"]> {
-  const { cooldownMs, maxRestarts, maxRestartsWindowMs } = observed.limits;
+  const { cooldownMs, maxRestarts } = observed.limits;
   const { name, uid, createdAtMs, nodeName } = pod.view;
   return {
     workload: workloadId(workload.view),
     ...{ pod: name, podUID: uid, podCreatedAtMs: createdAtMs },
     ...(workload.view.kind === "DaemonSet" && nodeName !== undefined ? { nodeName } : {}),
     cause: Cause.LeaseNotRenewed,
-    limits: { cooldownMs, maxRestarts, maxRestartsWindowMs },
+    limits: { cooldownMs, maxRestarts },
   };
 }
 

@@ -8,7 +8,7 @@ import { workloadId, type ObservedPod, type ObservedWorkload } from "./observed"
 /** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. A workload that is gone says nothing. */
 const INEFFECTIVE_AFTER_MS = 600_000;
 
-/** How Leases and restarts are judged: `for` of the spec, and maxRestartsWindow. */
+/** How Leases and restarts are judged: `for` of the spec, and the time in which a relapse counts. */
 export interface SettleRule {
   readonly forMs: number;
   /** A restart did not help if its successor stops renewing within this time, as in tokenRestart. */

@@ -14,7 +14,7 @@ export const RESTORED = "TokenLifetimeRestored";
 const EVICTED = "PodEvicted";
 
 /** The defaults of token restarts. */
-const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3, maxRestartsWindowMs: 3_600_000 };
+const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
 
 /** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
 export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {

@@ -116,7 +116,6 @@ export function limitsOf(spec: TokenRestartSpec): RestartLimits {
   return {
     cooldownMs: parseDuration(spec.cooldown),
     maxRestarts: spec.maxRestarts,
-    maxRestartsWindowMs: parseDuration(spec.maxRestartsWindow),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { RestartClaim } from "../../core/intent";
-import { incidentOf, isOfCause, isOpen } from "../../core/restarts";
+import { incidentOf, isOfCause, isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
 
 /**
  * This many restarts that rest on logs alone and did not help are enough, also if others helped for a while: another one will not help
@@ -27,7 +27,7 @@ export function isUsedUp(claim: RestartClaim, restarts: Restarts, generation: nu
   const { history, previous, spec, now } = restarts;
   const known = previous?.exhaustedIncident;
   if (wasUsedUp(previous, generation) && (known === undefined || known === incidentOf(claim))) return true;
-  const memoryMs = claim.limits.maxRestartsWindowMs + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
+  const memoryMs = RESTARTS_WINDOW_MS + claim.limits.cooldownMs * 2 ** spec.maxRestarts;
   const recent = history
     .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
     .filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs);

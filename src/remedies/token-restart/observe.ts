@@ -5,7 +5,7 @@ import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
-import type { PersistenceRule } from "../../logs/persistence";
+import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch } from "../../logs/reading/log-watch";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
@@ -32,11 +32,7 @@ export interface ObjectMemory {
 
 /** The persistence rule of a spec. */
 export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
-  return {
-    occasions: spec.occasions,
-    windowMs: parseDuration(spec.window),
-    minDurationMs: parseDuration(spec.minDuration),
-  };
+  return { ...PERSISTENT, minDurationMs: parseDuration(spec.minDuration) };
 }
 
 interface WorkloadBeforeLogs {

@@ -1,10 +1,10 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, oldestFirst, restartsOf } from "../../core/restarts";
+import { isOpen, oldestFirst, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import { targetNotFound, type Finding } from "../kit/finding";
 import type { Assessment } from "./assessment";
-import { limitsOf, rejectedPods, type WorkloadState } from "./candidates";
+import { rejectedPods, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { coolingMs } from "./limits";
 import { targetOf, workloadId, type Observed, type ObservedWorkload } from "./observed";
@@ -73,7 +73,7 @@ function stateOf(
   const { observed, spec, now } = context;
   const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const rule = { relapseMs: limitsOf(spec).maxRestartsWindowMs, nowMs: now.getTime() };
+  const rule = { relapseMs: RESTARTS_WINDOW_MS, nowMs: now.getTime() };
   const settle = (entries: readonly RestartStatus[]): RestartStatus[] => settleRestarts(entries, workload, rule);
   const settled = settle(ofWorkload);
   // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The

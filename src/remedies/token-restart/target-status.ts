@@ -1,9 +1,9 @@
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import { incidentOf } from "../../core/restarts";
+import { incidentOf, RESTARTS_WINDOW_MS } from "../../core/restarts";
+import { PERSISTENT } from "../../logs/persistence";
 import type { Assessment } from "./assessment";
-import { limitsOf, nextClaim, type WorkloadState } from "./candidates";
+import { nextClaim, type WorkloadState } from "./candidates";
 import { isLogEvidence, isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
 import { persistentPods } from "./known-pods";
 import { waitingStatus } from "./waiting";
@@ -68,7 +68,7 @@ function isStillExhausted(state: WorkloadState): boolean {
   const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined).map(withoutOneSided);
   const readsLogs = isLogEvidence(workload.view, spec);
   if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
-  return now.getTime() - lastUnauthorizedMs(state) < limitsOf(spec).maxRestartsWindowMs;
+  return now.getTime() - lastUnauthorizedMs(state) < RESTARTS_WINDOW_MS;
 }
 
 function wasRead({ readMs, unreadable }: ObservedPod): boolean {
@@ -86,17 +86,12 @@ function isQuiet(pod: ObservedPod): boolean {
 function shownLastUnauthorized(state: WorkloadState): string | undefined {
   const lastMs = lastUnauthorizedMs(state);
   const { lastUnauthorizedTime: before, rejectedPods } = state.previous ?? {};
-  const isSame = rejectedPods === state.rejected.length && lastMs - Date.parse(before ?? "") < grainMs(state);
+  const isSame = rejectedPods === state.rejected.length && lastMs - Date.parse(before ?? "") < GRAIN_MS;
   return isSame ? before : (describeTime(lastMs) ?? before);
 }
 
 /** A part of the window of persistence: status remembers persistent 401s for one window (known-pods.ts). */
-function grainMs({ spec }: WorkloadState): number {
-  return parseDuration(spec.window) / GRAINS_PER_WINDOW;
-}
-
-/** 7.5 minutes of the default window of 15 minutes. */
-const GRAINS_PER_WINDOW = 2;
+const GRAIN_MS = PERSISTENT.windowMs / 2;
 
 /** The latest 401 that the logs or status show; -Infinity if there was none. */
 function lastUnauthorizedMs({ workload, previous }: WorkloadState): number {

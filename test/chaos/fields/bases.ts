@@ -9,9 +9,6 @@ export interface Base {
   readonly conflicts: readonly string[];
 }
 
-/** So wide that each of its fields can take each of its values. */
-const TOKEN_RESTART = { window: "24h", minDuration: "10s", cooldown: "30s", maxRestartsWindow: "168h" };
-
 const WEB = { kind: "Deployment", name: WORKLOADS.Deployment };
 
 /** Together they have a place for every field, and cover both ways in which each remedy works. */
@@ -20,7 +17,7 @@ export const bases: readonly Base[] = [
     name: "named",
     spec: {
       targets: [{ kind: "DaemonSet", name: WORKLOADS.DaemonSet }, WEB],
-      tokenRestart: TOKEN_RESTART,
+      tokenRestart: {},
       bindingRenewal: { warnBefore: "8760h", renewBefore: "1s" },
       tokenLifetime: { windows: [{ schedule: "* * * * *", duration: "10m" }] },
       flowIsolation: {},
@@ -41,7 +38,7 @@ export const bases: readonly Base[] = [
         },
         WEB,
       ],
-      tokenRestart: TOKEN_RESTART,
+      tokenRestart: {},
       // Due at once: the binding expires in seven hours, and a renewal comes eight hours before the expiry.
       bindingRenewal: {
         bindings: [{ kind: "RoleBinding", name: Object.keys(BINDINGS)[0] }],

@@ -11,9 +11,9 @@ import type {
   TokenRestartSpec,
 } from "../../../api/controller-resilience";
 import { count } from "../../../core/count";
-import { parseDuration } from "../../../core/duration";
+import { formatDuration, parseDuration } from "../../../core/duration";
 import { timeOf } from "../../../core/json";
-import { checkRestartBudget, incidentOf, restartsOf } from "../../../core/restarts";
+import { checkRestartBudget, incidentOf, RESTARTS_WINDOW_MS, restartsOf } from "../../../core/restarts";
 import { safeText, when } from "../terminal";
 import type { EventFacts } from "./explain";
 
@@ -191,7 +191,7 @@ function leftFor(
   spec: TokenRestartSpec,
   nowMs: number,
 ): BudgetLeft {
-  const { maxRestarts, maxRestartsWindow, cooldown } = spec;
+  const { maxRestarts, cooldown } = spec;
   const check = (cooldownMs: number, max: number) =>
     checkRestartBudget(
       history,
@@ -201,7 +201,7 @@ function leftFor(
         podUID: "next",
         cause: last.cause as Cause,
         ...(last.serviceAccountUID === undefined ? {} : { serviceAccountUID: last.serviceAccountUID }),
-        limits: { cooldownMs, maxRestarts: max, maxRestartsWindowMs: parseDuration(maxRestartsWindow) },
+        limits: { cooldownMs, maxRestarts: max },
       },
       new Date(nowMs),
     );
@@ -213,7 +213,7 @@ function leftFor(
     cause: last.cause,
     used: enough === undefined ? maxRestarts : enough - 1,
     max: maxRestarts,
-    window: maxRestartsWindow,
+    window: formatDuration(RESTARTS_WINDOW_MS),
     ...(decision.allowed
       ? {}
       : { limit: decision.limit, notBefore: new Date(nowMs + decision.retryAfterMs).toISOString() }),

@@ -27,7 +27,7 @@ function object(changes: { spec?: object; status?: object } = {}): ControllerRes
       mode: "Enforce",
       suspend: false,
       targets: [{ kind: "Deployment", name: "web" }],
-      tokenRestart: { cooldown: "10m", maxRestarts: 3, maxRestartsWindow: "1h" },
+      tokenRestart: { cooldown: "10m", maxRestarts: 3 },
       ...changes.spec,
     },
     status: {

@@ -172,7 +172,10 @@ describe("bad input of plan", () => {
     [head.replace("v1alpha1", "v9"), "expected apiVersion controller-resilience.io/v1alpha1, got"],
     [`${head}metadata: {name: A_B}`, 'metadata.name: expected a name such as web-1, got "A_B"'],
     [`${head}metadata: {name: web}`, "web: expected the field spec"],
-    [web.replace("tokenRestart: {}", "tokenRestart: {window: 1s}"), "tokenRestart.window: expected a duration between"],
+    [
+      web.replace("tokenRestart: {}", "tokenRestart: {cooldown: 1s}"),
+      "tokenRestart.cooldown: expected a duration between",
+    ],
   ])("is named: %s", async (yaml, sentence) => {
     const { code, stdout, stderr } = await plan(yaml);
     expect(stderr).toContain(sentence);

@@ -152,7 +152,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   limits: fc.record({
     cooldownMs: fc.constant(600_000),
     maxRestarts: fc.integer({ min: 1, max: 3 }),
-    maxRestartsWindowMs: fc.constant(3_600_000),
     maxUnavailable: fc.integer({ min: 1, max: 3 }),
   }),
   missingTargets: fc.constantFrom([], [], ["Deployment/gone"]),

@@ -24,14 +24,11 @@ import { container, FakeLogs, pod } from "./fake-log";
 /** Defaults of the schema. */
 export const DEFAULTS: TokenRestartSpec = {
   evidence: ["Logs", "ServiceAccountAge", "SandboxEvents"],
-  occasions: 3,
-  window: "15m",
   minDuration: "60s",
   containers: [],
   extraPhrases: [],
   cooldown: "10m",
   maxRestarts: 3,
-  maxRestartsWindow: "1h",
   maxUnavailable: 1,
 };
 
