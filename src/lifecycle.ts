@@ -3,7 +3,7 @@ import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
 import type { Api } from "./cluster/http/api";
 import type { Connection } from "./cluster/http/connection";
 import type { Reachability } from "./cluster/http/answers";
-import { type ErrandPorts, untilDone } from "./cluster/http/until-done";
+import { type ErrandPorts, untilDone } from "./cluster/http/retry";
 import type { Answers, Need } from "./cluster/read/rights";
 import { systemClock } from "./cluster/system";
 import type { Informers } from "./cluster/watch/informers";

@@ -18,7 +18,7 @@ import { OwnIdentity } from "./cluster/http/own-identity";
 import { ClockOffset, Reachability } from "./cluster/http/answers";
 import { systemClock, systemRandom as random } from "./cluster/system";
 import { WebhookSink } from "./cluster/notify/webhook-sink";
-import type { ErrandPorts } from "./cluster/http/until-done";
+import type { ErrandPorts } from "./cluster/http/retry";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
 import { splitKey } from "./core/key";
@@ -78,21 +78,22 @@ export function createOperator(): Operator {
 
 function assemble(settings: Settings, server: string): Operator {
   const { identity, namespace, fullPassMs, watchNamespaces, healthHost: host } = settings;
-  const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), systemClock);
+  const clock = systemClock;
+  const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), clock);
   log.info({ version: cfg.version, server, identity, mode: settings.mode }, "starting");
   const remedies = createRemedies();
-  const metrics = new Metrics({ processMetrics: true, clock: systemClock, gauges: remedies.flatMap(gaugesOf) });
+  const metrics = new Metrics({ processMetrics: true, clock, gauges: remedies.flatMap(gaugesOf) });
   const { reachability, connection, createApi } = createClients(log, metrics);
-  const shared = { api: createApi(), clock: systemClock, log, metrics, random };
+  const shared = { api: createApi(), clock, log, metrics, random };
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
-  const logs = new ApiLogReader({ api: createApi(), clock: systemClock, metrics, nodeOf: informers.nodeOf.bind(informers) });
+  const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
-  const rounds = new Rounds({ clock: systemClock, metrics, ...led }, settings.logReadsPerSecond);
+  const rounds = new Rounds({ clock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const senders = createSenders(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
-  const probed = new OwnIdentity(createApi(), connection, systemClock);
+  const probed = new OwnIdentity(createApi(), connection, clock);
   const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
@@ -109,14 +110,14 @@ function assemble(settings: Settings, server: string): Operator {
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
   const hasAcceptedWithin = reachability.hasAcceptedWithin.bind(reachability);
   const onDead = (): void => void stop("dead identity", 1);
-  const probing = { identity: probed, clock: systemClock, log, metrics, onDead, hasAcceptedWithin };
+  const probing = { identity: probed, clock, log, metrics, onDead, hasAcceptedWithin };
   const identityProbe = new IdentityProbe(probing);
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
   const ended = { engine, informers, own, health, connection, ...senders };
   const stop = createStop({ log, stopping, identityProbe, ...ended });
-  const untilStopped: ErrandPorts = { clock: systemClock, random, log, signal: stopping.signal };
+  const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
     enqueue: enqueueMissed(store, own.enqueue),

@@ -8,7 +8,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GoneError, TerminalError, TransientError, UnauthorizedError, UnavailableError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
-import { Api, TimeoutError } from "./api";
+import { Api, type ApiRequest, TimeoutError } from "./api";
 import { Connection } from "./connection";
 import { loadKubeConfigFile } from "../testing/kubeconfig";
 
@@ -334,5 +334,28 @@ describe("rejected credentials", () => {
     await expect(api.json(call)).rejects.toThrow("kubeconfig: unusable (an unexpected Error)");
     broken = false;
     await api.json(call);
+  });
+});
+
+describe("a client that only reads", () => {
+  const reviews = "/apis/authorization.k8s.io/v1";
+
+  it.each<[ApiRequest["method"], string, number]>([
+    [undefined, "/api/v1/pods", 1],
+    ["POST", `${reviews}/selfsubjectaccessreviews`, 1],
+    ["POST", `${reviews}/subjectaccessreviews`, 1],
+    ["POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", 1],
+    ["DELETE", "/api/v1/namespaces/a/pods/b", 0],
+    ["POST", "/api/v1/namespaces/a/pods/b/eviction", 0],
+    ["POST", "/api/v1/namespaces/a/serviceaccounts/b/token", 0],
+    ["PATCH", `${reviews}/selfsubjectaccessreviews`, 0],
+    ["POST", `${reviews}/subjectaccessreviews/../pods`, 0],
+    ["PUT", "/apis/apps/v1/namespaces/a/deployments/b", 0],
+  ])("asked for %s %s sends %i requests", async (method = "GET", path, sent) => {
+    const reader = new Api(connection, clock, { userAgent: "controller-resilience/test", isReadOnly: true });
+    const answered = reader.json({ what: "ask", method, path });
+    if (sent === 1) await answered;
+    else await expect(answered).rejects.toThrow("this client only reads");
+    expect(standIn.requests).toHaveLength(sent);
   });
 });

@@ -4,8 +4,7 @@ import type { RequestMetrics } from "../../core/ports";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
-import { requireRead } from "./read-only";
-import { errorOfRefusal, parseStatus } from "./status-errors";
+import { errorOfRefusal, parseStatus, retryAfterMs } from "./status-errors";
 
 export interface ApiRequest {
   /** Verb and object, such as `list pods in kai`: the beginning of every error message. */
@@ -32,7 +31,7 @@ export interface ApiRequest {
 /** A response of any status with its whole body. */
 export interface Answer {
   readonly code: number;
-  readonly retryAfter: string | undefined;
+  readonly retryAfterMs: number | undefined;
   readonly body: Buffer;
 }
 
@@ -66,6 +65,9 @@ const DEFAULT_DEADLINE_MS = 30_000;
 
 /** A page of large pods is smaller. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Reviews are created, but nothing is stored: the answer is all that they are. */
+const REVIEWS = /^\/apis\/(authorization|authentication)\.k8s\.io\/v1\/(self)?subject(access|rules)?reviews$/;
 
 /**
  * A client of the Kubernetes API. Every call has a deadline and a bounded body. After a 401 it repeats the call once with reloaded
@@ -115,7 +117,7 @@ export class Api {
       try {
         const response = await this.#exchange(request, bounded);
         const body = await readBody(response, request.maxBytes ?? DEFAULT_MAX_BYTES, request.what);
-        return { code: response.statusCode ?? 0, retryAfter: response.headers["retry-after"], body };
+        return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
       } finally {
         release();
       }
@@ -133,7 +135,7 @@ export class Api {
     const refusal = await this.#within(request, signal, async bounded => {
       bounded.addEventListener("abort", () => response.destroy());
       const body = await readBody(response, DEFAULT_MAX_BYTES, request.what);
-      return { code: response.statusCode ?? 0, retryAfter: response.headers["retry-after"], body };
+      return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
     });
     throw errorOfRefusal({ ...refusal, status: parseStatus(refusal.body.toString("utf8")) }, request.what);
   }
@@ -170,7 +172,8 @@ export class Api {
   }
 
   async #exchange(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    if (this.#isReadOnly) requireRead(request);
+    if (this.#isReadOnly && !isRead(request))
+      throw new TerminalError(`${request.what}: expected a read, got ${request.method}; this client only reads`);
     const wire = this.#wire(request);
     const access = this.#connection.known() ?? (await abortable(this.#connection.access(), signal));
     const response = await this.#send(access, wire, signal);
@@ -292,4 +295,8 @@ function queryOf(query: Readonly<Record<string, string | number | boolean | unde
 
 function isSuccess(code: number): boolean {
   return code >= 200 && code < 300;
+}
+
+function isRead({ method = "GET", path }: ApiRequest): boolean {
+  return method === "GET" || (method === "POST" && REVIEWS.test(path));
 }

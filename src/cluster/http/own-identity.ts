@@ -7,9 +7,6 @@ import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
 import { SERVICE_ACCOUNT_USERS } from "../../core/service-account-user";
 
-/** Shorter than the interval of the probe. */
-const DEADLINE_MS = 10_000;
-
 export class OwnIdentity implements Identity {
   readonly #api: Api;
   readonly #connection: Pick<Connection, "access">;
@@ -26,13 +23,13 @@ export class OwnIdentity implements Identity {
 
   /** Every authenticated user may create a SelfSubjectReview (system:basic-user). */
   async review(): Promise<void> {
-    this.#issuedAtMs = await this.#tokenIssuedAt();
+    const { headers } = await this.#connection.access();
+    this.#issuedAtMs = issuedAt(headers["Authorization"] ?? "");
     await this.#api.json({
       what: "create selfsubjectreviews",
       method: "POST",
       path: pathOf(KINDS.SelfSubjectReview),
       body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
-      deadlineMs: DEADLINE_MS,
     });
   }
 
@@ -62,11 +59,6 @@ export class OwnIdentity implements Identity {
     if (this.#parsed?.authorization !== authorization)
       this.#parsed = { authorization, claims: claimsOf(authorization) };
     return this.#parsed.claims;
-  }
-
-  async #tokenIssuedAt(): Promise<number | undefined> {
-    const { headers } = await this.#connection.access();
-    return issuedAt(headers["Authorization"] ?? "");
   }
 }
 

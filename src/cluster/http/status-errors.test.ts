@@ -10,10 +10,12 @@ import {
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import { errorOfRefusal, ExpiredError, parseStatus } from "./status-errors";
+import { errorOfRefusal, ExpiredError, parseStatus, retryAfterMs } from "./status-errors";
 
-const refuse = (code: number, status: object = {}, retryAfter?: string) =>
-  errorOfRefusal({ code, status: status as Record<string, unknown>, retryAfter }, "get pods kai/a");
+const refuse = (code: number, status: object = {}, asked?: string) => {
+  const waitMs = retryAfterMs({ "retry-after": asked, date: "Wed, 01 Jan 2025 12:00:00 GMT" });
+  return errorOfRefusal({ code, status: status as Record<string, unknown>, retryAfterMs: waitMs }, "get pods kai/a");
+};
 
 describe("errorOfRefusal", () => {
   it.each([
@@ -43,6 +45,8 @@ describe("errorOfRefusal", () => {
     expect(refuse(429)).toMatchObject({ afterMs: 1_000 });
     expect(refuse(429, {}, "999999")).toMatchObject({ afterMs: 300_000 });
     expect(refuse(429, {}, "soon")).toMatchObject({ afterMs: 1_000 });
+    expect(refuse(503, {}, "Wed, 01 Jan 2025 12:01:00 GMT")).toMatchObject({ afterMs: 60_000 });
+    expect(refuse(503, {}, "Wed, 01 Jan 2025 11:00:00 GMT")).toMatchObject({ afterMs: 0 });
   });
 
   it("distinguishes a failing server from a refusal", () => {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import {
   ConflictError,
   ForbiddenError,
@@ -18,8 +19,8 @@ export class ExpiredError extends TransientError {}
 /** A response that is not 2xx, as far as errors need it. */
 export interface Refusal {
   readonly code: number;
-  /** The Retry-After header. */
-  readonly retryAfter?: string | undefined;
+  /** Of {@link retryAfterMs}. */
+  readonly retryAfterMs?: number | undefined;
   /** The body if it is a metav1.Status, else empty. */
   readonly status: JsonObject;
 }
@@ -93,13 +94,18 @@ function budgetsOf(refusal: Refusal): string[] {
   return causesOf(refusal).flatMap(({ reason, message }) => (reason === "DisruptionBudget" ? (message ?? []) : []));
 }
 
-/** Returns Retry-After in milliseconds, from the header or from the Status, where an Eviction has it. */
-function waitMs(refusal: Refusal): number | undefined {
-  const fromHeader = refusal.retryAfter === undefined ? NaN : Number(refusal.retryAfter);
-  const seconds = Number.isFinite(fromHeader)
-    ? fromHeader
-    : numberOf(objectOf(refusal.status["details"])["retryAfterSeconds"]);
-  return seconds === undefined ? undefined : Math.min(MAX_WAIT_MS, Math.max(0, seconds * 1000));
+/** Returns how long to wait: as the header says, or the Status, where an Eviction has it. */
+function waitMs({ retryAfterMs: headerMs, status }: Refusal): number | undefined {
+  const seconds = numberOf(objectOf(status["details"])["retryAfterSeconds"]);
+  const ms = headerMs ?? (seconds === undefined ? undefined : 1000 * seconds);
+  return ms === undefined ? undefined : Math.min(MAX_WAIT_MS, Math.max(0, ms));
+}
+
+/** Returns the Retry-After header in milliseconds: it has seconds, or a date, by the clock of the server. */
+export function retryAfterMs(headers: Pick<IncomingHttpHeaders, "retry-after" | "date">): number | undefined {
+  const { "retry-after": asked = "", date = "" } = headers;
+  const ms = /^\d+$/.test(asked) ? 1000 * Number(asked) : Date.parse(asked) - Date.parse(date);
+  return Number.isNaN(ms) ? undefined : ms;
 }
 
 /** The API server reports a patch with another object's uid as 422 `metadata.uid: field is immutable`, but it is a conflict. */

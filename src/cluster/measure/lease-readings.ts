@@ -4,7 +4,7 @@ import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
 import { TokenBucket } from "../../core/token-bucket";
 import type { Api } from "../http/api";
-import { listPages } from "../http/list-pages";
+import { listPages } from "../http/resources";
 import { leaseView } from "../read/lease-view";
 
 /** Time between the starts of two rounds, in milliseconds. */

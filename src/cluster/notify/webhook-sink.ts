@@ -3,8 +3,7 @@ import { TerminalError, TransientError, WaitError, publicMessage } from "../../c
 import type { Notification, NotificationMetrics, NotificationSink } from "../../core/notifications";
 import type { Log } from "../../core/ports";
 import { TokenBucket } from "../../core/token-bucket";
-import { Backoff } from "../http/backoff";
-import { pause } from "../http/pause";
+import { Backoff, pause } from "../http/retry";
 import { type Body, bodyOf, type NotifyFormat } from "./bodies";
 import { type Answer, post } from "./post";
 import { readReceiver, type Receiver } from "./receiver";
@@ -168,8 +167,7 @@ export class WebhookSink implements NotificationSink {
   }
 
   #backOff(error: Error): void {
-    const askedMs = error instanceof WaitError ? error.afterMs : 0;
-    this.#resumeMs = this.#context.clock.monotonicMs() + Math.max(askedMs, this.#backoff.next());
+    this.#resumeMs = this.#context.clock.monotonicMs() + this.#backoff.next(error);
   }
 
   /** Behind those about other objects, before the later ones about its own. */

@@ -146,7 +146,7 @@ function chunkOf(body: Buffer, limitBytes: number): LogChunk {
 }
 
 function refusalOf(answer: Answer): Refusal {
-  return { code: answer.code, retryAfter: answer.retryAfter, status: parseStatus(answer.body.toString("utf8")) };
+  return { code: answer.code, retryAfterMs: answer.retryAfterMs, status: parseStatus(answer.body.toString("utf8")) };
 }
 
 function isNothingToRead(refusal: Refusal): boolean {

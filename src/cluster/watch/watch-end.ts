@@ -27,8 +27,6 @@ export interface WatchEnd {
   /** Empty after a clean close. */
   readonly message: string;
   readonly error?: unknown;
-  /** Retry-After, in milliseconds. */
-  readonly afterMs?: number;
 }
 
 export class MalformedError extends TransientError {}
@@ -44,7 +42,6 @@ export function endOf(error: unknown): WatchEnd {
     relist: reason === "expired" || reason === "stalled" || reason === "malformed",
     message: describeError(error),
     error,
-    ...(error instanceof WaitError ? { afterMs: error.afterMs } : {}),
   };
 }
 

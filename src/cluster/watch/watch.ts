@@ -3,12 +3,10 @@ import { describeError, ForbiddenError, TransientError } from "../../core/errors
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
-import { Backoff } from "../http/backoff";
-import { listPages, PAGE_SIZE } from "../http/list-pages";
+import { Backoff, pause } from "../http/retry";
 import { LineSplitter } from "./line-splitter";
-import { pause } from "../http/pause";
 import { projectAll } from "../read/project-all";
-import { describeCall, pathOf } from "../http/resources";
+import { describeCall, listPages, PAGE_SIZE, pathOf } from "../http/resources";
 import { SilenceTimer } from "./silence-timer";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
 import { timingOf, type WatchSubject, type WatchTiming } from "./watch-subject";
@@ -183,7 +181,7 @@ export class Watch<V extends Identified> {
     if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;
     if (steady) this.#backoff.reset();
     const calm = end.reason === "closed" && steady;
-    const delayMs = calm ? 0 : Math.max(this.#backoff.next(), end.afterMs ?? 0);
+    const delayMs = calm ? 0 : this.#backoff.next(end.error);
     const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
     if (calm) log.debug(fields, "watch ended, reconnecting");
     else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch failed, backing off");

@@ -3,7 +3,7 @@ import { ConflictError, describeError, GoneError, TerminalError, TerminatingErro
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import type { Api } from "../http/api";
 import { buildEvent, buildSeries, eventKey, eventName, eventNamespace } from "./event-body";
-import { pause } from "../http/pause";
+import { pause } from "../http/retry";
 import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 

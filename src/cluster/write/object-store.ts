@@ -3,10 +3,9 @@ import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata }
 import { keyOf, splitKey } from "../../core/key";
 import { GoneError, TerminalError } from "../../core/errors";
 import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
-import { listPages } from "../http/list-pages";
+import { describeCall, listPages, pathOf } from "../http/resources";
 import type { Api } from "../http/api";
 import { arrayOf, objectOf, textOf } from "../../core/json";
-import { describeCall, pathOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { onlyNeeded } from "../read/object-view";
 import { isSameStatus } from "../../core/status";

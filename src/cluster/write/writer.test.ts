@@ -12,8 +12,11 @@ const EVICTION: Intent = {
   eventReason: "PodEvicted",
 };
 
-async function evict(code: number, status: Record<string, unknown> = {}, retryAfter?: string): Promise<Error> {
-  const refusal = errorOfRefusal({ code, status, retryAfter }, "create pods/eviction kai/a");
+async function evict(code: number, status: Record<string, unknown> = {}, seconds?: string): Promise<Error> {
+  const refusal = errorOfRefusal(
+    { code, status, retryAfterMs: seconds === undefined ? undefined : 1000 * Number(seconds) },
+    "create pods/eviction kai/a",
+  );
   const api = { json: () => Promise.reject(refusal) } as unknown as Api;
   return (await new ApiWriter(api).write(EVICTION).catch((error: unknown) => error)) as Error;
 }

@@ -1,6 +1,6 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
-import { pause } from "../../../cluster/http/pause";
+import { pause } from "../../../cluster/http/retry";
 import { metricLines } from "../../../cluster/measure/metric-lines";
 import { parseSample } from "../../../cluster/measure/metric-sample";
 import { systemClock } from "../../../cluster/system";

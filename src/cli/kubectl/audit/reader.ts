@@ -3,7 +3,7 @@ import { bindingView } from "../../../cluster/read/binding-view";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
 import { podView } from "../../../cluster/read/pod-view";
 import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
-import { pause } from "../../../cluster/http/pause";
+import { pause } from "../../../cluster/http/retry";
 import { systemClock } from "../../../cluster/system";
 import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
