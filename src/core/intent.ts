@@ -120,5 +120,4 @@ export type LimitReason =
   | "Breaker"
   | "UnprovenRestart"
   | "Rollout"
-  | "OtherObject"
   | "RestartPacer";

@@ -93,34 +93,6 @@ describe("the engine", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each([
-    ["no restarts: then restarts a pod", 0, 1],
-    ["restarts that exhaust the budget: restarts nothing", 1, 0],
-  ])(
-    "loads the history of another object of the workload before a restart, and finds %s",
-    async (_, recorded, expected) => {
-      const { clock, store, writer, makeEngine } = makeBench({ ...ENDLESS, maxRestarts: 1 });
-      const entry = { ...makeClaim("app-0"), time: clock.now().toISOString(), outcome: "Recovered" as const };
-      store.put(makeObject("team/a", specWith("tokenRestart")));
-      store.put(makeObject("team/twin", specWith("tokenRestart"), { restarts: recorded === 0 ? [] : [entry] }));
-      const get = store.get;
-      store.get = async key => {
-        if (key === "team/twin") await new Promise<void>(resolve => void clock.after(25_000, resolve));
-        return get(key);
-      };
-      const engine = makeEngine("only");
-      engine.start();
-      while (!engine.elector.isLeader()) await clock.run(1_000);
-      await clock.run(23_000);
-      expect(writer.written).toEqual([]);
-      await clock.run(5_000);
-      expect(writer.written).toHaveLength(expected);
-      const stopped = engine.stop();
-      await clock.run(30_000);
-      await stopped;
-    },
-  );
-
   it("pauses while it fails to renew its Lease, and resumes in the same process", async () => {
     const { clock, store, lease, writer, makeEngine } = makeBench();
     store.put(makeObject("team/a", specWith("tokenRestart")));

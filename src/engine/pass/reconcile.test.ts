@@ -45,7 +45,12 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
   const load = restarts.load.bind(restarts);
   restarts.load = (key, object) => {
     answered.push(key);
-    load(key, object);
+    return load(key, object);
+  };
+  const gone = restarts.gone.bind(restarts);
+  restarts.gone = key => {
+    answered.push(key);
+    gone(key);
   };
   const reconciler = makeReconciler({
     store,

@@ -77,10 +77,10 @@ export class Reconciler {
   /** Returns undefined if there is something to write, or no cache to tell. */
   async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
     const { store, cachedReaders, restarts } = this.#ports;
-    const object = cachedReaders === undefined ? undefined : store.cached(key);
-    if (cachedReaders === undefined || object === undefined || hasNews(object)) return undefined;
-    const mode = await this.#modeOf(object, cachedReaders);
-    if (mayWrite()) restarts.load(key, object, mode);
+    const read = cachedReaders === undefined ? undefined : store.cached(key);
+    if (cachedReaders === undefined || read === undefined || hasNews(read)) return undefined;
+    const mode = await this.#modeOf(read, cachedReaders);
+    const object = mayWrite() ? restarts.load(key, read, mode) : read;
     const session = new ObjectSession(object, store, cachedReaders.clock, true);
     try {
       return await this.#reconcileObject({ key, log, mayWrite, session, mode, readers: cachedReaders });
@@ -92,14 +92,14 @@ export class Reconciler {
 
   async #passLive(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult> {
     const { store, readers, restarts } = this.#ports;
-    const object = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
-    if (object === null) {
-      if (mayWrite()) restarts.load(key, null);
+    const read = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the object", () => store.get(key));
+    if (read === null) {
+      if (mayWrite()) restarts.gone(key);
       return { next: "forget" };
     }
-    const isDeleting = object.metadata.deletionTimestamp !== undefined;
-    const mode = isDeleting ? object.spec.mode : await this.#modeOf(object, readers);
-    if (mayWrite()) restarts.load(key, object, mode);
+    const isDeleting = read.metadata.deletionTimestamp !== undefined;
+    const mode = isDeleting ? read.spec.mode : await this.#modeOf(read, readers);
+    const object = mayWrite() ? restarts.load(key, read, mode) : read;
     const pass: Pass = { key, log, mayWrite, readers, mode, session: new ObjectSession(object, store, readers.clock) };
     return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
   }

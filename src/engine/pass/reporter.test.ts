@@ -36,7 +36,6 @@ const LIMITS: readonly LimitReason[] = [
   "LeaderWarmup",
   "OwnTrouble",
   "UnprovenRestart",
-  "OtherObject",
   "RestartPacer",
 ];
 

@@ -46,7 +46,7 @@ class Bench {
 
   delete(key: string): void {
     this.store.objects.delete(key);
-    this.#restarts.load(key, null);
+    this.#restarts.gone(key);
   }
 
   /** Wants to restart a pod of an object's workload. */

@@ -1,18 +1,16 @@
 import type { Key } from "../../core/ports";
-import { KnownKeys } from "../loop/known-keys";
 
-/** Objects requested at a time; callers ask again every few seconds, and other namespaces must not wait for one with many objects. */
+/** Objects requested at a time; callers ask again every few seconds. */
 const REQUEST_BATCH = 10;
 
 /**
- * Tracks which objects a new leader still has to load before it restarts anything. The restart budget of a workload counts the
- * restarts recorded by every object of its namespace (docs/adr/0010-budget-restarts-per-workload.md), and a new leader has none of
- * these records, or outdated ones from an earlier term.
+ * Tracks which objects a new leader still has to load. What holds for the whole cluster, an open restart without proof or a rollout, is in
+ * the status of all objects.
  */
 export class LeaderWarmup {
   readonly #request: (key: Key) => void;
   /** Objects not loaded yet; undefined until the first list of the term. */
-  #missing: KnownKeys | undefined;
+  #missing: Set<Key> | undefined;
 
   /** `request` enqueues a pass of an object. */
   constructor(request: (key: Key) => void) {
@@ -26,29 +24,18 @@ export class LeaderWarmup {
 
   /** Sets the objects to load. Only the first list of a term counts: objects that appear later have passes in this term. */
   expect(keys: readonly Key[]): void {
-    if (this.#missing !== undefined) return;
-    this.#missing = new KnownKeys(() => undefined);
-    this.#missing.addAll(keys);
+    this.#missing ??= new Set(keys);
   }
 
   /** Marks an object as loaded or deleted. */
   loaded(key: Key): void {
-    this.#missing?.remove(key);
+    this.#missing?.delete(key);
   }
 
-  /** Reports whether all objects of a namespace are loaded. */
-  isCompleteIn(namespace: string): boolean {
-    return this.#missing?.in(namespace).length === 0;
-  }
-
-  /** Reports whether all objects of all namespaces are loaded. */
+  /** Reports whether all objects are loaded. If not, requests some of the missing ones ahead of the full pass. */
   isComplete(): boolean {
-    return this.#missing?.all().length === 0;
-  }
-
-  /** Requests missing objects of a namespace, or of all, ahead of the full pass. */
-  requestMissing(namespace?: string): void {
-    const missing = namespace === undefined ? this.#missing?.all() : this.#missing?.in(namespace);
-    for (const key of missing?.slice(0, REQUEST_BATCH) ?? []) this.#request(key);
+    if (this.#missing?.size === 0) return true;
+    for (const key of [...(this.#missing ?? [])].slice(0, REQUEST_BATCH)) this.#request(key);
+    return false;
   }
 }

@@ -2,7 +2,7 @@ import type { ControllerResilienceStatus, RestartStatus } from "../../api/contro
 import type { Clock } from "../../core/clock";
 import type { RestartClaim, RolloutClaim } from "../../core/intent";
 import { requestedRestart, withOutcome, withoutRequest } from "../../core/restarts/budget";
-import { countConfirmed, restartId } from "../../core/restarts/history";
+import { countConfirmed } from "../../core/restarts/history";
 import { boundStatus } from "../../core/status";
 import type { ObjectSession } from "../object/object-session";
 import type { Breaker } from "./breaker";
@@ -11,13 +11,11 @@ import type { LeaderWarmup } from "./leader-warmup";
 import type { RefusedRequests } from "./refused-requests";
 import type { RestartPacer, RestartPermit } from "./restart-pacer";
 import { rolloutDeferral, type Rollouts } from "./rollouts";
-import type { WorkloadRestarts } from "./workload-restarts";
 
 /** What all objects share. */
 interface SharedParts {
   readonly clock: Clock;
   readonly warmup: LeaderWarmup;
-  readonly workloads: WorkloadRestarts;
   readonly breaker: Breaker;
   readonly pacer: RestartPacer;
   readonly rollouts: Rollouts;
@@ -53,27 +51,12 @@ export class ObjectRestarts {
     this.#session = session;
     this.#own = own;
     this.#shared = shared;
-    this.#shared.workloads.note(session.object, own);
-  }
-
-  /** Every restart that counts against this workload's budgets: the object's own, and those that other objects have recorded. */
-  history(workload: string): readonly RestartStatus[] {
-    return [...this.#ofOthers(workload), ...this.#own];
-  }
-
-  #ofOthers(workload: string): readonly RestartStatus[] {
-    const own = new Set(this.#own.map(restartId));
-    const others = this.#shared.workloads.recordedByOthers(this.#session.object, workload);
-    return others.filter(entry => !own.has(restartId(entry)));
   }
 
   /** Returns what defers a restart, apart from the restart pacer. */
   deferral(claim: RestartClaim): Deferral | undefined {
     const { clock, warmup, breaker } = this.#shared;
-    const { namespace } = this.#session.object.metadata;
-    const others = this.#ofOthers(claim.workload);
-    const history = [...others, ...this.#own];
-    return deferralOf(claim, { namespace, warmup, breaker, history, others, now: clock.now() });
+    return deferralOf(claim, { warmup, breaker, history: this.#own, now: clock.now() });
   }
 
   /**
@@ -134,7 +117,6 @@ export class ObjectRestarts {
 
   #become(own: readonly RestartStatus[]): void {
     this.#own = own;
-    this.#shared.workloads.note(this.#session.object, own);
     this.#shared.breaker.note(this.#session.object, own);
   }
 }

@@ -5,10 +5,11 @@ import type { RestartClaim } from "../../core/intent";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { ObjectSession } from "../object/object-session";
-import { makeObject, MemoryObjects } from "../testing/fakes";
-import { makeEviction } from "../testing/remedies";
+import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
+import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 import { makeRestarts } from "../testing/restarts";
-import type { RestartEnd } from "./object-restarts";
+import type { ObjectRestarts, RestartEnd } from "./object-restarts";
 
 const MINUTE = 60_000;
 
@@ -30,19 +31,24 @@ function entry(pod: string, outcome: RestartStatus["outcome"], ago = 0): Restart
   return { pod, podUID: pod, workload: "Deployment/app", time, cause: "ServiceAccountRecreated", outcome };
 }
 
+function recorded(restarts: ObjectRestarts): readonly RestartStatus[] {
+  return restarts.status().restarts ?? [];
+}
+
 describe("a restart", () => {
-  it("is deferred by the leader warm-up, then by the budget, then by the pacer", async () => {
-    const { clock, requested, restarts, session } = makeBench({ restarts: [entry("old", "Recovered")] }, ["team/b"]);
+  it("is deferred by the budget, then without proof by the leader warm-up, then by the pacer", async () => {
+    const before = { ...entry("old", "Recovered"), cause: "Unknown" };
+    const { clock, requested, restarts, session } = makeBench({ restarts: [before] }, ["team/b"]);
     const ofObject = restarts.settle(session);
     const next = async () => {
-      const answer = await ofObject.request(claimOf("app-1"));
+      const answer = await ofObject.request({ ...claimOf("app-1"), cause: "Unknown" });
       return answer.result === "Limited" ? [answer.limit, answer.retryAfterMs] : answer.result;
     };
-    expect(await next()).toEqual(["LeaderWarmup", 2_000]);
-    expect(requested).toEqual(["team/b"]);
-    restarts.load("team/b", null);
     expect(await next()).toEqual(["Cooldown", 10 * MINUTE]);
     clock.advance(10 * MINUTE);
+    expect(await next()).toEqual(["LeaderWarmup", 2_000]);
+    expect(requested).toEqual(["team/b"]);
+    restarts.gone("team/b");
     restarts.startTerm();
     restarts.expect([]);
     expect(await next()).toEqual(["RestartPacer", 10_000]);
@@ -67,7 +73,7 @@ describe("a restart", () => {
     store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
     const ofObject = restarts.settle(session);
     await expect(ofObject.request(claimOf("app-1"))).rejects.toThrow(ForbiddenError);
-    expect(ofObject.history("Deployment/app")).toEqual([]);
+    expect(recorded(ofObject)).toEqual([]);
     store.writeStatus = writeStatus;
     expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
   });
@@ -83,7 +89,7 @@ describe("a restart", () => {
     const settled = object.status!.restarts!.map(one => ({ ...one, outcome: "Restarted" as const }));
     const next = new ObjectSession(object, store, clock);
     const ofObject = restarts.settle(next, [{ causes: settled.map(({ cause }) => cause), restarts: settled }]);
-    expect(ofObject.history("Deployment/app")).toEqual([]);
+    expect(recorded(ofObject)).toEqual([]);
     expect(ofObject.status()).toEqual({ restarts: [], restartsTotal: 0 });
   });
 
@@ -99,7 +105,7 @@ describe("a restart", () => {
     const request = await ofObject.request(claimOf("app-1"));
     if (request.result === "Limited") throw new Error(`deferred by ${request.limit}`);
     request.end(end);
-    expect(ofObject.history("Deployment/app").map(({ outcome }) => outcome)).toEqual(outcomes);
+    expect(recorded(ofObject).map(({ outcome }) => outcome)).toEqual(outcomes);
     const { result } = await ofObject.request(claimOf("b-1", "Deployment/b"));
     expect(result === "Requested").toBe(isPacerFree);
   });
@@ -117,5 +123,50 @@ describe("the status of an object", () => {
   it("has no list of restarts before the first one", () => {
     const { restarts, session } = makeBench();
     expect(restarts.settle(session).status()).toEqual({ restartsTotal: 0 });
+  });
+});
+
+describe("an object that is deleted and created again", () => {
+  it("has the restarts of its predecessor, so that its budget is not renewed", async () => {
+    const clock = new FakeClock();
+    const [store, writer] = [new MemoryObjects(), new RecordingWriter()];
+    let pod = 0;
+    const remedy = makeRemedy(() =>
+      makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction(`app-${pod++}`)] }),
+    );
+    const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy] });
+    const create = (uid: string) => {
+      const object = makeObject("team/app", specWith("tokenRestart"));
+      store.put({ ...object, metadata: { ...object.metadata, uid } });
+    };
+    create("u0");
+    for (let minute = 1; minute <= 50; minute++) {
+      clock.advance(MINUTE);
+      if (minute % 3 === 0) {
+        store.objects.delete("team/app");
+        if (minute % 2 === 0) await reconciler.reconcile("team/app", () => true);
+        create(`u${minute}`);
+      }
+      await reconciler.reconcile("team/app", () => true);
+    }
+    expect(writer.written).toHaveLength(3);
+    expect(store.objects.get("team/app")?.status?.restarts).toHaveLength(3);
+    expect(store.objects.get("team/app")?.status?.restartsTotal).toBe(0);
+  });
+
+  it("has its own restarts, if it has some, and those of no object of another name", () => {
+    const { restarts } = makeBench();
+    const load = (key: Key, uid: string, pods: string[]) => {
+      const made = makeObject(key, {}, { restarts: pods.map(pod => entry(pod, "Recovered")) });
+      const { status } = restarts.load(key, { ...made, metadata: { ...made.metadata, uid } });
+      return status?.restarts?.map(({ pod }) => pod);
+    };
+    expect(load("team/a", "u1", ["p1"])).toEqual(["p1"]);
+    expect(load("team/b", "u2", [])).toEqual([]);
+    expect(load("other/a", "u3", [])).toEqual([]);
+    expect(load("team/a", "u4", [])).toEqual(["p1"]);
+    expect(load("team/a", "u4", ["p2"])).toEqual(["p2"]);
+    expect(load("team/a", "u4", [])).toEqual([]);
+    expect(load("team/a", "u5", [])).toEqual([]);
   });
 });

@@ -43,7 +43,7 @@ class Bench {
   }
 
   gone(key: Key): void {
-    this.#restarts.load(key, null);
+    this.#restarts.gone(key);
   }
 
   /** Begins a rollout for an object. */

@@ -78,7 +78,6 @@ export function rolloutDeferral(
   rollouts: Rollouts,
 ): Deferral | undefined {
   if (!warmup.isComplete()) {
-    warmup.requestMissing();
     return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
   }
   const other = rollouts.otherThan(object);

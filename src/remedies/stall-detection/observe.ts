@@ -6,9 +6,11 @@ import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/service-account-user";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
+import { withHolders } from "../kit/holder";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
+import { staleLeases } from "./lease-judge";
 import { namedBy } from "./lost-bindings";
 import type { Memories } from "./memory";
 import type { Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
@@ -36,7 +38,12 @@ export async function observeControllers(
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
-  const workloads = withLeases(found, leases, pods, pass);
+  const workloads = await withHolders(
+    withLeases(found, leases, pods, pass),
+    workload => isDue(workload, spec),
+    object,
+    readers,
+  );
   const { status } = object;
   return {
     mode: object.mode,
@@ -50,6 +57,12 @@ export async function observeControllers(
     unread,
     problems: pass.problems,
   };
+}
+
+/** Reports whether a pod of the workload may have to be restarted. */
+function isDue({ pods }: ObservedWorkload, { onStall, for: duration }: StallDetectionSpec): boolean {
+  const forMs = parseDuration(duration);
+  return onStall === "Restart" && pods.some(({ leases }) => staleLeases(leases, forMs).length > 0);
 }
 
 async function findTargets({ object, readers, problems }: Pass) {

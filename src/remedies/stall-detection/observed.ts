@@ -34,6 +34,8 @@ export interface Limits extends RestartLimits {
 export interface ObservedWorkload {
   readonly view: WorkloadView;
   readonly pods: readonly ObservedPod[];
+  /** Another object that acts on the workload. Absent: this one does, or no Lease is stale. */
+  readonly holder?: string;
 }
 
 /** A pod that has not ended. */

@@ -23,6 +23,10 @@ export const REASONS = {
     event: "Warning",
     help: "A pod loses its Lease again and again. The message says what its log shows as the cause: throttled, denied or unauthorized requests, or none of these, such as a slow API server.",
   },
+  Conflict: {
+    event: "Warning",
+    help: "An older object, which the message names, acts on the pods of the workload, so this one does not. Remove the workload from the targets of one of them.",
+  },
   WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
   RestartBlocked: {
     event: "Warning",

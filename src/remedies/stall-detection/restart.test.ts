@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
+import { makeObject } from "../../core/testing/objects";
 import { outcomesOf } from "../../core/testing/remedy-sample";
 import { Scene, workload, type ScenePass } from "./testing/scene";
 
@@ -24,6 +25,17 @@ function replace(name: string, works: boolean): void {
 }
 
 describe("onStall: Restart", () => {
+  it("leaves the pods of a workload to an older object that restarts them, and names it", async () => {
+    const older = makeObject("team/older", scene.object.spec);
+    const metadata = { ...older.metadata, creationTimestamp: "2024-01-01T00:00:00Z" };
+    scene.objects = () => Promise.resolve([scene.object, { ...older, metadata }]);
+    const pass = await stall();
+    expect(pass).toMatchObject({ reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
+    expect(pass.message).toContain("ControllerResilience older, which is older, acts on its pods");
+    scene.objects = () => Promise.resolve([scene.object]);
+    expect((await scene.pass()).intents).toHaveLength(1);
+  });
+
   it("evicts the pod with uid, cause and the limits of tokenRestart's defaults", async () => {
     const { intents, planned } = await stall();
     expect(intents).toMatchObject([

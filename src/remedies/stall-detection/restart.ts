@@ -5,6 +5,7 @@ import { whatWould } from "../../core/mode";
 import { checkRestartBudget, isOpen, restartsOf } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { firstMatch, type Check } from "../kit/checks";
+import { describeHolder } from "../kit/holder";
 import { hasHadChance, isSeenStanding, type HeldLease } from "./lease-judge";
 import { isDeniedLeases, isThrottled } from "./losses";
 import { workloadId, type ObservedPod } from "./observed";
@@ -44,6 +45,7 @@ export interface RestartDecision {
 
 /** Each holds the restart back. */
 const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
+  heldByOther,
   skipped,
   ownPod,
   leasesDenied,
@@ -82,6 +84,11 @@ function isLateSince(stalls: readonly Stall[], history: readonly RestartStatus[]
 /** A wait that may never end. */
 export function waiting(isLate: boolean): Pick<Finding, "isStalled" | "isProgressing"> {
   return isLate ? { isStalled: true } : { isProgressing: true };
+}
+
+function heldByOther({ workload: { holder } }: Candidate): RestartDecision | undefined {
+  if (holder === undefined) return undefined;
+  return held("Conflict", `${describeHolder(holder)}.`, { isStalled: true });
 }
 
 function skipped({ pod, workload }: Candidate): RestartDecision | undefined {

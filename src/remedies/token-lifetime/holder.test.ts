@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
-import { holderOf } from "./holder";
+import { holderOf } from "../kit/holder";
 import { createTokenLifetime } from "./remedy";
 import { AgentScene } from "./testing/agent-scene";
 import { DEFAULTS, type ScenePass } from "./testing/scene";

@@ -9,7 +9,7 @@ import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-
 import type { SandboxReview } from "../../logs/sandboxes/review";
 import { describeTarget, readTarget } from "../kit/targets";
 import { isWatched } from "./checks/watch";
-import { holderOf, otherObjects } from "./holder";
+import { holderOf, otherObjects } from "../kit/holder";
 import { readFormerTrials } from "./trial/cleanup";
 import { withProof } from "./trial/observe";
 import { isOnTrial } from "./trial/strategy";

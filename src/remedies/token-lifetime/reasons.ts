@@ -50,7 +50,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A limit of the operator delays the eviction or the change: cooldown, restart pace, leader warm-up, another object's restart or rollout. The message says which.",
+    help: "A limit of the operator delays the eviction or the change: cooldown, restart pace, leader warm-up, another object's rollout. The message says which.",
   },
   Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
   Replacing: {

@@ -2,6 +2,7 @@ import { SKIP_ANNOTATION } from "../../api/names";
 import { count } from "../../core/count";
 import type { Intent, RestartClaim } from "../../core/intent";
 import { firstMatch } from "../kit/checks";
+import { describeHolder } from "../kit/holder";
 import type { Assessment, WorkloadCheck } from "./assessment";
 import {
   candidatesOf,
@@ -27,6 +28,8 @@ import { notWitnessed } from "./witness";
 
 /** The first check that applies decides. */
 const CHECKS: readonly WorkloadCheck[] = [
+  // Another object restarts its pods.
+  heldByOther,
   // A restart cannot recreate a ServiceAccount.
   serviceAccountMissing,
   // A person has set the skip annotation.
@@ -84,6 +87,12 @@ function describePartialLog({ pods }: ObservedWorkload): string[] {
   const partial = pods.find(({ isLogPartial }) => isLogPartial === true);
   if (partial === undefined) return [];
   return [`Part of the log of pod ${partial.view.name} was skipped, because it is written faster than it can be read.`];
+}
+
+function heldByOther({ workload, rejected }: WorkloadState): Assessment | undefined {
+  if (workload.holder === undefined || rejected.length === 0) return undefined;
+  const sentence = `${describeShare(workload, rejected)}; ${describeHolder(workload.holder)}.`;
+  return { status: "False", reason: "Conflict", sentence, isStalled: true };
 }
 
 /** Pods of another ServiceAccount that exists are healed first, unless the workload's new pods would lack theirs. */

@@ -57,6 +57,8 @@ export interface ObservedWorkload {
   readonly view: WorkloadView;
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
+  /** Another object that acts on the workload. Absent: this one does, or no pod is rejected. */
+  readonly holder?: string;
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number;
 }

@@ -130,4 +130,4 @@ function recheckOf(
 }
 
 /** Reasons of workloads that need no close look. */
-const CALM: ReadonlySet<Reason> = new Set(["Accepted", "NoPods", "RestartsExhausted"]);
+const CALM: ReadonlySet<Reason> = new Set(["Accepted", "Conflict", "NoPods", "RestartsExhausted"]);

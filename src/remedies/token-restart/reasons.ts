@@ -18,6 +18,10 @@ export const REASONS = {
     event: "Warning",
     help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); a restart would upgrade a pod of an `OnDelete` workload; or a person must decide between two CNI agents.",
   },
+  Conflict: {
+    event: "Warning",
+    help: "An older object, which the message names, acts on the pods of the workload, so this one does not. Remove the workload from the targets of one of them.",
+  },
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
     event: "Warning",

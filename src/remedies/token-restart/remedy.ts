@@ -2,11 +2,12 @@ import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
 import { defineRemedy, type Remedy } from "../../core/remedy";
+import { withHolders } from "../kit/holder";
 import { TOKEN_CAUSES } from "./cause";
 import { Memories } from "./memories";
 import { TOKEN_GAUGES } from "./gauges";
 import { observeTargets } from "./observe";
-import type { Observed } from "./observed";
+import { isRejected, type Observed } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokens } from "./report";
@@ -111,7 +112,8 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const memory = memories.of(key, spec.extraPhrases);
       const observed = await observeTargets(object, spec, readers, { ...memory, find: memory.finder.find });
       const nowMs = readers.clock.now().getTime();
-      const workloads = memory.rollouts.mark(observed.workloads, nowMs);
+      const marked = memory.rollouts.mark(observed.workloads, nowMs);
+      const workloads = await withHolders(marked, ({ pods }) => pods.some(pod => isRejected(pod)), object, readers);
       const refusals = await witness.ask(workloads, observed.previousTargets, readers);
       return { ...observed, workloads, refusals };
     },

@@ -70,7 +70,7 @@ describe("the report on a restart", () => {
     ],
     [
       { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 1 },
-      "Waiting: the new leader is still loading restart history for this namespace.",
+      "Waiting: the new leader is still loading restarts of all namespaces, since the restart rests on logs alone.",
     ],
     [
       { result: "Limited", limit: "PassTime", retryAfterMs: 1 },

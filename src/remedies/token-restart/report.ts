@@ -156,13 +156,13 @@ function describeIntent({ verb, target }: Intent): string {
 /** What a restart waits for, without a time: a time that changes with every pass would write status in every pass. */
 const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, string>> = {
   RestartPacer: "Waiting: the operator paces restarts, one per --restart-interval.",
-  LeaderWarmup: "Waiting: the new leader is still loading restart history for this namespace.",
+  LeaderWarmup:
+    "Waiting: the new leader is still loading restarts of all namespaces, since the restart rests on logs alone.",
   PassTime: "Waiting for the next pass: other writes used up the time of this one.",
   OwnTrouble:
     "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
   Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
   Rollout: "Waiting: another rollout is in progress.",
-  OtherObject: "Waiting: another ControllerResilience is restarting pods of this workload.",
   UnprovenRestart: "Waiting for the outcome of another restart without proof; at most one is open in the cluster.",
 };
 

@@ -1,3 +1,4 @@
+import { makeObject } from "../../core/testing/objects";
 import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
@@ -448,6 +449,23 @@ describe("several workloads", () => {
     const restarts = both.intents.map(({ restart }) => [restart?.workload, restart?.cause]);
     expect(restarts).toEqual([["Deployment/db", "Unknown"]]);
   });
+});
+
+describe("two objects with one workload", () => {
+  it("restart its pods by the older one alone; the younger says so", async () => {
+    const scene = new Scene();
+    const older = makeObject("team/older", scene.object.spec);
+    scene.objects = () =>
+      Promise.resolve([scene.object, { ...older, metadata: { ...older.metadata, creationTimestamp } }]);
+    const { pass } = await sick(scene);
+    expect(pass).toMatchObject({ status: "False", reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
+    expect(pass.message).toBe(
+      "Deployment/web: 1 of 1 pod rejected; ControllerResilience older, which is older, acts on its pods, and this one does not; remove the workload from the targets of one of them.",
+    );
+    scene.objects = () => Promise.resolve([scene.object]);
+    expect((await scene.pass()).intents).toHaveLength(1);
+  });
+  const creationTimestamp = "2024-01-01T00:00:00Z";
 });
 
 describe("the operator's own pods", () => {

@@ -1,7 +1,6 @@
 import { whatWould } from "../../../core/mode";
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { heldByOther } from "../holder";
 import { buildRollout } from "../intents";
 import {
   changesOf,
@@ -162,4 +161,14 @@ function change(subject: Subject): DaemonSetFinding {
 
 function effectOf(subject: Subject): string {
   return isRelease(subject) ? "restores it" : `bounds its tokens to ${lifetimeOf(subject.spec)}`;
+}
+
+/** Another object has the DaemonSet. Stalled after an hour, as every wait. */
+function heldByOther(subject: Subject): DaemonSetFinding | undefined {
+  const { holder } = subject.daemonSet;
+  if (holder === undefined) return undefined;
+  return waitingFor(
+    subject,
+    `another ControllerResilience, ${holder}, has this DaemonSet; remove it from the targets of one of them`,
+  );
 }

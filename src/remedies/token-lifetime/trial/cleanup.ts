@@ -2,7 +2,7 @@ import type { ControllerResilience, DaemonSetStatus } from "../../../api/control
 import type { Intent } from "../../../core/intent";
 import type { Readers } from "../../../core/readers";
 import { readTarget } from "../../kit/targets";
-import { holderOf, otherObjects } from "../holder";
+import { holderOf, otherObjects } from "../../kit/holder";
 import { buildRelease } from "../intents";
 import type { Observed, ObservedDaemonSet } from "../observed";
 import { isOnTrial } from "./strategy";

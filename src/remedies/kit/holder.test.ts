@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ControllerResilience, ControllerResilienceSpec } from "../../api/controller-resilience";
+import { EmptyReaders } from "../../core/testing/empty-readers";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { makeObject } from "../../core/testing/objects";
+import { holderOf, withHolders } from "./holder";
+
+const VIEW = { kind: "Deployment", name: "web", uid: "u", labels: { app: "web" } };
+const TARGETS = [{ kind: "Deployment", name: "web" }] as const;
+
+function object(name: string, spec: Partial<ControllerResilienceSpec> = {}, second = 0): ControllerResilience {
+  const made = makeObject(`team/${name}`, { targets: [...TARGETS], tokenRestart: {} as never, ...spec });
+  const creationTimestamp = new Date(Date.UTC(2025, 0, 1) + second * 1_000).toISOString();
+  return { ...made, metadata: { ...made.metadata, creationTimestamp } };
+}
+
+describe("the object that acts on the pods of a workload", () => {
+  const own = object("own", {}, 5);
+  const lifetime = { tokenRestart: undefined, tokenLifetime: { expirationSeconds: 600 } } as never;
+  const stalls = (onStall: "Report" | "Restart") => ({ tokenRestart: undefined, stallDetection: { onStall } as never });
+
+  it.each<[string, string | undefined, ControllerResilience]>([
+    ["is the older one", "a", object("a")],
+    ["is the older one by its selector", "a", object("a", { targets: [{ kind: "Deployment", selector: {} }] })],
+    ["is of two of the same age the first by name", "a", object("a", {}, 5)],
+    ["is not the younger one", undefined, object("a", {}, 6)],
+    ["is an older one that restarts stalled pods", "a", object("a", stalls("Restart") as never)],
+    ["is none that only reports stalls", undefined, object("a", stalls("Report") as never)],
+    ["is none that shortens the tokens of DaemonSets", undefined, object("a", lifetime)],
+    ["is no suspended one", undefined, object("a", { suspend: true })],
+    ["is no observing one", undefined, object("a", { mode: "Observe" })],
+    ["is none with another target", undefined, object("a", { targets: [{ kind: "Deployment", name: "db" }] })],
+    [
+      "is none with a target of another kind",
+      undefined,
+      object("a", { targets: [{ kind: "StatefulSet", name: "web" }] }),
+    ],
+  ])("%s", (_, expected, other) => expect(holderOf(VIEW, own, [other])).toBe(expected));
+
+  it("is exactly one, whichever asks", () => {
+    const objects = fc.uniqueArray(fc.record({ name: fc.constantFrom("a", "b", "c", "d"), second: fc.nat(2) }), {
+      selector: ({ name }) => name,
+      minLength: 1,
+    });
+    fc.assert(
+      fc.property(objects, made => {
+        const all = made.map(({ name, second }) => object(name, {}, second));
+        const acting = all.filter(
+          one =>
+            holderOf(
+              VIEW,
+              one,
+              all.filter(other => other !== one),
+            ) === undefined,
+        );
+        expect(acting).toHaveLength(1);
+      }),
+    );
+  });
+});
+
+describe("an object's workloads", () => {
+  it("are held only where one is due and the object acts, and the others are read once", async () => {
+    const readers = new EmptyReaders(new FakeClock());
+    let reads = 0;
+    readers.objects = () => Promise.resolve((reads++, [object("a"), object("own", {}, 5)]));
+    const workloads = ["web", "db", "web"].map(name => ({ view: { ...VIEW, name } }));
+    const own = { ...object("own", {}, 5), mode: "Enforce" as const };
+    const holders = async (isDue: boolean, mode: "Enforce" | "Observe") =>
+      (await withHolders(workloads, () => isDue, { ...own, mode }, readers)).map(({ holder }) => holder);
+    expect(await holders(true, "Observe")).toEqual([undefined, undefined, undefined]);
+    expect(await holders(false, "Enforce")).toEqual([undefined, undefined, undefined]);
+    expect(reads).toBe(0);
+    expect(await holders(true, "Enforce")).toEqual(["a", undefined, "a"]);
+    expect(reads).toBe(1);
+  });
+});
