@@ -22,6 +22,15 @@ export const MANAGER = "controller-resilience";
 /** On any pod, workload or binding: with the value `"true"` the operator does not act on the object. On a Namespace: on nothing in it. */
 export const SKIP_ANNOTATION = `${GROUP}/skip`;
 
+/** On a binding: with the value `"true"` the operator renews it. The API server lets only who may update the binding and bind its role write it. */
+export const RENEW_ANNOTATION = `${GROUP}/renew`;
+
+/** On a binding that the operator renews: the latest expiry that it has seen or written, RFC 3339. An earlier one is a person's word. */
+export const LATEST_EXPIRY_ANNOTATION = `${GROUP}/latest-expiry`;
+
+/** On a binding that the operator has renewed: its life before the first renewal, in seconds. */
+export const LIFE_ANNOTATION = `${GROUP}/life-seconds`;
+
 /**
  * Label or annotation of a Namespace or workload: `"true"` selects it for every ClusterControllerResilience, `"false"` for none. The label
  * wins over the annotation.

@@ -56,14 +56,6 @@ export interface RolloutClaim {
   readonly workload: string;
 }
 
-/** What an intent that renews a binding must say of itself, so that it can be written down once it was carried out. */
-export interface RenewalClaim {
-  /** When the binding expires then; RFC 3339, in whole seconds. */
-  readonly expiryTime: string;
-  /** Hash of the spec.bindingRenewal that asks for it. */
-  readonly specHash: string;
-}
-
 /** A write that a remedy wants. Plans are data: Observe mode and tests print the very plan that Enforce runs. */
 export interface Intent {
   readonly verb: "create" | "apply" | "patch" | "delete" | "evict";
@@ -78,8 +70,6 @@ export interface Intent {
   readonly restart?: RestartClaim;
   /** Present on every intent that begins the rollout of a changed pod template. */
   readonly rollout?: RolloutClaim;
-  /** Present on every intent that renews a binding. */
-  readonly renewal?: RenewalClaim;
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
   readonly skip?: boolean;
 }

@@ -98,9 +98,8 @@ export async function describeObject(scene: Scene): Promise<State> {
 }
 
 /** Includes what the next renewal depends on: the binding's own life, and whether a renewal is recorded. */
-function describeBinding({ name, state, lifeSeconds = 0, renewedUntil }: BindingStatus): string {
-  const life = `a life of ${Math.round(lifeSeconds / 3600)} hours`;
-  return `${name} ${state}, ${life}, ${renewedUntil === undefined ? "not known to be renewed" : "renewed"}`;
+function describeBinding({ name, state, lastRenewalTime }: BindingStatus): string {
+  return `${name} ${state}, ${lastRenewalTime === undefined ? "not known to be renewed" : "renewed"}`;
 }
 
 /** Whether a condition has that reason. */

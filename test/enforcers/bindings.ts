@@ -1,3 +1,4 @@
+import { RENEW_ANNOTATION } from "../../src/api/names";
 import type { Binding } from "../cluster/client";
 import { EXPIRY } from "./rules";
 
@@ -12,15 +13,23 @@ export interface BindingOptions {
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
+  /** Whether its renewal is requested by the annotation; absent: it is. */
+  readonly renew?: boolean;
 }
 
 /** A binding as it is applied. */
 export function binding(options: BindingOptions): object {
-  const { name, namespace, role, serviceAccount, labels = {}, annotations = {} } = options;
+  const { name, namespace, role, serviceAccount, labels = {}, annotations = {}, renew = true } = options;
+  const requested = renew ? { [RENEW_ANNOTATION]: "true" } : {};
   return {
     apiVersion: `${GROUP}/v1`,
     kind: kindOf(options),
-    metadata: { name, labels, annotations, ...(namespace === undefined ? {} : { namespace }) },
+    metadata: {
+      name,
+      labels,
+      annotations: { ...requested, ...annotations },
+      ...(namespace === undefined ? {} : { namespace }),
+    },
     roleRef: { apiGroup: GROUP, ...role },
     subjects: [{ kind: "ServiceAccount", ...serviceAccount }],
   };

@@ -92,7 +92,7 @@ const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "we
 const targets = [{ kind: "Deployment", name: "web" }];
 const ofAgent = [{ kind: "DaemonSet", name: "web" }];
 /** Due immediately, then not for 15 hours. */
-const RENEWAL = { bindingRenewal: { extendBy: "24h" } };
+const RENEWAL = { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "web" }], extendBy: "24h" } };
 
 describe.concurrent("an Application", () => {
   it("has the health that docs/gitops.md says, and is not synced because of what the operator writes", async () => {

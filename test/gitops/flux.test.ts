@@ -354,7 +354,10 @@ describe.concurrent("a Kustomization", () => {
     await letOperatorBind(client, { kind: "Role", name: "web", namespace: name });
     const inGit = [
       ...controller(name).map(object => expiring(object, due)),
-      resilience(name, { targets, bindingRenewal: { extendBy: "24h" } }),
+      resilience(name, {
+        targets,
+        bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "web" }], extendBy: "24h" },
+      }),
     ];
     const story = await begin(name, inGit, { ignore });
     await client.until(

@@ -26,6 +26,9 @@ export const RIGHTS = {
   patchDaemonSets: { verb: "patch", group: "apps", resource: "daemonsets" },
   updateRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "rolebindings" },
   updateClusterRoleBindings: { verb: "update", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
+  bindRoles: { verb: "bind", group: RBAC_GROUP, resource: "roles" },
+  bindClusterRoles: { verb: "bind", group: RBAC_GROUP, resource: "clusterroles" },
+  bindClusterRolesEverywhere: { verb: "bind", group: RBAC_GROUP, resource: "clusterroles", isCluster: true },
   readClusterRoleBindings: { verb: "get", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
   createFlowSchemas: { verb: "create", group: FLOWS, resource: "flowschemas", isCluster: true },
 } as const satisfies Readonly<Record<string, Right>>;

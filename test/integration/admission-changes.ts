@@ -73,6 +73,7 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
     narrower: [
       ...([
         ["bindings", [roleBinding]],
+        ["bindings", []],
         ["renewBefore", "6h"],
         ["warnBefore", "96h"],
         ["extendBy", "24h"],
@@ -81,7 +82,6 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
     ],
     wider: [
       ...([
-        ["bindings", []],
         ["bindings", [{ ...roleBinding, name: "other" }]],
         ["renewBefore", "24h"],
       ] as const),

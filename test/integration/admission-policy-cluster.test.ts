@@ -81,11 +81,6 @@ describe("the author of a ClusterControllerResilience", () => {
 
   it.each<[string, object, Right]>([
     ["tokenRestart", { tokenRestart: {} }, RIGHTS.evict],
-    [
-      "bindingRenewal",
-      { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "a" }] } },
-      RIGHTS.updateRoleBindings,
-    ],
     ["tokenLifetime", { tokenLifetime: {} }, RIGHTS.patchDaemonSets],
     ["flowIsolation", { flowIsolation: {} }, RIGHTS.createFlowSchemas],
     ["stallDetection.onStall", { stallDetection: { onStall: "Restart" } }, RIGHTS.evict],
@@ -104,6 +99,19 @@ describe("the author of a ClusterControllerResilience", () => {
     const global = await withRights(everywhere(right));
     expect(await refusal(global, { ...spec, mode: "Enforce" })).toBeUndefined();
     expect(await refusal(global, { ...spec, enforce })).toBeUndefined();
+  });
+
+  it("needs to update the bindings that it names, and to bind their roles, in all namespaces", async () => {
+    const named = { mode: "Enforce", template: { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "a" }] } } };
+    const rights = [RIGHTS.updateRoleBindings, RIGHTS.bindRoles, RIGHTS.bindClusterRoles].map(everywhere);
+    expect(await refusal(await withRights(...rights), named)).toBeUndefined();
+    for (const lacking of rights) {
+      const author = await withRights(...rights.filter(right => right !== lacking));
+      const message = `may not ${lacking.verb} ${lacking.resource} in all namespaces, and spec.template.bindingRenewal.bindings would`;
+      expect(await refusal(author, named)).toContain(message);
+    }
+    const unnamed = { mode: "Enforce", template: { bindingRenewal: {} } };
+    expect(await refusal(await withRights(), unnamed)).toBeUndefined();
   });
 
   it("needs the right to read logs for phrases of their own, also to observe", async () => {

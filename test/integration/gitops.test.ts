@@ -174,7 +174,7 @@ async function bindable({ admin, client, namespace }: Scene): Promise<void> {
 
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().replace(/\.\d+/, "");
 /** Due immediately, then not for 15 hours. */
-const RENEWAL = { bindingRenewal: { extendBy: "24h" } };
+const RENEWAL = { bindingRenewal: { bindings: [{ kind: "RoleBinding", name: NAME }], extendBy: "24h" } };
 
 const changesOf = (game: Game, call: string): number => game.written.filter(one => one === call).length;
 

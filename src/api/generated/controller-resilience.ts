@@ -101,7 +101,7 @@ export interface TokenRestartSpec {
  */
 export interface BindingRenewalSpec {
   /**
-   * Bindings to renew. Empty means every binding that has an expiry and whose subjects are only ServiceAccounts of the targets.
+   * Bindings to renew, besides those of the targets' ServiceAccounts that have the annotation controller-resilience.io/renew: "true". Every other one is only reported before its expiry.
    */
   bindings: {
     /**
@@ -122,7 +122,7 @@ export interface BindingRenewalSpec {
    */
   renewBefore: string;
   /**
-   * Duration by which a renewal extends the binding. Empty means the original lifetime of the binding.
+   * Duration by which a renewal extends a binding that the list names. Empty means its original lifetime.
    */
   extendBy: string;
   /**
@@ -245,13 +245,9 @@ export interface ControllerResilienceStatus {
    */
   restartsTotal?: number;
   /**
-   * Bindings under renewal, ordered by expiry. The operator records each binding while it exists, and reports from this record when it is gone.
+   * Bindings of the targets' ServiceAccounts that expire, and those that the spec names, ordered by expiry.
    */
   bindings?: BindingStatus[];
-  /**
-   * ServiceAccounts of the targets, recorded when spec.targets or spec.bindingRenewal changes, if mode is Enforce and bindingRenewal.bindings is empty. Only bindings of these are renewed: a workload that later runs as another ServiceAccount needs a change of the object.
-   */
-  renewalTargets?: RenewalTargetStatus[];
   /**
    * DaemonSets whose token lifetime is limited.
    */
@@ -385,11 +381,16 @@ export interface BindingStatus {
    */
   uid?: string;
   /**
-   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: expires and is not renewed, because of renewUntil. Expired: was deleted at or after its expiry. Revoked: was deleted before its expiry. The operator never recreates a binding. Refused: not renewed because of its subjects or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
+   * Kind and name of its role, such as ClusterRole/edit.
+   */
+  role?: string;
+  /**
+   * Current: expires later than warnBefore. ExpiringSoon: expires within warnBefore. NotRequested: the same, and no renewal is requested. Forbidden: the operator lacks a permission. Contested: another client has moved the expiry to an earlier time. Ended: is not renewed, because of renewUntil, or because its expiry has passed. Expired: was deleted at or after its expiry. Revoked: was deleted before its expiry. Refused: not renewed because of its role or owner reference. Malformed: its expiry cannot be parsed. Skipped: has the skip annotation. Never: has no expiry that the operator can read.
    */
   state:
     | "Current"
     | "ExpiringSoon"
+    | "NotRequested"
     | "Forbidden"
     | "Contested"
     | "Ended"
@@ -412,70 +413,17 @@ export interface BindingStatus {
    */
   lastRenewalTime?: string;
   /**
-   * Expiry that the operator is about to write, recorded before the write. A binding with this expiry was renewed, even if the operator did not see the response.
-   */
-  renewingUntil?: string;
-  /**
-   * Expiry that the last renewal wrote.
-   */
-  renewedUntil?: string;
-  /**
    * Latest expiry of this object that the operator has observed or written. An earlier expiry counts as a revocation.
    */
   latestExpiryTime?: string;
-  /**
-   * Hash of spec.bindingRenewal when latestExpiryTime was recorded. With another spec.bindingRenewal the operator renews a contested binding again.
-   */
-  specHash?: string;
   /**
    * Value of renewUntil that an Event has already announced.
    */
   announcedEnd?: string;
   /**
-   * Time in seconds from creation to expiry before the first renewal. A renewal extends by this time.
-   */
-  lifeSeconds?: number;
-  roleRef?: RoleRef;
-  /**
-   * Subjects of the binding, recorded while it exists.
-   */
-  subjects?: Subject[];
-  /**
    * Keys that hold the expiry, separated by commas.
    */
   source?: string;
-}
-/**
- * Role of the binding, recorded while it exists.
- */
-export interface RoleRef {
-  apiGroup: string;
-  kind: string;
-  name: string;
-}
-export interface Subject {
-  apiGroup?: string;
-  kind: string;
-  name: string;
-  namespace?: string;
-}
-export interface RenewalTargetStatus {
-  /**
-   * The target.
-   */
-  target: string;
-  /**
-   * Hash of the target and of spec.bindingRenewal.
-   */
-  specHash: string;
-  /**
-   * Time when the target was recorded.
-   */
-  time: string;
-  /**
-   * ServiceAccounts of its workloads. Empty if there was none; the first ones within an hour are added.
-   */
-  serviceAccounts: string[];
 }
 export interface DaemonSetStatus {
   /**

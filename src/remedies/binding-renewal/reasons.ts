@@ -8,7 +8,7 @@ export const REASONS = {
   },
   TooManyBindings: {
     event: "Warning",
-    help: "Status has room for about 600 bindings of usual size, and the others are left alone (bindings with the skip annotation do not count). Spread the targets over several objects, or list the important bindings in `bindings`.",
+    help: "More than 400 bindings; those that are requested and expire first are handled, the others are left alone. Spread the targets over several objects.",
   },
   RenewalForbidden: {
     event: "Warning",
@@ -24,15 +24,15 @@ export const REASONS = {
   },
   RenewalContested: {
     event: "Warning",
-    help: "Another writer moved the expiry to an earlier time: a person who revokes access, or a GitOps tool that reverts a renewal. The message says how to resume.",
-  },
-  ServiceAccountChanged: {
-    event: "Warning",
-    help: "A target runs as another ServiceAccount than when `targets` or this block last changed, and its bindings are not renewed. If that is intended, change this block, or list the bindings. False only if a binding of it expires.",
+    help: "Another writer moved the expiry to an earlier time: a person who revokes access, or a GitOps tool that reverts a renewal. The operator never moves it back; the message says how to resume.",
   },
   BindingRefused: {
     event: "Warning",
-    help: "Give the targets' ServiceAccounts a separate binding, or a narrower role, or extend the owner, as the message says.",
+    help: "Its role is too powerful, or it has an owner: create a narrower role, or extend the owner, as the message says.",
+  },
+  RenewalNotRequested: {
+    event: "Warning",
+    help: "It expires soon, and neither the spec names it nor has it the annotation. Request the renewal in one of the two ways, or give the binding the skip annotation.",
   },
   RenewalEnded: {
     event: "Warning",
@@ -40,7 +40,7 @@ export const REASONS = {
   },
   Expired: {
     event: "Warning",
-    help: "Gone at or after its expiry. The operator never recreates access: the message says how to create the binding again. Or take it off the list. False only where it is listed.",
+    help: "Its expiry has passed, and the operator never extends or recreates access that has ended: the message says what to do. False only where its renewal is requested.",
   },
   Revoked: {
     event: "Warning",

@@ -1,8 +1,10 @@
 import { ConditionType } from "../../api/conditions";
+import type { BindingStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
-import { defineRemedy, type Remedy } from "../../core/remedy";
-import { BINDING_GAUGES } from "./gauges";
-import { observeBindings } from "./observe";
+import { splitKey } from "../../core/key";
+import type { StatusOwner } from "../../core/ports";
+import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
+import { isFinal, observeBindings } from "./observe";
 import { planBindings } from "./plan";
 import { REASONS } from "./reasons";
 import { reportBindings } from "./report";
@@ -31,6 +33,36 @@ const PERMISSIONS: readonly Permission[] = [
   })),
 ];
 
+const LABELS = ["namespace", "name", "binding_kind", "binding"] as const;
+
+/** In the order of status, without bindings that are gone: they need no alert. */
+const EXPIRY: StatusGauge = {
+  name: "binding_expiry_timestamp_seconds",
+  help: "When a binding expires, in seconds since the epoch.",
+  labels: LABELS,
+  samples: (key, { status }) => timesOf(key, status, "expiryTime"),
+};
+
+/** Without a sample, or with one that is long past, the binding is not renewed. */
+const RENEWAL: StatusGauge = {
+  name: "binding_renewal_timestamp_seconds",
+  help: "When the operator renews a binding, in seconds since the epoch. No series: it does not renew it.",
+  labels: LABELS,
+  samples: (key, { spec, status }) => (spec.suspend ? [] : timesOf(key, status, "renewTime")),
+};
+
+function timesOf(
+  key: string,
+  { bindings = [] }: StatusOwner["status"],
+  field: keyof Pick<BindingStatus, "expiryTime" | "renewTime">,
+): GaugeSample[] {
+  return bindings.flatMap(binding => {
+    const value = Date.parse(binding[field] ?? "") / 1000;
+    if (Number.isNaN(value) || isFinal(binding)) return [];
+    return [{ labels: { ...splitKey(key), binding_kind: binding.kind, binding: binding.name }, value }];
+  });
+}
+
 /** Renews RoleBindings and ClusterRoleBindings before they expire, in the convention that they use. */
 export function createBindingRenewal(): Remedy<"bindingRenewal"> {
   return defineRemedy({
@@ -38,9 +70,9 @@ export function createBindingRenewal(): Remedy<"bindingRenewal"> {
     block: "bindingRenewal",
     condition: ConditionType.BindingsCurrent,
     reasons: REASONS,
-    owns: ["bindings", "renewalTargets"],
+    owns: "bindings",
     permissions: PERMISSIONS,
-    gauges: BINDING_GAUGES,
+    gauges: [EXPIRY, RENEWAL],
     observe: observeBindings,
     plan: planBindings,
     report: reportBindings,

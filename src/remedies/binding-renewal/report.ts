@@ -2,16 +2,17 @@ import type { BindingStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
 import { describeOutcome } from "../../core/outcomes";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
+import { toSeconds } from "../../core/time";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
+import { type BindingFinding, nameOf, type PlannedRenewal } from "./finding";
+import { bindingId, isFinal } from "./observe";
 import { type BindingItem, type BindingPlan, byExpiry } from "./plan";
-import type { BindingFinding, PlannedWrite } from "./plan/finding";
-import { afterRenewal, bindingId, isFinal, timeOf } from "./record";
 import { type Reason, REASONS } from "./reasons";
-import { rightsFor } from "./rights";
-import { nameOf, rulesOf } from "./wording";
+import { rightsFor, rulesOf } from "./rights";
+import { timeOf } from "./schedule";
 
-/** Bindings that are gone for good and stay in status. Older ones are dropped. */
+/** Bindings that are gone and stay in status. Older ones are dropped. */
 const MAX_FINAL = 64;
 
 /** Events per pass; the sink holds 200. */
@@ -24,12 +25,9 @@ export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date)
   return {
     ...summarize(findings, noBindings(), count => `Plus ${count} more; see status.bindings.`),
     ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
-    lists: {
-      bindings: entriesOf(findings, plan.kept),
-      ...(plan.pins !== undefined && { renewalTargets: [...plan.pins] }),
-    },
+    lists: { bindings: entriesOf(findings, plan.kept) },
     events: eventsOf(findings),
-    subjects: findings.flatMap(({ entry, reason }) => (entry ? [{ name: `${entry.kind}/${entry.name}`, reason }] : [])),
+    subjects: findings.flatMap(({ entry, reason }) => (entry ? [{ name: bindingId(entry), reason }] : [])),
   };
 }
 
@@ -38,45 +36,45 @@ function noBindings(): BindingFinding {
   return { status: "True", reason: "NoBindings", sentence };
 }
 
-/** The finding after the write: the planned one if nothing was executed. */
+/** The finding after the renewal: the planned one if nothing was executed. */
 function findingOf({ id, finding }: BindingItem, outcomes: Outcomes, now: Date): BindingFinding {
   const [execution] = outcomes.get(id) ?? [];
-  if (execution === undefined || finding.write === undefined) return finding;
+  if (execution === undefined || finding.renewal === undefined) return finding;
   switch (execution.outcome.result) {
     case "Executed":
-      return executed(finding, finding.write, now);
+      return executed(finding, finding.renewal, now);
     case "Observed":
     case "Skipped":
     case "NotLeader":
       return finding;
     case "Forbidden":
-      return forbidden(finding, finding.write, execution);
+      return forbidden(finding, finding.renewal, execution);
     default:
-      return failed(finding, finding.write, execution, now);
+      return failed(finding, finding.renewal, execution, now);
   }
 }
 
-function executed(finding: BindingFinding, { intent }: PlannedWrite, now: Date): BindingFinding {
-  const { entry } = finding;
-  if (entry === undefined || intent.renewal === undefined) return finding;
-  const { expiryTime } = intent.renewal;
-  const current: BindingStatus = { ...afterRenewal(entry, intent.renewal, now), state: "Current", expiryTime };
-  const sentence = `${nameOf(entry)} is renewed until ${expiryTime}.`;
-  return { ...finding, sentence, entry: current };
+function executed(finding: BindingFinding, { view, expiryTime }: PlannedRenewal, now: Date): BindingFinding {
+  const sentence = `${nameOf(view)} is renewed until ${expiryTime}.`;
+  if (finding.entry === undefined) return { ...finding, sentence };
+  const times = { expiryTime, latestExpiryTime: expiryTime, lastRenewalTime: toSeconds(now) };
+  const entry: BindingStatus = { ...finding.entry, ...times, state: "Current" };
+  delete entry.renewTime;
+  return { ...finding, sentence, entry };
 }
 
 /** A binding whose renewal failed still gives access. No wait is for ever: a person must act in time. */
 function failed(
   finding: BindingFinding,
-  { expiry, dueMs, stalledMs }: PlannedWrite,
+  { clause, dueMs, stalledMs }: PlannedRenewal,
   execution: Execution,
   now: Date,
 ): BindingFinding {
   const { outcome } = execution;
   const sentence =
     outcome.result === "Limited" && outcome.detail !== undefined
-      ? `${expiry}; the renewal is due. ${outcome.detail}`
-      : `${expiry}; the renewal failed and is retried: ${describeOutcome(execution)}.`;
+      ? `${clause}; the renewal is due. ${outcome.detail}`
+      : `${clause}; the renewal failed and is retried: ${describeOutcome(execution)}.`;
   const progress = { ...finding, reason: "Renewing", sentence, isProgressing: true } as const;
   if (now.getTime() < stalledMs) return { ...progress, status: "True" };
   const advice = `It has been due since ${timeOf(dueMs)}: mend that, or renew the binding by hand.`;
@@ -84,16 +82,14 @@ function failed(
 }
 
 /** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */
-function forbidden(finding: BindingFinding, { expiry }: PlannedWrite, execution: Execution): BindingFinding {
-  const { entry } = finding;
-  const rights = entry === undefined ? [] : rightsFor(entry);
-  const sentence = `${expiry}; the renewal was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rights)}.`;
+function forbidden(finding: BindingFinding, { clause, view }: PlannedRenewal, execution: Execution): BindingFinding {
+  const sentence = `${clause}; the renewal was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rightsFor(view))}.`;
   return { ...finding, status: "False", reason: "RenewalForbidden", sentence, isStalled: true };
 }
 
 /**
- * False before True, then by the order of {@link REASONS}; findings of one reason keep their order. What is gone for good and not missed comes
- * last: it says nothing about the access that is left.
+ * False before True, then by the order of {@link REASONS}; findings of one reason keep their order. What is gone and not missed comes last:
+ * it says nothing about the access that is left.
  */
 function bySeverity(findings: readonly BindingFinding[]): BindingFinding[] {
   const ranked = worstFirst(REASONS, findings);
@@ -115,11 +111,10 @@ function eventsOf(findings: readonly BindingFinding[]): EventRequest[] {
   return [...all.slice(0, MAX_EVENTS), { type: first.type, reason: first.reason, note }];
 }
 
-/** The next to expire first, bindings that are gone for good last: the engine cuts a status that is too large at its end. */
+/** The next to expire first, bindings that are gone last: the engine cuts a status that is too large at its end. */
 function entriesOf(findings: readonly BindingFinding[], kept: readonly BindingStatus[]): BindingStatus[] {
   const entries = [...findings.flatMap(({ entry }) => entry ?? []), ...kept].toSorted(byExpiryAndId);
-  const final = entries.filter(isFinal);
-  return [...entries.filter(entry => !isFinal(entry)), ...final.slice(-MAX_FINAL)];
+  return [...entries.filter(entry => !isFinal(entry)), ...entries.filter(isFinal).slice(-MAX_FINAL)];
 }
 
 function byExpiryAndId(a: BindingStatus, b: BindingStatus): number {

@@ -1,9 +1,49 @@
+import { withDeadline } from "../../core/deadline";
+import { publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
 import { KINDS, pluralOf } from "../../core/kinds";
-import type { BindingStatus } from "../../api/controller-resilience";
-import type { Right } from "../../core/readers";
+import type { Readers, Right } from "../../core/readers";
 import type { BindingView } from "../../core/views";
+import { excessOf } from "./role";
+
+/** What the API server and the operator itself ask before a write of a binding. */
+export interface Review {
+  /** Rights that the write needs and the operator lacks. */
+  readonly lacks: readonly Right[];
+  /** What the role allows and no binding by the operator may. Absent: nothing. */
+  readonly excess?: string;
+  /** Why neither could be reviewed now: nothing is written until they can. */
+  readonly unread?: string;
+}
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+/** Time for the review of one binding. It leaves time for the others: one role that does not answer must not end the whole observation. */
+const REVIEW_DEADLINE_MS = 25_000;
+
+/**
+ * Reviews the rights that a write of the binding needs, and with them its role. A failed read delays only this binding.
+ *
+ * @throws UnauthorizedError if the API server rejects the operator itself
+ */
+export async function reviewed(binding: BindingView, readers: Readers): Promise<Review> {
+  try {
+    return await withDeadline(readers.clock, REVIEW_DEADLINE_MS, "the read", () => review(binding, readers));
+  } catch (error) {
+    if (!(error instanceof ResilienceError) || error instanceof UnauthorizedError) throw error;
+    return { lacks: [], unread: publicMessage(error) };
+  }
+}
+
+async function review(binding: BindingView, readers: Readers): Promise<Review> {
+  const rights = rightsFor(binding);
+  const answers = await Promise.all(rights.map(right => readers.may(right)));
+  const lacks = rights.filter((_, i) => answers[i] !== true);
+  if (lacks.length > 0) return { lacks };
+  const { kind, namespace, roleRef } = binding;
+  const role = await readers.role(roleRef.kind === "Role" ? "Role" : "ClusterRole", namespace, roleRef.name);
+  const excess = role === null ? undefined : excessOf(role.rules, kind);
+  return { lacks, ...(excess === undefined ? {} : { excess }) };
+}
 
 /**
  * The rights that a change of a binding needs: the write itself, and `bind` on the role, in the namespace of the binding
@@ -11,30 +51,24 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
  * server also accepts a client that holds every permission of the role, which is more than `bind`. `get` on the role shows its rules: the
  * operator binds none with which its holder can take more rights (role.ts).
  */
-export function rightsFor(
-  binding: Pick<BindingView | BindingStatus, "kind" | "name" | "namespace" | "roleRef">,
-): Right[] {
-  const { kind, name, namespace, roleRef } = binding;
-  const within = kind === "RoleBinding" && namespace !== undefined ? { namespace } : {};
+export function rightsFor({ kind, name, namespace, roleRef }: BindingView): Right[] {
+  const within = kind === "RoleBinding" ? { namespace } : {};
+  const resource = pluralOf(roleRef.kind) ?? roleRef.kind;
   return [
     { apiGroup: RBAC_GROUP, resource: KINDS[kind].plural, verb: "patch", ...within, name },
-    ...(roleRef === undefined
-      ? []
-      : ["bind", "get"].map(right => ({
-          apiGroup: RBAC_GROUP,
-          resource: pluralOf(roleRef.kind) ?? roleRef.kind,
-          verb: right,
-          name: roleRef.name,
-          ...within,
-        }))),
+    ...["bind", "get"].map(verb => ({ apiGroup: RBAC_GROUP, resource, verb, name: roleRef.name, ...within })),
   ];
 }
 
 /** Verbs on a role, which are granted role by role. */
 const ROLE_VERBS: ReadonlySet<string> = new Set(["bind", "get"]);
 
-/** The rule to add, as YAML in one line. */
-export function ruleOf({ apiGroup, resource, verb, name }: Right): string {
+/** The rules to add, each as YAML in one line. */
+export function rulesOf(rights: readonly Right[]): string {
+  return rights.map(ruleOf).join(" and ");
+}
+
+function ruleOf({ apiGroup, resource, verb, name }: Right): string {
   // A role's name may contain brackets and commas, and unquoted would be another rule.
   const names = name === undefined || !ROLE_VERBS.has(verb) ? "" : `, resourceNames: [${JSON.stringify(name)}]`;
   return `{apiGroups: [${apiGroup}], resources: [${resource}]${names}, verbs: [${verb}]}`;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { RoleRule } from "../../core/views";
+import { TransientError, UnauthorizedError } from "../../core/errors";
+import type { RoleRule, RoleView } from "../../core/views";
 import { excessOf } from "./role";
-import { DAY, Scene } from "./testing/scene";
+import { DAY, HOUR, Scene } from "./testing/scene";
 
 const RBAC = "rbac.authorization.k8s.io";
 const rule = (apiGroup: string, resource: string, ...verbs: string[]): RoleRule => {
@@ -123,13 +124,16 @@ describe("a role", () => {
   });
 });
 
-/** A scene whose role has these rules. */
+/** A scene with RoleBindings of the ClusterRoles `edit`, which has these rules and may not be readable, and `view`. */
 class Roles extends Scene {
   rules: readonly RoleRule[] = [rule("*", "*", "*")];
-  roleError: Error | undefined;
+  failure: Error | undefined;
+  hangs = false;
 
-  override role() {
-    return this.roleError === undefined ? Promise.resolve({ rules: this.rules }) : Promise.reject(this.roleError);
+  override role(_kind: string, _namespace: string, name: string): Promise<RoleView | null> {
+    if (name === "view") return Promise.resolve({ rules: [] });
+    if (this.hangs) return new Promise(() => undefined);
+    return this.failure === undefined ? Promise.resolve({ rules: this.rules }) : Promise.reject(this.failure);
   }
 }
 
@@ -143,7 +147,7 @@ async function withDaysLeft(days: number): Promise<Roles> {
 describe("a binding of a role that is too powerful", () => {
   it("is not renewed, and the message says what a person can do", async () => {
     const scene = await withDaysLeft(0.5);
-    const pass = await scene.act();
+    const pass = await scene.pass();
     expect(pass).toMatchObject({
       status: "False",
       reason: "BindingRefused",
@@ -156,7 +160,7 @@ describe("a binding of a role that is too powerful", () => {
     );
     expect((await scene.pass()).events).toEqual([]);
     scene.rules = [rule("", "pods", "get")];
-    expect((await scene.act()).intents).toMatchObject([{ verb: "patch" }]);
+    expect((await scene.pass()).intents).toMatchObject([{ verb: "patch" }]);
   });
 
   it("follows an aggregated role, whose rules change while the operator watches", async () => {
@@ -168,23 +172,116 @@ describe("a binding of a role that is too powerful", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "ExpiringSoon" });
     scene.rules = [...scene.rules, rule("", "secrets", "list")];
     await scene.clock.run(DAY);
-    const pass = await scene.act();
+    const pass = await scene.pass();
     expect(pass).toMatchObject({ status: "False", reason: "BindingRefused", intents: [] });
     expect(pass.message).toContain("ClusterRole aggregated may list secrets");
-  });
-
-  it("is not even read before its first warning", async () => {
-    const scene = await withDaysLeft(20);
-    scene.roleError = new Error("must not be called");
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
   });
 
   it("is unknown without the right to read the role, so nothing is renewed", async () => {
     const scene = await withDaysLeft(0.5);
     scene.rules = [];
     scene.lacking.add("get edit");
-    const pass = await scene.act();
+    const pass = await scene.pass();
     expect(pass).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
     expect(pass.message).toContain('resources: [clusterroles], resourceNames: ["edit"], verbs: [get]}');
+  });
+});
+
+const FAILED = "get clusterroles edit: 503 Service Unavailable";
+
+async function unreadable(days: number): Promise<Roles> {
+  const scene = new Roles();
+  scene.rules = [];
+  for (const name of ["edit", "view"]) {
+    scene.bind({ name, roleRef: { apiGroup: RBAC, kind: "ClusterRole", name }, annotations: { "janitor/ttl": "30d" } });
+  }
+  await scene.clock.run((30 - days) * DAY);
+  scene.failure = new TransientError(FAILED);
+  return scene;
+}
+
+describe("a role that cannot be read", () => {
+  it("delays only the renewal of its own binding", async () => {
+    const scene = await unreadable(1);
+    const pass = await scene.pass();
+    expect(pass.intents).toMatchObject([{ verb: "patch", target: { name: "view" } }]);
+    expect(pass).toMatchObject({ status: "True", progressing: true });
+    expect(pass).not.toHaveProperty("stalled");
+    expect(pass.message).toContain(
+      `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl); the renewal waits until the operator can read ClusterRole edit: ${FAILED}.`,
+    );
+    scene.failure = undefined;
+    expect((await scene.pass()).intents).toMatchObject([{ target: { name: "edit" } }]);
+  });
+
+  it("delays only its own binding if it does not answer in time", async () => {
+    const scene = await unreadable(1);
+    scene.hangs = true;
+    for (const intents of [[{ target: { name: "view" } }], []]) {
+      const pass = scene.pass();
+      await scene.clock.run(30_000);
+      expect((await pass).intents).toMatchObject(intents);
+    }
+  });
+
+  it("is read again soon, then less often", async () => {
+    const scene = await unreadable(1);
+    await scene.pass();
+    expect((await scene.pass()).recheckAfterMs).toBe(10_000);
+    await scene.clock.run(60_000);
+    expect((await scene.pass()).recheckAfterMs).toBe(60_000);
+    await scene.clock.run(20 * 60_000);
+    expect((await scene.pass()).recheckAfterMs).toBe(300_000);
+  });
+
+  it("is no problem before the renewal is due", async () => {
+    const scene = await unreadable(5);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "ExpiringSoon", progressing: false });
+  });
+
+  it("neither ends a refusal nor announces it again", async () => {
+    const scene = await unreadable(5);
+    scene.failure = undefined;
+    scene.lacking.add("bind edit");
+    expect((await scene.pass()).events?.[0]).toMatchObject({ reason: "BindingRenewalForbidden" });
+    scene.failure = new TransientError(FAILED);
+    scene.lacking.clear();
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RenewalForbidden", events: [] });
+  });
+
+  it("needs a person an hour after the renewal was due", async () => {
+    const scene = await unreadable(1);
+    await scene.pass();
+    await scene.clock.run(HOUR - 1_000);
+    expect(await scene.pass()).not.toHaveProperty("stalled");
+    await scene.clock.run(1_000);
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({
+      status: "False",
+      reason: "RoleUnread",
+      stalled: { reason: "RoleUnread" },
+      intents: [],
+    });
+    expect(pass.stalled?.message).toContain("the renewal has been due since 2025-01-30T00:00:00Z");
+    expect(pass.stalled?.message).toContain(`but the operator cannot read ClusterRole edit: ${FAILED}`);
+    expect(pass.stalled?.message).toContain("renew the binding by hand");
+    scene.failure = undefined;
+    expect(await scene.pass()).toMatchObject({ status: "True", intents: [{ target: { name: "edit" } }] });
+  });
+
+  it("needs a person sooner if the binding is short", async () => {
+    const scene = new Roles();
+    scene.bind({ annotations: { "janitor/ttl": "30m" } });
+    scene.failure = new TransientError(FAILED);
+    await scene.clock.run(20 * 60_000);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Renewing" });
+    await scene.clock.run(200_000);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RoleUnread" });
+  });
+
+  it("stays the failure of the whole pass if the operator's own identity is rejected", async () => {
+    const scene = await unreadable(1);
+    scene.failure = new UnauthorizedError("get clusterroles edit: 401 Unauthorized");
+    await expect(scene.pass()).rejects.toThrow("401");
   });
 });

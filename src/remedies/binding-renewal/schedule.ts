@@ -1,7 +1,13 @@
+import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION } from "../../api/names";
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
+import { toSeconds } from "../../core/time";
 import type { BindingView } from "../../core/views";
-import { type Change, readExpiry, withChange, type Expiry, type Marked } from "./conventions";
+import { type Change, type Expiry, type Malformed, type Marked, readExpiry, withChange } from "./conventions";
+import { floorMs, rfc3339Ns } from "./conventions/calendar";
+import { malformed } from "./conventions/convention";
+
+// When a binding expires and is renewed, what the operator remembers of it, and what a renewal writes. Pure.
 
 /**
  * A renewal comes at most a third of its extension before the expiry, even if renewBefore is longer; a warning at most two thirds of the
@@ -15,22 +21,67 @@ const WARN_SHARE = 2 / 3;
 const KEPT_SHARE = 2 / 3;
 
 /**
- * An expired binding is extended from the present, rounded down to steps of this time and of this share of the extension: the next pass
- * must plan the expiry that this pass records.
- */
-const STEP_MS = 600_000;
-const STEP_SHARE = 1 / 10;
-
-/** Passes may be further apart than a step: a recorded expiry remains the plan while it leaves this share of an extension. */
-const WORTH_SHARE = 1 / 2;
-
-/**
  * Minimum life, unless the binding is younger: an expiry written shortly before it passes must not cause renewals every few seconds.
  */
 const LEAST_LIFE_MS = 3_600_000;
 
 /** Minimum gain of a renewal, or half of its extension: the rest before renewUntil is not worth a write. */
 const LEAST_GAIN_MS = 70_000;
+
+/** 0000-01-01T00:00:00Z, the first time in RFC 3339. */
+const FIRST_MS = -62_167_219_200_000;
+
+/** RFC 3339 in whole seconds, as in status and annotations. */
+export function timeOf(ms: number): string {
+  return toSeconds(new Date(Math.max(ms, FIRST_MS)));
+}
+
+/** What the operator remembers of a binding, on the binding itself: so it outlives every ControllerResilience. */
+export interface Memory {
+  /** The latest expiry that was seen or written; -Infinity if none is remembered. */
+  readonly latestMs: number;
+  /** The life before the first renewal; absent before that. */
+  readonly lifeMs?: number;
+  /** The binding has the annotation. */
+  readonly isNoted: boolean;
+  readonly malformed?: Malformed;
+}
+
+const LIFE = /^[1-9]\d{0,11}$/;
+
+/**
+ * Reads the memory of a binding. Where the annotation of the latest expiry is absent, as when a tool replaces the binding, the entry of
+ * status counts.
+ */
+export function memoryOf({ annotations }: Pick<BindingView, "annotations">, record: BindingStatus | undefined): Memory {
+  const latest = annotations[LATEST_EXPIRY_ANNOTATION];
+  const life = annotations[LIFE_ANNOTATION] ?? "";
+  const isNoted = latest !== undefined;
+  const ns = rfc3339Ns(latest ?? record?.latestExpiryTime ?? "");
+  const isLife = LIFE.test(life);
+  const latestMs = ns === undefined ? -Infinity : floorMs(ns);
+  const memory = { latestMs, isNoted, ...(isLife ? { lifeMs: Number(life) * 1_000 } : {}) };
+  if (isNoted && ns === undefined) {
+    return { ...memory, malformed: malformed(LATEST_EXPIRY_ANNOTATION, latest, "a time in RFC 3339") };
+  }
+  if (isLife || life === "") return memory;
+  return { ...memory, malformed: malformed(LIFE_ANNOTATION, life, "a whole number of seconds") };
+}
+
+/** Reports whether the expiry is earlier than the latest one: a person's word, or a tool that resets the binding. The operator never moves it. */
+export function isContested({ latestMs }: Memory, expiryMs: number): boolean {
+  return wholeSeconds(expiryMs) < wholeSeconds(latestMs);
+}
+
+/** The value of the annotation that the binding should have; undefined if it has it. */
+export function noteOf(memory: Memory, expiryMs: number): string | undefined {
+  const latestMs = Math.max(memory.latestMs, wholeSeconds(expiryMs));
+  return memory.isNoted && latestMs <= memory.latestMs ? undefined : timeOf(latestMs);
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000;
+}
 
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
@@ -46,38 +97,35 @@ export interface Schedule {
 }
 
 /**
- * The schedule of a binding; undefined if it has no expiry. The life follows from the expiry before the first renewal, and from the record
- * after it.
+ * The settings for one binding. extendBy is for bindings that the spec names, whose author may bind their roles; one with the annotation is
+ * extended by its own life, as whoever annotated it knows.
  */
+export function settingsOf(spec: BindingRenewalSpec, listed: boolean): BindingRenewalSpec {
+  return listed ? spec : { ...spec, extendBy: "" };
+}
+
+/** The schedule of a binding; undefined if it has no expiry. */
 export function scheduleOf(
   marked: Marked,
   expiry: Expiry,
   spec: BindingRenewalSpec,
-  record: BindingStatus | undefined,
+  memory: Memory,
 ): Schedule | undefined {
   const { earliest } = expiry;
   if (earliest === undefined) return undefined;
-  const isRenewed = record?.renewedUntil !== undefined && record.lifeSeconds !== undefined;
-  const lifeMs = isRenewed ? 1000 * (record.lifeSeconds ?? 0) : lifeOf(marked, expiry, earliest.atMs);
-  const extendByMs = extensionOf(spec, lifeMs);
-  const renewBeforeMs = renewBeforeOf(spec, extendByMs);
+  const { atMs: expiryMs, sources } = earliest;
+  const lifeMs = memory.lifeMs ?? lifeOf(marked, expiry, expiryMs);
+  const extendByMs = spec.extendBy === "" ? lifeMs : parseDuration(spec.extendBy);
+  const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
   const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
   return {
-    expiryMs: earliest.atMs,
-    sources: earliest.sources,
+    expiryMs,
+    sources,
     lifeMs,
     extendByMs,
-    renewAtMs: Math.ceil(earliest.atMs - renewBeforeMs),
-    warnAtMs: Math.ceil(earliest.atMs - Math.max(warnBeforeMs, renewBeforeMs)),
+    renewAtMs: Math.ceil(expiryMs - renewBeforeMs),
+    warnAtMs: Math.ceil(expiryMs - Math.max(warnBeforeMs, renewBeforeMs)),
   };
-}
-
-function renewBeforeOf({ renewBefore }: BindingRenewalSpec, extendByMs: number): number {
-  return Math.min(parseDuration(renewBefore), extendByMs * RENEW_SHARE);
-}
-
-function extensionOf({ extendBy }: BindingRenewalSpec, lifeMs: number): number {
-  return extendBy === "" ? lifeMs : parseDuration(extendBy);
 }
 
 /**
@@ -105,82 +153,37 @@ function lifeSince(sinceMs: number, endMs: number, createdAtMs: number): number 
   return Math.min(Math.max(endMs - sinceMs, LEAST_LIFE_MS), endMs - createdAtMs);
 }
 
-/** Limits of a planned expiry. */
-export interface Bounds {
-  readonly nowMs: number;
-  /** The latest expiry. */
-  readonly latestMs: number;
-  /** The expiry that the previous pass planned and recorded. */
-  readonly renewingUntil?: string | undefined;
-}
-
 /** What a renewal writes, and the new expiry. */
 export interface Renewal {
-  readonly changes: readonly Change[];
+  readonly changes: readonly Omit<Change, "atMs">[];
   readonly expiryMs: number;
 }
 
 /**
- * Plans a later expiry: one value per convention that the binding uses, in the form that was found, at most `extendByMs` later and never
- * after `latestMs`. An expired binding keeps the recorded plan `renewingUntil` while that is valid. Undefined if no later time can be
- * written.
+ * Plans a later expiry: one value per convention that the binding uses, in the form that was found, `extendByMs` after the present one at
+ * most and never after `untilMs`; and the memory of it. Undefined if no later time can be written.
  */
 export function planRenewal(
   marked: Marked,
   { readings }: Expiry,
-  schedule: Schedule,
-  bounds: Bounds,
+  { expiryMs: fromMs, extendByMs, lifeMs }: Schedule,
+  untilMs: number,
 ): Renewal | undefined {
-  const { nowMs, latestMs } = bounds;
-  const planned = schedule.expiryMs > nowMs ? undefined : asPlanned(marked, schedule.extendByMs, bounds);
-  if (planned !== undefined) return planned;
-  const fromMs = startOf(schedule, nowMs);
-  const targetMs = Math.min(fromMs + schedule.extendByMs, latestMs);
+  const targetMs = Math.min(fromMs + extendByMs, untilMs);
+  const keptMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
+  const leastMs = targetMs < untilMs ? keptMs : Math.max(keptMs, untilMs - LEAST_GAIN_MS);
   const changes = readings.flatMap(({ convention, atMs }) =>
-    atMs < targetMs ? (convention.write(marked, targetMs, leastOf(fromMs, targetMs, latestMs)) ?? []) : [],
+    atMs < targetMs ? (convention.write(marked, targetMs, leastMs) ?? []) : [],
   );
-  return checked(marked, changes, fromMs + Math.min(LEAST_GAIN_MS, schedule.extendByMs / 2));
-}
-
-/** An expired binding is extended from now: from its expiry, the result could be in the past. */
-function startOf({ expiryMs, extendByMs }: Schedule, nowMs: number): number {
-  return Math.max(expiryMs, roundedDown(nowMs, extendByMs));
-}
-
-/** The present, rounded down to a step. */
-function roundedDown(nowMs: number, extendByMs: number): number {
-  return nowMs - (nowMs % Math.max(1, Math.min(STEP_MS, extendByMs * STEP_SHARE)));
-}
-
-/** The recorded plan, to the second, if it is still valid. */
-function asPlanned(
-  marked: Marked,
-  extendByMs: number,
-  { nowMs, latestMs, renewingUntil = "" }: Bounds,
-): Renewal | undefined {
-  const untilMs = Date.parse(renewingUntil);
-  const leftMs = untilMs - nowMs;
-  const isGood = untilMs <= latestMs && leftMs >= extendByMs * WORTH_SHARE && leftMs <= extendByMs;
-  if (!isGood) return undefined;
-  // Status has whole seconds, and an expiry may lie between two of them.
-  const lastMs = Math.min(untilMs + 999, latestMs);
-  const { readings } = readExpiry(marked);
-  const changes = readings.flatMap(({ convention }) => convention.write(marked, lastMs, untilMs - 1) ?? []);
-  return checked(marked, changes, untilMs - 1);
-}
-
-/** The minimum of a planned expiry. At the cap it is so close to `latestMs` that another renewal would gain too little. */
-function leastOf(fromMs: number, targetMs: number, latestMs: number): number {
-  const leastMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
-  return targetMs < latestMs ? leastMs : Math.max(leastMs, latestMs - LEAST_GAIN_MS);
-}
-
-/** The earliest of all conventions must be later, or its enforcer deletes the binding. */
-function checked(marked: Marked, changes: readonly Change[], laterThanMs: number): Renewal | undefined {
-  const after = readExpiry(changes.reduce<Marked>(withChange, marked));
-  const expiryMs = after.earliest?.atMs;
-  if (changes.length === 0 || expiryMs === undefined || expiryMs <= laterThanMs) return undefined;
-  return { changes, expiryMs };
+  // The earliest of all conventions must be later, or its enforcer deletes the binding.
+  const expiryMs = readExpiry(changes.reduce<Marked>(withChange, marked)).earliest?.atMs ?? -Infinity;
+  if (changes.length === 0 || expiryMs <= fromMs + Math.min(LEAST_GAIN_MS, extendByMs / 2)) return undefined;
+  const lifeSeconds = Math.max(1, Math.floor(lifeMs / 1_000));
+  const memory = [
+    { place: "annotations", key: LATEST_EXPIRY_ANNOTATION, value: timeOf(expiryMs) },
+    { place: "annotations", key: LIFE_ANNOTATION, value: String(lifeSeconds) },
+  ] as const;
+  return { changes: [...changes, ...memory], expiryMs };
 }
 
 /** The part of a binding that conventions read. */

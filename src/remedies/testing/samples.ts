@@ -1,6 +1,6 @@
 import type { RemedyBlock } from "../../core/remedy";
 import type { RemedySample } from "../../core/testing/remedy-sample";
-import { sample as bindingRenewal } from "../binding-renewal/testing/sample";
+import { sample as bindingRenewal } from "../binding-renewal/testing/arbitrary";
 import { sample as flowIsolation } from "../flow-isolation/testing/sample";
 import { sample as stallDetection } from "../stall-detection/testing/sample";
 import { sample as tokenLifetime } from "../token-lifetime/testing/sample";

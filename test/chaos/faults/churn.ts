@@ -59,7 +59,11 @@ export async function prepare(scene: Scene): Promise<void> {
     { kind: "Deployment", name: CROWD },
     { kind: "DaemonSet", name: AGENT },
   ];
-  const spec = { targets, tokenRestart: { minDuration: NEVER_PERSISTENT }, bindingRenewal: { extendBy: "24h" } };
+  const spec = {
+    targets,
+    tokenRestart: { minDuration: NEVER_PERSISTENT },
+    bindingRenewal: { bindings: [{ kind: "RoleBinding", name: "soon" }], extendBy: "24h" },
+  };
   await admin.create(paths.objects, { ...objectOf(NAME), spec });
 }
 
@@ -135,6 +139,7 @@ async function bind(scene: Scene, kind: string, name: string, leftMs: number): P
     role: ROLE,
     serviceAccount: { namespace, name: NAME },
     annotations: { [EXPIRY.ownExpiresAt]: at(leftMs) },
+    renew: false,
   };
   if (kind === "RoleBinding") await admin.create(paths.roleBindings, binding({ ...shared, name, namespace }));
   else await admin.create(paths.clusterRoleBindings, binding({ ...shared, name: `${namespace}-${name}` }));

@@ -59,11 +59,6 @@ const STAYS: readonly Stays[] = [
       /^status\.(bindings\[\d\]\.state|conditions\[2\]\.(reason|message)): "(ExpiringSoon|Current|\w+ soon expires)/,
     why: "the expiry of a binding depends on the time and the settings of its last renewal",
   },
-  {
-    field: /^bindingRenewal$|^bindingRenewal\.bindings/,
-    place: /^status\.bindings\[\d\]\.lifeSeconds/,
-    why: "a binding that was removed from the spec counts as new when it is added again: its life is derived from its current expiry",
-  },
 ];
 
 /** Differences from an object in which the field was never changed. Pure. */

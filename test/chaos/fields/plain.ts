@@ -1,3 +1,4 @@
+import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION } from "../../../src/api/names";
 import { type JsonObject, objectOf } from "../../../src/core/json";
 import { NAMESPACE } from "./world";
 
@@ -27,21 +28,22 @@ const HISTORY: Readonly<Record<string, string>> = {
   previous: "the original template value, kept after its release",
   previousExpirationSeconds: "the same",
   lastRenewalTime: "renewals are not reverted",
-  renewedUntil: "the same",
   latestExpiryTime: "the same",
   specHash: "the same",
 };
 
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
-/** In minutes: a life is a second longer if the binding was created just before a full second. */
-const LIFE = "lifeSeconds";
-
 /** Hashes of uids at the end of names. */
 const HASH = /-[0-9a-f]{16}\b/g;
 
-/** Annotations and fields that Kubernetes controllers write to workloads. */
-const NOTED = ["deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"];
+/** Annotations that Kubernetes controllers write to workloads, and in which the operator remembers renewals, which are not reverted. */
+const NOTED = [
+  "deployment.kubernetes.io/revision",
+  "deprecated.daemonset.template.generation",
+  LATEST_EXPIRY_ANNOTATION,
+  LIFE_ANNOTATION,
+];
 
 /** Returns a value without times, uids and the namespace's name. Pure. */
 export function plain(value: unknown, namespace: string): unknown {
@@ -51,9 +53,7 @@ export function plain(value: unknown, namespace: string): unknown {
   if (Array.isArray(value)) return value.map(item => plain(item, namespace));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([key]) => HISTORY[key] === undefined);
-  return Object.fromEntries(
-    entries.map(([key, inner]) => [key, key === LIFE ? Math.round(Number(inner) / 60) : plain(inner, namespace)]),
-  );
+  return Object.fromEntries(entries.map(([key, inner]) => [key, plain(inner, namespace)]));
 }
 
 /** Returns the parts of an object that a client can change: all but its status and the metadata that the API server manages. Pure. */

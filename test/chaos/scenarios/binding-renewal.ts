@@ -11,6 +11,9 @@ const HOUR_MS = 3_600_000;
 /** Renewals happen at a third of the extension before the expiry, so this binding is due at once, and then not again for 15 hours. */
 const [LEFT_MS, EXTEND_BY] = [7 * HOUR_MS, "24h"];
 
+/** The block that asks for it. */
+export const RENEWAL = { bindings: [{ kind: "RoleBinding", name: NAME }], extendBy: EXTEND_BY };
+
 interface Marked {
   readonly metadata: { readonly creationTimestamp: string; readonly annotations: Readonly<Record<string, string>> };
 }
@@ -24,7 +27,7 @@ export const bindingRenewal: Scenario = {
   prepare: scene => bind(scene, LEFT_MS),
 
   async trigger(scene) {
-    await protect(scene, "Deployment", { bindingRenewal: { extendBy: EXTEND_BY } });
+    await protect(scene, "Deployment", { bindingRenewal: RENEWAL });
   },
 
   async describe(scene) {

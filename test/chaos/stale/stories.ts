@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { EXPIRY } from "../../enforcers/rules";
 import { NAME, protect, type Scenario, type Scene, says, type State } from "../scenario";
-import { bindingRenewal, bindingsOf } from "../scenarios/binding-renewal";
+import { bindingRenewal, bindingsOf, RENEWAL } from "../scenarios/binding-renewal";
 import { staleTokenOf } from "../scenarios/stale-token";
 import type { Collection } from "./old-view";
 
@@ -23,7 +23,6 @@ export interface Story {
 
 /** The shortest cooldown: an operator that trusts the old list may evict again soon. */
 const TOKEN_RESTART = { cooldown: "30s" };
-const BINDING_RENEWAL = { extendBy: "24h" };
 const TEN_DAYS_MS = 240 * 3_600_000;
 
 const renewal = {
@@ -31,7 +30,7 @@ const renewal = {
   collection: "rolebindings",
   action: "PATCH rolebindings",
   fixed: ["hours"],
-  trigger: (scene: Scene) => protect(scene, "Deployment", { bindingRenewal: BINDING_RENEWAL }),
+  trigger: (scene: Scene) => protect(scene, "Deployment", { bindingRenewal: RENEWAL }),
   isOver: (state: State) => bindingRenewal.isOver(state),
 } as const;
 

@@ -1,4 +1,5 @@
 import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
+import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION, RENEW_ANNOTATION } from "../../../api/names";
 import type { Mode } from "../../../core/mode";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
@@ -33,6 +34,17 @@ export function account(name: string, namespace = "team"): BindingView["subjects
   return { kind: "ServiceAccount", name, namespace };
 }
 
+/** The keys that say when the binding expires, without those of consent and memory. */
+export function marksOf(view: BindingView | undefined): Readonly<Record<string, string>> {
+  const own = Object.keys(ownOf(view?.annotations ?? {}));
+  return Object.fromEntries(Object.entries(view?.annotations ?? {}).filter(([key]) => !own.includes(key)));
+}
+
+function ownOf(annotations: Readonly<Record<string, string>>): Record<string, string> {
+  const keys = [RENEW_ANNOTATION, LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION];
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => keys.includes(key)));
+}
+
 /** What a pass reports, and what it planned to write. */
 export interface PassResult extends Report {
   readonly intents: readonly Intent[];
@@ -48,8 +60,10 @@ export class Scene extends EmptyReaders {
   object: ControllerResilience;
   /** Wins over spec.mode. */
   judged: Mode | undefined;
-  /** Executed writes, in order. */
+  /** Executed renewals, in order. */
   readonly written: Intent[] = [];
+  /** Executed writes that only note an expiry, in order. */
+  readonly notes: Intent[] = [];
   /** Outcome of every write; absent: executed. */
   outcome: Outcome | undefined;
   #created = 0;
@@ -69,8 +83,8 @@ export class Scene extends EmptyReaders {
     return this.judged ?? this.object.spec.mode;
   }
 
-  /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`. */
-  bind(over: Partial<BindingView> = {}): BindingView {
+  /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`, whose renewal is requested by the annotation. */
+  bind(over: Partial<BindingView> = {}, requested = true): BindingView {
     const kind = over.kind ?? "RoleBinding";
     const binding: BindingView = {
       kind,
@@ -80,11 +94,11 @@ export class Scene extends EmptyReaders {
       resourceVersion: "1",
       createdAtMs: Math.floor(this.clock.now().getTime() / 1000) * 1000,
       labels: {},
-      annotations: {},
       skip: false,
       roleRef: EDIT,
       subjects: [account("web")],
       ...over,
+      annotations: { ...(requested ? { [RENEW_ANNOTATION]: "true" } : {}), ...over.annotations },
     };
     this.bindingList.set(`${kind}/${binding.name}`, binding);
     return binding;
@@ -100,11 +114,12 @@ export class Scene extends EmptyReaders {
     this.bindingList.delete(id);
   }
 
-  /** Another client changes it. */
+  /** Another client changes it, without the annotations of this project. */
   change(over: Partial<BindingView>, id = "RoleBinding/edit"): void {
     const before = this.bindingList.get(id);
     if (before === undefined) throw new Error(`binding not found: ${id}`);
-    this.bindingList.set(id, { ...before, ...over, resourceVersion: `${before.resourceVersion}+` });
+    const annotations = { ...ownOf(before.annotations), ...(over.annotations ?? before.annotations) };
+    this.bindingList.set(id, { ...before, ...over, annotations, resourceVersion: `${before.resourceVersion}+` });
   }
 
   /** Its entry in status. */
@@ -132,12 +147,6 @@ export class Scene extends EmptyReaders {
     return runToEnd(observation.plan(now ?? this.clock.now(), []));
   }
 
-  /** One pass, and a second one if the first only recorded the planned renewal. */
-  async act(): Promise<PassResult> {
-    const result = await this.pass();
-    return result.recheckAfterMs === 1_000 ? this.pass() : result;
-  }
-
   /** A pass whose operator stops between its writes and its status. */
   async passAndDie(): Promise<void> {
     const before = this.object;
@@ -159,7 +168,7 @@ export class Scene extends EmptyReaders {
   #execute(intent: Intent): Outcome {
     if (this.mode !== "Enforce") return { result: "Observed" };
     if (this.outcome !== undefined) return this.outcome;
-    this.written.push(intent);
+    (intent.eventReason === "BindingRenewed" ? this.written : this.notes).push(intent);
     const { kind, name } = intent.target;
     const { metadata = {} } = intent.body as { metadata?: Partial<BindingView> };
     const before = this.bindingList.get(`${kind}/${name}`);

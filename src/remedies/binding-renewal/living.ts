@@ -1,0 +1,370 @@
+import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
+import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
+import { whatWould } from "../../core/mode";
+import type { EventRequest } from "../../core/remedy";
+import { type Check, firstMatch } from "../kit/checks";
+import { type Expiry, readExpiry } from "./conventions";
+import { type BindingFinding, buildNote, buildPatch, nameOf, planGone, refOf } from "./finding";
+import type { LivingBinding, ObservedBindings } from "./observe";
+import type { Reason } from "./reasons";
+import { rulesOf } from "./rights";
+import {
+  isContested,
+  markedOf,
+  type Memory,
+  memoryOf,
+  noteOf,
+  planRenewal,
+  type Renewal,
+  renewUntilMs,
+  scheduleOf,
+  type Schedule,
+  settingsOf,
+  timeOf,
+} from "./schedule";
+
+// What to report and write for a binding that exists: the first check that applies decides. Pure and total.
+
+/** The end of all renewals is reported a week ahead, whatever warnBefore says of single expiries. */
+const ENDS_SOON_MS = 7 * 24 * 3_600_000;
+
+/** A person must act after this time, or after a third of the time that is left for the write, if that is less. */
+const STALLED_AFTER_MS = 3_600_000;
+
+/** The wait for the next read of a role is as long as the wait so far, within these limits. */
+const RETRY_MS = { least: 10_000, most: 300_000 };
+
+type State = BindingStatus["state"];
+
+/** A binding that exists, with everything that is computed from it. */
+interface BindingCase extends LivingBinding {
+  readonly mode: ObservedBindings["mode"];
+  readonly spec: BindingRenewalSpec;
+  readonly nowMs: number;
+  readonly expiry: Expiry;
+  readonly memory: Memory;
+  /** Undefined if the binding does not expire. */
+  readonly schedule: Schedule | undefined;
+}
+
+interface ExpiringCase extends BindingCase {
+  readonly schedule: Schedule;
+  readonly untilMs: number;
+  /** What a renewal would write now; undefined before the first warning, and if no later time can be written. */
+  readonly renewal: Renewal | undefined;
+}
+
+const CHECKS: readonly Check<BindingCase, BindingFinding>[] = [
+  terminating,
+  hasSkipAnnotation,
+  ownedByAnother,
+  malformed,
+  neverExpires,
+];
+
+const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
+  expired,
+  notRequested,
+  expiryShortened,
+  renewalEnded,
+  permissionMissing,
+  roleTooPowerful,
+  roleUnread,
+  beforeRenewal,
+  observeOnly,
+  renew,
+];
+
+/** What to report and write for a binding that exists. */
+export function planLiving(
+  binding: LivingBinding,
+  mode: ObservedBindings["mode"],
+  spec: BindingRenewalSpec,
+  nowMs: number,
+): BindingFinding {
+  const { view, record } = binding;
+  const [marked, memory] = [markedOf(view), memoryOf(view, record)];
+  const expiry = readExpiry(marked);
+  const schedule = scheduleOf(marked, expiry, settingsOf(spec, binding.listed), memory);
+  const known = { ...binding, mode, spec, nowMs, expiry, memory, schedule };
+  const finding = firstMatch(CHECKS, known);
+  if (finding !== undefined || schedule === undefined) return finding ?? current(known, `${nameOf(view)}.`);
+  const untilMs = renewUntilMs(spec);
+  // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
+  const renewal = nowMs >= schedule.warnAtMs ? planRenewal(marked, expiry, schedule, untilMs) : undefined;
+  const expiring = { ...known, schedule, untilMs, renewal };
+  return withEnd(firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`), expiring);
+}
+
+function current(known: BindingCase, sentence: string): BindingFinding {
+  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Current") };
+}
+
+function terminating(known: BindingCase): BindingFinding | undefined {
+  const { view, listed, record, schedule } = known;
+  if (view.deletedAtMs === undefined || schedule === undefined) return undefined;
+  return planGone(entryOf(known, record?.state ?? "Current"), listed, view.deletedAtMs);
+}
+
+function hasSkipAnnotation(known: BindingCase): BindingFinding | undefined {
+  if (!known.view.skip) return undefined;
+  const sentence = `${nameOf(known.view)} is not renewed: it has the skip annotation.`;
+  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Skipped") };
+}
+
+/** Just-in-time access operators keep the expiry in an object of their own and would revert a change of the binding. */
+function ownedByAnother(known: BindingCase): BindingFinding | undefined {
+  const { view, requested, schedule, nowMs } = known;
+  if (view.owner === undefined) return undefined;
+  const { kind, name } = view.owner;
+  const sentence = `${nameOf(view)} is not renewed: it is owned by ${kind} ${name}; extend that object instead.`;
+  // The end of a binding that nothing asks for is of interest only from its first warning on.
+  const matters = requested || (schedule !== undefined && nowMs >= schedule.warnAtMs);
+  const refused = problem(known, { state: "Refused", reason: "BindingRefused", event: "BindingRefused", sentence });
+  return { ...refused, status: matters ? "False" : "True", isStalled: matters };
+}
+
+/** The enforcer ignores a value that it cannot read, and so does the operator. */
+function malformed(known: BindingCase): BindingFinding | undefined {
+  const first = known.expiry.malformed[0] ?? known.memory.malformed;
+  if (first === undefined) return undefined;
+  const { key, value, expected } = first;
+  const sentence = `${nameOf(known.view)} is not renewed: found ${key} "${value}", expected ${expected}.`;
+  return problem(known, { state: "Malformed", reason: "MalformedExpiry", event: "BindingMalformed", sentence });
+}
+
+function neverExpires(known: BindingCase): BindingFinding | undefined {
+  if (known.expiry.earliest !== undefined) return undefined;
+  const sentence = `${nameOf(known.view)} has no expiry that the operator can read.`;
+  return { status: "True", reason: "Current", sentence, entry: entryOf(known, "Never") };
+}
+
+/** An expiry in the past is never extended: the access has ended, whatever still holds the binding. */
+function expired(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, schedule, view, requested } = expiring;
+  if (nowMs < schedule.expiryMs) return undefined;
+  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}) and still exists`;
+  if (!requested) return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "Ended") };
+  const sentence = `${what}; the operator never extends access that has ended. Set a later expiry, or delete the binding.`;
+  return problem(expiring, { state: "Ended", reason: "Expired", event: "BindingNotRenewed", sentence });
+}
+
+/** Neither the spec nor the binding itself asks for a renewal: only a person who may bind the role decides that access lives on. */
+function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
+  const { requested, nowMs, schedule } = expiring;
+  if (requested) return undefined;
+  const nextMs = [schedule.warnAtMs, schedule.expiryMs];
+  if (nowMs < schedule.warnAtMs) return { ...current(expiring, `${clauseOf(expiring)}.`), nextMs };
+  const sentence =
+    `${clauseOf(expiring)}, and no renewal is requested. To renew it, name it in spec.bindingRenewal.bindings, or annotate it with ` +
+    `${RENEW_ANNOTATION}=true. To let it expire, annotate it with ${SKIP_ANNOTATION}=true.`;
+  const event = "BindingExpiringSoon";
+  return { ...problem(expiring, { state: "NotRequested", reason: "RenewalNotRequested", event, sentence }), nextMs };
+}
+
+/** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
+function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
+  const { memory, schedule, view } = expiring;
+  if (!isContested(memory, schedule.expiryMs)) return undefined;
+  const [keys, latest] = [schedule.sources.join(", "), timeOf(memory.latestMs)];
+  const sentence =
+    `${clauseOf(expiring)} and is not renewed: its expiry was ${latest}, and an earlier one counts as a revocation. To renew it again, ` +
+    `set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.expiryMs)}. ` +
+    `If Git contains ${keys}, remove it there.`;
+  const note = noteOf(memory, schedule.expiryMs);
+  return {
+    ...problem(expiring, { state: "Contested", reason: "RenewalContested", event: "BindingContested", sentence }),
+    ...(note === undefined || !mayWrite(expiring) ? {} : { intents: [buildNote(view, note)] }),
+    nextMs: [schedule.expiryMs],
+  };
+}
+
+/** renewUntil has passed, or no later time can be written. */
+function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, renewal, schedule, untilMs } = expiring;
+  if (nowMs < untilMs && (renewal !== undefined || nowMs < schedule.warnAtMs)) return undefined;
+  const why = Number.isFinite(untilMs)
+    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}; review the access, then set a later date`
+    : "no later time can be written; spec.bindingRenewal.extendBy may help";
+  const sentence = `${clauseOf(expiring)} and is not renewed: ${why}.`;
+  const ended = problem(expiring, { state: "Ended", reason: "RenewalEnded", event: "BindingNotRenewed", sentence });
+  return { ...ended, nextMs: [schedule.expiryMs] };
+}
+
+function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
+  const { lacks = [] } = expiring.review ?? {};
+  if (lacks.length === 0) return undefined;
+  const sentence = `${clauseOf(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
+  const event = "BindingRenewalForbidden";
+  const found = problem(expiring, { state: "Forbidden", reason: "RenewalForbidden", event, sentence });
+  return { ...found, nextMs: timesOf(expiring) };
+}
+
+function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
+  const { review, view } = expiring;
+  if (review?.excess === undefined) return undefined;
+  const { kind, name } = view.roleRef;
+  const sentence = `${clauseOf(expiring)} and is not renewed: ${kind} ${name} ${review.excess}, so an operator that binds it is as good as cluster-admin; create a narrower role for the ServiceAccount.`;
+  const found = problem(expiring, { state: "Refused", reason: "BindingRefused", event: "BindingRefused", sentence });
+  return { ...found, nextMs: timesOf(expiring) };
+}
+
+/** Only a role that was read is bound. Unknown means no action, but no wait is for ever; and one failed read ends no refusal. */
+function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
+  const { review, record, view, nowMs, schedule } = expiring;
+  if (review?.unread === undefined) return undefined;
+  const role = `${nameOf(view.roleRef)}: ${review.unread}`;
+  if (record?.state === "Refused" || record?.state === "Forbidden") {
+    const reason = record.state === "Refused" ? "BindingRefused" : "RenewalForbidden";
+    const sentence = `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`;
+    return { status: "False", reason, sentence, entry: entryOf(expiring, record.state), isStalled: true };
+  }
+  if (nowMs < schedule.renewAtMs) return undefined;
+  const stalledMs = stalledFrom(schedule);
+  const retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, nowMs - schedule.renewAtMs));
+  const waiting = { ...expiringSoon(expiring, ""), isProgressing: true, nextMs: [nowMs + retryMs, stalledMs] };
+  if (nowMs < stalledMs) {
+    const sentence = `${clauseOf(expiring)}; the renewal waits until the operator can read ${role}.`;
+    return { ...waiting, reason: "Renewing", sentence };
+  }
+  const sentence =
+    `${clauseOf(expiring)}; the renewal has been due since ${timeOf(schedule.renewAtMs)}, but the operator cannot read ${role}. ` +
+    "It binds no role unread, because the role may allow too much; find out why the read fails, or renew the binding by hand.";
+  return { ...waiting, status: "False", reason: "RoleUnread", sentence, isStalled: true };
+}
+
+function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {
+  return renewAtMs + Math.min(STALLED_AFTER_MS, (expiryMs - renewAtMs) / 3);
+}
+
+function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
+  const { nowMs, schedule, memory, view } = expiring;
+  if (nowMs >= schedule.renewAtMs) return undefined;
+  const note = noteOf(memory, schedule.expiryMs);
+  const noted = note === undefined || !mayWrite(expiring) ? {} : { intents: [buildNote(view, note)] };
+  const found =
+    nowMs < schedule.warnAtMs
+      ? current(expiring, `${clauseOf(expiring)}.`)
+      : expiringSoon(expiring, `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`);
+  return { ...found, ...noted, nextMs: timesOf(expiring) };
+}
+
+function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
+  const { mode } = expiring;
+  const renewed = mode === "Enforce" ? undefined : renew(expiring);
+  if (mode === "Enforce" || renewed === undefined) return undefined;
+  const sentence = `${clauseOf(expiring)}; ${whatWould(mode)} renew it now.`;
+  return { ...renewed, status: "False", reason: "WouldRenew", sentence };
+}
+
+function renew(expiring: ExpiringCase): BindingFinding | undefined {
+  const { view, renewal, schedule } = expiring;
+  if (renewal === undefined) return undefined;
+  const clause = clauseOf(expiring);
+  const expiryTime = timeOf(renewal.expiryMs);
+  const why = `${nameOf(view)} is renewed until ${expiryTime}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}).`;
+  return {
+    ...expiringSoon(expiring, `${clause}; the operator renews it next.`),
+    reason: "Current",
+    intents: [{ ...buildPatch(view, renewal.changes, why), eventReason: "BindingRenewed" }],
+    renewal: { view, expiryTime, clause, dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) },
+    nextMs: timesOf(expiring),
+  };
+}
+
+/** Adds an Event, once per date, when renewUntil is near. */
+function withEnd(finding: BindingFinding, { view, requested, nowMs, untilMs }: ExpiringCase): BindingFinding {
+  if (!requested) return finding;
+  const nextMs = [...(finding.nextMs ?? []), untilMs - ENDS_SOON_MS, untilMs];
+  const isNear = nowMs >= untilMs - ENDS_SOON_MS && nowMs < untilMs;
+  const announcedEnd = isNear ? timeOf(untilMs) : undefined;
+  if (finding.entry === undefined || announcedEnd === undefined || finding.entry.announcedEnd === announcedEnd) {
+    return { ...finding, nextMs };
+  }
+  const note = `${nameOf(view)} is not renewed after ${announcedEnd}: spec.bindingRenewal.renewUntil. Review the access, then set a later date.`;
+  const event = { type: "Warning", reason: "RenewalEndsSoon", note, about: refOf(view) } as const;
+  const entry = { ...finding.entry, announcedEnd };
+  return { ...finding, entry, events: [...(finding.events ?? []), event], nextMs };
+}
+
+function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding {
+  const { record, view } = expiring;
+  const event = { type: "Normal", reason: "BindingExpiringSoon", note: `${clauseOf(expiring)}.`, about: refOf(view) };
+  return {
+    status: "True",
+    reason: "ExpiringSoon",
+    sentence,
+    entry: entryOf(expiring, "ExpiringSoon"),
+    ...(record?.state === "ExpiringSoon" ? {} : { events: [event as EventRequest] }),
+  };
+}
+
+interface Problem {
+  readonly state: State;
+  readonly reason: Reason;
+  /** Reason of the Event, once per change to the state. Status holds it, so there is one Event whichever replica leads. */
+  readonly event: string;
+  readonly sentence: string;
+}
+
+/** The binding is not renewed, and a person must act. */
+function problem(known: BindingCase, { state, reason, event, sentence }: Problem): BindingFinding {
+  const about = refOf(known.view);
+  const isNew = known.record?.state !== state;
+  return {
+    status: "False",
+    reason,
+    sentence,
+    entry: entryOf(known, state),
+    isStalled: true,
+    ...(isNew ? { events: [{ type: "Warning", reason: event, note: sentence, about }] } : {}),
+  };
+}
+
+/** States in which the operator means to renew the binding. */
+const RENEWED: ReadonlySet<State> = new Set(["Current", "ExpiringSoon", "Forbidden"]);
+
+function entryOf(known: BindingCase, state: State): BindingStatus {
+  const { kind, namespace, name, uid, roleRef } = known.view;
+  const lastRenewalTime = known.record?.lastRenewalTime;
+  return {
+    kind,
+    name,
+    ...(namespace === "" ? {} : { namespace }),
+    uid,
+    state,
+    role: `${roleRef.kind}/${roleRef.name}`,
+    ...timesIn(known, RENEWED.has(state)),
+    ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
+    ...announcedIn(known),
+  };
+}
+
+function timesIn({ requested, schedule, memory }: BindingCase, isRenewed: boolean): Partial<BindingStatus> {
+  const latestMs = Math.max(memory.latestMs, schedule?.expiryMs ?? -Infinity);
+  const latest = Number.isFinite(latestMs) ? { latestExpiryTime: timeOf(latestMs) } : {};
+  if (schedule === undefined) return latest;
+  const { expiryMs, renewAtMs, sources } = schedule;
+  const renewTime = requested && isRenewed ? { renewTime: timeOf(renewAtMs) } : {};
+  return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source: sources.join(",") };
+}
+
+function announcedIn({ record, spec }: BindingCase): Pick<BindingStatus, "announcedEnd"> {
+  const untilMs = renewUntilMs(spec);
+  const isAnnounced = Number.isFinite(untilMs) && record?.announcedEnd === timeOf(untilMs);
+  return isAnnounced ? { announcedEnd: timeOf(untilMs) } : {};
+}
+
+function timesOf({ schedule }: ExpiringCase): number[] {
+  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
+}
+
+/** Notes are written only where a renewal could be: the rights are there, and the role was read. */
+function mayWrite({ mode, review }: BindingCase): boolean {
+  return mode === "Enforce" && review !== undefined && review.lacks.length === 0 && review.unread === undefined;
+}
+
+/** `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl)`. */
+function clauseOf({ view, schedule }: ExpiringCase): string {
+  return `${nameOf(view)} expires at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")})`;
+}

@@ -1,0 +1,260 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { BindingRenewalSpec, ControllerResilience } from "../../api/controller-resilience";
+import { LATEST_EXPIRY_ANNOTATION } from "../../api/names";
+import type { BindingView } from "../../core/views";
+import { DAY, HOUR, Scene, web } from "./testing/scene";
+
+// What must never happen: a person's earlier expiry is undone, or access that has ended comes back.
+
+const OWN = "controller-resilience.io/expires-at";
+const TTL = "janitor/ttl";
+const EXPIRY = "2025-01-31T00:00:00Z";
+const SOON = "2025-01-06T00:10:00Z";
+
+/** A binding with a life of thirty days, on its fifth day. */
+async function onDayFive(spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}): Promise<Scene> {
+  const scene = new Scene(spec);
+  scene.bind({ annotations: { [OWN]: EXPIRY }, ...over });
+  await scene.live(5 * DAY);
+  return scene;
+}
+
+function recreateObject(scene: Scene): void {
+  scene.object = { ...scene.object, status: {} } as ControllerResilience;
+}
+
+describe("a binding whose expiry a person moves to an earlier time", () => {
+  it("is never renewed, and reported with both expiries, what it means, and the ways out", async () => {
+    const scene = await onDayFive();
+    scene.change({ annotations: { [OWN]: SOON } });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalContested", intents: [] });
+    expect(decision.stalled?.message).toBe(
+      `RoleBinding edit expires at ${SOON} (${OWN}) and is not renewed: its expiry was ${EXPIRY}, and an earlier one counts as a ` +
+        `revocation. To renew it again, set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${SOON}. ` +
+        `If Git contains ${OWN}, remove it there.`,
+    );
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingContested" }]);
+    expect((await scene.pass()).events).toEqual([]);
+    expect(scene.entry()).toMatchObject({ state: "Contested", expiryTime: SOON, latestExpiryTime: EXPIRY });
+    await scene.live(30 * DAY);
+    expect(scene.written).toEqual([]);
+    expect(scene.now()?.annotations[OWN]).toBe(SOON);
+  });
+
+  it.each<[string, Partial<BindingView>, Partial<BindingView>]>([
+    [TTL, { annotations: { [TTL]: "30d" } }, { annotations: { [TTL]: "6d" } }],
+    [
+      "cleanup.kyverno.io/ttl",
+      { annotations: {}, labels: { "cleanup.kyverno.io/ttl": "30d" } },
+      { labels: { "cleanup.kyverno.io/ttl": "2025-01-07" } },
+    ],
+    ["a second key", {}, { annotations: { [OWN]: EXPIRY, [TTL]: "6d" } }],
+  ])("is contested in every convention: %s", async (_, before, after) => {
+    const scene = await onDayFive({}, before);
+    scene.change(after);
+    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    await scene.live(30 * DAY);
+    expect(scene.written).toEqual([]);
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["has the skip annotation", scene => scene.change({ skip: true })],
+    ["has no readable expiry", scene => scene.change({ annotations: { [OWN]: "soon" } })],
+    ["has no expiry", scene => scene.change({ annotations: { [TTL]: "forever" } })],
+    ["has a missing target", scene => void (scene.workloadList = [])],
+    ["has an object that is deleted", recreateObject],
+    ["has a target that runs as another", scene => void (scene.workloadList = [{ ...web(), serviceAccountName: "b" }])],
+  ])("is contested although it happens while the binding %s", async (_, begin) => {
+    const scene = await onDayFive();
+    begin(scene);
+    await scene.pass();
+    scene.workloadList = [web()];
+    scene.change({ skip: false, annotations: { [OWN]: SOON } });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Contested" });
+    await scene.live(2 * HOUR);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is contested after a renewal as well, for a new object, another spec and a second object", async () => {
+    const scene = await onDayFive();
+    await scene.live(26 * DAY);
+    scene.change({ annotations: { [OWN]: "2025-02-03T00:00:00Z" } });
+    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    recreateObject(scene);
+    scene.object.spec.bindingRenewal!.warnBefore = "24h";
+    await scene.live(60 * DAY);
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["that expiry is set again", scene => scene.change({ annotations: { [OWN]: EXPIRY } })],
+    ["a later one is set", scene => scene.change({ annotations: { [OWN]: "2025-02-10T00:00:00Z" } })],
+    [
+      "the memory is set to the earlier one",
+      scene => scene.change({ annotations: { [OWN]: SOON, [LATEST_EXPIRY_ANNOTATION]: SOON } }),
+    ],
+    [
+      "the binding is recreated",
+      scene => {
+        scene.remove();
+        scene.bind({ annotations: { [OWN]: SOON } });
+      },
+    ],
+  ])("is renewed again when %s", async (_, resume) => {
+    const scene = await onDayFive();
+    scene.change({ annotations: { [OWN]: SOON } });
+    await scene.pass();
+    resume(scene);
+    await scene.live(36 * DAY);
+    expect(scene.written.length).toBeGreaterThan(0);
+  });
+
+  it("is told from a watch that lags behind a renewal", async () => {
+    const scene = await onDayFive();
+    await scene.clock.run(24 * DAY);
+    const stale = scene.now()!;
+    await scene.pass();
+    const bindings = scene.bindings.bind(scene);
+    scene.bindings = kind => Promise.resolve(kind === "RoleBinding" ? [stale] : []);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", intents: [] });
+    scene.bindings = bindings;
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("a tool that resets the binding", () => {
+  it("is reverted once, and an Event on the binding says so", async () => {
+    const scene = await onDayFive();
+    await scene.clock.run(24 * DAY);
+    await scene.pass();
+    scene.change({ annotations: { [OWN]: EXPIRY } });
+    expect((await scene.pass()).events).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
+    await scene.live(DAY);
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("is reverted once although it removes the memory as well, which is written again", async () => {
+    const scene = await onDayFive();
+    const declared = scene.now()!;
+    await scene.clock.run(24 * DAY);
+    await scene.pass();
+    scene.bindingList.set("RoleBinding/edit", { ...declared, annotations: { ...declared.annotations } });
+    Reflect.deleteProperty(scene.now()!.annotations, LATEST_EXPIRY_ANNOTATION);
+    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    expect(scene.now()?.annotations[LATEST_EXPIRY_ANNOTATION]).toBe("2025-03-02T00:00:00Z");
+    await scene.live(DAY);
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("an expiry in the past", () => {
+  it.each([0, 1_000, 3 * DAY, 334 * DAY])("by %d ms is never extended", async lateMs => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: EXPIRY } });
+    await scene.pass();
+    await scene.clock.run(30 * DAY + lateMs);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "Expired", intents: [], stalled: { reason: "Expired" } });
+    expect(decision.message).toContain("and still exists; the operator never extends access that has ended");
+    expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingNotRenewed" }]);
+    await scene.live(40 * DAY);
+    expect(scene.written).toEqual([]);
+  });
+
+  it("that a person corrects is renewed again", async () => {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: "2024-01-31T00:00:00Z" } });
+    expect(await scene.pass()).toMatchObject({ reason: "Expired", intents: [] });
+    scene.change({ annotations: { [OWN]: EXPIRY } });
+    await scene.live(30 * DAY);
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+/** What may happen to a binding, an object and the operator, in any order. */
+type Step =
+  | { readonly do: "wait"; readonly hours: number }
+  | { readonly do: "set"; readonly days: number }
+  | { readonly do: "pass" | "die" | "recreateObject" | "loseTarget" | "skip" | "observe" | "refuse" };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    fc.record({ do: fc.constant("wait" as const), hours: fc.integer({ min: 1, max: 400 }) }),
+    fc.record({ do: fc.constant("set" as const), days: fc.integer({ min: -3, max: 40 }) }),
+    fc.record({
+      do: fc.constantFrom("pass", "pass", "die", "recreateObject", "loseTarget", "skip", "observe", "refuse"),
+    }) as fc.Arbitrary<Step>,
+  ),
+  { maxLength: 30 },
+);
+
+async function play(scene: Scene, step: Step): Promise<void> {
+  if (step.do === "wait") await scene.clock.run(step.hours * HOUR);
+  else if (step.do === "set") {
+    const atMs = scene.clock.now().getTime() + step.days * DAY;
+    scene.change({ annotations: { [OWN]: new Date(atMs).toISOString() } });
+  } else await ACTIONS[step.do](scene);
+}
+
+const ACTIONS: Readonly<Record<Exclude<Step["do"], "wait" | "set">, (scene: Scene) => unknown>> = {
+  pass: scene => scene.pass(),
+  die: scene => scene.passAndDie(),
+  recreateObject,
+  loseTarget: scene => (scene.workloadList = scene.workloadList.length === 0 ? [web()] : []),
+  skip: scene => {
+    scene.change({ skip: !scene.now()!.skip });
+  },
+  observe: scene => (scene.judged = scene.judged === undefined ? "Observe" : undefined),
+  refuse: scene => scene.lacking.delete("bind edit") || scene.lacking.add("bind edit"),
+};
+
+describe("whatever happens, in any order", () => {
+  /** Runs the steps, with one pass before each change by a person; tells each write with the expiry before and after. */
+  async function run(all: readonly Step[], judge: (scene: Scene, before: number, after: number) => void) {
+    const scene = new Scene();
+    scene.bind({ annotations: { [OWN]: EXPIRY } });
+    await scene.pass();
+    const end = () => Date.parse(scene.now()?.annotations[OWN] ?? "");
+    for (const step of all) {
+      const [before, count] = [end(), scene.written.length];
+      await play(scene, step);
+      if (scene.written.length > count) judge(scene, before, end());
+    }
+  }
+
+  it("an expiry in the past is never extended, and no expiry ever becomes earlier", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, all =>
+        run(all, (scene, before, after) => {
+          expect(before).toBeGreaterThan(scene.clock.now().getTime());
+          expect(after).toBeGreaterThan(before);
+        }),
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("an expiry that the operator saw, and that a person made earlier, is never moved", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.integer({ min: 1, max: 29 }), steps, async (before, days, after) => {
+        const scene = new Scene();
+        scene.bind({ annotations: { [OWN]: EXPIRY } });
+        await scene.pass();
+        for (const step of before) if (step.do !== "set") await play(scene, step);
+        // It is seen by an operator that may write, which notes it.
+        Object.assign(scene, { judged: undefined, workloadList: [web()] });
+        scene.lacking.clear();
+        scene.change({ skip: false });
+        await scene.pass();
+        const shortened = new Date(Date.parse(scene.now()!.annotations[OWN]!) - days * DAY).toISOString();
+        scene.change({ annotations: { [OWN]: shortened } });
+        for (const step of after) if (step.do !== "set") await play(scene, step);
+        expect(scene.now()?.annotations[OWN]).toBe(shortened);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
