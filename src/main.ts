@@ -85,7 +85,7 @@ function assemble(settings: Settings, server: string): Operator {
   const metrics = new Metrics({ processMetrics: true, clock, gauges: remedies.flatMap(gaugesOf) });
   const { reachability, connection, createApi } = createClients(log, metrics);
   const shared = { api: createApi(), clock, log, metrics, random };
-  const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed));
+  const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const rounds = new Rounds({ clock, metrics, ...led }, settings.logReadsPerSecond);
@@ -123,7 +123,6 @@ function assemble(settings: Settings, server: string): Operator {
     enqueue: enqueueMissed(store, own.enqueue),
     start: startFramework => {
       handleProcessEvents(log, stop);
-      engine.loop.known.onChange(namespaces => informers.setNamespaces(namespaces));
       own.start();
       engine.start();
       identityProbe.start();

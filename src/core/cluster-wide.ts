@@ -73,8 +73,6 @@ export interface ClusterWideCaches {
   /** ControllerResiliences of a namespace. */
   objects(namespace: string): readonly ControllerResilience[];
   clusterObjects(): readonly ClusterControllerResilience[];
-  /** Nothing is read for now: watches without another reader end. */
-  release(): void;
 }
 
 /** Reads and reports ClusterControllerResiliences. */

@@ -11,6 +11,7 @@ import { benchKubeletLogs } from "./kubelet-logs";
 import { benchLogMemory } from "./log-memory";
 import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
+import { benchWatches } from "./watches";
 import { benchZoo } from "./zoo/zoo";
 
 interface Benchmark {
@@ -39,6 +40,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: "cost of one ClusterControllerResilience over 250 and 1,000 namespaces, in the lab",
     onlyNamed: true,
   },
+  watches: {
+    run: benchWatches,
+    about: "memory and CPU of watches of pods in a cluster with 10,000 pods: of all namespaces, or of each",
+    onlyNamed: true,
+  },
   zoo: {
     run: benchZoo,
     about: "what stallDetection finds of real programs that stall, and after how long, in the lab",
@@ -54,7 +60,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs, scale and zoo`,
+      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs, scale, watches and zoo`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {

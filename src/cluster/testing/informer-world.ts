@@ -28,7 +28,8 @@ export class InformerWorld {
   readonly #waiting = new Map<string, () => void>();
   #answers = true;
 
-  constructor() {
+  /** @param namespaces watched one by one */
+  constructor(namespaces: readonly string[] = []) {
     const metrics: ClusterMetrics = {
       watchEnded: () => undefined,
       relisted: () => undefined,
@@ -46,7 +47,7 @@ export class InformerWorld {
       child: () => log,
     };
     const context = { api, clock: this.clock, random: () => 0.5, log, metrics };
-    this.informers = new Informers(context, name => void this.changed.push(name));
+    this.informers = new Informers(context, name => void this.changed.push(name), namespaces);
   }
 
   /** No list is answered from now on. */

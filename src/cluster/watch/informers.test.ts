@@ -1,214 +1,311 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { TransientError } from "../../core/errors";
+import { OWNER_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
+import { ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { settle } from "../../core/testing/fake-clock";
 import { InformerWorld } from "../testing/informer-world";
-import type { Informers } from "./informers";
 
-let informers: Informers | undefined;
-afterEach(() => informers?.stop());
+const PODS = "/api/v1/pods";
+const ACCOUNTS = "/api/v1/serviceaccounts";
+const NAMESPACES = "/api/v1/namespaces";
+const EVENTS = "/api/v1/events";
+const DEPLOYMENTS = "/apis/apps/v1/deployments";
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const FLOW_SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
 
-const path = (namespace: string, plural: string): string => `/api/v1/namespaces/${namespace}/${plural}`;
+let world: InformerWorld;
+let isStoppable = true;
+afterEach(async () => {
+  if (isStoppable) await world.informers.stop();
+  isStoppable = true;
+});
 
-describe("informers", () => {
-  it("watch the wanted namespaces, and report their changes", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai", "flux"]));
-    informers.setNamespaces(new Set(["kai", "flux"]));
+/** @param namespaces watched one by one; none: all together */
+function setUp(...namespaces: string[]): InformerWorld {
+  return (world = new InformerWorld(namespaces));
+}
+
+const object = (namespace: string | undefined, name: string, resourceVersion = "1", more: object = {}): object => ({
+  metadata: {
+    ...{ uid: `${namespace ?? ""}-${name}`, namespace, name, resourceVersion },
+    creationTimestamp: "2025-01-01T00:00:00Z",
+    ...more,
+  },
+});
+
+const workload = (name: string, version: string, { spec = {}, status = {}, metadata = {} } = {}): object => ({
+  ...object("kai", name, version, metadata),
+  spec: { replicas: 2, template: { spec: { serviceAccountName: "it" } }, ...spec },
+  status,
+});
+
+const binding = (namespace: string | undefined, version: string, ...subjects: string[]): object => ({
+  ...object(namespace, "b", version),
+  roleRef: { kind: "ClusterRole", name: "view" },
+  subjects: subjects.map(each => ({ kind: "ServiceAccount", name: "it", namespace: each })),
+});
+
+describe("the watches of a kind", () => {
+  it("are one of all namespaces, which starts with the first read and stays", async () => {
+    const { informers, items, open, lists } = setUp();
+    items.set(PODS, [object("kai", "p", "1", {}), object("flux", "p")]);
     await settle();
-    expect([...world.open].sort()).toEqual(
-      ["flux", "kai"].flatMap(name => [path(name, "pods"), path(name, "serviceaccounts")]),
-    );
-    expect(world.lists).toHaveLength(4);
-    const metadata = {
-      uid: "u",
-      name: "p",
-      namespace: "kai",
-      resourceVersion: "2",
-      creationTimestamp: "2025-01-01T00:00:00Z",
-    };
-    const object = { metadata, spec: { nodeName: "n1" } };
-    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "ADDED", object })}\n`);
+    expect(open.size).toBe(0);
+    const namespaces = Array.from({ length: 1_000 }, (_, i) => `ns-${String(i)}`);
+    for (const namespace of ["kai", "flux", ...namespaces]) {
+      await informers.pods(namespace);
+      await informers.serviceAccounts(namespace);
+      await informers.bindings("RoleBinding", namespace);
+      for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const)
+        await informers.workloads(kind, namespace);
+    }
     await settle();
-    await settle();
-    expect(world.changed).toEqual(["kai"]);
-    const push = (changes: object) => {
-      const changed = { ...object, metadata: { ...metadata, ...changes } };
-      world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify({ type: "MODIFIED", object: changed })}\n`);
-      return settle().then(settle);
-    };
-    await push({ resourceVersion: "3", annotations: { "example.com/heartbeat": "3" } });
-    expect(world.changed).toEqual(["kai"]);
-    await push({ resourceVersion: "4", labels: { a: "b" } });
-    expect(world.changed).toEqual(["kai", "kai"]);
-    expect((await informers.pods("kai")).map(pod => pod.name)).toEqual(["p"]);
-    expect(await informers.pods("flux")).toEqual([]);
-    expect(informers.nodeOf("kai", "p")).toBe("n1");
-    expect(informers.nodeOf("flux", "p")).toBeUndefined();
+    const apps = ["daemonsets", "deployments", "statefulsets"].map(plural => `/apis/apps/v1/${plural}`);
+    expect([...open].sort()).toEqual([PODS, ACCOUNTS, ...apps, `${RBAC}/rolebindings`]);
+    expect(lists).toHaveLength(6);
+    expect((await informers.pods("kai")).map(({ uid }) => uid)).toEqual(["kai-p"]);
+    expect(await informers.pods("ns-1")).toEqual([]);
   });
 
-  it("report a namespace once per list, and not again after a relist without changes", async () => {
-    const world = new InformerWorld();
-    const pods = Array.from({ length: 1_000 }, (_, i) => ({
-      metadata: {
-        ...{ uid: `u${i}`, name: `p${i}`, namespace: "kai", resourceVersion: `${i}` },
-        creationTimestamp: "2025-01-01T00:00:00Z",
-      },
-    }));
-    world.items.set(path("kai", "pods"), pods);
-    informers = world.informers;
-    informers.ensure("kai");
+  it("are one of each namespace if some are given, so that the rights in these are enough", async () => {
+    const { informers, failures, items, open } = setUp("kai", "flux");
+    items.set(`${NAMESPACES}/kai/pods`, [object("kai", "p")]);
+    failures.set(`${NAMESPACES}/flux/pods`, new ForbiddenError("pods in flux: forbidden"));
+    expect((await informers.pods("kai")).map(({ name }) => name)).toEqual(["p"]);
+    await expect(informers.pods("flux")).rejects.toThrow("pods in flux: forbidden");
+    await informers.bindings("ClusterRoleBinding", "kai");
     await settle();
-    expect(world.changed).toEqual(["kai"]);
-    expect(await informers.pods("kai")).toHaveLength(1_000);
-    const gone = { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } };
-    world.streams.get(path("kai", "pods"))?.push(`${JSON.stringify(gone)}\n`);
-    await world.clock.run(60_000);
-    expect(world.lists.filter(listed => listed === path("kai", "pods")).length).toBeGreaterThan(1);
-    expect(world.changed).toEqual(["kai"]);
+    expect([...open].sort()).toEqual([`${NAMESPACES}/kai/pods`, `${RBAC}/clusterrolebindings`]);
+    expect(await world.say(`${NAMESPACES}/kai/pods`, "ADDED", object("kai", "q"))).toEqual(["kai"]);
   });
 
-  it("stop watching a namespace after a grace period, unless it is wanted again", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai", "flux"]));
-    await settle();
-    informers.setNamespaces(new Set());
-    await world.clock.run(59_000);
-    expect(world.open.size).toBe(4);
-    informers.setNamespaces(new Set(["kai"]));
-    await world.clock.run(1_000);
-    await settle();
-    expect(informers.namespaces()).toEqual(["kai"]);
-    expect([...world.open].sort()).toEqual([path("kai", "pods"), path("kai", "serviceaccounts")]);
-    await world.clock.run(120_000);
-    expect(informers.namespaces()).toEqual(["kai"]);
-  });
-
-  it("start to watch a namespace when its pods are read", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    expect(await informers.pods("kai")).toEqual([]);
-    expect(informers.namespaces()).toEqual(["kai"]);
-  });
-
-  it("watch bindings after the first read, and report the namespaces of a ClusterRoleBinding's subjects", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai", "flux"]));
-    await settle();
-    expect(world.open.size).toBe(4);
+  it("throw what keeps them from listing, and go on trying", async () => {
+    const { clock, informers, failures } = setUp();
+    failures.set(PODS, new ForbiddenError("pods is forbidden"));
+    await expect(informers.pods("kai")).rejects.toThrow(ForbiddenError);
     expect(await informers.bindings("RoleBinding", "kai")).toEqual([]);
-    expect(await informers.bindings("ClusterRoleBinding", "kai")).toEqual([]);
-    expect(await informers.bindings("ClusterRoleBinding", "flux")).toEqual([]);
-    await settle();
-    const rbac = "/apis/rbac.authorization.k8s.io/v1";
-    expect([...world.open].filter(path => path.startsWith(rbac)).sort()).toEqual([
-      `${rbac}/clusterrolebindings`,
-      `${rbac}/namespaces/kai/rolebindings`,
-    ]);
-    const binding = (namespaces: readonly string[], resourceVersion: string) => ({
-      metadata: { uid: "u", name: "b", resourceVersion, creationTimestamp: "2025-01-01T00:00:00Z" },
-      roleRef: { kind: "ClusterRole", name: "view" },
-      subjects: namespaces.map(namespace => ({ kind: "ServiceAccount", name: "it", namespace })),
-    });
-    const push = async (type: string, object: object): Promise<void> => {
-      world.streams.get(`${rbac}/clusterrolebindings`)?.push(`${JSON.stringify({ type, object })}\n`);
-      await settle().then(settle);
-    };
-    await push("ADDED", binding(["kai", "elsewhere"], "2"));
-    expect(world.changed).toEqual(["kai"]);
-    await push("MODIFIED", binding(["flux"], "3"));
-    expect(world.changed).toEqual(["kai", "kai", "flux"]);
-    await push("DELETED", binding(["flux"], "4"));
-    expect(world.changed).toEqual(["kai", "kai", "flux", "flux"]);
-    informers.setNamespaces(new Set());
-    await world.clock.run(60_000);
-    await settle();
-    expect(world.open.size).toBe(0);
+    failures.set(PODS, new TransientError("list pods: no answer"));
+    await clock.run(60_000);
+    await expect(informers.pods("kai")).rejects.toThrow(TransientError);
+    failures.clear();
+    await clock.run(60_000);
+    expect(await informers.pods("kai")).toEqual([]);
   });
 
-  it("watch Events of sandboxes after the first read, and notify readers of rejected credentials only", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai", "flux"]));
+  it("have one watch for DaemonSets, with their templates", async () => {
+    const { informers, items, lists } = setUp();
+    items.set("/apis/apps/v1/daemonsets", [workload("agent", "5", { status: { desiredNumberScheduled: 3 } })]);
+    const [daemonSets, workloads] = [await informers.daemonSets("kai"), await informers.workloads("DaemonSet", "kai")];
+    expect(workloads.find("kai", "agent")).toMatchObject({ kind: "DaemonSet", replicas: 3 });
+    expect(daemonSets.find("kai", "agent")?.template).toEqual({ spec: { serviceAccountName: "it" } });
+    expect(lists).toHaveLength(1);
+  });
+
+  it("give each namespace an array of its own, which stays until one of its objects changes", async () => {
+    const { informers, items } = setUp();
+    items.set(PODS, [object("kai", "p"), object("flux", "p")]);
+    const [kai, flux] = [await informers.pods("kai"), await informers.pods("flux")];
     await settle();
-    expect(world.open).not.toContain("/api/v1/events");
+    await world.say(PODS, "ADDED", object("flux", "q"));
+    expect(await informers.pods("kai")).toBe(kai);
+    expect(await informers.pods("flux")).not.toBe(flux);
+    await world.say(PODS, "DELETED", object("kai", "p", "2"));
+    expect(await informers.pods("kai")).toEqual([]);
+  });
+
+  it("know the node of a pod, however stale", async () => {
+    const { informers, items } = setUp();
+    expect(informers.nodeOf("kai", "p")).toBeUndefined();
+    items.set(PODS, [{ ...object("kai", "p"), spec: { nodeName: "n1" } }]);
+    await informers.pods("kai");
+    expect([informers.nodeOf("kai", "p"), informers.nodeOf("flux", "p")]).toEqual(["n1", undefined]);
+  });
+});
+
+describe("a change", () => {
+  it("is reported if it changes the view", async () => {
+    const { informers } = setUp();
+    await informers.workloads("Deployment", "kai");
+    await settle();
+    const say = (changed: object) => world.say(DEPLOYMENTS, "MODIFIED", changed);
+    expect(await say(workload("web", "5"))).toEqual(["kai"]);
+    expect(await say(workload("web", "6", { status: { observedReplicas: 1 } }))).toEqual([]);
+    expect(await say(workload("web", "7", { metadata: { annotations: { a: "b" } } }))).toEqual([]);
+    expect((await informers.workloads("Deployment", "kai")).find("kai", "web")?.resourceVersion).toBe("7");
+    expect(await say(workload("web", "8", { spec: { replicas: 3 } }))).toEqual(["kai"]);
+  });
+
+  it("is reported once per list, and not again after a relist without changes", async () => {
+    const { clock, informers, items, lists } = setUp();
+    items.set(
+      PODS,
+      Array.from({ length: 1_000 }, (_, i) => object("kai", `p${String(i)}`)),
+    );
+    expect(await informers.pods("kai")).toHaveLength(1_000);
+    await settle();
+    const gone = { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } };
+    world.streams.get(PODS)?.push(`${JSON.stringify(gone)}\n`);
+    await clock.run(60_000);
+    expect(lists.length).toBeGreaterThan(1);
+    expect(world.changed).toEqual(["kai"]);
+  });
+
+  it("of a ClusterRoleBinding concerns the namespaces of its subjects, before and after", async () => {
+    const { informers } = setUp();
+    await informers.bindings("ClusterRoleBinding", "kai");
+    await settle();
+    const say = (type: "ADDED" | "MODIFIED" | "DELETED", changed: object) =>
+      world.say(`${RBAC}/clusterrolebindings`, type, changed);
+    expect(await say("ADDED", binding(undefined, "2", "kai", "b"))).toEqual(["kai", "b"]);
+    expect(await say("MODIFIED", binding(undefined, "3", "flux"))).toEqual(["kai", "b", "flux"]);
+    expect(await say("DELETED", binding(undefined, "4", "flux"))).toEqual(["flux"]);
+  });
+
+  it("of a cluster-scoped object concerns the ControllerResilience that it was made for", async () => {
+    const { informers } = setUp("kai");
+    const flow = (owner: string | undefined, version: string, spec: object = {}): object => ({
+      ...object(undefined, "flow", version, owner === undefined ? {} : { annotations: { [OWNER_ANNOTATION]: owner } }),
+      spec,
+    });
+    await informers.clusterObjects("FlowSchema");
+    await settle();
+    const say = (changed: object) => world.say(FLOW_SCHEMAS, "MODIFIED", changed);
+    expect(await say(flow(undefined, "5"))).toEqual([]);
+    expect(await say(flow("kai/app", "7"))).toEqual(["kai"]);
+    expect(await say(flow("kai/app", "8"))).toEqual([]);
+    expect(await say(flow("kai/app", "9", { matchingPrecedence: 1 }))).toEqual(["kai"]);
+    expect(await say(flow("flux/app", "10"))).toEqual(["kai", "flux"]);
+  });
+
+  it("is told to those who ask for all but pods", async () => {
+    const { informers, items } = setUp();
+    items.set(DEPLOYMENTS, [object("a", "web")]);
+    const told: string[] = [];
+    const cancel = informers.onNamespaceChange(namespace => void told.push(namespace));
+    await Promise.all([informers.workloads("Deployment", "a"), informers.serviceAccounts("a"), informers.pods("a")]);
+    await Promise.all([informers.bindings("RoleBinding", "a"), informers.bindings("ClusterRoleBinding", "a")]);
+    await informers.namespaceObjects();
+    await settle();
+    expect(told.splice(0)).toEqual(["a"]);
+    const say = async (path: string, changed: object): Promise<string[]> => {
+      await world.say(path, "MODIFIED", changed);
+      return told.splice(0);
+    };
+    expect(await say(DEPLOYMENTS, object("b", "web"))).toEqual(["b"]);
+    expect(await say(ACCOUNTS, object("c", "it"))).toEqual(["c"]);
+    expect(await say(`${RBAC}/rolebindings`, binding("d", "1", "a"))).toEqual(["d"]);
+    expect(await say(`${RBAC}/clusterrolebindings`, binding(undefined, "1", "e", "f"))).toEqual(["e", "f"]);
+    expect(await say(NAMESPACES, object(undefined, "g"))).toEqual(["g"]);
+    expect(await say(PODS, object("a", "p"))).toEqual([]);
+    cancel();
+    expect(await say(ACCOUNTS, object("h", "it"))).toEqual([]);
+  });
+});
+
+describe("the Events about sandboxes", () => {
+  it("have one watch, and tell their readers of rejected credentials only", async () => {
+    const { informers, open, queries } = setUp("kai", "flux");
     expect(await informers.sandboxEvents("kai")).toEqual([]);
     await settle();
-    expect(world.open).toContain("/api/v1/events");
-    expect(world.queries.get("/api/v1/events")).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
-    const creationTimestamp = "2025-01-01T00:00:00Z";
-    const push = async (cause: string, count: number): Promise<void> => {
-      const object = {
-        metadata: { uid: cause, name: "e", namespace: "elsewhere", resourceVersion: `${count}`, creationTimestamp },
+    expect([...open]).toEqual([EVENTS]);
+    expect(queries.get(EVENTS)).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
+    const say = (cause: string, count: number) =>
+      world.say(EVENTS, "MODIFIED", {
+        ...object("elsewhere", cause, String(count)),
         reason: "FailedCreatePodSandBox",
         message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
-        source: { host: "n1" },
-        count,
-      };
-      world.streams.get("/api/v1/events")?.push(`${JSON.stringify({ type: "MODIFIED", object })}\n`);
-      await settle().then(settle);
-    };
-    await push("no IP addresses available", 1);
-    expect(world.changed).toEqual([]);
-    await push("connection is unauthorized: Unauthorized", 1);
-    await push("connection is unauthorized: Unauthorized", 1);
-    expect(world.changed).toEqual(["kai"]);
-    await push("connection is unauthorized: Unauthorized", 2);
-    expect(world.changed).toEqual(["kai", "kai"]);
-    expect((await informers.sandboxEvents("flux")).map(({ count, unauthorized }) => [count, unauthorized])).toEqual([
-      [1, false],
-      [2, true],
-    ]);
-    informers.setNamespaces(new Set(["flux"]));
-    await world.clock.run(60_000);
-    expect(world.open).toContain("/api/v1/events");
-    informers.setNamespaces(new Set());
-    await world.clock.run(60_000);
+        ...{ source: { host: "n1" }, count },
+      });
+    expect(await say("no IP addresses available", 1)).toEqual([]);
+    expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual(["kai"]);
+    expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual([]);
+    expect((await informers.sandboxEvents("flux")).map(({ unauthorized }) => unauthorized)).toEqual([false, true]);
+    expect(await say("connection is unauthorized: Unauthorized", 2)).toEqual(["kai", "flux"]);
+  });
+});
+
+describe("the Namespaces", () => {
+  const skipped = { annotations: { [SKIP_ANNOTATION]: "true", "example.com/more": "x" } };
+
+  it("have their labels and this project's annotations, and report who gets or loses the skip annotation", async () => {
+    const { informers, items } = setUp("kai");
+    items.set(NAMESPACES, [object(undefined, "kai", "5", { labels: { team: "a" }, ...skipped })]);
+    const cache = await informers.namespaceObjects();
+    expect(cache.find("", "kai")).toMatchObject({ labels: { team: "a" }, skip: true });
+    expect(cache.find("", "kai")?.annotations).toEqual({ [SKIP_ANNOTATION]: "true" });
     await settle();
-    expect(world.open.size).toBe(0);
+    world.changed.length = 0;
+    const say = (version: string, more: object) =>
+      world.say(NAMESPACES, "MODIFIED", object(undefined, "kai", version, more));
+    expect(await say("6", skipped)).toEqual([]);
+    expect(await say("7", {})).toEqual(["kai"]);
+    expect(await say("8", { labels: { team: "b" } })).toEqual([]);
+    expect(await say("9", skipped)).toEqual(["kai"]);
   });
 
-  it("time out while waiting for a list", async () => {
-    const world = new InformerWorld();
-    informers = undefined;
-    world.hang();
-    const read = world.informers.pods("kai").catch((error: unknown) => error);
-    await world.clock.run(5_000);
-    expect(await read).toBeInstanceOf(TransientError);
-    expect(await read).toHaveProperty("message", "watch pods in kai: not filled yet");
+  it("are forbidden without the permission to list, which is asked every ten minutes, and logged once", async () => {
+    const { clock, informers, failures, lists, open } = setUp();
+    failures.set(NAMESPACES, new ForbiddenError("list namespaces: forbidden"));
+    const read = async () => (await informers.namespaceObjects()).find("", "kai");
+    await expect(read()).rejects.toThrow(ForbiddenError);
+    await clock.run(599_000);
+    await expect(read()).rejects.toThrow(ForbiddenError);
+    expect([lists.length, open.size, world.logged.length]).toEqual([1, 0, 1]);
+    failures.clear();
+    world.items.set(NAMESPACES, [object(undefined, "kai")]);
+    await clock.run(2_000);
+    expect((await read())?.name).toBe("kai");
   });
+});
 
-  it("measure the age of the oldest cache", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai"]));
-    await world.clock.run(20_000);
-    expect(world.ages.at(-1)).toEqual(["serviceaccounts", 20]);
+describe("a kind that is not served", () => {
+  it("is null, and asked for every ten minutes", async () => {
+    const { clock, informers, failures, lists } = setUp();
+    failures.set(FLOW_SCHEMAS, new GoneError("list flowschemas: not found"));
+    const read = () => Promise.all([1, 2].map(() => informers.clusterObjects("FlowSchema")));
+    expect(await read()).toEqual([null, null]);
+    await clock.run(599_000);
+    expect(await read()).toEqual([null, null]);
+    expect(lists).toHaveLength(1);
+    failures.clear();
+    await clock.run(2_000);
+    expect(await read()).toEqual([[], []]);
+    expect(lists).toHaveLength(2);
   });
+});
 
-  it("measure the age of an empty cache from when it was first wanted", async () => {
-    const world = new InformerWorld();
+describe("a cache that does not fill", () => {
+  it("delays reads for five seconds after its start, and no read after that", async () => {
+    const { clock, informers } = setUp();
     // Its lists never end, so stopping it would not end either.
-    informers = undefined;
+    isStoppable = false;
     world.hang();
-    world.informers.setNamespaces(new Set(["kai"]));
-    await world.clock.run(300_000);
-    expect(world.ages.at(-1)).toEqual(["serviceaccounts", 300]);
+    const read = async (): Promise<number> => {
+      const startedMs = clock.monotonicMs();
+      await expect(informers.pods("kai")).rejects.toThrow("watch pods: not filled yet");
+      return clock.monotonicMs() - startedMs;
+    };
+    const first = read();
+    await clock.run(3_000);
+    const second = read();
+    await clock.run(60_000);
+    expect([await first, await second]).toEqual([5_000, 2_000]);
+    const third = read();
+    await clock.run(0);
+    expect(await third).toBe(0);
+    await clock.run(237_000);
+    expect(world.ages.at(-2)).toEqual(["pods", 300]);
   });
+});
 
-  it("leave no timer or request after stop, and start none", async () => {
-    const world = new InformerWorld();
-    informers = world.informers;
-    informers.setNamespaces(new Set(["kai", "flux"]));
-    await settle();
-    informers.setNamespaces(new Set(["kai"]));
+describe("the end", () => {
+  it("leaves no timer or request, and starts none", async () => {
+    const { clock, informers, open } = setUp();
+    await Promise.all([informers.pods("kai"), informers.namespaceObjects(), informers.clusterObjects("FlowSchema")]);
+    await clock.run(20_000);
+    expect(world.ages).toContainEqual(["pods", 20]);
     await informers.stop();
-    expect(world.open.size).toBe(0);
-    expect(world.clock.pendingTimers).toBe(0);
-    informers.setNamespaces(new Set(["kai"]));
     await expect(informers.pods("kai")).rejects.toThrow("stopping");
-    expect(world.clock.pendingTimers).toBe(0);
+    await expect(informers.clusterObjects("FlowSchema")).rejects.toThrow("stopping");
+    expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
   });
 });

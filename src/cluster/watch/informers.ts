@@ -1,5 +1,9 @@
+import { OWNER_ANNOTATION } from "../../api/names";
 import type { Cancel } from "../../core/clock";
+import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
+import { splitKey } from "../../core/key";
 import { KINDS } from "../../core/kinds";
+import type { Log } from "../../core/ports";
 import type {
   BindingKind,
   BindingView,
@@ -12,273 +16,286 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "../../core/views";
-import { AllNamespaces } from "./all-namespaces";
-import { ClusterWatches } from "./cluster-watches";
-import { FIRST_READ_MS, firstRead } from "./first-read";
-import { NamespaceObjects } from "./namespace-objects";
-import { NamespaceReports } from "./namespace-reports";
-import { NamespacedWatches } from "./namespaced-watches";
-import type { Identified } from "./view-cache";
+import { CORE_EVENTS, type Resource } from "../http/resources";
+import { bindingView } from "../read/binding-view";
+import { clusterObjectView } from "../read/cluster-object-view";
+import { daemonSetView } from "../read/daemon-set-view";
+import { podView } from "../read/pod-view";
+import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
+import { namespaceView, serviceAccountView, workloadView } from "../read/views";
+import { type KindSubject, KindWatches } from "./kind-watches";
+import type { Delta, Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";
-import { type Supervised, WatchAges } from "./watch-ages";
-import { WatchScope } from "./watch-scope";
+import { WatchAges } from "./watch-ages";
 
-/** A namespace keeps its watches this long after its last ControllerResilience is gone, in case it is recreated. */
-const GRACE_MS = 60_000;
-
-/** A watched namespace. */
-interface Watched {
-  /** Set during the grace period. */
-  cancelStop: Cancel | null;
-}
+/** Reads wait for the first list of a cache until this time after its start. */
+const FIRST_READ_MS = 5_000;
 
 /**
- * Watches the namespaces that contain a ControllerResilience, and the cluster-scoped objects that a remedy reads. Each of few namespaces has
- * separate watches, so that a forbidden or slow one does not affect the others; many of them share one watch per kind (docs/adr/0027).
+ * Everything of the cluster that the operator watches. Each kind has one watch of all namespaces; with `--watch-namespaces`, one of each of
+ * these (docs/adr/0027). A watch starts with the first read and lasts until the operator stops.
+ *
+ * A cache throws ForbiddenError without the permission to list, and TransientError while it is not filled or stale.
  */
 export class Informers {
   readonly #context: WatchContext;
-  readonly #reports: NamespaceReports;
-  /** For {@link AllNamespaces}. */
+  readonly #isTogether: boolean;
+  /** Wakes passes. */
+  readonly #wakes: NamespaceReports;
+  /** The same of everything but pods, which change too often. */
   readonly #changes: NamespaceReports;
-  readonly #namespaces = new Map<string, Watched>();
-  readonly #namespaced: NamespacedWatches;
-  readonly #namespaceObjects: NamespaceObjects;
-  readonly #cluster: ClusterWatches;
-  readonly #readersOfAll = new Set<AllNamespaces>();
-  readonly #scope: WatchScope;
-  readonly #podScope: WatchScope;
-  readonly #stopping = new Set<Promise<void>>();
+  readonly #kinds: Pick<KindWatches<Identified>, "all" | "stop">[] = [];
+  readonly #pods: KindWatches<PodView>;
+  readonly #serviceAccounts: KindWatches<ServiceAccountView>;
+  readonly #roleBindings: KindWatches<BindingView>;
+  readonly #clusterRoleBindings: KindWatches<BindingView>;
+  /** DaemonSets have one watch, with these views. */
+  readonly #daemonSets: KindWatches<DaemonSetView>;
+  readonly #deployments: KindWatches<WorkloadView>;
+  readonly #statefulSets: KindWatches<WorkloadView>;
+  readonly #namespaceObjects: KindWatches<NamespaceView>;
+  readonly #events: KindWatches<SandboxEventView>;
+  /** Namespaces that have read the Events. */
+  readonly #eventReaders = new Set<string>();
+  readonly #clusterObjects = new Map<ClusterKind, KindWatches<ClusterObjectView>>();
   readonly #ages: WatchAges;
   #stopped = false;
 
-  /** @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes */
-  constructor(context: WatchContext, onChange: (namespace: string) => void) {
+  /**
+   * @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes
+   * @param namespaces watched one by one; none: all of them together
+   */
+  constructor(context: WatchContext, onChange: (namespace: string) => void, namespaces: readonly string[] = []) {
     this.#context = context;
-    this.#reports = new NamespaceReports(context.log);
-    this.#reports.handlers.add(onChange);
+    this.#isTogether = namespaces.length === 0;
+    this.#wakes = new NamespaceReports(context.log);
+    this.#wakes.handlers.add(onChange);
     this.#changes = new NamespaceReports(context.log);
-    this.#namespaced = new NamespacedWatches(context, {
-      onChange: namespace => this.#reports.report(namespace),
-      onAnyChange: namespace => this.#changes.report(namespace),
-      onStopping: stopping => this.#await(stopping),
-    });
-    const reportWatched = (namespace: string): void => {
-      if (this.#namespaces.has(namespace)) this.#reports.report(namespace);
-    };
-    this.#namespaceObjects = new NamespaceObjects(context, reportWatched);
-    this.#cluster = new ClusterWatches(context, (namespace, { plural }) => {
-      reportWatched(namespace);
-      if (plural === KINDS.ClusterRoleBinding.plural) this.#changes.report(namespace);
-    });
-    this.#scope = new WatchScope(context.clock, scope => {
-      const text = scope === "all" ? "watching all namespaces together" : "watching each namespace";
-      context.log.info({ namespaces: this.#namespaces.size }, text);
-      this.#namespaced.setScope(scope);
-    });
-    // The pods of all namespaces are never read, so those of unprotected ones cost nothing while few are protected.
-    this.#podScope = new WatchScope(context.clock, scope => this.#namespaced.pods.setScope(scope));
-    this.#ages = new WatchAges(context, () => this.#all(), [KINDS.Pod.plural, KINDS.ServiceAccount.plural]);
-  }
-
-  /** Watches exactly these namespaces; the watches of the others end after a grace period. */
-  setNamespaces(wanted: ReadonlySet<string>): void {
-    const added = [...wanted].filter(namespace => !this.#namespaces.has(namespace));
-    // Many namespaces at once get no separate watches first.
-    if (!this.#stopped) this.#updateScope(this.#namespaces.size + added.length);
-    for (const namespace of wanted) this.ensure(namespace);
-    for (const [namespace, watched] of this.#namespaces) {
-      if (wanted.has(namespace) || watched.cancelStop !== null) continue;
-      watched.cancelStop = this.#context.clock.after(GRACE_MS, () => this.#stopNamespace(namespace));
-    }
-  }
-
-  /** Also watches this namespace, until the next {@link setNamespaces}. */
-  ensure(namespace: string): void {
-    const watched = this.#namespaces.get(namespace);
-    watched?.cancelStop?.();
-    if (watched !== undefined) watched.cancelStop = null;
-    else if (!this.#stopped) {
-      this.#namespaces.set(namespace, { cancelStop: null });
-      this.#updateScope();
-      this.#namespaced.ensure(namespace);
-    }
-  }
-
-  /** Watches all namespaces, however few contain a ControllerResilience, until `stop` of the result. */
-  watchAllNamespaces(): AllNamespaces {
-    const all = new AllNamespaces({
-      ...{ namespaced: this.#namespaced, cluster: this.#cluster, changes: this.#changes },
-      firstRead: async (what, find) => this.#filledSoon(what, () => (this.#stopped ? undefined : find())),
-      onStop: stopped => {
-        this.#readersOfAll.delete(stopped);
-        this.#endUnused();
+    this.#pods = this.#watchesIn(KINDS.Pod, podView, [this.#wakes]);
+    this.#serviceAccounts = this.#watchesIn(KINDS.ServiceAccount, serviceAccountView);
+    this.#roleBindings = this.#watchesIn(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw));
+    this.#daemonSets = this.#watchesIn(KINDS.DaemonSet, daemonSetView);
+    this.#deployments = this.#watchesIn(KINDS.Deployment, raw => workloadView("Deployment", raw));
+    this.#statefulSets = this.#watchesIn(KINDS.StatefulSet, raw => workloadView("StatefulSet", raw));
+    this.#clusterRoleBindings = this.#watches({
+      resource: KINDS.ClusterRoleBinding,
+      project: raw => bindingView("ClusterRoleBinding", raw),
+      onChange: delta => {
+        const reports = [this.#wakes, this.#changes];
+        reportAll(delta, ({ subjects }) => subjects.map(({ namespace }) => namespace), reports);
       },
     });
-    this.#readersOfAll.add(all);
-    this.#updateScope();
-    return all;
-  }
-
-  /** Returns the watched namespaces, including those in their grace period. */
-  namespaces(): string[] {
-    return [...this.#namespaces.keys()];
-  }
-
-  /** Calls `listener` with the name of each Namespace that is added, deleted, or changes its view. */
-  onNamespaceObject(listener: (name: string) => void): void {
-    this.#namespaceObjects.onChange(listener);
+    this.#namespaceObjects = this.#watches(this.#namespaceSubject());
+    this.#events = this.#watches({
+      ...{ resource: CORE_EVENTS, fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true },
+      project: sandboxEventView,
+      onChange: ({ after }) => {
+        if (after?.unauthorized === true) for (const reader of this.#eventReaders) this.#wakes.report(reader);
+      },
+    });
+    const always = [KINDS.Pod.plural, KINDS.ServiceAccount.plural];
+    this.#ages = new WatchAges(context, () => this.#kinds.flatMap(kind => kind.all()), always);
   }
 
   /**
-   * All Namespaces, whether they contain a ControllerResilience or not. The first read starts the watch, which ends with {@link stop}.
-   *
-   * @throws ForbiddenError without the permission to list them, which is asked every ten minutes; else as {@link workloads}
+   * Calls `handler` with each namespace that changes, in which the view of a watched object but a pod changes, or that a changed
+   * ClusterRoleBinding names.
    */
-  async namespaceObjects(): Promise<WatchCache<NamespaceView>> {
-    const watch = this.#stopped ? undefined : this.#namespaceObjects.watch();
-    const cache = await this.#filledSoon("Namespaces", () => watch);
-    const ended = this.#namespaceObjects.endForbidden();
-    if (ended !== undefined) this.#await(ended);
-    return cache;
+  onNamespaceChange(handler: (namespace: string) => void): Cancel {
+    this.#changes.handlers.add(handler);
+    return () => void this.#changes.handlers.delete(handler);
   }
 
-  /**
-   * Returns the pods of a namespace; starts to watch it if necessary.
-   *
-   * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
-   */
+  /** All Namespaces. Without the permission to list them, which is asked every ten minutes, its cache throws ForbiddenError. */
+  namespaceObjects(): Promise<WatchCache<NamespaceView>> {
+    return this.#filled("Namespaces", () => this.#namespaceObjects.everywhere());
+  }
+
+  /** Returns the pods of a namespace. @throws as a cache does */
   async pods(namespace: string): Promise<readonly PodView[]> {
-    return (await this.#filled(`pods of ${namespace}`, () => this.#watching(namespace)?.pods.in(namespace))).views();
+    return (await this.#filled(`pods of ${namespace}`, () => this.#pods.in(namespace))).views();
   }
 
-  /**
-   * The RoleBindings of a namespace, or all ClusterRoleBindings. Asking begins to watch them.
-   *
-   * @throws as {@link pods}
-   */
+  /** Returns the RoleBindings of a namespace, or all ClusterRoleBindings. @throws as a cache does */
   async bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    return (await this.#filled(`${kind}s`, () => this.#watchBindings(kind, namespace))).views();
+    return (await this.bindingCache(kind, namespace)).views();
   }
 
   /**
-   * Returns the Events about pod sandboxes that failed, of all namespaces. The first read starts the watch, and an Event about a
-   * rejected credential reports every namespace that has read them. The watch ends with the watches of the last such namespace.
+   * Returns the Events about pod sandboxes that failed, of all namespaces. An Event about a rejected credential reports every namespace that
+   * has read them.
    *
-   * @throws as {@link pods}
+   * @throws as a cache does
    */
   async sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    const watch = () => this.#watching(namespace) && this.#cluster.sandboxEvents(namespace);
-    return (await this.#filled("Events about sandboxes", watch)).views();
+    this.#eventReaders.add(namespace);
+    return (await this.#filled("Events about sandboxes", () => this.#events.everywhere())).views();
   }
 
-  // The following caches are for passes that write nothing. A live read can replace each of them, so no read waits once FIRST_READ_MS have
-  // passed since the watch was started: a pass that reads five caches that do not fill is late by that time once.
-
-  /** Of one kind and namespace. The first read starts the watch. @throws TransientError while stopping */
   workloads(kind: WorkloadView["kind"], namespace: string): Promise<WatchCache<WorkloadView>> {
-    return this.#filledSoon(`${kind}s of ${namespace}`, () => this.#watching(namespace)?.workloads(kind).in(namespace));
+    if (kind === "DaemonSet") return this.daemonSets(namespace);
+    const watches = kind === "Deployment" ? this.#deployments : this.#statefulSets;
+    return this.#filled(`${kind}s of ${namespace}`, () => watches.in(namespace));
   }
 
-  /** As {@link workloads}, and the same watch. */
   daemonSets(namespace: string): Promise<WatchCache<DaemonSetView>> {
-    return this.#filledSoon(`DaemonSets of ${namespace}`, () => this.#watching(namespace)?.daemonSets.in(namespace));
+    return this.#filled(`DaemonSets of ${namespace}`, () => this.#daemonSets.in(namespace));
   }
 
-  /** As {@link workloads}. */
   serviceAccounts(namespace: string): Promise<WatchCache<ServiceAccountView>> {
-    return this.#filledSoon(`ServiceAccounts of ${namespace}`, () =>
-      this.#watching(namespace)?.serviceAccounts.in(namespace),
-    );
+    return this.#filled(`ServiceAccounts of ${namespace}`, () => this.#serviceAccounts.in(namespace));
   }
 
   /** The cache of {@link bindings}. */
   bindingCache(kind: BindingKind, namespace: string): Promise<WatchCache<BindingView>> {
-    return this.#filledSoon(`${kind}s`, () => this.#watchBindings(kind, namespace));
+    return this.#filled(`${kind}s`, () =>
+      kind === "RoleBinding" ? this.#roleBindings.in(namespace) : this.#clusterRoleBindings.everywhere(),
+    );
   }
 
   /**
    * Returns all objects of a kind; null if the API server does not serve it, which is asked every ten minutes.
    *
-   * @throws as {@link pods}
+   * @throws as a cache does
    */
   async clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
-    const watch = this.#stopped ? undefined : this.#cluster.objects(kind);
-    if (watch === null) return null;
+    const cache = await this.#filled(`${kind}s`, () => this.#clusterWatches(kind).everywhere());
     try {
-      return (await this.#filledSoon(`${kind}s`, () => watch)).views();
+      return cache.views();
     } catch (error) {
-      const ended = this.#cluster.endUnserved(kind, error);
-      if (ended === undefined) throw error;
-      this.#await(ended);
-      return null;
+      if (error instanceof Error && error.cause instanceof GoneError) return null;
+      throw error;
     }
   }
 
   /** Returns the node of a pod if it is known: a hint to share log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
-    return this.#namespaced.pods.lastKnown(namespace, pod)?.nodeName;
+    return this.#pods.lastKnown(namespace, pod)?.nodeName;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#ages.stop();
-    this.#scope.stop();
-    this.#podScope.stop();
-    for (const namespace of [...this.#namespaces.keys()]) this.#stopNamespace(namespace);
-    this.#namespaced.stop();
-    this.#await(this.#cluster.stop());
-    this.#await(this.#namespaceObjects.stop());
-    await Promise.all(this.#stopping);
+    await Promise.all(this.#kinds.map(kind => kind.stop()));
   }
 
-  #watching(namespace: string): NamespacedWatches | undefined {
-    if (!this.#namespaces.has(namespace)) this.ensure(namespace);
-    return this.#stopped ? undefined : this.#namespaced;
+  /** A kind with namespaces. */
+  #watchesIn<V extends Identified>(
+    resource: Resource,
+    project: (raw: unknown) => V | null,
+    reports: readonly NamespaceReports[] = [this.#wakes, this.#changes],
+  ): KindWatches<V> {
+    const onChange = (delta: Delta<V>): void => reportAll(delta, ({ namespace }) => [namespace], reports);
+    return this.#watches({ resource, project, onChange }, this.#isTogether);
   }
 
-  #watchBindings(kind: BindingKind, namespace: string): WatchCache<BindingView> | undefined {
-    const watches = this.#watching(namespace);
-    return kind === "RoleBinding"
-      ? watches?.roleBindings.in(namespace)
-      : watches && this.#cluster.clusterRoleBindings();
+  #watches<V extends Identified>(subject: KindSubject<V>, isTogether = true): KindWatches<V> {
+    const watches = new KindWatches(this.#context, subject, { isTogether });
+    this.#kinds.push(watches);
+    return watches;
   }
 
-  #updateScope(namespaces = this.#namespaces.size): void {
-    this.#scope.update(namespaces, this.#readersOfAll.size > 0);
-    this.#podScope.update(namespaces, false);
+  /** An operator with permissions in some namespaces only never gets the one to list Namespaces. */
+  #namespaceSubject(): KindSubject<NamespaceView> {
+    const { log } = this.#context;
+    return {
+      ...{ resource: KINDS.Namespace, project: namespaceView },
+      onChange: ({ before, after }) => {
+        const name = (after ?? before)?.name;
+        if (name === undefined) return;
+        this.#changes.report(name);
+        if ((before?.skip === true) !== (after?.skip === true)) this.#wakes.report(name);
+      },
+      givesUp: error => {
+        if (!(error instanceof ForbiddenError)) return false;
+        log.info({}, "may not list namespaces: their annotations and labels are not known");
+        return true;
+      },
+    };
   }
 
-  #stopNamespace(namespace: string): void {
-    const watched = this.#namespaces.get(namespace);
-    if (watched === undefined) return;
-    watched.cancelStop?.();
-    this.#namespaces.delete(namespace);
-    this.#namespaced.leave(namespace);
-    this.#await(this.#cluster.leave(namespace));
-    this.#endUnused();
+  /** An object of the operator concerns the namespace of its ControllerResilience; the full pass sees changes of the others. */
+  #clusterWatches(kind: ClusterKind): KindWatches<ClusterObjectView> {
+    const known = this.#clusterObjects.get(kind);
+    if (known !== undefined) return known;
+    const watches = this.#watches<ClusterObjectView>({
+      resource: KINDS[kind],
+      project: raw => clusterObjectView(kind, raw),
+      onChange: delta => reportAll(delta, ({ annotations }) => [ownerNamespaceOf(annotations)], [this.#wakes]),
+      givesUp: error => error instanceof GoneError,
+    });
+    this.#clusterObjects.set(kind, watches);
+    return watches;
   }
 
-  /** The watches of cluster-scoped objects end with the last namespace. */
-  #endUnused(): void {
-    if (this.#namespaces.size + this.#readersOfAll.size === 0) this.#await(this.#cluster.stop());
-    if (!this.#stopped) this.#updateScope();
+  /**
+   * Returns a cache once its first list has succeeded or failed, and FIRST_READ_MS after its start at the latest: a pass that reads five
+   * caches that do not fill is late by that time once.
+   *
+   * @throws TransientError while the operator is stopping
+   */
+  async #filled<C extends WatchCache<Identified>>(what: string, open: () => C): Promise<C> {
+    this.#throwIfStopped(what);
+    const cache = open();
+    if (cache.isAttempted()) return cache;
+    let cancel: Cancel = () => undefined;
+    const late = new Promise<void>(resolve => {
+      cancel = this.#context.clock.after(FIRST_READ_MS - cache.ageMs(), resolve);
+    });
+    await Promise.race([cache.attempted(), late]);
+    cancel();
+    this.#throwIfStopped(what);
+    return cache;
   }
 
-  #await(stop: Promise<void>): void {
-    const stopping = stop.then(() => void this.#stopping.delete(stopping));
-    this.#stopping.add(stopping);
+  #throwIfStopped(what: string): void {
+    if (this.#stopped) throw new TransientError(`${what}: the operator is stopping`);
+  }
+}
+
+function reportAll<V extends Identified>(
+  { before, after }: Delta<V>,
+  concerned: (view: V) => readonly (string | undefined)[],
+  reports: readonly NamespaceReports[],
+): void {
+  const views = [before, after].filter(view => view !== null);
+  for (const namespace of new Set(views.flatMap(concerned)))
+    if (namespace !== undefined) for (const each of reports) each.report(namespace);
+}
+
+function ownerNamespaceOf(annotations: Readonly<Record<string, string>>): string | undefined {
+  const owner = annotations[OWNER_ANNOTATION];
+  return owner === undefined ? undefined : splitKey(owner).namespace;
+}
+
+/** Reports namespaces in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
+class NamespaceReports {
+  /** Called with each reported namespace. */
+  readonly handlers = new Set<(namespace: string) => void>();
+  readonly #log: Log;
+  readonly #changed = new Set<string>();
+
+  constructor(log: Log) {
+    this.#log = log;
   }
 
-  #filledSoon<C extends WatchCache<Identified>>(what: string, find: () => C | undefined): Promise<C> {
-    return this.#filled(what, find, FIRST_READ_MS - (find()?.ageMs() ?? 0));
+  report(namespace: string): void {
+    if (this.handlers.size === 0) return;
+    if (this.#changed.size === 0) queueMicrotask(() => this.#deliver());
+    this.#changed.add(namespace);
   }
 
-  #filled<C extends WatchCache<Identified>>(what: string, find: () => C | undefined, waitMs?: number): Promise<C> {
-    return firstRead(this.#context.clock, what, find, waitMs);
+  #deliver(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const namespace of changed) for (const handler of this.handlers) this.#call(handler, namespace);
   }
 
-  #all(): readonly Supervised[] {
-    return [...this.#namespaced.all(), ...this.#namespaceObjects.all(), ...this.#cluster.all()];
+  #call(handler: (namespace: string) => void, namespace: string): void {
+    try {
+      handler(namespace);
+    } catch (error) {
+      this.#log.error({ namespace, error: describeError(error) }, "namespace change handler threw");
+    }
   }
 }

@@ -124,7 +124,7 @@ export class ClusterWide {
     this.#enqueue("namespaces", namespaces.filter(isUnknown));
   }
 
-  /** Without a ClusterControllerResilience nothing is watched or measured. */
+  /** Without a ClusterControllerResilience nothing is measured. */
   #rest(): void {
     this.#results.clear();
     this.#undone = new WriteBackoff(this.#ports.readers.clock);
@@ -132,7 +132,6 @@ export class ClusterWide {
     this.#turns.clear();
     this.#facts.clear();
     this.#reporter.clear();
-    this.#ports.caches.release();
     this.#ports.metrics.workloads([]);
   }
 
@@ -167,7 +166,7 @@ export class ClusterWide {
       if (part === "namespaces") this.#results.failed(name, error, this.#nowMs());
       return nextOf(error);
     } finally {
-      // The pass may have opened watches, and added results, after the lead was lost.
+      // The pass may have added results after the lead was lost.
       if (!this.loop.isLeading()) this.#rest();
     }
   }

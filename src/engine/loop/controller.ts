@@ -81,9 +81,7 @@ export class Controller {
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
-    this.known = new KnownKeys(error => {
-      ports.log.error({ error: publicMessage(error), stack: framesOf(error) }, "namespace change handler threw");
-    });
+    this.known = new KnownKeys();
     this.#turn = new Turn(ports.clock);
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore(), ports.metrics);
     this.#limiter = new RateLimiter(ports.clock);

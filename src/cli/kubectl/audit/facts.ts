@@ -242,7 +242,6 @@ function cachesOf(lists: Lists, only: string | undefined): ClusterWideCaches | u
     attempted: () => Promise.resolve(),
     objects: namespace => objectsIn.get(namespace) ?? [],
     clusterObjects: () => clusterObjects,
-    release: () => undefined,
   };
 }
 

@@ -38,7 +38,6 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly owners = new Map<string, ClusterControllerResilience>();
   readonly intents: Intent[] = [];
   statusWrites = 0;
-  released = 0;
   /** Called before each write; what it throws is the API server's answer. */
   onWrite: (intent: Intent) => void = () => undefined;
   isLeader = true;
@@ -110,7 +109,6 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   attempted = () => Promise.resolve();
   objects = (namespace: string) => this.all.get(namespace) ?? [];
   clusterObjects = () => [...this.owners.values()];
-  release = () => void this.released++;
   get = (name: string) => Promise.resolve(this.owners.get(name) ?? null);
   writeStatus = (object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> => {
     const { name } = object.metadata;
