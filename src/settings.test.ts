@@ -40,12 +40,13 @@ describe("readSettings", () => {
       RESILIENCE_API_SERVER_SETTLE_SECONDS: "0",
       RESILIENCE_LOG_READS_PER_SECOND: "100",
       LOG_LEVEL: "debug",
-      RESILIENCE_IDENTITY: "a",
+      KUBERNETES_SERVICE_HOST: "10.96.0.1",
+      RESILIENCE_FULL_PASS_SECONDS: "5",
       RESILIENCE_WATCH_NAMESPACES: "team-a, team-b",
       RESILIENCE_MODE: "Observe",
     };
-    expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", identity: "a" });
-    expect(read(env)).toMatchObject({ apiServerSettleMs: 0, logReadsPerSecond: 100 });
+    expect(read(env)).toMatchObject({ healthPort: 0, restartIntervalMs: 30_000, logLevel: "debug", healthHost: "*" });
+    expect(read(env)).toMatchObject({ apiServerSettleMs: 0, logReadsPerSecond: 100, fullPassMs: 5_000 });
     expect(read(env).mode).toBe("Observe");
     expect(read(env).watchNamespaces).toEqual(["team-a", "team-b"]);
   });

@@ -15,7 +15,7 @@ export interface Settings {
   readonly mode: "Enforce" | "Observe";
   /** Holder of the Lease, unique per process. */
   readonly identity: string;
-  /** `*` listens on all addresses. */
+  /** `*` listens on all addresses: in a pod, the kubelet and Prometheus connect from outside. */
   readonly healthHost: string;
   /** 0: any free port. */
   readonly healthPort: number;
@@ -25,7 +25,7 @@ export interface Settings {
   readonly apiServerSettleMs: number;
   /** Reads of logs per second, over all objects. */
   readonly logReadsPerSecond: number;
-  /** Interval of the full pass over all objects. */
+  /** Interval of the full pass over all objects. Only tests change it. */
   readonly fullPassMs: number;
   /** Absent: no notifications are sent. */
   readonly notify?: NotifySettings;
@@ -63,8 +63,9 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     namespace: env["RESILIENCE_NAMESPACE"] || podNamespace || "controller-resilience-system",
     watchNamespaces: namespaces(env["RESILIENCE_WATCH_NAMESPACES"]),
     mode: oneOf(env, "RESILIENCE_MODE", ["Enforce", "Observe"]),
-    identity: env["RESILIENCE_IDENTITY"] || `${hostname}_${random().toString(36).slice(2, 10)}`,
-    healthHost: env["RESILIENCE_HEALTH_HOST"] || "127.0.0.1",
+    identity: `${hostname}_${random().toString(36).slice(2, 10)}`,
+    // The kubelet sets this variable in every pod.
+    healthHost: env["KUBERNETES_SERVICE_HOST"] ? "*" : "127.0.0.1",
     healthPort: whole(env, "RESILIENCE_HEALTH_PORT", { fallback: 9440, min: 0, max: 65_535 }),
     restartIntervalMs: 1000 * whole(env, "RESILIENCE_RESTART_INTERVAL_SECONDS", { fallback: 10, min: 1, max: 3600 }),
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),

@@ -64,9 +64,9 @@ describe("the operator's command line", { timeout: 120_000 }, () => {
   });
 
   it("reports wrong settings first, also without a cluster", async () => {
-    const { status, stderr } = await run(["--full-pass", "1"]);
+    const { status, stderr } = await run(["--log-reads", "0"]);
     expect(status).toBe(2);
-    expect(stderr.trim()).toMatch(/^RESILIENCE_FULL_PASS_SECONDS: found "1", expected .* from 5 to 3600/);
+    expect(stderr.trim()).toMatch(/^RESILIENCE_LOG_READS_PER_SECOND: found "0", expected .* from 1 to 1000/);
   });
 
   it.each([

@@ -16,11 +16,6 @@ const program = new Command("controller-resilience")
       .default("9440"),
   )
   .addOption(
-    new Option("--health-host <address>", "address of the health port; * for all, as in the image")
-      .env("RESILIENCE_HEALTH_HOST")
-      .default("127.0.0.1"),
-  )
-  .addOption(
     new Option(
       "--namespace <name>",
       "namespace of the Lease (default: the pod's namespace; outside a pod, controller-resilience-system)",
@@ -39,11 +34,6 @@ const program = new Command("controller-resilience")
       .default("Enforce"),
   )
   .addOption(
-    new Option("--identity <name>", "identity in the Lease (default: host name and a random suffix)").env(
-      "RESILIENCE_IDENTITY",
-    ),
-  )
-  .addOption(
     new Option("--restart-interval <seconds>", "shortest time between two restarts, across all objects")
       .env("RESILIENCE_RESTART_INTERVAL_SECONDS")
       .default("10"),
@@ -55,11 +45,6 @@ const program = new Command("controller-resilience")
     )
       .env("RESILIENCE_LOG_READS_PER_SECOND")
       .default("50"),
-  )
-  .addOption(
-    new Option("--full-pass <seconds>", "time after which every object is reconciled again")
-      .env("RESILIENCE_FULL_PASS_SECONDS")
-      .default("60"),
   )
   .addOption(
     new Option(
@@ -99,14 +84,11 @@ const program = new Command("controller-resilience")
 
 interface StartOptions {
   healthPort: string;
-  healthHost: string;
   mode: string;
   namespace?: string;
   watchNamespaces?: string;
-  identity?: string;
   restartInterval: string;
   logReads: string;
-  fullPass: string;
   notifyDir?: string;
   notifyFormat: string;
   notifyTopics: string;
@@ -119,11 +101,9 @@ interface StartOptions {
 function toEnvironment(options: StartOptions): void {
   Object.assign(process.env, {
     RESILIENCE_HEALTH_PORT: options.healthPort,
-    RESILIENCE_HEALTH_HOST: options.healthHost,
     RESILIENCE_MODE: options.mode,
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
-    RESILIENCE_FULL_PASS_SECONDS: options.fullPass,
     RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,
     RESILIENCE_NOTIFY_TOPICS: options.notifyTopics,
     RESILIENCE_NOTIFY_CLUSTER: options.notifyCluster,
@@ -134,7 +114,6 @@ function toEnvironment(options: StartOptions): void {
     ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
     ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
     ...(options.notifyDir === undefined ? {} : { RESILIENCE_NOTIFY_DIR: options.notifyDir }),
-    ...(options.identity === undefined ? {} : { RESILIENCE_IDENTITY: options.identity }),
     ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
   });
 }

@@ -40,7 +40,7 @@ it("installs the shipped manifests with the image of the lab, without waiting fo
               imagePullPolicy: "Never",
               env: expect.arrayContaining([
                 { name: "RESILIENCE_API_SERVER_SETTLE_SECONDS", value: "0" },
-                { name: "RESILIENCE_FULL_PASS_SECONDS", value: "60" },
+                { name: "RESILIENCE_LOG_READS_PER_SECOND", value: "50" },
               ]) as object[],
             },
           ],

@@ -118,7 +118,6 @@ describe("the pods", () => {
       'mode="Observe"',
       "restartIntervalSeconds=30",
       "logReadsPerSecond=7",
-      "fullPassSeconds=90",
       'namespaces=["a","b"]',
     );
     expect(deploymentIn(rendered).template.spec.containers[0]?.env).toEqual([
@@ -126,7 +125,6 @@ describe("the pods", () => {
       { name: "RESILIENCE_MODE", value: "Observe" },
       { name: "RESILIENCE_RESTART_INTERVAL_SECONDS", value: "30" },
       { name: "RESILIENCE_LOG_READS_PER_SECOND", value: "7" },
-      { name: "RESILIENCE_FULL_PASS_SECONDS", value: "90" },
       { name: "LOG_LEVEL", value: "debug" },
     ]);
   });

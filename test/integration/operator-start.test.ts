@@ -120,7 +120,7 @@ describe("an API server that is away", () => {
   it("is retried until it answers, and objects are watched from then on", async () => {
     const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
     // The interval of full passes is too long to hide a missing watch.
-    const operator = start({ kubeconfig, args: ["--full-pass", "3600"] });
+    const operator = start({ kubeconfig, env: { RESILIENCE_FULL_PASS_SECONDS: "3600" } });
     const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
     await client.until(
@@ -152,8 +152,9 @@ describe("a receiver of notifications", () => {
 
   it("learns of a problem once, and of its end when it is back", async () => {
     const { port, folder, received } = receiver;
-    const args = ["--notify-dir", folder, "--notify-topics", "TargetNotFound", "--full-pass", "5"];
-    const operator = start({ kubeconfig: await lab.serviceAccountKubeconfig(namespace, serviceAccount), args });
+    const args = ["--notify-dir", folder, "--notify-topics", "TargetNotFound"];
+    const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount);
+    const operator = start({ kubeconfig, args, env: { RESILIENCE_FULL_PASS_SECONDS: "5" } });
     await operator.ready(PATIENCE_MS);
     await client.createNamespace("told");
     await client.protect("told", "web", { targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} });

@@ -5,7 +5,7 @@ import { holdsTokenFromBefore } from "./service-account-age";
 import type { TokenProof } from "./token-proof";
 
 /**
- * An object with pods has a pass at least this often, in milliseconds, so that the published keys are followed also with a long `--full-pass`.
+ * An object with pods has a pass at least this often, in milliseconds, so that the published keys are followed.
  * It is longer than the time between two full passes by default.
  */
 export const KEYS_RECHECK_MS = 70_000;

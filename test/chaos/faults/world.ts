@@ -92,8 +92,9 @@ export class World {
     const path = await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
     const kubeconfig = join(this.files.folder, `replica-${this.replicas.length}.kubeconfig`);
     writeFileSync(kubeconfig, kubeconfigVia(proxy.url, path), { mode: 0o600 });
-    const args = ["--full-pass", FULL_PASS_SECONDS, "--restart-interval", RESTART_INTERVAL_SECONDS];
-    const operator = OperatorProcess.start({ kubeconfig, args, env: MEASURABLE, bundle: this.files.bundle });
+    const args = ["--restart-interval", RESTART_INTERVAL_SECONDS];
+    const env = { ...MEASURABLE, RESILIENCE_FULL_PASS_SECONDS: FULL_PASS_SECONDS };
+    const operator = OperatorProcess.start({ kubeconfig, args, env, bundle: this.files.bundle });
     defer(async () => void (await operator.stop()));
     await operator.ready(READY_MS);
     const made = { proxy, operator };
