@@ -86,7 +86,7 @@ export interface ClusterControllerResilienceStatus {
    */
   excluded?: ExcludedCount[];
   /**
-   * What keeps workloads from being protected as this object asks, and what younger objects select as well; at most 32 entries.
+   * What keeps workloads from being protected as this object asks; at most 32 entries.
    */
   conflicts?: ClusterConflict[];
   /**

@@ -10,11 +10,11 @@ import { nextOf, type PassResult } from "../loop/pass-result";
 import { Executor } from "../write/executor";
 import { WriteBackoff } from "../write/write-backoff";
 import { coverageOf } from "./coverage";
-import { FactsReader } from "./facts-reader";
+import { FactsReader } from "./facts";
 import { isGenerated, listedIn } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
-import type { PlannedWrite } from "./writes";
+import type { PlannedWrite } from "./generated";
 import { Results } from "./results";
 import { StatusReporter, UNTIL_COMPLETE_MS } from "./status-reporter";
 

@@ -1,16 +1,22 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
-import { CLUSTER_KIND, GENERATED_FOR_LABEL, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
-import { workloadName } from "../../core/cluster-wide";
+import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { type Facts, workloadName } from "../../core/cluster-wide";
+import { count } from "../../core/count";
+import type { Intent, ObjectRef } from "../../core/intent";
+import { canonical, isObject } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
+import { modeIn } from "./selection";
 
 // The ControllerResiliences that the operator generates for a ClusterControllerResilience.
 
 /** Most targets of one object: spec.targets takes no more. Further workloads of a namespace stay unprotected, and status says so. */
-export const MAX_TARGETS = 1_024;
+const MAX_TARGETS = 1_024;
 
 /** The object of a namespace as it has to be. */
-export interface Wanted {
+interface Wanted {
   /** The object to change; absent: it has to be created. */
   readonly found?: ControllerResilience;
   readonly name: string;
@@ -55,7 +61,7 @@ export function listedIn({ spec }: Pick<ControllerResilience, "spec">): string[]
  * @param found the generated objects of this owner, in the namespace, that are not being deleted
  * @param taken names of all objects of the namespace
  */
-export function wantedObject(
+function wantedObject(
   { owner, mode }: { readonly owner: ClusterControllerResilience; readonly mode: "Enforce" | "Observe" },
   workloads: readonly string[],
   found: readonly ControllerResilience[],
@@ -95,4 +101,145 @@ function freeName({ metadata }: ClusterControllerResilience, taken: ReadonlySet<
   let { name } = metadata;
   for (let number = 2; taken.has(name); number++) name = `${metadata.name}-${number}`;
   return name;
+}
+
+/** A write that a namespace needs. */
+export interface PlannedWrite {
+  /** uid of the ClusterControllerResilience. */
+  readonly for: string;
+  readonly intent: Intent;
+  /** It does more than add workloads that are only observed, so it must rest on live reads. */
+  readonly needsLive: boolean;
+  /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
+  readonly state?: string;
+}
+
+/** What one ClusterControllerResilience needs in a namespace. */
+export interface Writes {
+  readonly writes: readonly PlannedWrite[];
+  /** Generated objects that stay, or keep a block, only because the operator does not act. */
+  readonly held: number;
+}
+
+/**
+ * Returns the writes that one ClusterControllerResilience needs in a namespace.
+ *
+ * To delete an object, or one of its blocks, restores what a remedy has changed. Where the operator does not act, such an object stays and
+ * is set to Observe, so that it does not act on an old spec once the operator acts again.
+ */
+export function writesFor(
+  owner: ClusterControllerResilience,
+  { namespace, objects, observes }: Facts,
+  selected: readonly string[],
+  found: readonly ControllerResilience[],
+): Writes {
+  // Nothing can be created there, and what is there goes with the namespace.
+  if (namespace.isTerminating) return { writes: [], held: 0 };
+  const taken = new Set(objects.map(({ metadata }) => metadata.name));
+  const present = found.filter(object => !isBeingDeleted(object));
+  const mode = modeIn(namespace, owner.spec);
+  const wanted = selected.length === 0 ? undefined : wantedObject({ owner, mode }, selected, present, taken);
+  const superfluous = present.filter(object => object !== wanted?.found);
+  const isHeld = observes === true || namespace.skip;
+  const holds = isHeld && wanted !== undefined && hasFewerBlocks(wanted);
+  return {
+    writes: [
+      ...(wanted === undefined ? [] : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted)),
+      ...superfluous.flatMap(object => (isHeld ? hold(owner, object) : [deletion(owner, object)])),
+    ],
+    held: Number(holds) + (isHeld ? superfluous.length : 0),
+  };
+}
+
+function hasFewerBlocks({ found, spec }: Wanted): boolean {
+  return Object.keys(found?.spec ?? {}).some(key => !(key in spec));
+}
+
+function holding(wanted: Wanted): Wanted {
+  return { ...wanted, spec: { ...wanted.found?.spec, ...wanted.spec, mode: "Observe" } };
+}
+
+function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {
+  return wanted.found === undefined ? [creation(owner, namespace, wanted)] : correction(owner, wanted.found, wanted);
+}
+
+function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
+  const { name, labels, ownerReference, spec } = wanted;
+  const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
+  const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
+  const target = refTo(namespace, name);
+  const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
+  const needsLive = spec.mode === "Enforce" && !spec.suspend;
+  return { for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) };
+}
+
+function correction(owner: ClusterControllerResilience, found: ControllerResilience, wanted: Wanted): PlannedWrite[] {
+  const { labels, ownerReference, spec } = wanted;
+  const { namespace, name } = found.metadata;
+  const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
+  const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
+  const ownerReferences = isOwned ? owners : [...owners, ownerReference];
+  const patch = mergePatch(
+    { metadata: { labels: present, ownerReferences: owners }, spec: found.spec },
+    { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
+  );
+  if (patch === undefined) return [];
+  const targets = listedIn({ spec });
+  const isLonger = listedIn(found).every(workload => targets.includes(workload));
+  const isOnlyMore = isLonger && Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
+  const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
+  const target = refTo(namespace, name, found);
+  const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
+  const needsLive = !(isOnlyMore && spec.mode === "Observe");
+  return [{ for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) }];
+}
+
+function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {
+  const { namespace, name } = found.metadata;
+  const why = `${nameOf(owner)} selects no workload of it any more`;
+  const intent: Intent = { verb: "delete", target: refTo(namespace, name, found), why, eventReason: "Pruned" };
+  return { for: owner.metadata.uid, intent, needsLive: true };
+}
+
+/** Sets an object to Observe that would be deleted if the operator acted. */
+function hold(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite[] {
+  if (found.spec.mode === "Observe") return [];
+  const { namespace, name } = found.metadata;
+  const why = `${nameOf(owner)} selects no workload of it any more; it is deleted once the operator acts again`;
+  const target = refTo(namespace, name, found);
+  const intent: Intent = { verb: "patch", target, body: { spec: { mode: "Observe" } }, why, eventReason: "Corrected" };
+  const state = stateOf(owner, namespace, { labels: {}, spec: { ...found.spec, mode: "Observe" } });
+  return [{ for: owner.metadata.uid, intent, needsLive: true, state }];
+}
+
+/** Without the name: an object that is deleted and does not go has a successor with another one. */
+function stateOf(
+  { metadata: { uid, generation } }: ClusterControllerResilience,
+  namespace: string,
+  { labels, spec }: Pick<Wanted, "labels" | "spec">,
+): string {
+  return createHash("sha256")
+    .update(canonical([uid, generation, namespace, labels, spec]))
+    .digest("base64");
+}
+
+function nameOf({ metadata }: ClusterControllerResilience): string {
+  return `${CLUSTER_KIND}/${metadata.name}`;
+}
+
+function refTo(namespace: string, name: string, found?: ControllerResilience): ObjectRef {
+  const identity = found && { uid: found.metadata.uid, resourceVersion: found.metadata.resourceVersion };
+  return { apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND, namespace, name, ...identity };
+}
+
+/** Returns the JSON merge patch (RFC 7396) that makes `after` of `before`; undefined if they are the same. */
+function mergePatch(before: object, after: object): Record<string, unknown> | undefined {
+  const [old, wanted] = [{ ...before } as Record<string, unknown>, { ...after } as Record<string, unknown>];
+  const patch: Record<string, unknown> = {};
+  for (const key of Object.keys(old)) if (wanted[key] === undefined) patch[key] = null;
+  for (const [key, value] of Object.entries(wanted)) {
+    if (value === undefined || isDeepStrictEqual(old[key], value)) continue;
+    patch[key] = isObject(old[key]) && isObject(value) ? mergePatch(old[key], value) : value;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
 }

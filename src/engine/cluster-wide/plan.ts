@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { isBeingDeleted, isGenerated, isGeneratedFor, listedIn } from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
-import { type PlannedWrite, type Writes, writesFor } from "./writes";
+import { type PlannedWrite, type Writes, writesFor } from "./generated";
 
 /** What one ClusterControllerResilience finds in one namespace. */
 export interface NamespaceShare {
@@ -21,8 +21,6 @@ export interface NamespaceShare {
   readonly excluded: ReadonlyMap<Exclusion, number>;
   /** Workloads that an older one selects as well and protects, by the name of that one. */
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
-  /** Workloads that it protects and a younger one selects as well, by the name of that one. */
-  readonly contested: ReadonlyMap<string, readonly string[]>;
   /** Generated objects that are superfluous, or have superfluous blocks, and stay while the operator only observes. */
   readonly held: number;
   /** The generated objects. */
@@ -53,25 +51,7 @@ export function planNamespace(facts: Facts): NamespacePlan {
     writes.push(...needed.writes);
     shares.set(owner.metadata.uid, shareOf(owner, choice, found, needed));
   }
-  return { writes, shares: withContested(facts.clusterObjects, shares) };
-}
-
-/** Tells each older one what a younger one says of their overlap. */
-function withContested(
-  owners: readonly ClusterControllerResilience[],
-  shares: ReadonlyMap<string, NamespaceShare>,
-): Map<string, NamespaceShare> {
-  const contested = new Map<string, Map<string, readonly string[]>>();
-  for (const { metadata } of owners)
-    for (const [older, workloads] of shares.get(metadata.uid)?.overlaps ?? [])
-      contested.set(older, new Map([...(contested.get(older) ?? []), [metadata.name, workloads]]));
-  const nameOf = new Map(owners.map(({ metadata: { uid, name } }) => [uid, name]));
-  return new Map(
-    [...shares].map(([uid, share]) => {
-      const byYounger = contested.get(nameOf.get(uid) ?? "");
-      return [uid, byYounger === undefined ? share : { ...share, contested: byYounger }];
-    }),
-  );
+  return { writes, shares };
 }
 
 /** Stands for any hand-written object among the names of ClusterControllerResiliences, which are not empty. */
@@ -124,7 +104,7 @@ function shareOf(
   const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
   return {
-    ...{ ...choice, generation, isSettled: writes.length === 0, held, contested: new Map<string, string[]>() },
+    ...{ ...choice, generation, isSettled: writes.length === 0, held },
     ...{ objects, selected: new Set(selected), protected: selected.filter(name => listed.has(name)).length },
   };
 }

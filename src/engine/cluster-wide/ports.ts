@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/intent";
 import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Notices } from "../notify/notices";
-import type { PlannedWrite } from "./writes";
+import type { PlannedWrite } from "./generated";
 
 /** What the loop of ClusterControllerResiliences needs from outside. */
 export interface ClusterWidePorts {

@@ -192,21 +192,15 @@ function excludedOf(shares: readonly NamespaceShare[]): ExcludedCount[] {
 function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
   const conflicts = results.flatMap(({ namespace, share, failure }) => [
     ...(failure === undefined ? [] : [{ namespace, ...failure }]),
-    ...[...(share?.overlaps ?? [])].map(([other, workloads]) =>
-      overlap(namespace, `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`),
-    ),
-    ...[...(share?.contested ?? [])].map(([other, workloads]) =>
-      overlap(namespace, `The younger ClusterControllerResilience ${other} selects ${named(workloads)} as well.`),
-    ),
+    ...[...(share?.overlaps ?? [])].map(([other, workloads]) => ({
+      ...{ namespace, reason: "OtherClusterObject" as const },
+      message: `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`,
+    })),
   ]);
   const severity = ({ reason }: ClusterConflict): number => (reason === "OtherClusterObject" ? 1 : 0);
   return conflicts
     .map(conflict => ({ ...conflict, message: cutMessage(conflict.message, MAX_CONFLICT_MESSAGE) }))
     .sort((a, b) => severity(a) - severity(b) || (a.namespace < b.namespace ? -1 : 1));
-}
-
-function overlap(namespace: string, message: string): ClusterConflict {
-  return { namespace, reason: "OtherClusterObject", message };
 }
 
 function failuresIn(failures: readonly NamespaceResult[]): string {

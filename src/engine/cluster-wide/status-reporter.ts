@@ -4,14 +4,15 @@ import type {
 } from "../../api/cluster-controller-resilience";
 import { ConditionType } from "../../api/conditions";
 import { CLUSTER_KIND } from "../../api/names";
+import type { ConditionUpdate } from "../../core/conditions";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { isSameStatus } from "../../core/status";
+import type { EngineMetrics } from "../../core/ports";
 import type { PassResult } from "../loop/pass-result";
-import type { FactsReader } from "./facts-reader";
+import type { FactsReader } from "./facts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
-import { ConditionMetrics } from "./condition-metrics";
 import { clusterStatus, type NamespaceResult } from "./report";
 import { type Failure, failureBy, reported, type Results } from "./results";
 
@@ -178,4 +179,31 @@ const NO_NAMESPACES: NamespaceResult = {
 
 function isSame({ status }: ClusterControllerResilience, next: ClusterControllerResilienceStatus): boolean {
   return isSameStatus(status as never, next as never);
+}
+
+/** The metrics of the conditions of ClusterControllerResiliences. */
+class ConditionMetrics {
+  readonly #metrics: Pick<EngineMetrics, "condition">;
+  /** Types of the exported conditions by name of the object. */
+  readonly #exported = new Map<string, ReadonlySet<string>>();
+
+  constructor(metrics: Pick<EngineMetrics, "condition">) {
+    this.#metrics = metrics;
+  }
+
+  /** Replaces the conditions of an object. */
+  set(name: string, conditions: readonly Pick<ConditionUpdate, "type" | "status" | "reason">[]): void {
+    for (const condition of conditions) this.#metrics.condition(`/${name}`, condition.type, condition);
+    const types = new Set(conditions.map(({ type }) => type));
+    for (const type of this.#exported.get(name) ?? []) {
+      if (!types.has(type)) this.#metrics.condition(`/${name}`, type, null);
+    }
+    if (types.size === 0) this.#exported.delete(name);
+    else this.#exported.set(name, types);
+  }
+
+  /** Removes the conditions of all objects. */
+  clear(): void {
+    for (const name of [...this.#exported.keys()]) this.set(name, []);
+  }
 }

@@ -14,7 +14,7 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "../../../core/views";
-import { FactsReader } from "../../../engine/cluster-wide/facts-reader";
+import { FactsReader } from "../../../engine/cluster-wide/facts";
 import type { ClusterWidePorts } from "../../../engine/cluster-wide/ports";
 import { OPERATOR_NAMESPACE } from "../reader";
 import type { Session } from "../session";

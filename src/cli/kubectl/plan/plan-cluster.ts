@@ -6,7 +6,7 @@ import { isObject, objectOf, type JsonObject } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { type NamespaceShare, planNamespace } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
-import type { PlannedWrite } from "../../../engine/cluster-wide/writes";
+import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
 import { checkSpec } from "../../schema/check";
 import { schemaOf } from "../../schema/crds";
 import { asApplied } from "./documents";

@@ -1,7 +1,7 @@
 import { count } from "../../../../core/count";
 import { formatDuration } from "../../../../core/duration";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
-import { BoundAccounts } from "../../../../engine/cluster-wide/bound-accounts";
+import { BoundAccounts } from "../../../../engine/cluster-wide/facts";
 import { protectionsOf } from "../../../../engine/cluster-wide/coverage";
 import { planNamespace } from "../../../../engine/cluster-wide/plan";
 import { type AuditFacts, isActive, type LeaseFacts, type LogFacts } from "../facts";
