@@ -71,7 +71,6 @@ export function lives(seconds: number, nowMs = Date.now()): Life[] {
     annotation("janitor-expires", EXPIRY.janitorExpires, moment, false),
     label("kyverno-duration", `${seconds}s`, true),
     label("kyverno-moment", moment.replaceAll(":", ""), false),
-    annotation("ttl-controller", EXPIRY.ttlController, `${seconds}s`, true),
     annotation("own-expires-at", EXPIRY.ownExpiresAt, moment, false),
     annotation("own-seconds", EXPIRY.ownSeconds, String(seconds), true),
   ];

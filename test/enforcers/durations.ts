@@ -1,9 +1,9 @@
 // Durations as each enforcer parses them.
 
 const MS_OF = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 } as const;
-/** Go's own units. The two enforcers in Go also support days and weeks, each with its own parser. */
+/** Go's own units. Kyverno also supports days and weeks, with a parser of its own. */
 const GO_UNITS = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"] as const;
-/** Both use 64-bit nanoseconds: some 292 years. */
+/** Go uses 64-bit nanoseconds: some 292 years. */
 const LONGEST_MS = 2 ** 63 / 1e6;
 
 type Unit = keyof typeof MS_OF;
@@ -15,11 +15,6 @@ export function janitorDuration(text: string): number | "never" | undefined {
   if (!found) return undefined;
   const ms = Number(found[1]) * MS_OF[found[2] as Unit];
   return ms === 0 ? "never" : ms;
-}
-
-/** k8s-ttl-controller: milliseconds of `1h30m` with an optional sign and fractions, in Go's units and in days and weeks. */
-export function ttlControllerDuration(text: string): number | undefined {
-  return signedDuration(text, [...GO_UNITS, "d", "w"]);
 }
 
 /** Kyverno: milliseconds of a TTL, which is a duration of Go, or else the sum of all whole numbers with a unit in it. */

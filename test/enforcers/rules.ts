@@ -3,18 +3,15 @@
 //
 //   kube-janitor         README of codeberg.org/hjacobs/kube-janitor
 //   Kyverno              kyverno.io/docs/guides/ttl-cleanup, and pkg/controllers/ttl of v1.19
-//   k8s-ttl-controller   README of github.com/TwiN/k8s-ttl-controller, v1.4
 //   this project's own   docs/api.md
 import type { Binding } from "../cluster/client";
-import { janitorDuration, kyvernoDuration, ttlControllerDuration } from "./durations";
+import { janitorDuration, kyvernoDuration } from "./durations";
 
 /** The label or annotation that declares the expiry of a binding. */
 export const EXPIRY = {
   janitorTtl: "janitor/ttl",
   janitorExpires: "janitor/expires",
   kyverno: "cleanup.kyverno.io/ttl",
-  ttlController: "k8s-ttl-controller.twin.sh/ttl",
-  ttlControllerRefreshed: "k8s-ttl-controller.twin.sh/refreshed-at",
   ownExpiresAt: "controller-resilience.io/expires-at",
   ownSeconds: "controller-resilience.io/expiration-seconds",
 } as const;
@@ -45,7 +42,6 @@ const conventions: readonly Convention[] = [
     clusterScoped: true,
     rule: (value, binding) => fromCreation(kyvernoDuration)(value, binding) ?? kyvernoMoment(value),
   },
-  { key: EXPIRY.ttlController, in: "annotations", clusterScoped: true, rule: fromRefreshed },
   { key: EXPIRY.ownExpiresAt, in: "annotations", clusterScoped: true, rule: rfc3339 },
   { key: EXPIRY.ownSeconds, in: "annotations", clusterScoped: true, rule: fromCreation(wholeSeconds) },
 ];
@@ -76,14 +72,6 @@ function fromCreation(parse: (value: string) => number | "never" | undefined): R
     const ms = parse(value);
     return typeof ms === "number" ? createdMs(binding) + ms : ms;
   };
-}
-
-function fromRefreshed(value: string, binding: Binding): number | undefined {
-  const ms = ttlControllerDuration(value);
-  if (ms === undefined) return undefined;
-  // An invalid value counts as missing.
-  const refreshed = rfc3339(binding.metadata.annotations?.[EXPIRY.ttlControllerRefreshed] ?? "");
-  return (refreshed ?? createdMs(binding)) + ms;
 }
 
 function wholeSeconds(value: string): number | undefined {

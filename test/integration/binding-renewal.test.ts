@@ -196,7 +196,6 @@ describe("with the right to bind the role", () => {
     "kyverno-date": { labels: { "cleanup.kyverno.io/ttl": inDays(30).replaceAll(":", "") } },
     janitor: { annotations: { "janitor/ttl": "30d" } },
     "janitor-date": { annotations: { "janitor/expires": inDays(30).slice(0, 16) } },
-    twin: { annotations: { "k8s-ttl-controller.twin.sh/ttl": "30d" } },
   };
   const names = Object.keys(marks);
 
@@ -237,7 +236,6 @@ describe("with the right to bind the role", () => {
     expect(await value("kyverno")).toBe("60d");
     expect(await value("janitor")).toBe("60d");
     expect(await value("seconds")).toBe("5184000");
-    expect(await value("twin")).toMatch(/^\d{4}-|^30d$/);
     await process.stop();
   });
 

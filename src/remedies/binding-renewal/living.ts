@@ -126,7 +126,7 @@ function ownedByAnother(known: BindingCase): BindingFinding | undefined {
 
 /** The enforcer ignores a value that it cannot read, and so does the operator. */
 function malformed(known: BindingCase): BindingFinding | undefined {
-  const first = known.expiry.malformed[0] ?? known.memory.malformed;
+  const first = known.expiry.malformed[0] ?? known.memory.malformed[0];
   if (first === undefined) return undefined;
   const { key, value, expected } = first;
   const sentence = `${nameOf(known.view)} is not renewed: found ${key} "${value}", expected ${expected}.`;

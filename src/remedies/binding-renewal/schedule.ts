@@ -3,9 +3,16 @@ import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-res
 import { parseDuration } from "../../core/duration";
 import { toSeconds } from "../../core/time";
 import type { BindingView } from "../../core/views";
-import { type Change, type Expiry, type Malformed, type Marked, readExpiry, withChange } from "./conventions";
-import { floorMs, rfc3339Ns } from "./conventions/calendar";
-import { malformed } from "./conventions/convention";
+import {
+  type Change,
+  type Expiry,
+  type Malformed,
+  malformed,
+  type Marked,
+  readExpiry,
+  rfc3339Ms,
+  withChange,
+} from "./conventions";
 
 // When a binding expires and is renewed, what the operator remembers of it, and what a renewal writes. Pure.
 
@@ -44,7 +51,7 @@ export interface Memory {
   readonly lifeMs?: number;
   /** The binding has the annotation. */
   readonly isNoted: boolean;
-  readonly malformed?: Malformed;
+  readonly malformed: readonly Malformed[];
 }
 
 const LIFE = /^[1-9]\d{0,11}$/;
@@ -55,17 +62,22 @@ const LIFE = /^[1-9]\d{0,11}$/;
  */
 export function memoryOf({ annotations }: Pick<BindingView, "annotations">, record: BindingStatus | undefined): Memory {
   const latest = annotations[LATEST_EXPIRY_ANNOTATION];
-  const life = annotations[LIFE_ANNOTATION] ?? "";
-  const isNoted = latest !== undefined;
-  const ns = rfc3339Ns(latest ?? record?.latestExpiryTime ?? "");
-  const isLife = LIFE.test(life);
-  const latestMs = ns === undefined ? -Infinity : floorMs(ns);
-  const memory = { latestMs, isNoted, ...(isLife ? { lifeMs: Number(life) * 1_000 } : {}) };
-  if (isNoted && ns === undefined) {
-    return { ...memory, malformed: malformed(LATEST_EXPIRY_ANNOTATION, latest, "a time in RFC 3339") };
-  }
-  if (isLife || life === "") return memory;
-  return { ...memory, malformed: malformed(LIFE_ANNOTATION, life, "a whole number of seconds") };
+  const life = annotations[LIFE_ANNOTATION];
+  const isLife = LIFE.test(life ?? "");
+  const latestMs = rfc3339Ms(latest ?? record?.latestExpiryTime ?? "");
+  return {
+    latestMs: latestMs ?? -Infinity,
+    isNoted: latest !== undefined,
+    ...(isLife ? { lifeMs: Number(life) * 1_000 } : {}),
+    malformed: [
+      ...(latest === undefined || latestMs !== undefined ? [] : [unreadable(LATEST_EXPIRY_ANNOTATION, latest)]),
+      ...(life === undefined || isLife ? [] : [unreadable(LIFE_ANNOTATION, life)]),
+    ],
+  };
+}
+
+function unreadable(key: string, value: string): Malformed {
+  return malformed(key, value, key === LIFE_ANNOTATION ? "a whole number of seconds" : "a time in RFC 3339");
 }
 
 /** Reports whether the expiry is earlier than the latest one: a person's word, or a tool that resets the binding. The operator never moves it. */
@@ -128,34 +140,21 @@ export function scheduleOf(
   };
 }
 
-/**
- * A value such as refreshed-at moves the expiry and is not part of the life. Nor is the time before an absolute expiry was written: "a
- * month from now", written on a binding of three years, means a month.
- */
+/** The time before an absolute expiry was written is no part of the life: "a month from now", written on a binding of three years, means a month. */
 function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number {
+  const { createdAtMs, writtenMs } = marked;
   const lives = readings
     .filter(({ atMs }) => atMs === expiryMs)
     .map(({ convention, atMs }) => {
-      const moved = convention.keys.filter(key => key !== convention.key);
-      const annotations = Object.fromEntries(
-        Object.entries(marked.annotations).filter(([key]) => !moved.includes(key)),
-      );
-      const original = { ...marked, annotations };
-      const reading = convention.read(original);
-      const endMs = reading?.kind === "expires" ? reading.atMs : atMs;
-      const sinceMs = convention.isRelative(original) ? undefined : marked.writtenMs?.[convention.key];
-      return lifeSince(sinceMs ?? marked.createdAtMs, endMs, marked.createdAtMs);
+      const sinceMs = convention.isRelative(marked) ? undefined : writtenMs?.[convention.key];
+      return Math.min(Math.max(atMs - (sinceMs ?? createdAtMs), LEAST_LIFE_MS), atMs - createdAtMs);
     });
   return Math.max(0, Math.min(...lives));
 }
 
-function lifeSince(sinceMs: number, endMs: number, createdAtMs: number): number {
-  return Math.min(Math.max(endMs - sinceMs, LEAST_LIFE_MS), endMs - createdAtMs);
-}
-
 /** What a renewal writes, and the new expiry. */
 export interface Renewal {
-  readonly changes: readonly Omit<Change, "atMs">[];
+  readonly changes: readonly Change[];
   readonly expiryMs: number;
 }
 
