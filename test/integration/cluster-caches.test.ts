@@ -13,7 +13,7 @@ import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import type { Readers } from "../../src/core/readers";
 import type { ClusterKind } from "../../src/core/views";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
-import { metricLines } from "../../src/cluster/measure/metric-lines";
+import { metricLines } from "../../src/cluster/measure/metrics";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
 // The caches of a real API server must have what live reads return: only then does a pass on caches conclude what a live one would.

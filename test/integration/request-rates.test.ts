@@ -6,7 +6,7 @@ import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { readServerCounts } from "../../src/cluster/measure/server-counts";
-import { StaleTokens } from "../../src/cluster/measure/stale-tokens";
+import { StaleTokens } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
 import type { RequestRates } from "../../src/core/request-rates";
 import { apiOver, clientWith } from "./cluster-operator";

@@ -5,8 +5,7 @@ import type { Log } from "../../core/ports";
 import type { KeyMemory } from "../../core/signing-keys";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { EachInstance } from "./each-instance";
-import { readyInstances } from "./api-server-instances";
+import { EachInstance, readyInstances } from "./instances";
 
 /** Public keys of the ServiceAccount token issuer, as OpenID Connect discovery publishes them (KEP-1393). */
 const PATH = "/openid/v1/jwks";

@@ -1,10 +1,9 @@
 import { publicMessage } from "../../core/errors";
 import type { RequestRates } from "../../core/request-rates";
 import type { Api } from "../http/api";
-import { readyInstances } from "./api-server-instances";
-import { EachInstance } from "./each-instance";
+import { EachInstance, readyInstances } from "./instances";
 import type { Instance } from "../http/connection";
-import type { MetricSource } from "./metric-lines";
+import type { MetricSource } from "./metrics";
 import { RequestHistory } from "./request-history";
 import { ServerChanges } from "./server-changes";
 import { readServerCounts, type ServerCounts } from "./server-counts";

@@ -2,8 +2,7 @@ import { FLOW_PREFIX } from "../../api/names";
 import { TransientError } from "../../core/errors";
 import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { Instance } from "../http/connection";
-import { metricLines, type MetricSource } from "./metric-lines";
-import { parseSample, type Sample } from "./metric-sample";
+import { metricLines, type MetricSource, parseSample, type Sample } from "./metrics";
 
 /** Counters of one API server since its start. */
 export interface ServerCounts {

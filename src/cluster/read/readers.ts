@@ -31,7 +31,7 @@ import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { OwnRights } from "./rights";
-import { StaleTokens } from "../measure/stale-tokens";
+import { StaleTokens } from "../measure/metrics";
 import { KINDS } from "../../core/kinds";
 import { objectView } from "./object-view";
 import { podView } from "./pod-view";

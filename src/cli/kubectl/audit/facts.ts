@@ -1,8 +1,7 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
 import { pause } from "../../../cluster/http/retry";
-import { metricLines } from "../../../cluster/measure/metric-lines";
-import { parseSample } from "../../../cluster/measure/metric-sample";
+import { metricLines, parseSample } from "../../../cluster/measure/metrics";
 import { systemClock } from "../../../cluster/system";
 import type { ClusterWideCaches, Facts, Facts as NamespaceFacts } from "../../../core/cluster-wide";
 import { ForbiddenError, ResilienceError } from "../../../core/errors";

@@ -1,8 +1,11 @@
+import type { Clock } from "../../core/clock";
+import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
+import { KINDS } from "../../core/kinds";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
 import { describeCall, pathOf } from "../http/resources";
-import { KINDS } from "../../core/kinds";
+
+// The API servers of a cluster, each at its own address.
 
 /** Every API server registers its address in this EndpointSlice (kubernetes/kubernetes pkg/controlplane/reconcilers). */
 const PLACE = { namespace: "default", name: "kubernetes" };
@@ -44,4 +47,26 @@ function isReady(endpoint: Readonly<Record<string, unknown>>): boolean {
 function addressOf(endpoint: Readonly<Record<string, unknown>>): string[] {
   const address = textOf(arrayOf(endpoint["addresses"])[0]);
   return address === undefined || address === "" ? [] : [address];
+}
+
+/** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */
+const RETRY_MS = 60_000;
+
+/** Asks each API server at its own address, which a process outside of the cluster usually cannot reach. */
+export class EachInstance {
+  readonly #clock: Clock;
+  #fromMs = -Infinity;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
+  async ask<T>(instances: readonly Instance[], ask: (instance: Instance) => Promise<T>): Promise<T[]> {
+    if (instances.length <= 1 || this.#clock.monotonicMs() < this.#fromMs) return [];
+    const asked = await Promise.allSettled(instances.map(instance => ask(instance)));
+    const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
+    if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
+    return answers;
+  }
 }

@@ -1,0 +1,142 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createServer, type Server } from "node:https";
+import type { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { KubeConfig } from "@kubernetes/client-node";
+import { md, pki } from "node-forge";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { TransientError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { Api } from "./api";
+import { Connection } from "./connection";
+
+// One of several API servers, at an address that is not in the kubeconfig.
+
+interface Party {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+function issue(commonName: string, extensions: object[], issuer?: Party): Party {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const key = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
+  const made = pki.createCertificate();
+  made.publicKey = pki.setRsaPublicKey(pki.privateKeyFromPem(key).n, pki.privateKeyFromPem(key).e);
+  made.serialNumber = "01";
+  made.validity.notBefore = new Date(Date.now() - 86_400_000);
+  made.validity.notAfter = new Date(Date.now() + 86_400_000);
+  made.setSubject([{ name: "commonName", value: commonName }]);
+  made.setIssuer(issuer ? pki.certificateFromPem(issuer.certificate).subject.attributes : made.subject.attributes);
+  made.setExtensions(extensions);
+  made.sign(pki.privateKeyFromPem(issuer?.key ?? key), md.sha256.create());
+  return { key, certificate: pki.certificateToPem(made) };
+}
+
+const named = (dns: string): object[] => [{ name: "subjectAltName", altNames: [{ type: 2, value: dns }] }];
+const authority = (): Party => issue("ca", [{ name: "basicConstraints", cA: true, critical: true }]);
+
+let ca: Party;
+let usual: Party;
+let nameless: Party;
+let foreign: Party;
+beforeAll(() => {
+  ca = authority();
+  usual = issue("kube-apiserver", named("kubernetes.default.svc"), ca);
+  nameless = issue("kube-apiserver", named("api.example.com"), ca);
+  foreign = issue("kube-apiserver", named("kubernetes.default.svc"), authority());
+});
+
+let server: Server;
+let requests: IncomingMessage[];
+let opened: number;
+let accepted: string;
+let connection: Connection;
+
+beforeEach(() => {
+  requests = [];
+  opened = 0;
+  accepted = "Bearer first";
+});
+
+afterEach(async () => {
+  connection.close();
+  server.closeAllConnections();
+  await new Promise(resolve => server.close(resolve));
+});
+
+/** Starts the instance, and a client whose kubeconfig has another server. */
+async function start(party: Party, cluster: object = {}, isAlone = false) {
+  server = createServer({ key: party.key, cert: party.certificate }, (request, response) => {
+    requests.push(request);
+    response.writeHead(request.headers.authorization === accepted ? 200 : 401).end("{}");
+  });
+  server.on("secureConnection", () => opened++);
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  let loads = 0;
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    const caData = Buffer.from(ca.certificate).toString("base64");
+    const token = loads++ === 0 ? "first" : "second";
+    const elsewhere = { name: "c", server: "https://127.0.0.1:1/prefix", caData, skipTLSVerify: false, ...cluster };
+    const { port } = server.address() as AddressInfo;
+    const alone = { server: `https://127.0.0.1:${port}`, tlsServerName: "kubernetes.default.svc" };
+    config.loadFromClusterAndUser({ ...elsewhere, ...(isAlone ? alone : {}) }, { name: "u", token });
+    return config;
+  };
+  const clock = new FakeClock();
+  const answers: unknown[] = [];
+  connection = new Connection(load, clock);
+  const api = new Api(connection, clock, { userAgent: "t", onAnswer: head => void answers.push(head) });
+  const instance = { address: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const ask = () => api.send({ what: "get /metrics", path: "/metrics", instance });
+  const askUsual = (isFresh: boolean) => api.send({ what: "get /metrics", path: "/metrics", isFresh });
+  return { ask, askUsual, answers, loads: () => loads };
+}
+
+describe("an instance of the API server", () => {
+  it("is read at its own address, with the common server name and the credentials of the kubeconfig", async () => {
+    const { ask } = await start(usual);
+    expect((await ask()).code).toBe(200);
+    expect(requests[0]?.url).toBe("/metrics");
+    expect(requests[0]?.headers).toMatchObject({ authorization: "Bearer first", "user-agent": "t" });
+  });
+
+  it("gets no credentials if its certificate has another name or authority, whatever the kubeconfig says", async () => {
+    for (const party of [nameless, foreign]) {
+      for (const cluster of [{}, { skipTLSVerify: true }, { tlsServerName: "api.example.com" }]) {
+        const { ask } = await start(party, cluster);
+        await expect(ask()).rejects.toThrow(TransientError);
+        connection.close();
+        await new Promise(resolve => server.close(resolve));
+      }
+    }
+    expect(requests).toEqual([]);
+  });
+
+  it("is read once more with newly read credentials after a 401", async () => {
+    const { ask, loads } = await start(usual);
+    accepted = "Bearer second";
+    expect((await ask()).code).toBe(200);
+    expect([requests.length, loads()]).toEqual([2, 2]);
+  });
+
+  it("does not affect the reachability of the server of the kubeconfig", async () => {
+    const { ask, answers } = await start(usual);
+    await ask();
+    expect(answers).toEqual([]);
+  });
+
+  it("reuses one connection", async () => {
+    const { ask } = await start(usual);
+    for (let i = 0; i < 10; i++) await ask();
+    expect(opened).toBe(1);
+  });
+});
+
+describe("the server of the kubeconfig", () => {
+  it("gets a connection of its own for a request that asks for it, in front of which a load balancer may choose", async () => {
+    const { askUsual } = await start(usual, {}, true);
+    for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
+    expect(opened).toBe(3);
+  });
+});

@@ -1,0 +1,290 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { KubeConfig } from "@kubernetes/client-node";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
+import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { Api, TimeoutError } from "../http/api";
+import { Connection } from "../http/connection";
+import { metricLines, parseSample, StaleTokens } from "./metrics";
+
+describe("the lines of an API server's metrics", () => {
+  // A fake server for behavior that a real API server does not show on demand.
+
+  let server: Server;
+  let handler: RequestListener;
+  let arrived: Promise<void>;
+  let clock: FakeClock;
+  let connection: Connection;
+  let api: Api;
+
+  beforeEach(async () => {
+    arrived = new Promise(resolve => {
+      server = createServer((request, response) => {
+        resolve();
+        handler(request, response);
+      });
+    });
+    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+    const config = new KubeConfig();
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    config.loadFromClusterAndUser({ name: "c", server: url, skipTLSVerify: true }, { name: "u" });
+    clock = new FakeClock();
+    connection = new Connection(() => config, clock);
+    api = new Api(connection, clock, { userAgent: "controller-resilience/test" });
+  });
+
+  afterEach(async () => {
+    connection.close();
+    server.closeAllConnections();
+    await new Promise(resolve => server.close(resolve));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  async function all(): Promise<string[]> {
+    const lines: string[] = [];
+    for await (const some of metricLines({ api, clock })) lines.push(...some);
+    return lines;
+  }
+
+  const TEXT = "a 1\nb 2\n\nc 3\n";
+  const LINES = ["a 1", "b 2", "c 3"];
+
+  it("are decompressed if the server compresses them", async () => {
+    handler = (request, response) => {
+      expect([request.url, request.headers["accept-encoding"]]).toEqual(["/metrics", "gzip"]);
+      response.writeHead(200, { "Content-Encoding": "gzip" }).end(gzipSync(TEXT));
+    };
+    expect(await all()).toEqual(LINES);
+    handler = (_, response) => response.end(TEXT);
+    expect(await all()).toEqual(LINES);
+  });
+
+  it.each(["plain", "gzip"])("are streamed, and the stream stops when the reader stops: %s", async kind => {
+    let closed: Promise<unknown> = Promise.resolve();
+    handler = (_, response) => {
+      closed = new Promise(resolve => response.on("close", resolve));
+      if (kind === "gzip") response.setHeader("Content-Encoding", kind);
+      response.write(kind === "gzip" ? gzipSync("a 1\n", { level: 0 }) : "a 1\n");
+    };
+    for await (const lines of metricLines({ api, clock })) {
+      expect(lines).toEqual(["a 1"]);
+      break;
+    }
+    await closed;
+  });
+
+  it.each<[string, RequestListener, new (message: string) => Error, string]>([
+    [
+      "a body that is cut off",
+      (_, response) => void response.write(TEXT, () => response.destroy()),
+      TransientError,
+      "get /metrics: aborted",
+    ],
+    [
+      "a body that ends early without an error",
+      (_, response) => {
+        response.useChunkedEncodingByDefault = false;
+        response.writeHead(200, { Connection: "close" }).end("a 1\nb ");
+      },
+      TransientError,
+      "get /metrics: expected a line break at the end, got a truncated line",
+    ],
+    [
+      "a compressed body that is cut off",
+      (_, response) => {
+        const packed = gzipSync(TEXT);
+        response.writeHead(200, { "Content-Encoding": "gzip" }).end(packed.subarray(0, packed.length - 9));
+      },
+      TransientError,
+      "get /metrics: unexpected end of file",
+    ],
+    [
+      "a body that is not in its declared encoding",
+      (_, response) => response.writeHead(200, { "Content-Encoding": "gzip" }).end(TEXT),
+      TransientError,
+      "get /metrics: incorrect header check",
+    ],
+    [
+      "a refusal",
+      (_, response) => response.writeHead(403).end('{"kind":"Status","message":"no right"}'),
+      ForbiddenError,
+      "get /metrics: forbidden (403): no right",
+    ],
+    [
+      "a line without end",
+      (_, response) => response.end("x".repeat(100_000)),
+      TransientError,
+      "expected lines of at most 65536 bytes, got a longer one",
+    ],
+    [
+      "a small body that decompresses to a huge one",
+      (_, response) => {
+        const line = Buffer.alloc(60_000, "x").fill("\n", 59_999);
+        const packed = gzipSync(Buffer.concat(Array.from({ length: 500 }, () => line)));
+        response.writeHead(200, { "Content-Encoding": "gzip" });
+        // Concatenated gzip members form one body.
+        response.end(Buffer.concat(Array.from({ length: 9 }, () => packed)));
+      },
+      TerminalError,
+      "get /metrics: expected at most 268435456 bytes, got more",
+    ],
+  ])("%s is an error", async (_, listener, type, message) => {
+    handler = listener;
+    const error = await all().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(type);
+    expect((error as Error).message).toBe(message);
+  });
+
+  it.each<[string, RequestListener]>([
+    ["never answers", () => undefined],
+    ["stops in the middle", (_, response) => void response.write("a 1\nb")],
+    [
+      "sends bytes slowly forever",
+      (_, response) => {
+        const timer = setInterval(() => response.write("a 1\n"), 1);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
+  ])("time out for a server that %s", async (_, listener) => {
+    handler = listener;
+    const refused = expect(all()).rejects.toThrow(TimeoutError);
+    await arrived;
+    for (let i = 0; i < 20; i++) await settle();
+    await clock.run(15_000);
+    await refused;
+  });
+});
+
+const read = (line: string) => {
+  const sample = parseSample(line);
+  return sample && { ...sample, labels: Object.fromEntries(sample.labels) };
+};
+
+describe("a line of Prometheus' text format", () => {
+  it.each<[string, ReturnType<typeof read>]>([
+    ["up 1", { name: "up", labels: {}, value: 1 }],
+    ["up{} 1", { name: "up", labels: {}, value: 1 }],
+    [
+      "process_start_time_seconds 1.79527865775e+09",
+      { name: "process_start_time_seconds", labels: {}, value: 1795278657.75 },
+    ],
+    ['a{b="c",d="e"} 1.234e+06', { name: "a", labels: { b: "c", d: "e" }, value: 1_234_000 }],
+    [' a\t{ b = "c" , d="e", } \t+.5 1700000000000 ', { name: "a", labels: { b: "c", d: "e" }, value: 0.5 }],
+    [String.raw`a{b="x\\y\"z\n}, c=\"1\""} -2`, { name: "a", labels: { b: 'x\\y"z\n}, c="1"' }, value: -2 }],
+    ['a{b="{}, #"} NaN', { name: "a", labels: { b: "{}, #" }, value: NaN }],
+    ['a{le="+Inf"} +Inf', { name: "a", labels: { le: "+Inf" }, value: Infinity }],
+    ["a -Inf", { name: "a", labels: {}, value: -Infinity }],
+  ])("%s", (line, sample) => {
+    expect(read(line)).toEqual(sample);
+  });
+
+  it.each([
+    "",
+    "# HELP a One.",
+    "# a 1",
+    "a",
+    "a 1 2 3",
+    "a one",
+    "a 0x10",
+    "a.5",
+    'a{b="c"}',
+    'a{b="c} 1',
+    'a{b="c"d="e"} 1',
+    "a{,} 1",
+    "a{b=c} 1",
+    String.raw`a{b="\x"} 1`,
+    '{"a.b",c="d"} 1',
+    "1a 1",
+    'a{b="c"} 1 # {trace="x"} 1',
+  ])("is not a sample: %s", line => {
+    expect(parseSample(line)).toBeNull();
+  });
+
+  const name = fc.stringMatching(/^[a-zA-Z_:][a-zA-Z0-9_:]{0,20}$/);
+  const label = fc.stringMatching(/^[a-zA-Z_][a-zA-Z0-9_]{0,10}$/);
+  const text = fc.string({ unit: "binary", maxLength: 20 });
+  const labels = fc.uniqueArray(fc.tuple(label, text), { selector: ([key]) => key, maxLength: 5 });
+  const escaped = (value: string) => value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
+
+  it("parses any label values in any order", () => {
+    fc.assert(
+      fc.property(name, labels, fc.double({ noDefaultInfinity: true, noNaN: true }), (metric, pairs, value) => {
+        const written = pairs.map(([key, content]) => `${key}="${escaped(content)}"`).join(",");
+        const sample = parseSample(`${metric}{${written}} ${value.toExponential()}`);
+        expect(sample?.name).toBe(metric);
+        expect([...(sample?.labels ?? [])]).toEqual(pairs);
+        expect(sample?.value).toBe(Number(value.toExponential()));
+      }),
+    );
+  });
+
+  it("is parsed without an error in linear time, whatever its content", () => {
+    const piece = fc.constantFrom("a", "{", "}", '"', "\\", ",", "=", " ", "1", "e", "n", "é");
+    fc.assert(fc.property(fc.array(piece, { maxLength: 200 }), pieces => void parseSample(pieces.join(""))));
+    const started = performance.now();
+    for (const text of [
+      "a{".padEnd(60_000, "b"),
+      'a{b="'.padEnd(60_000, "\\n"),
+      "a ".padEnd(60_000, " "),
+      'a{b="'.padEnd(60_000, "c"),
+    ])
+      expect(parseSample(text)).toBeNull();
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+function over(answer: () => Readable) {
+  const clock = new FakeClock();
+  const world = { asked: 0 };
+  const open = (): Promise<IncomingMessage> => {
+    world.asked++;
+    return Promise.resolve(Object.assign(answer(), { headers: {} }) as IncomingMessage);
+  };
+  return { clock, world, stale: new StaleTokens({ api: { open }, clock }) };
+}
+
+const METRICS = [
+  "# HELP serviceaccount_stale_tokens_total Cumulative stale projected service account tokens used\n# TYPE serviceac",
+  "count_stale_tokens_total counter\nserviceaccount_stale_to",
+  "kens_total 12\nserviceaccount_valid_tokens_total 900\n",
+];
+
+describe("the API server's count of stale tokens", () => {
+  it("is found wherever the stream is cut, and read again after ten minutes", async () => {
+    const { clock, world, stale } = over(() => Readable.from(METRICS.map(text => Buffer.from(text))));
+    expect(await stale.count()).toBe(12);
+    expect(await stale.count()).toBe(12);
+    expect(world.asked).toBe(1);
+    await clock.run(600_000);
+    expect(await stale.count()).toBe(12);
+    expect(world.asked).toBe(2);
+  });
+
+  it("is unknown if it is missing, forbidden, or the stream breaks", async () => {
+    expect(await over(() => Readable.from([Buffer.from("up 1\n")])).stale.count()).toBeNull();
+    const forbidden = over(() => {
+      throw new ForbiddenError("no");
+    });
+    expect(await forbidden.stale.count()).toBeNull();
+    const broken = over(
+      () => new Readable({ read: stream => void stream, construct: done => done(new Error("reset")) }),
+    );
+    expect(await broken.stale.count()).toBeNull();
+  });
+
+  it("times out", async () => {
+    const silent = new Readable({ read: () => undefined });
+    const clock = new FakeClock();
+    const open = (_: unknown, signal: AbortSignal): Promise<IncomingMessage> => {
+      signal.addEventListener("abort", () => silent.destroy(new Error("aborted")));
+      return Promise.resolve(Object.assign(silent, { headers: {} }) as IncomingMessage);
+    };
+    const count = new StaleTokens({ api: { open }, clock }).count();
+    await clock.run(15_000);
+    expect(await count).toBeNull();
+  });
+});

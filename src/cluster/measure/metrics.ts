@@ -1,0 +1,173 @@
+import type { IncomingMessage } from "node:http";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
+import type { Clock } from "../../core/clock";
+import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { type Api, TimeoutError } from "../http/api";
+import type { Instance } from "../http/connection";
+import { LineSplitter } from "../watch/line-splitter";
+
+// The metrics that an API server serves about itself.
+
+export interface MetricSource {
+  readonly api: Pick<Api, "open">;
+  readonly clock: Clock;
+}
+
+/** Deadline of the whole response in milliseconds. It has a few megabytes, or tens of megabytes in a large cluster. */
+const DEADLINE_MS = 15_000;
+
+/** Deadline for the response head of an instance in milliseconds, since a firewall may drop all packets. */
+const INSTANCE_DEADLINE_MS = 5_000;
+
+/** Longest decompressed response, far above that of any API server. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
+
+/** Decompressed at a time, in bytes. */
+const CHUNK_BYTES = 64 * 1024;
+
+const WHAT = "get /metrics";
+
+/**
+ * Streams the lines of an API server's own metrics in chunks. Ending the iteration ends the request.
+ *
+ * @param instance absent: the kubeconfig's address
+ * @throws an error of core, also for a truncated response
+ */
+export async function* metricLines(
+  { api, clock }: MetricSource,
+  instance?: Instance,
+): AsyncGenerator<readonly string[], void, undefined> {
+  const end = new AbortController();
+  const cancel = clock.after(DEADLINE_MS, () =>
+    end.abort(new TimeoutError(`${WHAT}: timed out after ${DEADLINE_MS / 1000} s`)),
+  );
+  // Behind one address there may be several API servers: a kept connection would always lead to the same one.
+  const direct = instance === undefined ? { isFresh: true } : { instance, deadlineMs: INSTANCE_DEADLINE_MS };
+  const request = { what: WHAT, path: "/metrics", accept: "text/plain", acceptEncoding: "gzip", ...direct } as const;
+  try {
+    yield* linesOf(await api.open(request, end.signal));
+  } catch (error) {
+    // The error of an aborted stream does not contain the reason.
+    if (end.signal.aborted) throw end.signal.reason;
+    throw error instanceof ResilienceError ? error : new TransientError(`${WHAT}: ${describeError(error)}`);
+  } finally {
+    cancel();
+  }
+}
+
+async function* linesOf(response: IncomingMessage): AsyncGenerator<readonly string[], void, undefined> {
+  const lines = new LineSplitter(MAX_LINE_BYTES);
+  let size = 0;
+  for await (const chunk of decompressed(response)) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new TerminalError(`${WHAT}: expected at most ${MAX_BYTES} bytes, got more`);
+    yield lines.push(chunk);
+  }
+  if (lines.pending > 0) throw new TransientError(`${WHAT}: expected a line break at the end, got a truncated line`);
+}
+
+function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
+  if (response.headers["content-encoding"] !== "gzip") return response;
+  // A failure of either stream ends both and reaches the reader.
+  return pipeline(response, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
+}
+
+/** One sample of the Prometheus text format. */
+export interface Sample {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+  /** May be NaN or infinite. */
+  readonly value: number;
+}
+
+// https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details. Sticky: each continues where the previous one ended.
+const NAME = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*/y;
+const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"([^"\\]*(?:\\[\\"n][^"\\]*)*)"[ \t]*/y;
+const CLOSING = /[ \t]*\}/y;
+const COMMA = /,/y;
+const VALUE = /[ \t]*([^ \t]+)(?:[ \t]+-?[0-9]+)?[ \t]*$/y;
+
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const INFINITE = /^([+-]?)inf(?:inity)?$/i;
+
+/** Parses a line without its line break; null for a comment or an invalid sample. */
+export function parseSample(line: string): Sample | null {
+  const name = match(NAME, line, 0);
+  if (name?.[1] === undefined) return null;
+  const labels = new Map<string, string>();
+  let at = NAME.lastIndex;
+  if (line[at] === "{") at = readLabels(line, at + 1, labels);
+  else if (!/[ \t]/.test(line[at - 1] ?? "")) return null;
+  const value = at < 0 ? null : match(VALUE, line, at);
+  const number = numberIn(value?.[1] ?? "");
+  return number === null ? null : { name: name[1], labels, value: number };
+}
+
+/** Reads up to the closing brace; returns the index after it, or -1 for invalid labels. */
+function readLabels(line: string, from: number, into: Map<string, string>): number {
+  let at = from;
+  for (;;) {
+    if (match(CLOSING, line, at) !== null) return CLOSING.lastIndex;
+    const label = match(LABEL, line, at);
+    if (label === null) return -1;
+    const [, name = "", value = ""] = label;
+    into.set(name, unescape(value));
+    at = LABEL.lastIndex;
+    if (match(COMMA, line, at) !== null) at = COMMA.lastIndex;
+    else if (line[at] !== "}") return -1;
+  }
+}
+
+function match(pattern: RegExp, line: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(line);
+}
+
+function unescape(value: string): string {
+  return value.includes("\\")
+    ? value.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped))
+    : value;
+}
+
+/** Parses a number as Go prints it; null if it is invalid. */
+function numberIn(text: string): number | null {
+  if (NUMBER.test(text)) return Number(text);
+  if (/^nan$/i.test(text)) return NaN;
+  const infinite = INFINITE.exec(text);
+  return infinite === null ? null : infinite[1] === "-" ? -Infinity : Infinity;
+}
+
+/** kubernetes/kubernetes pkg/serviceaccount/metrics.go: tokens used after the expiration that their pod requested, within the extra year of validity. */
+const METRIC = "serviceaccount_stale_tokens_total ";
+
+/** The count is cached this long, since it changes over days. */
+const REMEMBERED_MS = 600_000;
+
+/** Reads the counter of one API server. */
+export class StaleTokens {
+  readonly #source: MetricSource;
+  #known: { readonly count: number | null; readonly untilMs: number } | undefined;
+
+  constructor(source: MetricSource) {
+    this.#source = source;
+  }
+
+  /** Returns the count, or null if the read fails. Never throws. */
+  async count(): Promise<number | null> {
+    const nowMs = this.#source.clock.monotonicMs();
+    if (this.#known !== undefined && nowMs < this.#known.untilMs) return this.#known.count;
+    const count = await this.#read().catch(() => null);
+    this.#known = { count, untilMs: nowMs + REMEMBERED_MS };
+    return count;
+  }
+
+  async #read(): Promise<number | null> {
+    for await (const lines of metricLines(this.#source)) {
+      const found = lines.find(line => line.startsWith(METRIC));
+      if (found !== undefined) return Number(found.slice(METRIC.length));
+    }
+    return null;
+  }
+}
