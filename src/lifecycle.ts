@@ -7,8 +7,6 @@ import { type ErrandPorts, untilDone } from "./cluster/http/retry";
 import type { Answers, Need } from "./cluster/read/rights";
 import { systemClock } from "./cluster/system";
 import type { Informers } from "./cluster/watch/informers";
-import type { ApiEventSink } from "./cluster/write/event-sink";
-import type { WebhookSink } from "./cluster/notify/webhook-sink";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import type { Engine } from "./engine/engine";
@@ -66,12 +64,11 @@ export function createStop(parts: {
   readonly informers: Informers;
   /** The watches of this project's own objects. */
   readonly own: { stop(): Promise<void> };
-  readonly events: ApiEventSink;
-  readonly notifications?: WebhookSink | undefined;
+  readonly events: { stop(timeoutMs: number): Promise<unknown> };
   readonly health: HealthServer;
   readonly connection: Connection;
 }): Stop {
-  const { log, stopping, identityProbe, engine, informers, own, events, notifications, health, connection } = parts;
+  const { log, stopping, identityProbe, engine, informers, own, events, health, connection } = parts;
   return async (reason, exitCode = 0) => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -82,7 +79,7 @@ export function createStop(parts: {
       process.exit(1);
     });
     await engine.stop();
-    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), notifications?.stop(500), health.stop()]);
+    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), health.stop()]);
     connection.close();
     log.info({}, "stopped");
     process.exit(exitCode);

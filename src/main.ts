@@ -17,12 +17,12 @@ import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import { ClockOffset, Reachability } from "./cluster/http/answers";
 import { systemClock, systemRandom as random } from "./cluster/system";
-import { WebhookSink } from "./cluster/notify/webhook-sink";
+import { Webhook } from "./cluster/notify/webhook";
 import type { ErrandPorts } from "./cluster/http/retry";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
 import { splitKey } from "./core/key";
-import type { Log, ObjectVersion } from "./core/ports";
+import type { EventRecord, Log, ObjectVersion } from "./core/ports";
 import type { Remedy, StatusGauge } from "./core/remedy";
 import { KeyMemory } from "./core/signing-keys";
 import { Engine, type EnginePorts } from "./engine/engine";
@@ -90,7 +90,7 @@ function assemble(settings: Settings, server: string): Operator {
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const rounds = new Rounds({ clock, metrics, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
-  const senders = createSenders(shared, settings);
+  const events = createEventSink(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
@@ -104,7 +104,7 @@ function assemble(settings: Settings, server: string): Operator {
     readers,
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
-    ...{ store, ...senders, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
+    ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
@@ -115,7 +115,7 @@ function assemble(settings: Settings, server: string): Operator {
   const stopping = new AbortController();
   const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
   const health = new HealthServer({ host, port: settings.healthPort, log, metrics: () => metrics.text(), ...checks });
-  const ended = { engine, informers, own, health, connection, ...senders };
+  const ended = { engine, informers, own, health, connection, events };
   const stop = createStop({ log, stopping, identityProbe, ...ended });
   const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
@@ -147,10 +147,14 @@ function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {
   return gauges;
 }
 
-/** What tells people: Events, and the webhook if there is one. */
-function createSenders(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
-  const events = new ApiEventSink({ ...shared, instance: identity });
-  return { events, notifications: notify && new WebhookSink(notify, { ...shared, random }) };
+/** What records Events: the API server, and the webhook if there is one. */
+function createEventSink(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
+  const sinks = [new ApiEventSink({ ...shared, instance: identity })] as (ApiEventSink | Webhook)[];
+  if (notify !== undefined) sinks.push(new Webhook(notify, { ...shared, random }));
+  return {
+    record: (event: EventRecord) => sinks.forEach(sink => sink.record(event)),
+    stop: (timeoutMs: number) => Promise.all(sinks.map(sink => sink.stop(timeoutMs))),
+  };
 }
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */

@@ -22,15 +22,12 @@ describe("readSettings", () => {
     });
   });
 
-  it("notifies only with a folder, and of the usual topics", () => {
-    const topics = ["Stalled", "BreakerTripped", "RestartsExhausted", "Runaway", "ExpiringSoon"];
-    const expected = { folder: "/n", format: "cloudevents", topics, cluster: "kubernetes" };
+  it("notifies only with a folder", () => {
+    const expected = { folder: "/n", format: "cloudevents", cluster: "kubernetes" };
     expect(read({ RESILIENCE_NOTIFY_CLUSTER: "a" }).notify).toBeUndefined();
     expect(read({ RESILIENCE_NOTIFY_DIR: "/n" }).notify).toEqual(expected);
-    const env = { RESILIENCE_NOTIFY_FORMAT: "slack", RESILIENCE_NOTIFY_TOPICS: "Stalled, Revoked" };
-    expect(read({ ...env, RESILIENCE_NOTIFY_DIR: "/n", RESILIENCE_NOTIFY_CLUSTER: "a" }).notify).toEqual({
-      ...{ folder: "/n", format: "slack", topics: ["Stalled", "Revoked"], cluster: "a" },
-    });
+    const env = { RESILIENCE_NOTIFY_FORMAT: "slack", RESILIENCE_NOTIFY_DIR: "/n", RESILIENCE_NOTIFY_CLUSTER: "a" };
+    expect(read(env).notify).toEqual({ folder: "/n", format: "slack", cluster: "a" });
   });
 
   it("takes what is set", () => {
@@ -61,11 +58,7 @@ describe("readSettings", () => {
       { RESILIENCE_HEALTH_PORT: "http" },
       'RESILIENCE_HEALTH_PORT: found "http", expected a whole number from 0 to 65535',
     ],
-    [
-      { RESILIENCE_NOTIFY_TOPICS: "Stalled,Stuck" },
-      'RESILIENCE_NOTIFY_TOPICS: found "Stuck", expected Stalled or reasons of conditions',
-    ],
-    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack or alertmanager or template'],
+    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack or alertmanager'],
     [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
     [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
     [{ RESILIENCE_API_SERVER_SETTLE_SECONDS: "-1" }, "expected a whole number from 0 to 3600"],

@@ -1,9 +1,6 @@
 import { splitKey } from "./core/key";
 import type { Random } from "./core/clock";
-import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/bodies";
-import { EngineReason } from "./api/conditions";
-import { DEFAULT_TOPICS } from "./engine/notify/incidents";
-import { createRemedies } from "./remedies/registry";
+import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/formats";
 
 /** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {
@@ -33,12 +30,11 @@ export interface Settings {
   readonly pretty: boolean;
 }
 
-/** Whom to notify, and of what. */
+/** Where to post Warnings. */
 export interface NotifySettings {
   /** Has the files `url`, `header.<name>` and `ca.crt`. */
   readonly folder: string;
   readonly format: NotifyFormat;
-  readonly topics: readonly string[];
   /** Tells the clusters of one receiver apart. */
   readonly cluster: string;
 }
@@ -108,22 +104,8 @@ function oneOf<T extends string>(env: Environment, name: string, values: readonl
 function notify(env: Environment): { readonly notify?: NotifySettings } {
   const folder = env["RESILIENCE_NOTIFY_DIR"];
   const format = oneOf(env, "RESILIENCE_NOTIFY_FORMAT", NOTIFY_FORMATS);
-  const topics = notifyTopics(env["RESILIENCE_NOTIFY_TOPICS"]);
   const cluster = env["RESILIENCE_NOTIFY_CLUSTER"] || "kubernetes";
-  return folder ? { notify: { folder, format, topics, cluster } } : {};
-}
-
-/** A typing error must not silence a topic. */
-function notifyTopics(text?: string): readonly string[] {
-  if (!text) return DEFAULT_TOPICS;
-  const reasons = createRemedies().flatMap(remedy => Object.keys(remedy.reasons));
-  const known = new Set([...DEFAULT_TOPICS, ...reasons, ...Object.keys(EngineReason)]);
-  const topics = text.split(",").map(topic => topic.trim());
-  const wrong = topics.find(topic => !known.has(topic));
-  if (wrong === undefined) return [...new Set(topics)];
-  throw new RangeError(
-    `RESILIENCE_NOTIFY_TOPICS: found "${wrong}", expected Stalled or reasons of conditions, separated by commas`,
-  );
+  return folder ? { notify: { folder, format, cluster } } : {};
 }
 
 /** A DNS label. */

@@ -49,7 +49,7 @@ const program = new Command("controller-resilience")
   .addOption(
     new Option(
       "--notify-dir <folder>",
-      "send notifications to the receiver in its files url, header.<name>, ca.crt, template",
+      "post Warnings to the receiver in its files url, header.<name>, ca.crt",
     ).env("RESILIENCE_NOTIFY_DIR"),
   )
   .addOption(
@@ -57,11 +57,6 @@ const program = new Command("controller-resilience")
       .env("RESILIENCE_NOTIFY_FORMAT")
       .choices(["cloudevents", "slack", "alertmanager"])
       .default("cloudevents"),
-  )
-  .addOption(
-    new Option("--notify-topics <names>", "what is sent: Stalled or reasons of conditions, separated by commas")
-      .env("RESILIENCE_NOTIFY_TOPICS")
-      .default("Stalled,BreakerTripped,RestartsExhausted,Runaway,ExpiringSoon"),
   )
   .addOption(
     new Option("--notify-cluster <name>", "name of the cluster in notifications")
@@ -91,7 +86,6 @@ interface StartOptions {
   logReads: string;
   notifyDir?: string;
   notifyFormat: string;
-  notifyTopics: string;
   notifyCluster: string;
   logLevel: string;
   pretty: boolean;
@@ -105,7 +99,6 @@ function toEnvironment(options: StartOptions): void {
     RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
     RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
     RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,
-    RESILIENCE_NOTIFY_TOPICS: options.notifyTopics,
     RESILIENCE_NOTIFY_CLUSTER: options.notifyCluster,
     LOG_LEVEL: options.logLevel,
     PEPR_WATCH_MODE: "true",

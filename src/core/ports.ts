@@ -65,11 +65,21 @@ export interface EventRecord {
   readonly action: string;
   /** Bounded to 1 kB by the adapter, as the API demands. */
   readonly note: string;
+  /** What a Warning is about, and the Event that ends it: the type of a condition, or `BreakerTripped`. */
+  readonly problem?: string;
+  /** It says that this problem is over. */
+  readonly isEnd?: boolean;
 }
 
 /** Records Events. Never throws and never blocks the loop: a lost Event is logged and counted. */
 export interface EventSink {
   record(event: EventRecord): void;
+}
+
+/** Counts the Events that are posted to a receiver. */
+export interface NotificationMetrics {
+  /** Failed: the receiver refused it, or did not take it for an hour. Dropped: the queue was full, or the operator stopped. */
+  notified(result: "sent" | "failed" | "dropped"): void;
 }
 
 /** The spec of a coordination.k8s.io/v1 Lease, with times in milliseconds. */

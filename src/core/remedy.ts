@@ -92,13 +92,6 @@ export interface EventRequest {
   readonly about?: ObjectRef;
 }
 
-/** One of the things that a condition is about, such as a workload, a binding or a flow, and its own reason. */
-export interface ReasonOf<Reason extends string = string> {
-  /** As `Deployment/web`. */
-  readonly name: string;
-  readonly reason: Reason;
-}
-
 /** What users read about a remedy after its plan was executed. */
 export interface Report<Reason extends string = string> {
   readonly status: "True" | "False" | "Unknown";
@@ -113,8 +106,6 @@ export interface Report<Reason extends string = string> {
   readonly stalled?: { readonly reason: Reason; readonly message: string };
   readonly lists?: StatusLists;
   readonly events?: readonly EventRequest[];
-  /** What has which reason, so that a notification can say that a further workload has a problem that another one had already. */
-  readonly subjects?: readonly ReasonOf<Reason>[];
 }
 
 /** One pass of one remedy, after it has read the cluster. */

@@ -1,7 +1,6 @@
 import { KIND } from "../api/names";
 import type { Random } from "../core/clock";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
-import type { NotificationSink } from "../core/notifications";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { ClusterWide } from "./cluster-wide/cluster-wide";
@@ -11,7 +10,6 @@ import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker } from "./lead/lease-breaker";
 import { LeaseKeys } from "./lead/lease-keys";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
-import { Notices, type NoticesSettings } from "./notify/notices";
 import { Leftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/pass-mode";
 import { Reconciler } from "./pass/reconcile";
@@ -24,8 +22,6 @@ export interface EnginePorts {
   readonly lease: LeaseStore;
   readonly writer: Writer;
   readonly events: EventSink;
-  /** Absent: no notifications are sent. */
-  readonly notifications?: NotificationSink | undefined;
   /** The engine uses the clock of these readers. */
   readonly readers: Readers;
   /** The same readers, but from watch caches as far as there are any. Absent: every pass reads live. */
@@ -54,8 +50,6 @@ export interface EngineSettings {
   readonly restartIntervalMs?: number;
   /** For the loop of ClusterControllerResiliences. */
   readonly clusterWide?: ClusterWideSettings;
-  /** What is sent to `notifications`. */
-  readonly notify?: NoticesSettings | undefined;
 }
 
 /** Runs the loop while this process leads. */
@@ -68,17 +62,12 @@ export class Engine {
   constructor(ports: EnginePorts, settings: EngineSettings) {
     const [{ clock }, { identity }] = [ports.readers, settings];
     const isLeader = (): boolean => this.elector.isLeader();
-    const notices = new Notices(clock, ports.notifications, settings.notify);
-    const breaker = new LeaseBreaker(clock, why => {
-      reportBreaker(why, ports);
-      notices.breaker(ports.lease.ref, why, isLeader());
-    });
-    const told = { ...ports, notices };
-    const restarts = createRestarts(told, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
-    const reconciler = new Reconciler({ ...told, restarts, mode: settings.mode });
+    const breaker = new LeaseBreaker(clock, breakerReporter(ports, isLeader));
+    const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
+    const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
     const leftovers = createLeftovers(ports, isLeader);
     const recordEvent = electionEvents(ports);
-    this.clusterWide = createClusterWide(told, settings, isLeader);
+    this.clusterWide = createClusterWide(ports, settings, isLeader);
     this.elector = new LeaderElector(
       identity,
       {
@@ -96,7 +85,6 @@ export class Engine {
           this.clusterWide?.stopLeading();
           leftovers.stop();
           breaker.endTerm();
-          notices.clear();
           if (this.#isStopping) return;
           recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
         },
@@ -119,10 +107,6 @@ export class Engine {
   }
 }
 
-interface Told {
-  readonly notices: Notices;
-}
-
 function createLoop(
   ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget" | "metrics"> & Pick<EnginePorts, "metrics">,
   { loop }: EngineSettings,
@@ -136,7 +120,7 @@ function createLoop(
 }
 
 function createClusterWide(
-  ports: EnginePorts & Told,
+  ports: EnginePorts,
   { clusterWide: settings, loop, mode }: EngineSettings,
   isLeader: () => boolean,
 ): ClusterWide | undefined {
@@ -159,13 +143,14 @@ function createLeftovers(ports: EnginePorts, isLeader: () => boolean): Leftovers
 }
 
 function createRestarts(
-  { readers, lease, events, notices, sinceOwnTroubleMs }: EnginePorts & Told,
+  { readers, lease, events, sinceOwnTroubleMs }: EnginePorts,
   { restartIntervalMs }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
   const onTripped = (note: string): void => {
-    events.record({ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note });
-    notices.breakerTripped(lease.ref, note);
+    events.record({
+      ...{ regarding: lease.ref, type: "Warning", reason: BREAKER, problem: BREAKER, action: "TripBreaker", note },
+    });
   };
   return new Restarts(
     { ...ports, clock: readers.clock, lease: lease.ref, onTripped, ...(sinceOwnTroubleMs && { sinceOwnTroubleMs }) },
@@ -173,9 +158,22 @@ function createRestarts(
   );
 }
 
-/** Each replica reports the state that it reads from the Lease. */
-function reportBreaker(why: string | null, { log, metrics }: Pick<EnginePorts, "log" | "metrics">): void {
-  metrics.breakerTripped(why !== null);
-  if (why === null) log.info({}, "restart breaker is reset");
-  else log.warn({ why }, "restart breaker is tripped");
+const BREAKER = "BreakerTripped";
+
+/** Each replica reports the state that it reads from the Lease; the leader records an Event of the reset. */
+function breakerReporter({ log, metrics, events, lease }: EnginePorts, isLeader: () => boolean) {
+  return (why: string | null): void => {
+    metrics.breakerTripped(why !== null);
+    if (why !== null) {
+      log.warn({ why }, "restart breaker is tripped");
+      return;
+    }
+    log.info({}, "restart breaker is reset");
+    if (!isLeader()) return;
+    const note = "The restart breaker is reset.";
+    events.record({
+      ...{ regarding: lease.ref, type: "Normal", reason: "BreakerReset", action: "ResetBreaker", note },
+      ...{ problem: BREAKER, isEnd: true },
+    });
+  };
 }

@@ -4,7 +4,6 @@ import { splitKey } from "../core/key";
 import type { Clock } from "../core/clock";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
-import type { NotificationMetrics } from "../core/notifications";
 import type {
   ClusterMetrics,
   ConditionState,
@@ -12,6 +11,7 @@ import type {
   IdentityMetrics,
   Key,
   LoopMetrics,
+  NotificationMetrics,
   RequestMetrics,
   StatusOwner,
 } from "../core/ports";
@@ -126,7 +126,7 @@ export class Metrics
   );
   readonly #notifications = this.#counter(
     "notifications_total",
-    "Notifications by result: sent, failed (the receiver refused them) or dropped (full queue, or shutdown).",
+    "Events posted to the receiver of notifications by result: sent, failed (it refused them) or dropped (full queue, or shutdown).",
     "result",
   );
   readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await bundleCli(join(folder, "package"));
   symlinkSync(join(folder, "package", "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
   receiver = await WebhookReceiver.start();
-  operator = await startOperator("--notify-dir", receiver.folder, "--notify-topics", "WouldRestart");
+  operator = await startOperator("--notify-dir", receiver.folder);
   prometheus = await PrometheusProcess.start(operator.address);
 }, 600_000);
 
@@ -140,13 +140,15 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
     }),
   );
   expect(new Map(shown).get("Pods with rejected tokens")).toContainEqual({ namespace: OBSERVED, workload });
-  const told = () => receiver.received.filter(({ data }) => data.object.namespace === OBSERVED);
-  expect(told().map(({ type, subject }) => [type.split(".").at(-1), subject])).toEqual([["open", "WouldRestart"]]);
+  const told = () =>
+    receiver.received.filter(
+      ({ data: { regarding, problem } }) => regarding.namespace === OBSERVED && problem === "TokensAccepted",
+    );
+  expect(told().filter(({ subject }) => subject === "WouldRestart")).toMatchObject([{ data: { isEnd: false } }]);
 
   await walk("Heal it");
   await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
-  await client.until("the end of the incident", () => Promise.resolve(told().length === 2 && told()), HEAL_MS);
-  expect(told()[1]?.type).toMatch(/\.resolved$/);
+  await client.until("the end of the problem", () => Promise.resolve(told().at(-1)?.data.isEnd === true), HEAL_MS);
   const ofOperator =
     /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|ClockOff|BreakerTripped)$/;
   const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");

@@ -160,16 +160,12 @@ describe("the network policy", () => {
   it("lets the pods reach a receiver of notifications, whose Secret they mount", async () => {
     const secret = 'notifications.secretName="hook"';
     const to = [{ podSelector: { matchLabels: { app: "alertmanager" } } }];
-    const values = [
-      secret,
-      `notifications.egress=${JSON.stringify({ to })}`,
-      'notifications.topics=["Stalled","Revoked"]',
-    ];
+    const values = [secret, `notifications.egress=${JSON.stringify({ to })}`, 'notifications.format="slack"'];
     expect(await spec(...values)).toMatchObject({ egress: [{}, { to }] });
     expect(await spec(secret)).toHaveProperty("egress.length", 1);
     const { spec: pod } = deploymentIn(await render(...values)).template;
     expect(pod).toMatchObject({ volumes: [{}, { name: "notify", secret: { secretName: "hook", optional: true } }] });
-    expect(pod.containers[0]?.env).toContainEqual({ name: "RESILIENCE_NOTIFY_TOPICS", value: "Stalled,Revoked" });
+    expect(pod.containers[0]?.env).toContainEqual({ name: "RESILIENCE_NOTIFY_FORMAT", value: "slack" });
   });
 
   it("lets the pods reach the configured addresses, and DNS only if enabled", async () => {

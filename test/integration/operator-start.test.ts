@@ -152,7 +152,7 @@ describe("a receiver of notifications", () => {
 
   it("learns of a problem once, and of its end when it is back", async () => {
     const { port, folder, received } = receiver;
-    const args = ["--notify-dir", folder, "--notify-topics", "TargetNotFound"];
+    const args = ["--notify-dir", folder];
     const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount);
     const operator = start({ kubeconfig, args, env: { RESILIENCE_FULL_PASS_SECONDS: "5" } });
     await operator.ready(PATIENCE_MS);
@@ -175,8 +175,11 @@ describe("a receiver of notifications", () => {
     await receiver.listen(port);
     await client.until("its end", arrived(2), PATIENCE_MS);
     const ours = received.filter(({ id }) => id.startsWith(uid));
-    expect(ours.map(({ type }) => type.split(".").at(-1))).toEqual(["open", "resolved"]);
-    expect(ours[1]?.id).toBe(`${ours[0]?.id ?? ""}/resolved`);
+    const problem = "TokensAccepted";
+    expect(ours.map(({ type, data }) => [type.split(".").at(-1), data.problem, data.isEnd])).toEqual([
+      ["warning", problem, false],
+      ["normal", problem, true],
+    ]);
     expect((await operator.probe("/metrics")).text).toMatch(/notifications_total\{result="sent"\} [2-9]/);
     expect(await operator.stop()).toBe(0);
   }, 400_000);

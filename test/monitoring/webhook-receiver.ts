@@ -9,7 +9,12 @@ export interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
   readonly subject: string;
-  readonly data: { readonly object: { readonly namespace?: string; readonly name: string }; readonly message: string };
+  readonly data: {
+    readonly regarding: { readonly namespace?: string; readonly name: string };
+    readonly note: string;
+    readonly problem?: string;
+    readonly isEnd: boolean;
+  };
 }
 
 /** A receiver of notifications on the loopback, with the folder for `--notify-dir`. */

@@ -144,21 +144,19 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.metrics.conditions.size).toBe(0);
   });
 
-  it.each<[string, readonly string[]]>([
-    ["the last one", ["all"]],
-    ["one of two", ["all", "other"]],
-  ])("tells the end of an incident of an object that is deleted: %s", async (_, names) => {
+  it("has an Event when it needs a person, and one when it no longer does", async () => {
     const world = startSeldom("a");
-    if (names.includes("other")) world.owners.set("other", clusterObject("other", { excludeNamespaces: ["*"] }));
     world.onWrite = () => {
       throw new ForbiddenError("create controllerresiliences a/all: exceeded quota: small");
     };
     await world.run(10);
-    world.remove("all");
-    await world.run(10);
-    const told = world.notifications.map(({ state, topic, subject }) => `${state} ${topic} ${subject.name}`);
-    expect(told).toEqual(["Open Stalled all", "Resolved Stalled all"]);
-    expect([...world.metrics.conditions.keys()].filter(key => key.startsWith("/all:"))).toEqual([]);
+    world.onWrite = () => undefined;
+    await world.run(3_600);
+    const told = world.events.records.filter(({ problem }) => problem === "Stalled");
+    expect(told).toMatchObject([
+      { type: "Warning", reason: "Refused" },
+      { type: "Normal", reason: "NoLongerStalled", isEnd: true },
+    ]);
     world.engine.stopLeading();
   });
 

@@ -3,7 +3,6 @@ import type { ClusterObjectStore, ClusterWideCaches, ClusterWideMetrics } from "
 import type { Outcome } from "../../core/intent";
 import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Notices } from "../notify/notices";
 import type { PlannedWrite } from "./generated";
 
 /** What the loop of ClusterControllerResiliences needs from outside. */
@@ -14,7 +13,6 @@ export interface ClusterWidePorts {
   readonly readers: Readers;
   readonly writer: Writer;
   readonly events: EventSink;
-  readonly notices?: Notices;
   readonly isLeader: () => boolean;
   readonly random: Random;
   readonly log: Log;

@@ -3,6 +3,7 @@ import type {
   ClusterControllerResilienceStatus,
 } from "../../api/cluster-controller-resilience";
 import { ConditionType } from "../../api/conditions";
+import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
 import type { ConditionUpdate } from "../../core/conditions";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
@@ -28,7 +29,7 @@ interface ReporterSettings extends Pick<ClusterWideSettings, "observes"> {
 
 /** Writes the status of ClusterControllerResiliences. */
 export class StatusReporter {
-  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "notices">;
+  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">;
   readonly #metrics: ConditionMetrics;
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
@@ -38,7 +39,7 @@ export class StatusReporter {
   #unlisted: Failure | undefined;
 
   constructor(
-    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics" | "notices">,
+    ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
     { observes = false, onIncomplete }: ReporterSettings,
@@ -78,7 +79,7 @@ export class StatusReporter {
   /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
   async report(name: string, mayWrite: () => boolean): Promise<PassResult> {
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
-    if (cached === undefined) return this.#forget(name, mayWrite);
+    if (cached === undefined) return this.#forget(name);
     const namespaces = await this.namespaces();
     if (!this.#isComplete(cached, namespaces)) {
       this.#onIncomplete(namespaces);
@@ -94,8 +95,7 @@ export class StatusReporter {
     return { next: "recheck" };
   }
 
-  #forget(name: string, mayWrite: () => boolean): PassResult {
-    if (mayWrite()) this.#ports.notices?.gone(CLUSTER_KIND, undefined, name);
+  #forget(name: string): PassResult {
     this.#metrics.set(name, []);
     return { next: "forget" };
   }
@@ -109,7 +109,6 @@ export class StatusReporter {
     const status = this.#statusOf(object, namespaces);
     if (!mayWrite()) return status;
     this.#metrics.set(object.metadata.name, status.conditions ?? []);
-    if (isSame(object, status)) this.#notify(object, status);
     return status;
   }
 
@@ -130,12 +129,7 @@ export class StatusReporter {
   async #write(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {
     const { store, readers } = this.#ports;
     await withDeadline(readers.clock, STORE_DEADLINE_MS, "writing status", () => store.writeStatus(object, status));
-    this.#notify(object, status);
     this.#tell(object, status);
-  }
-
-  #notify(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
-    this.#ports.notices?.conditions(refOf(object), object.status?.conditions ?? [], conditions);
   }
 
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
@@ -154,14 +148,22 @@ export class StatusReporter {
     return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
   }
 
-  /** An Event when the object comes to need a person. */
+  /** An Event when the object comes to need a person, and when it no longer does. */
   #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
-    const stalled = conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
-    const before = object.status?.conditions?.find(({ type }) => type === ConditionType.Stalled);
-    if (stalled === undefined || (before?.status === "True" && before.reason === stalled.reason)) return;
-    const { reason, message: note } = stalled;
-    this.#ports.events.record({ regarding: refOf(object), type: "Warning", reason, action: "Protect", note });
+    const now = stalledIn(conditions);
+    const before = stalledIn(object.status?.conditions);
+    const event = { regarding: refOf(object), action: "Protect", problem: ConditionType.Stalled };
+    if (now !== undefined && before?.reason !== now.reason) {
+      this.#ports.events.record({ ...event, type: "Warning", reason: now.reason, note: now.message });
+    } else if (now === undefined && before !== undefined) {
+      const note = conditions.find(({ type }) => type === ConditionType.Ready)?.message ?? "";
+      this.#ports.events.record({ ...event, type: "Normal", reason: "NoLongerStalled", note, isEnd: true });
+    }
   }
+}
+
+function stalledIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
+  return conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
 }
 
 function refOf({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {

@@ -9,7 +9,6 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
-import type { Notices } from "../notify/notices";
 import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
@@ -30,7 +29,6 @@ export interface ReconcilerPorts {
   /** The same from watch caches, as far as there are any. Absent: every pass reads live. */
   readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
-  readonly notices?: Notices;
   readonly restarts: Restarts;
   /** Absent: Enforce. */
   readonly mode?: OperatorMode | undefined;
@@ -65,7 +63,6 @@ export class Reconciler {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
       const result = (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
-      if (result.next === "forget" && mayWrite()) this.#reporter.gone(key);
       return result;
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
@@ -206,8 +203,7 @@ export class Reconciler {
 
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
     const before = { ...session.object, status: session.statusRead };
-    const subjects = new Map(passes.map(({ remedy, reported }) => [remedy.condition, reported.subjects ?? []]));
-    this.#reporter.conditions(key, before, status.conditions ?? [], subjects);
+    this.#reporter.conditions(key, before, status.conditions ?? []);
     this.#reporter.status(key, { spec: session.object.spec, status });
     this.#reporter.events(
       key,

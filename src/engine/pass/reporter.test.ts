@@ -175,15 +175,22 @@ describe("Events on conditions", () => {
   const rejected = condition("TokensAccepted", "False", "Rejected");
 
   /** An object whose conditions become those of each step, which lasts for some seconds with a pass per second. */
-  function makeLife() {
-    const { reporter, seen, clock } = makeReporter();
+  function lifeOf(reporter: Reporter, clock: FakeClock) {
     let conditions: readonly StatusCondition[] = [];
-    return (seconds: number, ...after: StatusCondition[]): string[] => {
+    return (seconds: number, ...after: StatusCondition[]): void => {
       for (let second = 0; second < seconds; second++) {
         reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [...conditions] }), after);
         conditions = after;
         clock.advance(1_000);
       }
+    };
+  }
+
+  function makeLife() {
+    const { reporter, seen, clock } = makeReporter();
+    const step = lifeOf(reporter, clock);
+    return (...args: Parameters<typeof step>): string[] => {
+      step(...args);
       return seen();
     };
   }
@@ -272,6 +279,36 @@ describe("Events on conditions", () => {
     expect(step(60, exhausted, stalled("RestartsExhausted"))).toEqual([
       "Warning RestartsExhausted on ControllerResilience",
     ]);
+  });
+
+  it("name the problem of a Warning, and end it when the condition becomes True again", () => {
+    const { reporter, events, clock } = makeReporter();
+    const step = lifeOf(reporter, clock);
+    const idle = condition("Stalled", "False", "Idle");
+    const deferred = condition("TokensAccepted", "False", "RestartDeferred");
+    step(60, accepted, idle);
+    step(60, rejected, idle);
+    step(60, deferred, idle);
+    step(60, accepted, idle);
+    step(3_600, deferred, idle);
+    step(60, deferred, condition("Stalled", "True", "RestartDeferred"));
+    step(60, accepted, idle);
+    expect(events.records.map(({ type, reason, problem, isEnd }) => [type, reason, problem, isEnd])).toEqual([
+      ["Normal", "Accepted", undefined, undefined],
+      ["Warning", "Rejected", "TokensAccepted", undefined],
+      ["Normal", "RestartDeferred", undefined, undefined],
+      ["Normal", "Accepted", "TokensAccepted", true],
+      ["Normal", "RestartDeferred", undefined, undefined],
+      ["Warning", "RestartDeferred", "TokensAccepted", undefined],
+      ["Normal", "Accepted", "TokensAccepted", true],
+    ]);
+  });
+
+  it("end a problem of which an earlier leader has warned", () => {
+    const { reporter, events } = makeReporter();
+    reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [rejected] }), [rejected]);
+    reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [rejected] }), [accepted]);
+    expect(events.records).toMatchObject([{ type: "Normal", problem: "TokensAccepted", isEnd: true }]);
   });
 
   it("do not repeat what another leader has written", () => {

@@ -3,10 +3,6 @@ import type { Clock } from "../../core/clock";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration } from "../../core/remedy";
-import { KIND } from "../../api/names";
-import { splitKey } from "../../core/key";
-import type { ConditionSubjects } from "../notify/incidents";
-import type { Notices } from "../notify/notices";
 import { GRACE_MS, ToldConditions } from "./told-conditions";
 
 /** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
@@ -32,7 +28,6 @@ export interface ReporterPorts {
   readonly metrics: EngineMetrics;
   readonly clock: Clock;
   readonly remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[];
-  readonly notices?: Notices | undefined;
 }
 
 /**
@@ -45,11 +40,9 @@ export class Reporter {
   readonly #clock: Clock;
   readonly #reported = new Map<Key, Reported>();
   readonly #conditions: ToldConditions;
-  readonly #notices: Notices | undefined;
 
-  constructor({ events, metrics, clock, remedies, notices }: ReporterPorts) {
+  constructor({ events, metrics, clock, remedies }: ReporterPorts) {
     this.#conditions = new ToldConditions(remedies);
-    this.#notices = notices;
     this.#events = events;
     this.#metrics = metrics;
     this.#clock = clock;
@@ -100,18 +93,12 @@ export class Reporter {
   }
 
   /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
-  conditions(
-    key: Key,
-    object: ControllerResilience,
-    after: readonly StatusCondition[],
-    subjects?: ConditionSubjects,
-  ): void {
+  conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
     for (const condition of after) this.#metrics.condition(key, condition.type, condition);
     const before = object.status?.conditions ?? [];
-    this.#notices?.conditions(refOf(object), before, after, subjects);
-    for (const { type, condition } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
+    for (const { condition, ...event } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
-      this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note: message });
+      this.#recordOn(object, undefined, { ...event, reason, action: "Reconcile", note: message });
     }
     const reported = this.#reportedOf(key);
     const types = new Set(after.map(({ type }) => type));
@@ -122,12 +109,6 @@ export class Reporter {
   /** Sets the gauges of the remedies. */
   status(key: Key, object: StatusOwner): void {
     this.#metrics.status(key, object);
-  }
-
-  /** Tells that an object is gone, and its incidents with it. */
-  gone(key: Key): void {
-    const { namespace, name } = splitKey(key);
-    this.#notices?.gone(KIND, namespace, name);
   }
 
   /** Removes the metrics of an object that is gone. */

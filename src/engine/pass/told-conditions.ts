@@ -7,8 +7,7 @@ import type { ReasonRule, RemedyDeclaration } from "../../core/remedy";
 export const GRACE_MS = 30_000;
 
 /** An Event about a condition. */
-export interface ConditionEvent {
-  readonly type: EventRecord["type"];
+export interface ConditionEvent extends Pick<EventRecord, "type" | "problem" | "isEnd"> {
   readonly condition: StatusCondition;
 }
 
@@ -32,6 +31,8 @@ interface Told {
 export class ToldConditions {
   readonly #rules: ReadonlyMap<string, ReasonRule>;
   readonly #told = new Map<Key, ReadonlyMap<string, Told>>();
+  /** Types of the conditions that had a Warning, and have not become True since. */
+  readonly #warned = new Map<Key, Set<string>>();
 
   constructor(remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[]) {
     const rules = remedies.flatMap(({ condition, reasons }) =>
@@ -49,6 +50,7 @@ export class ToldConditions {
   ): ConditionEvent[] {
     const known = this.#told.get(key);
     const told = new Map<string, Told>();
+    const warned = this.#warned.get(key) ?? this.#warnedIn(before);
     const events: ConditionEvent[] = [];
     // Stalled is the last condition, so what it repeats comes before it.
     for (const condition of after) {
@@ -59,17 +61,25 @@ export class ToldConditions {
       const next = nextTold(last, condition, { type, mayPass: this.#mayPass(condition, type), nowMs });
       const isTold = next.state !== last.state && type !== "None";
       if (isTold && !(condition.type === ConditionType.Stalled && isRepetition(next, told, nowMs))) {
-        events.push({ type, condition });
+        events.push({ condition, type, ...problemOf(condition, { type, after, warned }) });
       }
       told.set(condition.type, next);
     }
     this.#told.set(key, told);
+    this.#warned.set(key, warned);
     return events;
   }
 
   /** Drops what is remembered of an object that is gone. */
   forget(key: Key): void {
     this.#told.delete(key);
+    this.#warned.delete(key);
+  }
+
+  /** What status shows was told by an earlier leader. */
+  #warnedIn(conditions: readonly StatusCondition[]): Set<string> {
+    const isWarning = (one: StatusCondition): boolean => this.#eventType(one) === "Warning";
+    return new Set(conditions.filter(isWarning).map(({ type }) => type));
   }
 
   #eventType({ type, status, reason }: StatusCondition): ReasonRule["event"] {
@@ -83,6 +93,26 @@ export class ToldConditions {
     return event === "Warning" || this.#rules.get(`${type}/${reason}`)?.passes === true;
   }
 }
+
+/**
+ * What the Event is about. A Warning of Stalled is about the condition with the same reason. The Event by which a condition becomes True again
+ * ends the Warnings about it.
+ */
+function problemOf(
+  { type, status, reason }: StatusCondition,
+  context: { readonly type: string; readonly after: readonly StatusCondition[]; readonly warned: Set<string> },
+): Pick<EventRecord, "problem" | "isEnd"> {
+  const { after, warned } = context;
+  if (context.type === "Warning") {
+    const problem = after.find(one => one.reason === reason && !SUMMARIES.includes(one.type))?.type ?? type;
+    warned.add(problem);
+    return { problem };
+  }
+  return status === "True" && warned.delete(type) ? { problem: type, isEnd: true } : {};
+}
+
+/** Conditions that repeat what those of remedies say. */
+const SUMMARIES: readonly string[] = [ConditionType.Ready, ConditionType.Reconciling, ConditionType.Stalled];
 
 /** Returns what to record of a condition after a pass. */
 function nextTold(

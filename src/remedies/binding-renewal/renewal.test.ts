@@ -65,7 +65,6 @@ describe("a binding that expires", () => {
     const scene = await withDaysLeft(7);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "True", reason: "ExpiringSoon", intents: [] });
-    expect(decision.subjects).toEqual([{ name: "RoleBinding/edit", reason: "ExpiringSoon" }]);
     expect(decision.events).toMatchObject([
       { type: "Normal", reason: "BindingExpiringSoon", about: { kind: "RoleBinding", name: "edit", uid: "uid-1" } },
     ]);

@@ -27,7 +27,6 @@ export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date)
     ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
     lists: { bindings: entriesOf(findings, plan.kept) },
     events: eventsOf(findings),
-    subjects: findings.flatMap(({ entry, reason }) => (entry ? [{ name: bindingId(entry), reason }] : [])),
   };
 }
 

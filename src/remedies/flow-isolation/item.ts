@@ -18,12 +18,9 @@ export interface Write {
   readonly unwritten?: string;
 }
 
-/** Begin of the ids of flows. */
-export const FLOW = "flow/";
-
 /** Id of the item of one ServiceAccount's flow. */
 export function flowId(serviceAccount: string): string {
-  return `${FLOW}${serviceAccount}`;
+  return `flow/${serviceAccount}`;
 }
 
 /** Id of the item of any other write. */

@@ -7,7 +7,7 @@ import type { Outcomes, Report, SharedReason } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import { MAX_RELEASES } from "./flow";
-import { FLOW, flowId, isLevel, type FlowItem } from "./item";
+import { flowId, isLevel, type FlowItem } from "./item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { whyNotReleased } from "./release-failure";
@@ -60,11 +60,6 @@ function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidde
     ),
     ...(entries && { lists: { flows: entries.map(entry => written(entry, plan, outcomes)) } }),
     events,
-    subjects: plan.items.flatMap(({ id, findings }) =>
-      id.startsWith(FLOW)
-        ? findings.map(({ reason }) => ({ name: `ServiceAccount/${id.slice(FLOW.length)}`, reason }))
-        : [],
-    ),
     recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
   };
   const explained = failedReleases(plan).flatMap(account => releasesOf(account, plan, outcomes));

@@ -22,9 +22,6 @@ export function reportStalls(plan: StallPlan, outcomes: Outcomes): Report<Reason
     message: messageOf(plan, shown) ?? message,
     lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
     events: plan.settled.map(eventOf),
-    subjects: plan.items.flatMap(item =>
-      findingsOf(item, outcomes).map(({ reason }) => ({ name: item.workload, reason })),
-    ),
     ...recheckOf(plan, outcomes),
   };
 }

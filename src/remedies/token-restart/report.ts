@@ -2,7 +2,7 @@ import type { TargetStatus } from "../../api/controller-resilience";
 import { count } from "../../core/count";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/mode";
-import type { EventRequest, Outcomes, ReasonOf, Report } from "../../core/remedy";
+import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
@@ -48,13 +48,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     ...stalledOf(plan, results, outcomes, now),
     lists: { targets: plan.items.map(item => targetOf(item, resultsOf(item, outcomes, now))) },
     events: plan.settled.map(entry => eventOf(entry)),
-    subjects: plan.items.map(item => subjectOf(item, outcomes, now)),
   };
-}
-
-function subjectOf(item: WorkloadItem, outcomes: Outcomes, now: Date): ReasonOf<Reason> {
-  const { kind, name } = item.target;
-  return { name: `${kind}/${name}`, reason: findingOf(item, outcomes, now).reason };
 }
 
 function recheckOf({ recheckAfterMs }: TokenRestartPlan, gravest: Reason | undefined): Pick<Report, "recheckAfterMs"> {

@@ -6,12 +6,10 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import type { ClusterObjectStore, ClusterWideCaches, CoverageCount } from "../../../core/cluster-wide";
 import { GoneError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
-import type { Notification } from "../../../core/notifications";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock, settle } from "../../../core/testing/fake-clock";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "../../testing/fakes";
-import { Notices } from "../../notify/notices";
 import type { LoopSettings } from "../../loop/controller";
 import { ClusterWide } from "../cluster-wide";
 import type { ClusterWideSettings } from "../ports";
@@ -28,7 +26,6 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly log = new RecordingLog();
   readonly events = new RecordingEvents();
   readonly metrics = new CountingMetrics();
-  readonly notifications: Notification[] = [];
   readonly spaces = new Map<string, NamespaceView>();
   readonly found = new Map<string, readonly WorkloadView[]>();
   /** What live reads return in place of {@link found}. */
@@ -46,16 +43,11 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
 
   constructor(settings: Partial<ClusterWideSettings> = {}, loop: Partial<LoopSettings> = {}) {
     const live = new LiveReaders(this.clock, this);
-    const notices = new Notices(
-      this.clock,
-      { send: each => void this.notifications.push(each) },
-      { topics: ["Stalled"] },
-    );
     const writer = { write: (intent: Intent) => this.#write(intent) };
     this.engine = new ClusterWide(
       {
         ...{ caches: this, store: this, readers: live, writer, events: this.events, isLeader: () => this.isLeader },
-        ...{ random: () => 0.5, log: this.log, metrics: this.metrics, notices },
+        ...{ random: () => 0.5, log: this.log, metrics: this.metrics },
       },
       { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true, ...settings },
       loop,

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { EventRecord, Log } from "../../core/ports";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { systemClock } from "../system";
+import { Webhook } from "./webhook";
+
+const SECRET = "secret-path";
+const warning = (note: string, more: Partial<EventRecord> = {}): EventRecord => ({
+  regarding: { apiVersion: "v1", kind: "ControllerResilience", namespace: "team", name: "web", uid: "u" },
+  ...{ type: "Warning", reason: "Rejected", action: "Reconcile", note, problem: "TokensAccepted" },
+  ...more,
+});
+
+let folder: string;
+let server: Server;
+/** What the server answers, in order; the last one for ever. */
+let codes: number[];
+let received: { headers: IncomingMessage["headers"]; body: { id: string; data: { note: string } } }[];
+let results: string[];
+let lines: unknown[];
+
+const note = (...line: unknown[]): void => void lines.push(line);
+const log: Log = { debug: note, info: note, warn: note, error: note, child: () => log };
+const put = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+const notes = (): string[] => received.map(({ body }) => body.data.note);
+
+function webhook(clock: FakeClock | typeof systemClock = systemClock): Webhook {
+  const metrics = { notified: (result: string) => void results.push(result) };
+  return new Webhook({ folder, format: "cloudevents", cluster: "c" }, { clock, random: () => 0, log, metrics });
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "notify-"));
+  [codes, received, results, lines] = [[202], [], [], []];
+  server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (part: Buffer) => (body += part.toString()));
+    request.on("end", () => {
+      received.push({ headers: request.headers, body: JSON.parse(body) as never });
+      const code = codes.length > 1 ? codes.shift() : codes[0];
+      response.writeHead(code ?? 202, { location: "/elsewhere" }).end(SECRET);
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  put("url", `http://127.0.0.1:${(server.address() as AddressInfo).port}/${SECRET}\n`);
+});
+
+afterEach(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe("an Event", () => {
+  it("is posted if it is a Warning or ends one, with the headers that the files have at that moment", async () => {
+    const sink = webhook();
+    put("header.Authorization", "Bearer one\n");
+    sink.record(warning("one"));
+    sink.record(warning("routine", { type: "Normal" }));
+    await expect.poll(() => results).toEqual(["sent"]);
+    put("header.Authorization", "Bearer two\n");
+    sink.record(warning("over", { type: "Normal", isEnd: true }));
+    await expect.poll(() => results).toEqual(["sent", "sent"]);
+    expect(notes()).toEqual(["one", "over"]);
+    expect(received.map(({ headers }) => headers.authorization)).toEqual(["Bearer one", "Bearer two"]);
+    expect(received[0]?.headers["content-type"]).toBe("application/cloudevents+json; charset=utf-8");
+  });
+
+  it("has a note of one line, at most 1,024 characters long", async () => {
+    webhook().record(warning(`a\nb\u001b[31m${"x".repeat(2_000)}`));
+    await expect.poll(() => results).toEqual(["sent"]);
+    expect(notes()[0]).toMatch(/^a b \[31mx+/);
+    expect(notes()[0]?.length).toBeLessThanOrEqual(1_024);
+  });
+
+  it.each([500, 503, 401, 403, 408, 425, 429])(
+    "is sent again after a %d, with the same id and in order",
+    async code => {
+      codes = [code, code, 202];
+      const sink = webhook();
+      for (const text of ["one", "two"]) sink.record(warning(text));
+      await expect.poll(() => results).toEqual(["sent", "sent"]);
+      expect(notes()).toEqual(["one", "one", "one", "two"]);
+      expect(new Set(received.slice(0, 3).map(({ body }) => body.id)).size).toBe(1);
+    },
+  );
+
+  it.each([302, 400, 404, 410])("is lost after a %d, and holds up no other", async code => {
+    codes = [code, 202];
+    const sink = webhook();
+    for (const text of ["one", "two"]) sink.record(warning(text));
+    await expect.poll(() => results).toEqual(["failed", "sent"]);
+    expect(notes()).toEqual(["one", "two"]);
+  });
+
+  it("is given up after an hour", async () => {
+    codes = [503];
+    const clock = new FakeClock();
+    const sink = webhook(clock);
+    sink.record(warning("one"));
+    for (let i = 0; i < 200 && results.length === 0; i++) {
+      await clock.run(60_000);
+      await new Promise(resolve => setImmediate(resolve));
+    }
+    expect(results).toEqual(["failed"]);
+  });
+
+  it("is dropped if 200 wait, and after the stop", async () => {
+    server.close();
+    const sink = webhook();
+    for (let i = 0; i < 202; i++) sink.record(warning(`${i}`));
+    expect(results).toEqual(["dropped"]);
+    await sink.stop(50);
+    sink.record(warning("late"));
+    expect(results).toEqual(Array(203).fill("dropped").slice(0, results.length));
+    expect(results).toHaveLength(203);
+  });
+});
+
+it("says what is wrong with the file url", async () => {
+  put("url", SECRET);
+  const sink = webhook();
+  sink.record(warning("one"));
+  await expect.poll(() => JSON.stringify(lines)).toContain("expected one http or https address");
+  await sink.stop(0);
+  expect(JSON.stringify(lines)).not.toContain(SECRET);
+});
+
+it("logs neither the address nor an answer", async () => {
+  codes = [404, 503, 202];
+  const sink = webhook();
+  for (const text of ["one", "two"]) sink.record(warning(text));
+  await expect.poll(() => results).toEqual(["failed", "sent"]);
+  await new Promise(resolve => server.close(resolve));
+  sink.record(warning("three"));
+  await expect.poll(() => JSON.stringify(lines)).toContain("the receiver cannot be reached (ECONNREFUSED)");
+  await sink.stop(0);
+  expect(JSON.stringify(lines)).not.toContain(SECRET);
+});

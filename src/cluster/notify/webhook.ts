@@ -1,0 +1,181 @@
+import { readdir, readFile } from "node:fs/promises";
+import { request as requestHttp, type RequestOptions } from "node:http";
+import { request as requestHttps } from "node:https";
+import { join } from "node:path";
+import type { Clock, Random } from "../../core/clock";
+import { TerminalError } from "../../core/errors";
+import { oneLine } from "../../core/one-line";
+import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
+import { cutMessage } from "../../core/status";
+import { Backoff, pause } from "../http/retry";
+import { type Body, bodyOf, type NotifyFormat, type Posted } from "./formats";
+
+/** Longest queue; further Events are lost and counted. */
+const MAX_WAITING = 200;
+
+const MAX_NOTE = 1_024;
+
+/** A request without an answer fails after this long, and an Event is given up after this long. In milliseconds. */
+const DEADLINE_MS = 10_000;
+const GIVE_UP_AFTER_MS = 3_600_000;
+
+const STOPPING = "the queue is full, or the operator is stopping";
+
+/** Refusals that a person or another Secret may end soon, unlike the other 3xx and 4xx. */
+const PASSING = [401, 403, 408, 425, 429];
+
+export interface WebhookSettings {
+  /** Folder with `url`, `header.*` and `ca.crt`. */
+  readonly folder: string;
+  readonly format: NotifyFormat;
+  readonly cluster: string;
+}
+
+export interface WebhookContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: NotificationMetrics;
+}
+
+/** Posts Warnings, and the Events that end one, to one receiver: in the background, one after the other. */
+export class Webhook implements EventSink {
+  readonly #settings: WebhookSettings;
+  readonly #context: WebhookContext;
+  readonly #queue: (Posted & { readonly queuedMs: number })[] = [];
+  readonly #stopped = new AbortController();
+  #working: Promise<void> | undefined;
+  #sequence = 0;
+
+  constructor(settings: WebhookSettings, context: WebhookContext) {
+    this.#settings = settings;
+    this.#context = context;
+  }
+
+  record(event: EventRecord): void {
+    if (event.type === "Normal" && event.isEnd !== true) return;
+    const { clock } = this.#context;
+    const time = clock.now().toISOString();
+    const { uid, name } = event.regarding;
+    const id = oneLine([uid ?? name, event.reason, time, this.#sequence++].join("/"));
+    if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
+      this.#lose("dropped", event, STOPPING);
+      return;
+    }
+    const note = cutMessage(oneLine(event.note), MAX_NOTE);
+    this.#queue.push({ id, time, event: { ...event, note }, queuedMs: clock.monotonicMs() });
+    this.#working ??= this.#work();
+  }
+
+  /** Waits at most `timeoutMs` for the queue to empty; the rest is dropped. */
+  async stop(timeoutMs: number): Promise<void> {
+    const cancel = this.#context.clock.after(timeoutMs, () => this.#stopped.abort());
+    await this.#working;
+    cancel();
+    this.#stopped.abort();
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      await this.#deliver(next, next.queuedMs + GIVE_UP_AFTER_MS);
+    }
+    this.#working = undefined;
+  }
+
+  async #deliver(posted: Posted, untilMs: number): Promise<void> {
+    const { clock, log, metrics, random } = this.#context;
+    const backoff = new Backoff(random);
+    for (;;) {
+      const problem = await this.#post(posted);
+      const isFinal = problem?.isFinal === true || clock.monotonicMs() >= untilMs;
+      if (problem === undefined) metrics.notified("sent");
+      else if (isFinal) this.#lose("failed", posted.event, problem.why);
+      else if (this.#stopped.signal.aborted) this.#lose("dropped", posted.event, STOPPING);
+      if (problem === undefined || isFinal || this.#stopped.signal.aborted) return;
+      log.warn({ reason: posted.event.reason, error: problem.why }, "failed to send notification, retrying");
+      await pause(clock, backoff.next(), this.#stopped.signal);
+    }
+  }
+
+  /** Returns why it was not delivered. */
+  async #post(posted: Posted): Promise<Problem | undefined> {
+    const { folder, format, cluster } = this.#settings;
+    const late = new AbortController();
+    const cancel = this.#context.clock.after(DEADLINE_MS, () => late.abort());
+    try {
+      const signal = AbortSignal.any([late.signal, this.#stopped.signal]);
+      const code = await post(await readReceiver(folder), bodyOf(posted, format, cluster), signal);
+      if (code >= 200 && code < 300) return undefined;
+      const isFinal = code >= 300 && code < 500 && !PASSING.includes(code);
+      return { why: `the receiver answered ${code}`, isFinal };
+    } catch (error) {
+      return { why: late.signal.aborted ? "the receiver did not answer in time" : describe(error), isFinal: false };
+    } finally {
+      cancel();
+    }
+  }
+
+  #lose(result: "failed" | "dropped", { reason, regarding: { kind, name } }: EventRecord, error: string): void {
+    this.#context.metrics.notified(result);
+    this.#context.log.warn({ reason, regarding: `${kind}/${name}`, error }, "notification lost");
+  }
+}
+
+interface Problem {
+  readonly why: string;
+  /** The receiver will never take this Event. */
+  readonly isFinal: boolean;
+}
+
+/** Where to send. Everything here may be secret. */
+interface Receiver {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Certificates to trust instead of the system's. */
+  readonly ca: string | undefined;
+}
+
+/** Reads the receiver from a folder, such as a mounted Secret, for each request: a rotated Secret counts at once. */
+async function readReceiver(folder: string): Promise<Receiver> {
+  const names = await readdir(folder).catch((): string[] => []);
+  const read = async (name: string): Promise<string> => (await readFile(join(folder, name), "utf8")).trim();
+  const text = names.includes("url") ? await read("url") : "";
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TerminalError(EXPECTED);
+  const headers = names.filter(name => name.startsWith("header."));
+  const values = await Promise.all(
+    headers.map(async name => [name.slice("header.".length), await read(name)] as const),
+  );
+  return { url, headers: Object.fromEntries(values), ca: names.includes("ca.crt") ? await read("ca.crt") : undefined };
+}
+
+const EXPECTED = "the file url in the folder of --notify-dir: expected one http or https address";
+
+/** Sends one body, and returns the status code. Redirects are not followed, since headers may be secret. */
+function post({ url, headers, ca }: Receiver, { contentType, text }: Body, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const own = { "content-type": contentType, "content-length": Buffer.byteLength(text) };
+    const all = { ...headers, ...own, "user-agent": "controller-resilience" };
+    const options: RequestOptions & { ca?: string | undefined } = {
+      method: "POST",
+      headers: all,
+      signal,
+      agent: false,
+      ca,
+    };
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const request = send(url, options, response => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+    request.on("error", reject);
+    request.end(text);
+  });
+}
+
+/** Only the code of the error: its text may have the address. */
+function describe(error: unknown): string {
+  if (error instanceof TerminalError) return error.message;
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return `the receiver cannot be reached${typeof code === "string" ? ` (${code})` : ""}`;
+}
