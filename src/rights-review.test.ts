@@ -56,7 +56,7 @@ describe("the review of the operator's own rights", () => {
       Array.from({ length: 2 }, () => ["info", { grantedBy: "tokenLifetime.viaAdmission" }]),
     );
     const all = await linesOf(() => true);
-    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 2);
+    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 4);
   });
 
   it("asks for the Lease and Pepr's stores where they are, by name", async () => {

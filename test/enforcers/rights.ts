@@ -9,24 +9,25 @@ export interface BindableRole {
   readonly namespace?: string;
 }
 
+const GROUP = "rbac.authorization.k8s.io";
+
 /**
  * Grants the operator the right to renew bindings of a role, as an installer does: the API server requires `bind` even for a change of an
  * annotation of such a binding. With `get` the operator reads the role's rules.
  */
 export async function letOperatorBind(client: ClusterClient, role: BindableRole): Promise<void> {
   const name = `controller-resilience-bind-${role.name}`;
-  const scope = role.namespace === undefined ? [] : ["-n", role.namespace];
-  const kind = role.namespace === undefined ? "clusterrole" : "role";
-  const resource = `${role.kind.toLowerCase()}s.rbac.authorization.k8s.io`;
-  await client.output([
-    "create",
-    kind,
-    name,
-    ...scope,
-    "--verb=bind,get",
-    `--resource=${resource}`,
-    `--resource-name=${role.name}`,
+  const isHere = role.namespace !== undefined;
+  const [apiVersion, kind] = [`${GROUP}/v1`, isHere ? "Role" : "ClusterRole"];
+  const metadata = { name, ...(isHere ? { namespace: role.namespace } : {}) };
+  const bindings = isHere ? ["rolebindings"] : ["rolebindings", "clusterrolebindings"];
+  const rules = [
+    { resources: [`${role.kind.toLowerCase()}s`], resourceNames: [role.name], verbs: ["bind", "get"] },
+    { resources: bindings, verbs: ["patch"] },
+  ].map(rule => ({ apiGroups: [GROUP], ...rule }));
+  const subjects = [{ kind: "ServiceAccount", name: OPERATOR.serviceAccount, namespace: OPERATOR.namespace }];
+  await client.apply([
+    { apiVersion, kind, metadata, rules },
+    { apiVersion, kind: `${kind}Binding`, metadata, roleRef: { apiGroup: GROUP, kind, name }, subjects },
   ]);
-  const subject = `--serviceaccount=${OPERATOR.namespace}:${OPERATOR.serviceAccount}`;
-  await client.output(["create", `${kind}binding`, name, ...scope, `--${kind}=${name}`, subject]);
 }

@@ -272,6 +272,10 @@ describe("the rights", () => {
       { ...group, resources: ["roles"] },
     ];
     expect(rulesIn(added)).toEqual([clusterRoles, clusterRoles, someRoles]);
+    const changing = (rules: readonly Rule[]): unknown[] =>
+      rules.flatMap(({ resources = [], verbs }) => (verbs.includes("patch") ? resources : []));
+    expect(changing(rulesIn(rendered))).toEqual(expect.arrayContaining(["clusterrolebindings", "rolebindings"]));
+    expect(changing(rulesIn(await render())).filter(resource => String(resource).endsWith("bindings"))).toEqual([]);
   });
 
   it("have no wildcard, no escalation and no Secrets, whatever the values are", async () => {

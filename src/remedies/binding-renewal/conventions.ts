@@ -84,7 +84,7 @@ const UNITS = [
 ] as const;
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))$/;
+const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-]\d\d:\d\d))$/;
 
 const ownExpiresAt = define({
   key: "controller-resilience.io/expires-at",
@@ -202,26 +202,32 @@ export function malformed(key: string, value: string, expected: string): Malform
 
 /** Milliseconds since the epoch of a time in RFC 3339, rounded down; undefined for any other text. */
 export function rfc3339Ms(text: string): number | undefined {
-  const [, local = "", fraction = "0", sign = "+", hours = "0", minutes = "0"] = RFC3339.exec(text) ?? [];
-  const ms = utcMs(`${local}Z`);
-  if (ms === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === "-" ? -1 : 1);
-  return ms - offsetMs + Math.floor(Number(fraction) * 1_000);
+  const [, local = "", fraction = "0", offset = ""] = RFC3339.exec(text) ?? [];
+  const [ms, offsetMs] = [utcMs(`${local}Z`), offset === "" ? 0 : offsetOf(offset)];
+  return ms === undefined || offsetMs === undefined ? undefined : ms - offsetMs + Math.floor(Number(fraction) * 1_000);
+}
+
+/** Milliseconds of `+01:30`. */
+function offsetOf(offset: string): number | undefined {
+  const [hours = 0, minutes = 0] = offset.slice(1).split(":").map(Number);
+  const ms = (hours * 60 + minutes) * 60_000;
+  return hours > 23 || minutes > 59 ? undefined : ms * (offset.startsWith("-") ? -1 : 1);
 }
 
 /**
  * Makes a convention from its rules. Each value is read back before it is written: it is valid, not later than the requested time, and
  * later than the current one.
  */
-function define({ key, place, expected, parse }: Rules): Convention {
-  const found = ({ createdAtMs, ...marks }: Marked) => parse(marks[place][key] ?? "", createdAtMs);
+function define(rules: Rules): Convention {
+  const { key, place, expected } = rules;
+  const found = ({ createdAtMs, ...marks }: Marked) => rules.parse(marks[place][key] ?? "", createdAtMs);
   return {
     key,
     isRelative: marked => (found(marked) as Found).isRelative,
     read(marked) {
       const value = marked[place][key];
       if (value === undefined) return misplaced(marked, { key, place });
-      const parsed = parse(value, marked.createdAtMs);
+      const parsed = rules.parse(value, marked.createdAtMs);
       if (parsed === undefined) return malformed(key, value, expected);
       return parsed !== "never" && parsed.atMs <= LAST_MS ? { kind: "expires", atMs: parsed.atMs } : { kind: "never" };
     },
@@ -230,7 +236,7 @@ function define({ key, place, expected, parse }: Rules): Convention {
       if (present === undefined || present === "never") return null;
       for (const spell of present.spell) {
         const value = spell(atMs);
-        const next = parse(value, marked.createdAtMs);
+        const next = rules.parse(value, marked.createdAtMs);
         if (next === undefined || next === "never") continue;
         if (next.atMs > Math.max(present.atMs, afterMs) && next.atMs <= atMs) return { place, key, value };
       }

@@ -13,18 +13,10 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 /** Without `bind`, which every change of a binding needs on its role: an installer grants it role by role, by name. */
 const PERMISSIONS: readonly Permission[] = [
-  {
-    apiGroup: RBAC_GROUP,
-    resource: "rolebindings",
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Sees which RoleBindings expire; patch renews one.",
-  },
-  {
-    apiGroup: RBAC_GROUP,
-    resource: "clusterrolebindings",
-    verbs: ["get", "list", "watch", "patch"],
-    why: "Sees which ClusterRoleBindings expire; patch renews one.",
-  },
+  ...["rolebindings", "clusterrolebindings"].flatMap(resource => [
+    { apiGroup: RBAC_GROUP, resource, verbs: ["get", "list", "watch"], why: "Sees which bindings expire." },
+    { apiGroup: RBAC_GROUP, resource, verbs: ["patch"], why: "Renews a binding.", grantedBy: "bindingRenewal.bind" },
+  ]),
   ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
     apiGroup: "apps",
     resource,

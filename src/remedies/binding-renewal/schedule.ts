@@ -64,20 +64,20 @@ export function memoryOf({ annotations }: Pick<BindingView, "annotations">, reco
   const latest = annotations[LATEST_EXPIRY_ANNOTATION];
   const life = annotations[LIFE_ANNOTATION];
   const isLife = LIFE.test(life ?? "");
-  const latestMs = rfc3339Ms(latest ?? record?.latestExpiryTime ?? "");
+  const latestMs = rfc3339Ms(latest ?? record?.latestExpiryTime ?? "") ?? -Infinity;
   return {
-    latestMs: latestMs ?? -Infinity,
+    latestMs,
     isNoted: latest !== undefined,
     ...(isLife ? { lifeMs: Number(life) * 1_000 } : {}),
     malformed: [
-      ...(latest === undefined || latestMs !== undefined ? [] : [unreadable(LATEST_EXPIRY_ANNOTATION, latest)]),
-      ...(life === undefined || isLife ? [] : [unreadable(LIFE_ANNOTATION, life)]),
+      ...unless(Number.isFinite(latestMs), LATEST_EXPIRY_ANNOTATION, latest, "a time in RFC 3339"),
+      ...unless(isLife, LIFE_ANNOTATION, life, "a whole number of seconds"),
     ],
   };
 }
 
-function unreadable(key: string, value: string): Malformed {
-  return malformed(key, value, key === LIFE_ANNOTATION ? "a whole number of seconds" : "a time in RFC 3339");
+function unless(isReadable: boolean, key: string, value: string | undefined, expected: string): Malformed[] {
+  return isReadable || value === undefined ? [] : [malformed(key, value, expected)];
 }
 
 /** Reports whether the expiry is earlier than the latest one: a person's word, or a tool that resets the binding. The operator never moves it. */
