@@ -35,8 +35,7 @@ import { createStop, handleProcessEvents, healthChecks, openHealthPort, reviewOw
 import { allNeeds } from "./rights-review";
 import { runsOperator, isWatched, readSettings, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
-import { createLogger } from "./telemetry/logger";
-import { countRepeatedFailures } from "./telemetry/repeated-failures";
+import { countRepeatedFailures, createLogger } from "./telemetry/logger";
 import { Metrics } from "./telemetry/metrics";
 
 /** Name of the Lease, in the operator's namespace. */
