@@ -235,7 +235,7 @@ describe("the readers", () => {
   it("read workloads and ServiceAccounts live, and pods from a watch of that namespace", async () => {
     const changed: string[] = [];
     const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-    const informers = new Informers(context, name => void changed.push(name));
+    const informers = new Informers(context, name => void changed.push(name), [namespace]);
     const logs = new ApiLogReader({ ...context, api });
     const rounds = new ImmediateRounds(systemClock);
     const readers = new ClusterReaders({ clock: systemClock, api, informers, logs, rounds });

@@ -8,7 +8,7 @@ import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { Informers } from "../../src/cluster/watch/informers";
-import { ObjectWatch } from "../../src/cluster/watch/object-watch";
+import { ObjectWatch } from "../../src/cluster/watch/own-objects";
 import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import type { Readers } from "../../src/core/readers";
 import type { ClusterKind } from "../../src/core/views";

@@ -48,7 +48,7 @@ function start(connection: Connection) {
   const api = apiOver(connection);
   const log = keepingLog();
   const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
-  const informers = new Informers(context, () => undefined);
+  const informers = new Informers(context, () => undefined, [namespace]);
   const events = new RecordingEvents();
   const store = new ApiObjectStore(api);
   const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];

@@ -87,7 +87,7 @@ beforeAll(async () => {
   shop = await admin.namespace("shop");
   connection = await clientWith(admin, own, RULES);
   const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-  informers = new Informers({ api: apiOver(connection), ...shared }, namespace => void changed.push(namespace));
+  informers = new Informers({ api: apiOver(connection), ...shared }, namespace => void changed.push(namespace), [own]);
 });
 
 afterAll(async () => {
@@ -185,7 +185,7 @@ describe("Events of sandboxes", () => {
     const rules = RULES.filter(({ resources, apiGroups }) => !(resources.includes("events") && apiGroups.includes("")));
     const powerless = await clientWith(admin, own, rules);
     const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-    const blind = new Informers({ api: apiOver(powerless), ...shared }, () => undefined);
+    const blind = new Informers({ api: apiOver(powerless), ...shared }, () => undefined, [own]);
     try {
       const error: unknown = await blind.sandboxEvents(own).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(ForbiddenError);

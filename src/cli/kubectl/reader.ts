@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
-import { objectView } from "../../cluster/read/object-view";
+import { objectView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../core/errors";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";

@@ -5,7 +5,7 @@ import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from 
 import { TokenBucket } from "../../core/token-bucket";
 import type { Api } from "../http/api";
 import { listPages } from "../http/resources";
-import { leaseView } from "../read/lease-view";
+import { leaseView } from "../read/views";
 
 /** Time between the starts of two rounds, in milliseconds. */
 export const LEASE_INTERVAL_MS = 10_000;

@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Api, TimeoutError } from "../http/api";
 import type { Instance } from "../http/connection";
-import { LineSplitter } from "../watch/line-splitter";
+import { LineSplitter } from "../watch/stream";
 
 // The metrics that an API server serves about itself.
 

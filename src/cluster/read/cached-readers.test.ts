@@ -74,7 +74,7 @@ afterEach(async () => {
 
 describe("cached readers", () => {
   function setUp() {
-    const made = (world = new InformerWorld());
+    const made = (world = new InformerWorld(["kai"]));
     for (const [path, items] of Object.entries(ITEMS)) made.items.set(path, items);
     const live = new Proxy({}, { get: (_, name) => (name === "clock" ? made.clock : undefined) }) as Readers;
     return new CachedReaders(live, made.informers);

@@ -10,9 +10,7 @@ import type {
 import { isCniFolder, isComponent, type Signs } from "../../core/components";
 import { objectOf, textOf, timeOf } from "../../core/json";
 import type { ContainerView, PodView } from "../../core/views";
-import { identityOf, isSkipped, labelsOf, ownerOf } from "./identity";
-import { itemsOf, present, type Received } from "./received";
-import { sharedText } from "./shared-text";
+import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received, sharedText } from "./received";
 
 type Spec = Received<V1PodSpec>;
 type Status = Received<V1PodStatus>;

@@ -24,20 +24,16 @@ import { inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
 import type { Informers } from "../watch/informers";
 import { describeCall, listPages, PAGE_SIZE, pathOf, type Place, type Resource } from "../http/resources";
-import { projectAll } from "./project-all";
-import { clusterObjectView } from "./cluster-object-view";
-import { daemonSetView } from "./daemon-set-view";
+import { projectAll } from "./received";
+import { bindingView, clusterObjectView, namespaceView, objectView, roleView, serviceAccountView } from "./views";
+import { daemonSetView, workloadView } from "./workload-views";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { OwnRights } from "./rights";
 import { StaleTokens } from "../measure/metrics";
 import { KINDS } from "../../core/kinds";
-import { objectView } from "./object-view";
 import { podView } from "./pod-view";
-import { bindingView } from "./binding-view";
-import { roleView } from "./role-view";
-import { namespaceView, serviceAccountView, workloadView } from "./views";
 
 /** Age of the published keys in a pass that may write, in milliseconds: a rotation must be known as the cause before its victims are restarted. */
 const FRESH_KEYS_MS = 30_000;

@@ -1,3 +1,8 @@
+import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from "@kubernetes/client-node";
+import { GROUP, MANAGER, SKIP_ANNOTATION } from "../../api/names";
+import { objectOf, textOf, textsOf, timeOf } from "../../core/json";
+import type { Steps } from "../../core/slices";
+
 /**
  * A type of @kubernetes/client-node as it arrives in JSON: times are text, and each field can be absent or null, such as an empty list
  * of Go. The API server validates the types of built-in kinds, so views check a type only where its schema leaves it open, or where
@@ -29,4 +34,140 @@ export function present<T extends object>(fields: T): { [Field in keyof T]?: Non
     if (value !== null && value !== undefined) kept[field] = value;
   }
   return kept;
+}
+
+/** More than a cluster has of namespaces, images and ServiceAccount names; old ones are forgotten with all others. */
+const MOST = 20_000;
+
+const texts = new Map<string, string>();
+
+/** Returns an equal text, the same for all callers: parsed JSON has a copy per object, and thousands of views have texts in common. */
+export function sharedText(text: string): string {
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  if (texts.size >= MOST) texts.clear();
+  texts.set(text, text);
+  return text;
+}
+
+/** Appends the views of these items to `views`, one per step, without invalid ones. */
+export function* projectAll<V>(items: readonly unknown[], project: (item: unknown) => V | null, views: V[]): Steps {
+  for (const item of items) {
+    const view = project(item);
+    if (view !== null) views.push(view);
+    yield;
+  }
+}
+
+/** An object's metadata; absent in an invalid object. */
+export type Metadata = Received<V1ObjectMeta> | null | undefined;
+
+export interface Identity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  readonly deletedAtMs?: number;
+}
+
+/** The controller owner reference of an object. */
+export interface Owner {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Returns null without uid, name or creation time, since decisions depend on them. */
+export function identityOf(metadata: Metadata): Identity | null {
+  const { namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata ?? {};
+  // Each write has the name and uid as precondition, so a value of another type is rejected too.
+  const [name, uid, createdAtMs] = [textOf(metadata?.name), textOf(metadata?.uid), timeOf(creationTimestamp)];
+  if (name === undefined || uid === undefined || createdAtMs === undefined) return null;
+  return {
+    namespace: sharedText(namespace ?? ""),
+    name,
+    uid,
+    resourceVersion: resourceVersion ?? "",
+    createdAtMs,
+    ...present({ deletedAtMs: timeOf(deletionTimestamp) }),
+  };
+}
+
+/** Returns the controller owner reference, if it is complete. */
+export function ownerOf(metadata: Metadata): Owner | undefined {
+  const reference = itemsOf(metadata?.ownerReferences).find(({ controller }) => controller === true);
+  return reference === undefined ? undefined : completeOwner(reference);
+}
+
+function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): Owner | undefined {
+  return kind && name && uid ? { kind, name, uid } : undefined;
+}
+
+// Users write labels and annotations: only text counts.
+
+export function labelsOf(metadata: Metadata): Readonly<Record<string, string>> {
+  return textsOf(metadata?.labels);
+}
+
+/** Returns a copy. */
+export function annotationsOf(metadata: Metadata): Record<string, string> {
+  return textsOf(metadata?.annotations);
+}
+
+/** Returns this project's annotations. */
+export function projectAnnotationsOf(metadata: Metadata): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotationsOf(metadata)).filter(([key]) => key.startsWith(`${GROUP}/`)));
+}
+
+/** Reports whether the skip annotation is set. */
+export function isSkipped(metadata: Metadata): boolean {
+  return metadata?.annotations?.[SKIP_ANNOTATION] === "true";
+}
+
+/** One entry of metadata.managedFields. */
+export type ManagedFields = Received<V1ManagedFieldsEntry>;
+
+/** Managers that write status or defaults, not a user's intent. */
+const CONTROL_PLANE = ["kube-controller-manager", "kube-apiserver"];
+
+/** Returns the last other manager in managedFields that wrote the object without its subresources. */
+export function lastManagerOf(fields: readonly ManagedFields[]): string | undefined {
+  const others = writersOf(fields).filter(({ manager }) => manager !== MANAGER && !CONTROL_PLANE.includes(manager));
+  return others[0]?.manager;
+}
+
+/** Returns when the operator last wrote the object without its subresources, according to managedFields. */
+export function lastWriteMsOf(fields: readonly ManagedFields[]): number | undefined {
+  return writersOf(fields).find(({ manager }) => manager === MANAGER)?.atMs;
+}
+
+/**
+ * Returns by key when these labels and annotations were written, if that was after `ms`. managedFields has one time per manager: if the
+ * manager has written another field since, the time is too late.
+ */
+export function marksWrittenAfter(
+  ms: number,
+  keys: readonly string[],
+  fields: readonly ManagedFields[],
+): Record<string, number> {
+  const written = keys.map(key => {
+    const times = fields.filter(entry => isMarkOf(entry, key)).flatMap(({ time }) => timeOf(time) ?? []);
+    return [key, Math.min(...times)] as const;
+  });
+  return Object.fromEntries(written.filter(([, atMs]) => atMs > ms && atMs < Infinity));
+}
+
+/** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
+function isMarkOf({ fieldsV1 }: ManagedFields, key: string): boolean {
+  const metadata = objectOf(objectOf(fieldsV1)["f:metadata"]);
+  return ["f:labels", "f:annotations"].some(place => Object.hasOwn(objectOf(metadata[place]), `f:${key}`));
+}
+
+/** Managers that wrote the object and not a subresource, latest first. */
+function writersOf(fields: readonly ManagedFields[]): { readonly manager: string; readonly atMs?: number }[] {
+  return fields
+    .filter(({ subresource }) => (subresource ?? "") === "")
+    .map(({ manager, time }) => ({ manager: manager ?? "", ...present({ atMs: timeOf(time) }) }))
+    .toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0));
 }

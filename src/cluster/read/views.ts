@@ -1,20 +1,47 @@
 import type {
-  V1DaemonSet,
-  V1Deployment,
+  RbacV1Subject,
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1FlowSchemaCondition,
+  V1Lease,
   V1Namespace,
-  V1PodSpec,
+  V1ObjectMeta,
+  V1RoleBinding,
+  V1RoleRef,
   V1ServiceAccount,
-  V1StatefulSet,
 } from "@kubernetes/client-node";
-import { isComponent, logsForeign401s, type Signs } from "../../core/components";
-import { objectOf } from "../../core/json";
+import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { ControllerResilience, ObjectMetadata } from "../../api/controller-resilience";
+import { CLUSTER_KIND, KIND } from "../../api/names";
+import { objectOf, textOf } from "../../core/json";
+import { apiVersionOf, KINDS } from "../../core/kinds";
+import type { LeaseView } from "../../core/leases";
 import { recreatingHookOf } from "../../core/recreating-hooks";
-import type { NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
-import { annotationsOf, identityOf, isSkipped, labelsOf, projectAnnotationsOf } from "./identity";
-import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
-import { present, type Received } from "./received";
-import { rolloutView } from "./rollout-view";
-import { sharedText } from "./shared-text";
+import type {
+  BindingKind,
+  BindingView,
+  ClusterKind,
+  ClusterObjectView,
+  ConditionView,
+  NamespaceView,
+  RoleView,
+  ServiceAccountView,
+  SubjectView,
+} from "../../core/views";
+import {
+  annotationsOf,
+  identityOf,
+  isSkipped,
+  itemsOf,
+  labelsOf,
+  lastManagerOf,
+  lastWriteMsOf,
+  marksWrittenAfter,
+  ownerOf,
+  present,
+  projectAnnotationsOf,
+  type Received,
+} from "./received";
 
 /** Returns the view of a Namespace; null without uid, name or creation time. */
 export function namespaceView(raw: unknown): NamespaceView | null {
@@ -41,61 +68,172 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount, hook }) };
 }
 
-/** Returns the view of a Deployment, StatefulSet or DaemonSet; null without uid, name or creation time. */
-export function workloadView(kind: WorkloadView["kind"], raw: unknown): WorkloadView | null {
-  const { metadata, spec } = objectOf(raw) as Received<V1Deployment | V1StatefulSet | V1DaemonSet>;
+/** What `kubectl apply` keeps: the whole object once more. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Returns the view of a RoleBinding or ClusterRoleBinding; null without uid, name, creation time or role. */
+export function bindingView(kind: BindingKind, raw: unknown): BindingView | null {
+  const { metadata, roleRef, subjects } = objectOf(raw) as Received<V1RoleBinding | V1ClusterRoleBinding>;
   const identity = identityOf(metadata);
-  if (identity === null) return null;
-  const { namespace, name, uid, resourceVersion, createdAtMs } = identity;
-  const template = spec?.template;
-  const pods = template?.spec ?? {};
-  const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(pods)];
+  const role = roleOf(roleRef ?? {});
+  if (identity === null || role === null) return null;
+  const annotations = annotationsOf(metadata);
+  Reflect.deleteProperty(annotations, LAST_APPLIED);
+  const labels = labelsOf(metadata);
+  const keys = [...Object.keys(labels), ...Object.keys(annotations)];
+  const writtenMs = marksWrittenAfter(identity.createdAtMs, keys, itemsOf(metadata?.managedFields));
   return {
     kind,
-    namespace,
-    name,
-    uid,
-    resourceVersion,
-    createdAtMs,
+    ...identity,
     labels,
+    annotations,
+    ...(Object.keys(writtenMs).length === 0 ? {} : { writtenMs }),
     skip: isSkipped(metadata),
-    serviceAccountName,
-    ...podsOf(pods),
-    replicas: replicasOf(kind, raw),
+    ...present({ owner: ownerOf(metadata) ?? anyOwnerOf(metadata) }),
+    roleRef: role,
+    subjects: itemsOf(subjects).map(subjectView),
+  };
+}
+
+/** Just-in-time operators also set references without `controller`, and any kind may manage bindings: every reference counts. */
+function anyOwnerOf(metadata: Parameters<typeof ownerOf>[0]): BindingView["owner"] {
+  const [reference] = itemsOf(metadata?.ownerReferences);
+  return reference && { kind: reference.kind ?? "", name: reference.name ?? "", uid: reference.uid ?? "" };
+}
+
+function roleOf({ apiGroup, kind, name }: Received<V1RoleRef>): BindingView["roleRef"] | null {
+  return kind && name ? { apiGroup: apiGroup ?? "", kind, name } : null;
+}
+
+/** Keeps a subject without kind or name, so that no subject disappears from the view. */
+function subjectView({ kind, name, apiGroup, namespace }: Received<RbacV1Subject>): SubjectView {
+  return {
+    kind: kind ?? "",
+    name: name ?? "",
+    ...present({ apiGroup: apiGroup === "" ? undefined : apiGroup, namespace }),
+  };
+}
+
+/** Returns the rules of a Role or ClusterRole. */
+export function roleView(raw: unknown): RoleView {
+  const { rules } = objectOf(raw) as Received<Pick<V1ClusterRole, "rules">>;
+  return {
+    rules: itemsOf(rules).map(({ apiGroups, resources, resourceNames, verbs }) => ({
+      apiGroups: textsOf(apiGroups),
+      resources: textsOf(resources),
+      resourceNames: textsOf(resourceNames),
+      verbs: textsOf(verbs),
+    })),
+  };
+}
+
+function textsOf(values: unknown): string[] {
+  return Array.isArray(values) ? values.flatMap(value => textOf(value) ?? []) : [];
+}
+
+/** Returns the view of a Lease; null without uid, name or creation time. */
+export function leaseView(raw: unknown): LeaseView | null {
+  const { metadata, spec } = objectOf(raw) as Received<V1Lease>;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const { namespace, name, uid, resourceVersion } = identity;
+  const seconds = spec?.leaseDurationSeconds;
+  return {
+    ...{ namespace, name, uid, resourceVersion, holder: textOf(spec?.holderIdentity) ?? "" },
     ...present({
-      annotations: unlessEmpty(projectAnnotationsOf(metadata)),
-      ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
-      rollout: rolloutView(kind, raw),
+      durationMs: typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : undefined,
+      acquired: textOf(spec?.acquireTime),
+      renewed: textOf(spec?.renewTime),
     }),
   };
 }
 
-function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
+/** What these kinds have in common; client-node has no v1 type of MutatingAdmissionPolicy yet. */
+interface ClusterObject {
+  readonly metadata?: V1ObjectMeta;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: { readonly conditions?: V1FlowSchemaCondition[] };
+}
+
+/** Returns the view of a cluster-scoped object; null without uid, name or creation time. */
+export function clusterObjectView(kind: ClusterKind, raw: unknown): ClusterObjectView | null {
+  const { metadata, spec, status } = objectOf(raw) as Received<ClusterObject>;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const { name, uid, resourceVersion, createdAtMs, deletedAtMs } = identity;
+  const fields = itemsOf(metadata?.managedFields);
   return {
-    ...(isComponent(signs) && { isComponent: true }),
-    ...(logsForeign401s(signs) && { logsForeign401s: true }),
+    apiVersion: apiVersionOf(KINDS[kind]),
+    kind,
+    name,
+    uid,
+    resourceVersion,
+    createdAtMs,
+    labels: labelsOf(metadata),
+    annotations: annotationsOf(metadata),
+    spec: spec ?? {},
+    conditions: itemsOf(status?.conditions).map(conditionView),
+    ...present({ deletedAtMs, writtenAtMs: lastWriteMsOf(fields), lastManager: lastManagerOf(fields) }),
   };
 }
 
-type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences">;
-
-function podsOf(spec: Received<V1PodSpec>): PodFields {
-  return present({
-    automount: spec.automountServiceAccountToken,
-    tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
-  });
+function conditionView({ type, status, reason, message }: Received<V1FlowSchemaCondition>): ConditionView {
+  return { type: type ?? "", status: status ?? "Unknown", reason: reason ?? "", message: message ?? "" };
 }
 
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].map(sharedText);
+/** A ControllerResilience in a cache. */
+export interface ObjectView {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+  /** As a live read returns it. Passes share it, so no pass may change it. */
+  readonly object: ControllerResilience;
 }
 
-function unlessEmpty<T extends object>(value: T): T | undefined {
-  return Object.keys(value).length === 0 ? undefined : value;
+/** Returns the view of a ControllerResilience; null without uid, name or creation time. */
+export function objectView(raw: unknown): ObjectView | null {
+  const object = objectOf(raw) as unknown as ControllerResilience;
+  const identity = identityOf(object.metadata);
+  if (identity === null) return null;
+  const { uid, namespace, name, resourceVersion } = identity;
+  const typed = { ...object, apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND };
+  return { uid, namespace, name, resourceVersion, object: { ...typed, metadata: onlyNeeded(object.metadata) } };
 }
 
-function replicasOf(kind: WorkloadView["kind"], raw: unknown): number {
-  const object = objectOf(raw);
-  if (kind === "DaemonSet") return (object as Received<V1DaemonSet>).status?.desiredNumberScheduled ?? 0;
-  return (object as Received<V1Deployment | V1StatefulSet>).spec?.replicas ?? 1;
+/** A ClusterControllerResilience in a cache. */
+export interface ClusterObjectOfOurs {
+  readonly uid: string;
+  readonly name: string;
+  readonly resourceVersion: string;
+  readonly object: ClusterControllerResilience;
+}
+
+/** Returns the view of a ClusterControllerResilience; null without uid, name or creation time. */
+export function clusterObjectOfOursView(raw: unknown): ClusterObjectOfOurs | null {
+  const object = objectOf(raw) as unknown as ClusterControllerResilience & { readonly metadata: ObjectMetadata };
+  const identity = identityOf(object.metadata);
+  if (identity === null) return null;
+  const { uid, name, resourceVersion } = identity;
+  const typed = { ...object, apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND };
+  return { uid, name, resourceVersion, object: { ...typed, metadata: onlyNeeded(object.metadata) } };
+}
+
+/** Drops managedFields and other metadata that no code reads; a status update ignores them. */
+export function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
+  const { deletionTimestamp, labels, annotations, ownerReferences, finalizers } = metadata;
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+    ...(finalizers === undefined ? {} : { finalizers }),
+  };
 }

@@ -17,16 +17,13 @@ import type {
   WorkloadView,
 } from "../../core/views";
 import { CORE_EVENTS, type Resource } from "../http/resources";
-import { bindingView } from "../read/binding-view";
-import { clusterObjectView } from "../read/cluster-object-view";
-import { daemonSetView } from "../read/daemon-set-view";
+import { bindingView, clusterObjectView, namespaceView, serviceAccountView } from "../read/views";
+import { daemonSetView, workloadView } from "../read/workload-views";
 import { podView } from "../read/pod-view";
-import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-event-view";
-import { namespaceView, serviceAccountView, workloadView } from "../read/views";
-import { type KindSubject, KindWatches } from "./kind-watches";
+import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-events";
+import { type KindSubject, KindWatches, WatchAges } from "./kind-watches";
 import type { Delta, Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";
-import { WatchAges } from "./watch-ages";
 
 /** Reads wait for the first list of a cache until this time after its start. */
 const FIRST_READ_MS = 5_000;

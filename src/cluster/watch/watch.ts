@@ -3,15 +3,69 @@ import { describeError, ForbiddenError, TransientError } from "../../core/errors
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
+import { describeCall, listPages, PAGE_SIZE, pathOf, type Resource } from "../http/resources";
 import { Backoff, pause } from "../http/retry";
-import { LineSplitter } from "./line-splitter";
-import { projectAll } from "../read/project-all";
-import { describeCall, listPages, PAGE_SIZE, pathOf } from "../http/resources";
-import { SilenceTimer } from "./silence-timer";
+import { projectAll } from "../read/received";
+import {
+  endOf,
+  LineSplitter,
+  OverdueError,
+  parseWatchEvent,
+  SilenceTimer,
+  StalledError,
+  type WatchEnd,
+  type WatchEvent,
+} from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
-import { timingOf, type WatchSubject, type WatchTiming } from "./watch-subject";
-import { endOf, OverdueError, StalledError, type WatchEnd } from "./watch-end";
-import { parseWatchEvent, type WatchEvent } from "./watch-event";
+
+/** In milliseconds. */
+export interface WatchTiming {
+  /**
+   * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
+   * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
+   */
+  readonly serverTimeoutMs: number;
+  /** A silent watch ends after this time. Bookmarks arrive every 60 to 75 s, so two of them are missing then. */
+  readonly stallMs: number;
+  /** A watch that lasts this long resets the backoff. */
+  readonly steadyMs: number;
+  /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
+  readonly staleMs: number;
+}
+
+export interface WatchSubject<V extends Identified> {
+  readonly resource: Resource;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  /**
+   * The API server has no watch cache for this resource and sends no bookmarks. Silence then means nothing, and only a list confirms
+   * the cache: the watch relists whenever it ends.
+   */
+  readonly withoutBookmarks?: boolean;
+  /** Returns the part of an object to keep; null for an invalid object. */
+  readonly project: (raw: unknown) => V | null;
+  /** Called for each change; its errors are logged. */
+  readonly onDelta: (delta: Delta<V>) => void;
+  /** Called after each list, when its changes are reported. */
+  readonly onListed?: () => void;
+  /** Called at each end. With true as its answer the watch ends for good, and leaves it to the caller to log that. */
+  readonly isLast?: (end: WatchEnd) => boolean;
+}
+
+const DEFAULT_TIMING: WatchTiming = {
+  serverTimeoutMs: 1_800_000,
+  stallMs: 150_000,
+  steadyMs: 5_000,
+  staleMs: 240_000,
+};
+
+/** The server closes the watch within twice the first value, so a stall is longer than that. */
+const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
+
+export function timingOf({ withoutBookmarks }: Pick<WatchSubject<Identified>, "withoutBookmarks">): WatchTiming {
+  return { ...DEFAULT_TIMING, ...(withoutBookmarks === true ? WITHOUT_BOOKMARKS : {}) };
+}
 
 export interface WatchContext {
   readonly api: Pick<Api, "json" | "open">;

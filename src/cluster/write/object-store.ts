@@ -7,7 +7,7 @@ import { describeCall, listPages, pathOf } from "../http/resources";
 import type { Api } from "../http/api";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { onlyNeeded } from "../read/object-view";
+import { onlyNeeded } from "../read/views";
 import { isSameStatus } from "../../core/status";
 import { unservedFields, withoutFields } from "./told-only";
 import { CachedObjects, type ObjectCache } from "./cached-objects";

@@ -1,8 +1,12 @@
 import { CORE_EVENTS, type Resource } from "../../../cluster/http/resources";
-import { bindingView } from "../../../cluster/read/binding-view";
-import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
+import {
+  bindingView,
+  clusterObjectOfOursView,
+  namespaceView,
+  objectView,
+  serviceAccountView,
+} from "../../../cluster/read/views";
 import { podView } from "../../../cluster/read/pod-view";
-import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
 import { pause } from "../../../cluster/http/retry";
 import { systemClock } from "../../../cluster/system";
 import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";

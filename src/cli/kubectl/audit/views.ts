@@ -12,9 +12,8 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../../api/controller-resilience";
-import { daemonSetView } from "../../../cluster/read/daemon-set-view";
+import { daemonSetView, workloadView } from "../../../cluster/read/workload-views";
 import { itemsOf, present, type Received } from "../../../cluster/read/received";
-import { workloadView } from "../../../cluster/read/views";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/service-account-user";
 import type { WorkloadView } from "../../../core/views";

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { clusterObjectOfOursView } from "../../../cluster/read/object-view";
+import { clusterObjectOfOursView } from "../../../cluster/read/views";
 import { KINDS } from "../../../core/kinds";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError, Exit, type ExitCode } from "../terminal";

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
-import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
+import { clusterObjectOfOursView, objectView } from "../../../cluster/read/views";
 import { count } from "../../../core/count";
 import { KINDS } from "../../../core/kinds";
 import { readCoverage } from "../audit/facts";

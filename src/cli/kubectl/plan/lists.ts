@@ -1,11 +1,15 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import { CORE_EVENTS, describeCall, type Resource } from "../../../cluster/http/resources";
-import { bindingView } from "../../../cluster/read/binding-view";
-import { clusterObjectOfOursView, objectView } from "../../../cluster/read/object-view";
+import {
+  bindingView,
+  clusterObjectOfOursView,
+  namespaceView,
+  objectView,
+  serviceAccountView,
+} from "../../../cluster/read/views";
 import { podView } from "../../../cluster/read/pod-view";
 import type { ReadersContext } from "../../../cluster/read/readers";
-import { SANDBOX_FAILED, sandboxEventView } from "../../../cluster/read/sandbox-event-view";
-import { namespaceView, serviceAccountView } from "../../../cluster/read/views";
+import { SANDBOX_FAILED, sandboxEventView } from "../../../cluster/read/sandbox-events";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import type { JsonObject } from "../../../core/json";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";

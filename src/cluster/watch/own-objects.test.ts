@@ -6,7 +6,7 @@ import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { makeObject } from "../../core/testing/objects";
 import { RecordingLog } from "../../engine/testing/fakes";
 import type { ApiRequest } from "../http/api";
-import { ObjectWatch } from "./object-watch";
+import { ObjectWatch } from "./own-objects";
 
 const PATH = "/apis/controller-resilience.io/v1alpha1/controllerresiliences";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "./line-splitter";
-import { MalformedError } from "./watch-end";
+import { LineSplitter, MalformedError } from "./stream";
 
 function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
   const places = [0, ...[...at].map(place => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];

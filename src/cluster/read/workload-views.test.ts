@@ -1,0 +1,252 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { daemonSetView, rolloutView, workloadView } from "./workload-views";
+
+const metadata = {
+  name: "scheduler-0",
+  namespace: "kai",
+  uid: "u1",
+  resourceVersion: "7",
+  creationTimestamp: "2025-01-01T00:00:00Z",
+};
+const createdAtMs = Date.parse("2025-01-01T00:00:00Z");
+
+describe("workloadView", () => {
+  const template = { spec: { serviceAccountName: "kai" } };
+
+  it("takes one replica for granted, as the API server does", () => {
+    expect(workloadView("Deployment", { metadata, spec: { template } })).toEqual({
+      kind: "Deployment",
+      namespace: "kai",
+      name: "scheduler-0",
+      uid: "u1",
+      resourceVersion: "7",
+      createdAtMs,
+      labels: {},
+      skip: false,
+      serviceAccountName: "kai",
+      replicas: 1,
+      isComponent: true,
+    });
+  });
+
+  it("knows a component of the cluster, and a program that logs the 401s of others, by its names, labels and pods", () => {
+    const view = (name: string, labels: object, spec: object) =>
+      workloadView("Deployment", { metadata: { ...metadata, name, labels }, spec: { template: { spec } } });
+    expect(view("web", {}, { containers: [{ name: "a", image: "web" }] })).not.toHaveProperty("isComponent");
+    expect(view("web", { app: "csi" }, {})?.isComponent).toBe(true);
+    expect(view("web", {}, { serviceAccountName: "kyverno" })?.isComponent).toBe(true);
+    expect(view("web", {}, { volumes: [{ hostPath: { path: "/etc/cni/net.d" } }] })?.isComponent).toBe(true);
+    expect(view("web", {}, { priorityClassName: "system-node-critical" })?.isComponent).toBe(true);
+    const argo = view("web", {}, { initContainers: [{ name: "a", image: "argoproj/argocd:v3" }] });
+    expect(argo?.logsForeign401s).toBe(true);
+  });
+
+  it("knows its tokens and this project's annotations", () => {
+    const token = (audience?: string): object => ({ serviceAccountToken: { path: "token", audience } });
+    const spec = {
+      automountServiceAccountToken: false,
+      volumes: [{ projected: { sources: [token(), token("vault"), token("")] } }, { emptyDir: {} }],
+    };
+    const annotations = { "controller-resilience.io/skip": "true", "example.com/heartbeat": "1" };
+    const raw = { metadata: { ...metadata, annotations }, spec: { template: { spec } } };
+    for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
+      expect(workloadView(kind, raw)).toMatchObject({
+        ...{ skip: true, automount: false, tokenAudiences: ["", "vault"] },
+        annotations: { "controller-resilience.io/skip": "true" },
+      });
+    }
+  });
+
+  it("counts the nodes of a DaemonSet", () => {
+    const raw = { metadata, spec: { template }, status: { desiredNumberScheduled: 3 } };
+    expect(workloadView("DaemonSet", raw)?.replicas).toBe(3);
+    expect(workloadView("DaemonSet", { metadata })?.replicas).toBe(0);
+  });
+});
+
+describe("rolloutView", () => {
+  const metadata = { generation: 3 };
+  const observedGeneration = 3;
+
+  it("knows the strategy, and RollingUpdate by default", () => {
+    expect(rolloutView("Deployment", { metadata, spec: { strategy: { type: "Recreate" } } })?.strategy).toBe(
+      "Recreate",
+    );
+    expect(rolloutView("StatefulSet", { metadata, spec: { updateStrategy: { type: "OnDelete" } } })?.strategy).toBe(
+      "OnDelete",
+    );
+    expect(rolloutView("DaemonSet", { metadata })?.strategy).toBe("RollingUpdate");
+    expect(rolloutView("DaemonSet", {})).toBeUndefined();
+  });
+
+  it.each<[string, "Deployment" | "StatefulSet" | "DaemonSet", object, boolean]>([
+    ["updated pods", "Deployment", { observedGeneration, replicas: 3, updatedReplicas: 3 }, true],
+    ["an older pod", "Deployment", { observedGeneration, replicas: 3, updatedReplicas: 2 }, false],
+    ["an unseen spec", "Deployment", { observedGeneration: 2, replicas: 3, updatedReplicas: 3 }, false],
+    ["one revision", "StatefulSet", { observedGeneration, currentRevision: "a", updateRevision: "a" }, true],
+    ["two revisions", "StatefulSet", { observedGeneration, currentRevision: "a", updateRevision: "b" }, false],
+    ["no revision", "StatefulSet", { observedGeneration }, false],
+    ["updated", "DaemonSet", { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 2 }, true],
+    ["an older pod", "DaemonSet", { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 1 }, false],
+  ])("with %s of a %s", (_, kind, status, isComplete) => {
+    expect(rolloutView(kind, { metadata, status })?.isComplete).toBe(isComplete);
+  });
+
+  const rolling = { observedGeneration, replicas: 3, updatedReplicas: 2 };
+  const revisions = { observedGeneration, currentRevision: "a", updateRevision: "b", updatedReplicas: 1 };
+  const nodes = { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 1 };
+  const unseen = { observedGeneration: 2 };
+  const onDelete = { updateStrategy: { type: "OnDelete" } };
+  it.each<[string, "Deployment" | "StatefulSet" | "DaemonSet", { spec: object; status: object }, boolean]>([
+    ["a Deployment with older pods", "Deployment", { spec: {}, status: rolling }, true],
+    ["a paused Deployment", "Deployment", { spec: { paused: true }, status: rolling }, false],
+    [
+      "a Deployment that its controller has not seen",
+      "Deployment",
+      { spec: {}, status: { ...rolling, ...unseen } },
+      true,
+    ],
+    ["an updated Deployment", "Deployment", { spec: {}, status: { ...rolling, updatedReplicas: 3 } }, false],
+    ["a StatefulSet with older pods", "StatefulSet", { spec: { replicas: 2 }, status: revisions }, true],
+    ["a StatefulSet updated down to its partition", "StatefulSet", { spec: partition(1), status: revisions }, false],
+    ["a StatefulSet that is not", "StatefulSet", { spec: partition(0), status: revisions }, true],
+    ["a StatefulSet with OnDelete", "StatefulSet", { spec: onDelete, status: revisions }, false],
+    [
+      "a StatefulSet whose pod terminates",
+      "StatefulSet",
+      { spec: {}, status: { ...revisions, currentRevision: "b" } },
+      false,
+    ],
+    ["a DaemonSet with older pods", "DaemonSet", { spec: {}, status: nodes }, true],
+    ["a DaemonSet with OnDelete", "DaemonSet", { spec: onDelete, status: nodes }, false],
+    ["a DaemonSet that its controller has not seen", "DaemonSet", { spec: {}, status: { ...nodes, ...unseen } }, true],
+  ])("knows whether a rollout is in progress: %s", (_, kind, fields, isInProgress) => {
+    expect(rolloutView(kind, { metadata, ...fields })?.isInProgress).toBe(isInProgress);
+  });
+
+  it("knows the progress deadline of a Deployment", () => {
+    const spec = { progressDeadlineSeconds: 90 };
+    expect(rolloutView("Deployment", { metadata, spec })?.progressDeadlineMs).toBe(90_000);
+    expect(rolloutView("Deployment", { metadata })).not.toHaveProperty("progressDeadlineMs");
+  });
+
+  it("knows the label of the pods of the present template", () => {
+    const status = { observedGeneration, currentRevision: "a", updateRevision: "b" };
+    expect(rolloutView("StatefulSet", { metadata, status })?.currentLabel).toEqual({
+      key: "controller-revision-hash",
+      value: "b",
+    });
+    expect(rolloutView("StatefulSet", { metadata, status: { ...status, ...unseen } })).not.toHaveProperty(
+      "currentLabel",
+    );
+    const annotations = { "deprecated.daemonset.template.generation": "4" };
+    expect(rolloutView("DaemonSet", { metadata: { ...metadata, annotations } })?.currentLabel).toEqual({
+      key: "pod-template-generation",
+      value: "4",
+    });
+  });
+});
+
+function partition(from: number): object {
+  return { replicas: 2, updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: from } } };
+}
+
+const template = { spec: { serviceAccountName: "agent", containers: [{ name: "main" }] } };
+
+const raw = {
+  metadata: {
+    name: "agent",
+    namespace: "team",
+    uid: "u",
+    resourceVersion: "7",
+    generation: 3,
+    creationTimestamp: "2025-01-01T00:00:00Z",
+    managedFields: [
+      { manager: "helm", operation: "Update", time: "2025-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } },
+      { manager: "argocd-controller", operation: "Apply", time: "2025-01-02T00:00:00Z", fieldsV1: { "f:spec": {} } },
+      { manager: "kube-controller-manager", subresource: "status", time: "2025-01-04T00:00:00Z" },
+      {
+        manager: "controller-resilience",
+        operation: "Apply",
+        time: "2025-01-03T00:00:00Z",
+        fieldsV1: {
+          "f:spec": {
+            "f:template": {
+              "f:spec": {
+                "f:volumes": {
+                  'k:{"name":"token"}': { ".": {}, "f:name": {}, "f:projected": { "f:sources": {} } },
+                  'k:{"name":"other"}': { "f:name": {} },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+  spec: { updateStrategy: { type: "OnDelete" }, template },
+  status: { observedGeneration: 2, desiredNumberScheduled: 5, updatedNumberScheduled: 4, numberAvailable: 3 },
+};
+
+describe("daemonSetView", () => {
+  it("keeps the template, how far its rollout is, and who owns what of it", () => {
+    expect(daemonSetView(raw)).toMatchObject({
+      kind: "DaemonSet",
+      name: "agent",
+      generation: 3,
+      observedGeneration: 2,
+      updateStrategy: "OnDelete",
+      replicas: 5,
+      updatedPods: 4,
+      availablePods: 3,
+      template,
+      ownedVolumes: ["token"],
+      lastManager: "argocd-controller",
+    });
+  });
+
+  it("keeps whether the operator has set the update strategy", () => {
+    const owned = (operation: string) => {
+      const field = {
+        manager: "controller-resilience",
+        operation,
+        fieldsV1: { "f:spec": { "f:updateStrategy": { "f:type": {} } } },
+      };
+      return daemonSetView({ ...raw, metadata: { ...raw.metadata, managedFields: [field] } });
+    };
+    expect(owned("Apply")).toMatchObject({ ownsUpdateStrategy: true });
+    expect(owned("Apply")).not.toHaveProperty("strategyManager");
+    expect(owned("Update")).toMatchObject({ strategyManager: "controller-resilience" });
+    expect(daemonSetView(raw)).not.toHaveProperty("strategyManager");
+    expect(owned("Update")).not.toHaveProperty("ownsUpdateStrategy");
+    expect(daemonSetView(raw)).not.toHaveProperty("ownsUpdateStrategy");
+  });
+
+  it("keeps how many pods its rollout replaces at once", () => {
+    const rollingUpdate = { maxUnavailable: "10%", maxSurge: 0 };
+    const spec = { ...raw.spec, minReadySeconds: 5, updateStrategy: { type: "RollingUpdate", rollingUpdate } };
+    expect(daemonSetView({ ...raw, spec })).toMatchObject({ minReadySeconds: 5, maxUnavailable: "10%", maxSurge: 0 });
+    expect(daemonSetView(raw)).toMatchObject({ minReadySeconds: 0 });
+    expect(daemonSetView(raw)).not.toHaveProperty("maxUnavailable");
+    const odd = { ...raw.spec, minReadySeconds: "5", updateStrategy: { rollingUpdate: { maxUnavailable: {} } } };
+    expect(daemonSetView({ ...raw, spec: odd })).toMatchObject({ minReadySeconds: 0 });
+  });
+
+  it("keeps the controller that owns it, and no other owner", () => {
+    const installation = { apiVersion: "operator.tigera.io/v1", kind: "Installation", name: "default", uid: "i" };
+    const viewWith = (controller: boolean) =>
+      daemonSetView({ ...raw, metadata: { ...raw.metadata, ownerReferences: [{ ...installation, controller }] } });
+    expect(viewWith(true)?.owner).toEqual({ kind: "Installation", name: "default", uid: "i" });
+    expect(viewWith(false)).not.toHaveProperty("owner");
+  });
+
+  it("never throws, whatever it is given", () => {
+    fc.assert(fc.property(fc.anything(), value => void daemonSetView(value)));
+    fc.assert(
+      fc.property(fc.anything(), managedFields => {
+        daemonSetView({ ...raw, metadata: { ...raw.metadata, managedFields } });
+      }),
+    );
+  });
+});

@@ -1,0 +1,258 @@
+import type {
+  V1DaemonSet,
+  V1DaemonSetSpec,
+  V1DaemonSetStatus,
+  V1Deployment,
+  V1PodSpec,
+  V1StatefulSet,
+} from "@kubernetes/client-node";
+import { MANAGER } from "../../api/names";
+import { isComponent, logsForeign401s, type Signs } from "../../core/components";
+import { numberOf, objectOf, textOf } from "../../core/json";
+import type { DaemonSetView, RolloutView, WorkloadView } from "../../core/views";
+import {
+  annotationsOf,
+  identityOf,
+  isSkipped,
+  itemsOf,
+  labelsOf,
+  lastManagerOf,
+  type ManagedFields,
+  type Metadata,
+  ownerOf,
+  present,
+  projectAnnotationsOf,
+  type Received,
+  sharedText,
+} from "./received";
+import { serviceAccountNameOf, signsOf, tokenSourcesOf } from "./pod-view";
+
+/** Returns the view of a Deployment, StatefulSet or DaemonSet; null without uid, name or creation time. */
+export function workloadView(kind: WorkloadView["kind"], raw: unknown): WorkloadView | null {
+  const { metadata, spec } = objectOf(raw) as Received<V1Deployment | V1StatefulSet | V1DaemonSet>;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const { namespace, name, uid, resourceVersion, createdAtMs } = identity;
+  const template = spec?.template;
+  const pods = template?.spec ?? {};
+  const [labels, serviceAccountName] = [labelsOf(metadata), serviceAccountNameOf(pods)];
+  return {
+    kind,
+    namespace,
+    name,
+    uid,
+    resourceVersion,
+    createdAtMs,
+    labels,
+    skip: isSkipped(metadata),
+    serviceAccountName,
+    ...podsOf(pods),
+    replicas: replicasOf(kind, raw),
+    ...present({
+      annotations: unlessEmpty(projectAnnotationsOf(metadata)),
+      ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
+      rollout: rolloutView(kind, raw),
+    }),
+  };
+}
+
+function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
+  return {
+    ...(isComponent(signs) && { isComponent: true }),
+    ...(logsForeign401s(signs) && { logsForeign401s: true }),
+  };
+}
+
+type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences">;
+
+function podsOf(spec: Received<V1PodSpec>): PodFields {
+  return present({
+    automount: spec.automountServiceAccountToken,
+    tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
+  });
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)].map(sharedText);
+}
+
+function unlessEmpty<T extends object>(value: T): T | undefined {
+  return Object.keys(value).length === 0 ? undefined : value;
+}
+
+function replicasOf(kind: WorkloadView["kind"], raw: unknown): number {
+  const object = objectOf(raw);
+  if (kind === "DaemonSet") return (object as Received<V1DaemonSet>).status?.desiredNumberScheduled ?? 0;
+  return (object as Received<V1Deployment | V1StatefulSet>).spec?.replicas ?? 1;
+}
+
+/** The DaemonSet controller counts a pod with this label as updated if its value is that of the annotation. */
+const TEMPLATE_GENERATION_LABEL = "pod-template-generation";
+const TEMPLATE_GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
+
+const REVISION_LABEL = "controller-revision-hash";
+
+/** The update strategy with which only a person replaces pods of an earlier template. */
+const ON_DELETE = "OnDelete";
+
+/** Returns how far the pods of a workload have its present template; undefined without a generation. */
+export function rolloutView(kind: WorkloadView["kind"], raw: unknown): RolloutView | undefined {
+  const object = objectOf(raw) as Received<V1Deployment | V1StatefulSet | V1DaemonSet>;
+  const { metadata, status } = object;
+  if (metadata?.generation === undefined || metadata.generation === null) return undefined;
+  const isObserved = (status?.observedGeneration ?? 0) >= metadata.generation;
+  if (kind === "Deployment") return deploymentRollout(object, isObserved);
+  return kind === "StatefulSet" ? statefulSetRollout(object, isObserved) : daemonSetRollout(object, isObserved);
+}
+
+function deploymentRollout({ spec, status }: Received<V1Deployment>, isObserved: boolean): RolloutView {
+  const { strategy, paused, progressDeadlineSeconds: deadlineS } = spec ?? {};
+  const isComplete = isObserved && atLeast(status?.updatedReplicas, status?.replicas);
+  return {
+    strategy: typeOf(strategy),
+    isComplete,
+    // A paused rollout waits for a person.
+    isInProgress: !isComplete && paused !== true,
+    ...present({ progressDeadlineMs: typeof deadlineS === "number" ? deadlineS * 1000 : undefined }),
+  };
+}
+
+function statefulSetRollout({ spec, status }: Received<V1StatefulSet>, isObserved: boolean): RolloutView {
+  const strategy = typeOf(spec?.updateStrategy);
+  const { currentRevision, updateRevision, updatedReplicas } = status ?? {};
+  const currentLabel = isObserved ? labelOf(REVISION_LABEL, updateRevision) : undefined;
+  const isComplete = currentLabel !== undefined && currentRevision === updateRevision;
+  const isReached = currentLabel !== undefined && atLeast(updatedReplicas, replicasToUpdate(spec));
+  return {
+    strategy,
+    isComplete,
+    isInProgress: strategy !== ON_DELETE && !isComplete && !isReached,
+    ...present({ currentLabel }),
+  };
+}
+
+/** Pods below the partition keep the earlier template. */
+function replicasToUpdate(spec: Received<V1StatefulSet>["spec"]): number {
+  return (spec?.replicas ?? 1) - (spec?.updateStrategy?.rollingUpdate?.partition ?? 0);
+}
+
+function daemonSetRollout({ metadata, spec, status }: Received<V1DaemonSet>, isObserved: boolean): RolloutView {
+  const strategy = typeOf(spec?.updateStrategy);
+  const isComplete = isObserved && atLeast(status?.updatedNumberScheduled, status?.currentNumberScheduled);
+  return {
+    strategy,
+    isComplete,
+    isInProgress: strategy !== ON_DELETE && !isComplete,
+    ...present({ currentLabel: labelOf(TEMPLATE_GENERATION_LABEL, templateGenerationOf(metadata)) }),
+  };
+}
+
+/** The default of the API server is RollingUpdate. */
+function typeOf(strategy: { readonly type?: string | null } | null | undefined): string {
+  return strategy?.type ?? "RollingUpdate";
+}
+
+/** As in the API server, an absent number is 0. */
+function atLeast(updated: number | null | undefined, total: number | null | undefined): boolean {
+  return (updated ?? 0) >= (total ?? 0);
+}
+
+function templateGenerationOf(metadata: Metadata): string | undefined {
+  return annotationsOf(metadata)[TEMPLATE_GENERATION_ANNOTATION];
+}
+
+function labelOf(key: string, value: string | null | undefined): RolloutView["currentLabel"] {
+  return value ? { key, value } : undefined;
+}
+
+/** Returns the view of an apps/v1 DaemonSet; null without uid, name or creation time. */
+export function daemonSetView(raw: unknown): DaemonSetView | null {
+  const view = workloadView("DaemonSet", raw);
+  if (view === null) return null;
+  const { metadata, spec, status } = objectOf(raw) as Received<V1DaemonSet>;
+  const fields = itemsOf(metadata?.managedFields);
+  return {
+    ...view,
+    kind: "DaemonSet",
+    generation: metadata?.generation ?? 0,
+    ...rolloutOf(status ?? {}),
+    ...specOf(spec ?? {}),
+    ownedVolumes: ownedVolumes(fields),
+    ...(ownsUpdateStrategy(fields) && { ownsUpdateStrategy: true }),
+    ...present({
+      lastManager: lastManagerOf(fields),
+      owner: ownerOf(metadata),
+      strategyManager: strategyManager(fields),
+    }),
+  };
+}
+
+type SpecView = Pick<DaemonSetView, "updateStrategy" | "maxUnavailable" | "maxSurge" | "minReadySeconds" | "template">;
+
+function specOf({ updateStrategy, minReadySeconds, template }: Received<V1DaemonSetSpec>): SpecView {
+  const { maxUnavailable, maxSurge } = updateStrategy?.rollingUpdate ?? {};
+  return {
+    updateStrategy: updateStrategy?.type ?? "RollingUpdate",
+    ...present({ maxUnavailable: intOrPercent(maxUnavailable), maxSurge: intOrPercent(maxSurge) }),
+    minReadySeconds: numberOf(minReadySeconds) ?? 0,
+    template: template ?? {},
+  };
+}
+
+function intOrPercent(value: unknown): number | string | undefined {
+  return numberOf(value) ?? textOf(value);
+}
+
+function rolloutOf(
+  status: Received<V1DaemonSetStatus>,
+): Pick<DaemonSetView, "observedGeneration" | "updatedPods" | "availablePods"> {
+  return {
+    observedGeneration: status.observedGeneration ?? 0,
+    updatedPods: status.updatedNumberScheduled ?? 0,
+    availablePods: status.numberAvailable ?? 0,
+  };
+}
+
+/** Prefix of list entries in managedFields, such as `k:{"name":"token"}`. */
+const ENTRY = "k:";
+
+/** Patches without server-side apply have the same manager with the operation Update; a later apply does not give those fields back. */
+function isOurs({ manager, operation }: ManagedFields): boolean {
+  return manager === MANAGER && operation === "Apply";
+}
+
+/** fieldsV1 has no schema, and a client can write it, so each level of it is checked. */
+function fieldsAt({ fieldsV1 }: ManagedFields, path: readonly string[]): Readonly<Record<string, unknown>> {
+  return path.reduce((at, step) => objectOf(at[step]), objectOf(fieldsV1));
+}
+
+function ownsUpdateStrategy(fields: readonly ManagedFields[]): boolean {
+  return fields.some(one => isOurs(one) && hasStrategyType(one));
+}
+
+function strategyManager(fields: readonly ManagedFields[]): string | undefined {
+  return fields.find(one => !isOurs(one) && hasStrategyType(one))?.manager ?? undefined;
+}
+
+function hasStrategyType(fields: ManagedFields): boolean {
+  return "f:type" in fieldsAt(fields, ["f:spec", "f:updateStrategy"]);
+}
+
+function ownedVolumes(fields: readonly ManagedFields[]): string[] {
+  return fields.filter(isOurs).flatMap(one => {
+    const volumes = fieldsAt(one, ["f:spec", "f:template", "f:spec", "f:volumes"]);
+    return Object.entries(volumes).flatMap(([key, volume]) => {
+      const sources = objectOf(objectOf(volume)["f:projected"])["f:sources"];
+      return sources === undefined ? [] : (nameIn(key) ?? []);
+    });
+  });
+}
+
+function nameIn(key: string): string | undefined {
+  if (!key.startsWith(ENTRY)) return undefined;
+  try {
+    return textOf(objectOf(JSON.parse(key.slice(ENTRY.length)))["name"]);
+  } catch {
+    return undefined;
+  }
+}
