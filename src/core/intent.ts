@@ -94,6 +94,9 @@ export type Outcome =
   | { readonly result: "Conflict"; readonly message: string }
   | { readonly result: "Failed"; readonly message: string };
 
+/** The outcome of an intent that is deferred. */
+export type Deferral = Extract<Outcome, { result: "Limited" }>;
+
 /** An intent and its outcome. */
 export interface Execution {
   readonly intent: Intent;

@@ -6,15 +6,14 @@ import { splitKey } from "../../core/key";
 import { KINDS } from "../../core/kinds";
 import { TokenBucket } from "../../core/token-bucket";
 import { Controller, type LoopSettings } from "../loop/controller";
-import { nextOf, type PassResult } from "../loop/pass-result";
+import { nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
 import { WriteBackoff } from "../write/write-backoff";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts";
-import { isGenerated, listedIn } from "./generated";
+import { isGenerated, listedIn, type PlannedWrite } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
-import type { PlannedWrite } from "./generated";
 import { Results } from "./results";
 import { StatusReporter, UNTIL_COMPLETE_MS } from "./status-reporter";
 

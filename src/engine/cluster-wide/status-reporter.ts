@@ -11,7 +11,7 @@ import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { isSameStatus } from "../../core/status";
 import type { EngineMetrics } from "../../core/ports";
-import type { PassResult } from "../loop/pass-result";
+import type { PassResult } from "../loop/requeue";
 import type { FactsReader } from "./facts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 import { clusterStatus, type NamespaceResult } from "./report";

@@ -4,7 +4,7 @@ import { TransientError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { FakeClock, seededRandom, settle } from "../../core/testing/fake-clock";
 import { Controller, type LoopSettings } from "./controller";
-import type { PassResult } from "./pass-result";
+import type { PassResult } from "./requeue";
 import { RecordingLog, RecordingMetrics } from "../testing/fakes";
 
 type Pass = (key: Key, mayWrite: () => boolean) => Promise<PassResult>;

@@ -3,10 +3,9 @@ import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
-import { KnownKeys } from "./known-keys";
-import { RateLimiter } from "./rate-limiter";
-import type { PassResult } from "./pass-result";
+import { RateLimiter, type PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";
+import { splitKey } from "../../core/key";
 
 /** Settings of the loop. */
 export interface LoopSettings {
@@ -296,4 +295,52 @@ function metricOf(result: PassResult | undefined): Parameters<LoopMetrics["recon
   if (result === undefined) return "panic";
   if (result.next === "give-up" || (result.next === "retry" && !result.conflict)) return "error";
   return result.next === "retry" || result.next === "wait" ? "requeue" : "success";
+}
+
+/** The known keys by namespace. */
+export class KnownKeys {
+  readonly #byNamespace = new Map<string, Set<Key>>();
+
+  /** Returns the namespaces with at least one key. */
+  namespaces(): ReadonlySet<string> {
+    return new Set(this.#byNamespace.keys());
+  }
+
+  /** Returns the keys of a namespace. */
+  in(namespace: string): readonly Key[] {
+    return [...(this.#byNamespace.get(namespace) ?? [])];
+  }
+
+  /** Returns all keys. */
+  all(): Key[] {
+    return [...this.#byNamespace.values()].flatMap(keys => [...keys]);
+  }
+
+  /** Adds a key. */
+  add(key: Key): void {
+    this.addAll([key]);
+  }
+
+  /** Adds keys. */
+  addAll(keys: Iterable<Key>): void {
+    for (const key of keys) {
+      const namespace = splitKey(key).namespace;
+      const known = this.#byNamespace.get(namespace);
+      if (known) known.add(key);
+      else this.#byNamespace.set(namespace, new Set([key]));
+    }
+  }
+
+  /** Removes a key. */
+  remove(key: Key): void {
+    const namespace = splitKey(key).namespace;
+    const keys = this.#byNamespace.get(namespace);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#byNamespace.delete(namespace);
+  }
+
+  /** Removes all keys. */
+  clear(): void {
+    this.#byNamespace.clear();
+  }
 }

@@ -10,7 +10,7 @@ import type { ExecutionScope, Executor } from "../write/executor";
 import { retryAfter } from "../../core/retry";
 import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
-import type { RequeueRequest } from "../loop/pass-result";
+import type { RequeueRequest } from "../loop/requeue";
 
 /** Objects without leftovers of absent blocks that are remembered; beyond that the oldest are checked again. */
 const MAX_REMEMBERED = 10_000;

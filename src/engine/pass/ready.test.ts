@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
 import type { Report } from "../../core/remedy";
-import { conditionUpdates } from "./ready";
+import { conditionUpdates, passMode } from "./ready";
 import type { Mode } from "../../core/mode";
-import { makeReport } from "../testing/remedies";
+import { makeReport, makeDecision, makeEviction, makePatch, makeRemedy, specWith } from "../testing/remedies";
+import { FINALIZER } from "../../api/names";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { NamespaceView } from "../../core/views";
+import { EmptyReaders } from "../../core/testing/empty-readers";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { makeObject, MemoryObjects, RecordingMetrics, RecordingWriter } from "../testing/fakes";
+import { makeReconciler } from "../testing/reconciler";
 
 const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
 
@@ -91,5 +98,106 @@ describe("Reconciling and Stalled", () => {
       Reconciling: "False/Suspended",
       Stalled: "False/Suspended",
     });
+  });
+});
+
+const KEY = "team/app";
+
+/** A cluster with one Namespace. */
+class Cluster extends EmptyReaders {
+  skip = false;
+  failure: Error | undefined;
+  asked: string[] = [];
+  override namespace(name: string): Promise<NamespaceView | null> {
+    this.asked.push(name);
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    return Promise.resolve({ namespace: "", name, uid: "u", labels: {}, annotations: {}, skip: this.skip });
+  }
+}
+
+describe("the mode of a pass", () => {
+  const modeOf = (spec: object, operator: "Enforce" | "Observe", changes: Partial<Cluster> = {}) =>
+    passMode(makeObject(KEY, spec), operator, Object.assign(new Cluster(new FakeClock()), changes));
+
+  it("is the operator's if it observes, then that of the spec, then of the Namespace", async () => {
+    const skipped = { skip: true };
+    expect(await modeOf({ mode: "Observe" }, "Observe", skipped)).toBe("OperatorObserves");
+    expect(await modeOf({ mode: "Observe" }, "Enforce", skipped)).toBe("Observe");
+    expect(await modeOf({ mode: "Enforce" }, "Enforce", skipped)).toBe("NamespaceSkipped");
+    expect(await modeOf({ mode: "Enforce" }, "Enforce")).toBe("Enforce");
+  });
+
+  it("is Observe for a mode that only a later version knows", async () => {
+    expect(await modeOf({ mode: "Later" }, "Enforce")).toBe("Observe");
+  });
+
+  it("is Enforce where the Namespace is forbidden, and unknown while it cannot be read", async () => {
+    expect(await modeOf({}, "Enforce", { failure: new ForbiddenError("no") })).toBe("Enforce");
+    await expect(modeOf({}, "Enforce", { failure: new TransientError("no") })).rejects.toThrow(TransientError);
+  });
+});
+
+function makeBench(operator: "Enforce" | "Observe" = "Enforce") {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  store.put(makeObject(KEY, specWith("tokenRestart")));
+  const [writer, metrics] = [new RecordingWriter(), new RecordingMetrics()];
+  const readers = new Cluster(clock);
+  const made = new Set(["flow"]);
+  const remedy = makeRemedy(
+    () => makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction()], needsCleanup: true }),
+    {
+      cleanUp: () => Promise.resolve(made.size === 0 ? [] : [makePatch("flow")]),
+    },
+  );
+  const reconciler = makeReconciler({ store, writer, metrics, readers, remedies: [remedy], mode: operator });
+  clock.advance(10_000);
+  const object = () => store.objects.get(KEY)!;
+  const change = (changes: object) => store.put({ ...object(), ...changes });
+  const pass = () => reconciler.reconcile(KEY, () => true);
+  return { store, writer, metrics, readers, made, object, change, pass };
+}
+
+describe("a pass that only observes", () => {
+  it.each<["the operator" | "the Namespace", string]>([
+    ["the operator", "the operator runs with --mode=Observe"],
+    ["the Namespace", "the Namespace has the annotation controller-resilience.io/skip"],
+  ])("because of %s writes status only, counts no restart, and says why", async (whose, why) => {
+    const bench = makeBench(whose === "the operator" ? "Observe" : "Enforce");
+    bench.readers.skip = whose === "the Namespace";
+    await bench.pass();
+    expect(bench.writer.written).toEqual([]);
+    expect(bench.metrics.seen).toContain("intent:token-restart:evict:Observed");
+    const { status, metadata } = bench.object();
+    expect([status?.restarts ?? [], metadata.finalizers ?? []]).toEqual([[], []]);
+    expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toMatch(`Only observed: ${why}.`);
+  });
+
+  it("acts as soon as the annotation is gone, with the whole budget", async () => {
+    const bench = makeBench();
+    bench.readers.skip = true;
+    for (let i = 0; i < 5; i++) await bench.pass();
+    bench.readers.skip = false;
+    await bench.pass();
+    expect(bench.writer.written.map(({ verb }) => verb)).toEqual(["evict"]);
+    expect(bench.object().status?.restarts).toHaveLength(1);
+  });
+
+  it("still removes what was made for an object that is deleted, or has lost its block", async () => {
+    for (const changes of [{ deletionTimestamp: "2025-01-01T00:00:00Z" }, {}]) {
+      const bench = makeBench("Observe");
+      const { metadata, spec } = bench.object();
+      const withoutBlock = { ...spec, tokenRestart: undefined as never };
+      bench.change({ metadata: { ...metadata, ...changes, finalizers: [FINALIZER] }, spec: withoutBlock });
+      await bench.pass();
+      expect(bench.writer.written.map(({ target }) => target.name)).toEqual(["flow"]);
+    }
+  });
+
+  it("does nothing while the Namespace cannot be read, and is retried", async () => {
+    const bench = makeBench();
+    bench.readers.failure = new TransientError("get namespaces team: no answer");
+    expect(await bench.pass()).toMatchObject({ next: "retry" });
+    expect([bench.writer.written, bench.store.writes]).toEqual([[], []]);
   });
 });

@@ -4,6 +4,10 @@ import type { Execution } from "../../core/intent";
 import { observedSentence, type Mode } from "../../core/mode";
 import type { Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
+import type { ControllerResilience } from "../../api/controller-resilience";
+import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { ForbiddenError } from "../../core/errors";
+import type { Readers } from "../../core/readers";
 
 /** The report of one remedy, with the type of its condition. */
 export interface RemedyReport {
@@ -132,3 +136,31 @@ export function suspendedUpdate(type: string, status: "Unknown" | "False"): Cond
 
 /** Message of all conditions of a suspended object. */
 export const SUSPENDED = "Suspended: spec.suspend is true, so no remedy reads or changes anything.";
+
+/** The operator's own mode, which wins over every object's. */
+export type OperatorMode = ControllerResilience["spec"]["mode"];
+
+/**
+ * Returns the mode of an object in this pass. Without the right to read its Namespace, the skip annotation there is unknown and counts as
+ * absent.
+ *
+ * @throws any other error of the reader
+ */
+export async function passMode(
+  { spec, metadata: { namespace } }: ControllerResilience,
+  operatorMode: OperatorMode,
+  readers: Pick<Readers, "clock" | "namespace">,
+): Promise<Mode> {
+  if (operatorMode === "Observe") return "OperatorObserves";
+  // After a rollback it may be one that only the later version knows, and unknown means no action.
+  if (spec.mode !== "Enforce") return "Observe";
+  if (spec.suspend) return spec.mode;
+  try {
+    const what = "reading the Namespace";
+    const view = await withDeadline(readers.clock, STORE_DEADLINE_MS, what, () => readers.namespace(namespace));
+    return view?.skip === true ? "NamespaceSkipped" : "Enforce";
+  } catch (error) {
+    if (error instanceof ForbiddenError) return "Enforce";
+    throw error;
+  }
+}

@@ -9,13 +9,12 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../../core/readers";
 import type { Remedy, Report, StatusLists } from "../../core/remedy";
 import { boundStatus } from "../../core/status";
-import { nextAfter, nextOf, type PassResult } from "../loop/pass-result";
+import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
-import { passMode, type OperatorMode } from "./pass-mode";
-import { conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
+import { passMode, type OperatorMode, conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
 import { observeAndPlan, type RemedyPass, withReport } from "./remedy-pass";
 import { Reporter } from "./reporter";
 

@@ -7,7 +7,7 @@ import { ObjectSession } from "../object/object-session";
 import { makeObject, MemoryObjects } from "../testing/fakes";
 import { makeClaim } from "../testing/remedies";
 import { makeRestarts, MemoryBreaker } from "../testing/restarts";
-import type { ObjectRestarts, RestartEnd } from "./object-restarts";
+import type { ObjectRestarts, RestartEnd } from "./restarts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

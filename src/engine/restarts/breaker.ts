@@ -1,7 +1,7 @@
 import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
-import type { ObjectRef, Outcome, RestartClaim } from "../../core/intent";
+import type { Deferral, ObjectRef, RestartClaim } from "../../core/intent";
 import { isOpen, isUnproven } from "../../core/restarts/budget";
 import { restartId } from "../../core/restarts/history";
 import { toSeconds } from "../../core/time";
@@ -44,8 +44,6 @@ export interface BreakerPorts {
   readonly onTripped?: (note: string) => void;
 }
 
-type Deferral = Extract<Outcome, { result: "Limited" }>;
-
 /** An unproven restart of any object. */
 interface UnprovenRestart {
   readonly entry: RestartStatus;
@@ -82,23 +80,23 @@ export class Breaker {
     if (this.#ports.breaker.state === null) this.#tripIfNeeded();
   }
 
-  /** Defers an unproven restart while the API server may be the cause of the rejections. */
-  ownTrouble(claim: RestartClaim): Deferral | undefined {
+  /** Returns what defers an unproven restart: the operator's own trouble, the breaker, or another one whose outcome is open. */
+  deferral(claim: RestartClaim): Deferral | undefined {
+    return isUnproven(claim) ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen()) : undefined;
+  }
+
+  #ownTrouble(): Deferral | undefined {
     const sinceMs = this.#ports.sinceOwnTroubleMs?.() ?? Infinity;
-    if (!isUnproven(claim) || sinceMs >= OWN_TROUBLE_MS) return undefined;
+    if (sinceMs >= OWN_TROUBLE_MS) return undefined;
     return { result: "Limited", limit: "OwnTrouble", retryAfterMs: OWN_TROUBLE_MS - sinceMs };
   }
 
-  /** Defers an unproven restart while the breaker is tripped. */
-  tripped(claim: RestartClaim): Deferral | undefined {
+  #tripped(): Deferral | undefined {
     const { breaker, lease } = this.#ports;
-    if (!isUnproven(claim) || breaker.state === null) return undefined;
-    return limited("Breaker", describeTripped(breaker.state, lease));
+    return breaker.state === null ? undefined : limited("Breaker", describeTripped(breaker.state, lease));
   }
 
-  /** Defers an unproven restart while the outcome of another one is open. */
-  otherOpen(claim: RestartClaim): Deferral | undefined {
-    if (!isUnproven(claim)) return undefined;
+  #otherOpen(): Deferral | undefined {
     const nowMs = this.#nowMs();
     const open = [...this.#restarts.values()].find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < OPEN_MS);
     return open && limited("UnprovenRestart", describeOpen(open));

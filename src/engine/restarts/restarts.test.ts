@@ -9,7 +9,7 @@ import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 import { makeRestarts } from "../testing/restarts";
-import type { ObjectRestarts, RestartEnd } from "./object-restarts";
+import type { ObjectRestarts, RestartEnd } from "./restarts";
 
 const MINUTE = 60_000;
 

@@ -1,17 +1,23 @@
-import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
+import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import type { Mode } from "../../core/mode";
 import type { Key } from "../../core/ports";
-import { joinRestarts, type SettledRestarts } from "../../core/restarts/history";
+import { joinRestarts, type SettledRestarts, countConfirmed, restartId } from "../../core/restarts/history";
 import type { ObjectSession } from "../object/object-session";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
-import { LeaderWarmup } from "./leader-warmup";
-import { ObjectRestarts } from "./object-restarts";
-import { RefusedRequests } from "./refused-requests";
-import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./restart-pacer";
-import { Rollouts } from "./rollouts";
+import { LeaderWarmup, Rollouts } from "./rollouts";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./restart-pacer";
+import type { Deferral, RestartClaim, RolloutClaim } from "../../core/intent";
+import {
+  requestedRestart,
+  withOutcome,
+  withoutRequest,
+  checkRestartBudget,
+  isUnproven,
+} from "../../core/restarts/budget";
+import { boundStatus } from "../../core/status";
 
-export type { BreakerState, ObjectRestarts, SettledRestarts };
+export type { BreakerState, SettledRestarts };
 
 /** What the restarts need from the engine. */
 export interface RestartsPorts extends BreakerPorts {
@@ -24,34 +30,32 @@ const MAX_REMEMBERED = 2_000;
 
 /** All restarts of this process. The rest of the engine imports only this file of the folder, so every restart passes the same checks. */
 export class Restarts {
-  readonly #clock: Clock;
-  readonly #warmup: LeaderWarmup;
-  readonly #breaker: Breaker;
-  readonly #pacer: RestartPacer;
-  readonly #rollouts: Rollouts;
-  readonly #refused = new RefusedRequests();
+  readonly #shared: SharedParts;
   /** The restarts that an object had when it was read last. */
   readonly #last = new Map<Key, { readonly uid: string; readonly restarts: readonly RestartStatus[] }>();
 
   /** `intervalMs` is the minimum time between two restarts. */
   constructor(ports: RestartsPorts, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
     const { clock, requestPass } = ports;
-    this.#clock = clock;
-    this.#warmup = new LeaderWarmup(requestPass);
-    this.#breaker = new Breaker(ports);
-    this.#pacer = new RestartPacer(clock, intervalMs);
-    this.#rollouts = new Rollouts(clock);
+    this.#shared = {
+      clock,
+      warmup: new LeaderWarmup(requestPass),
+      breaker: new Breaker(ports),
+      pacer: new RestartPacer(clock, intervalMs),
+      rollouts: new Rollouts(clock),
+      refused: new RefusedRequests(),
+    };
   }
 
   /** Starts a term of leadership: the history of every object has to be loaded again. */
   startTerm(): void {
-    this.#pacer.startTerm();
-    this.#warmup.startTerm();
+    this.#shared.pacer.startTerm();
+    this.#shared.warmup.startTerm();
   }
 
   /** Sets the objects whose history has to be loaded. Only the first list of a term counts. */
   expect(keys: readonly Key[]): void {
-    this.#warmup.expect(keys);
+    this.#shared.warmup.expect(keys);
   }
 
   /**
@@ -62,18 +66,18 @@ export class Restarts {
    */
   load(key: Key, read: ControllerResilience, mode?: Mode): ControllerResilience {
     const object = this.#inheriting(key, read);
-    const restarts = this.#refused.without(object.status?.restarts ?? []);
-    this.#breaker.note(object, restarts);
-    this.#rollouts.note(key, object, mode);
-    for (const { time } of restarts) this.#pacer.seed(new Date(time));
-    this.#warmup.loaded(key);
+    const restarts = this.#shared.refused.without(object.status?.restarts ?? []);
+    this.#shared.breaker.note(object, restarts);
+    this.#shared.rollouts.note(key, object, mode);
+    for (const { time } of restarts) this.#shared.pacer.seed(new Date(time));
+    this.#shared.warmup.loaded(key);
     return object;
   }
 
   /** The object does not exist any more. Its restarts still count for the breaker, and for a successor of the same name. */
   gone(key: Key): void {
-    this.#rollouts.note(key, null);
-    this.#warmup.loaded(key);
+    this.#shared.rollouts.note(key, null);
+    this.#shared.warmup.loaded(key);
   }
 
   #inheriting(key: Key, object: ControllerResilience): ControllerResilience {
@@ -101,20 +105,161 @@ export class Restarts {
    */
   reported(key: Key, object: ControllerResilience, mode?: Mode): void {
     this.#remember(key, object);
-    this.#breaker.note(object, object.status?.restarts ?? []);
-    this.#rollouts.note(key, object, mode);
+    this.#shared.breaker.note(object, object.status?.restarts ?? []);
+    this.#shared.rollouts.note(key, object, mode);
   }
 
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
   settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
-    const history = this.#refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
-    return new ObjectRestarts(session, history, {
-      clock: this.#clock,
-      warmup: this.#warmup,
-      breaker: this.#breaker,
-      pacer: this.#pacer,
-      rollouts: this.#rollouts,
-      refused: this.#refused,
-    });
+    const history = this.#shared.refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
+    return new ObjectRestarts(session, history, this.#shared);
+  }
+}
+
+/** What all objects share. */
+interface SharedParts {
+  readonly clock: Clock;
+  readonly warmup: LeaderWarmup;
+  readonly breaker: Breaker;
+  readonly pacer: RestartPacer;
+  readonly rollouts: Rollouts;
+  readonly refused: RefusedRequests;
+}
+
+/** How the write of a requested restart ended. */
+export type RestartEnd =
+  /** The API server accepted it. */
+  | "Executed"
+  /** The API server refused it, so it costs no budget. */
+  | "Refused"
+  /** No answer says whether it was executed. The entry stays Requested until the remedy settles it. */
+  | "Unknown"
+  /** It was not written, since this process no longer leads. The entry stays Requested, and the next leader settles it. */
+  | "NotWritten";
+
+/** A restart that is in status and may be written now. */
+export interface RestartRequest {
+  readonly result: "Requested";
+  /** Ends the request. Call it exactly once: no other restart is permitted before. */
+  readonly end: (end: RestartEnd) => void;
+}
+
+/** The restarts of one object during one pass. A restart is in status before it is requested from the API server. */
+export class ObjectRestarts {
+  #own: readonly RestartStatus[];
+  readonly #session: ObjectSession;
+  readonly #shared: SharedParts;
+
+  /** `own` is status.restarts after the remedies have settled their outcomes in this pass. */
+  constructor(session: ObjectSession, own: readonly RestartStatus[], shared: SharedParts) {
+    this.#session = session;
+    this.#own = own;
+    this.#shared = shared;
+  }
+
+  /** Returns what defers a restart, in this order, apart from the restart pacer, which gives out a permit. */
+  deferral(claim: RestartClaim): Deferral | undefined {
+    const { clock, warmup, breaker } = this.#shared;
+    return budgetExceeded(claim, this.#own, clock.now()) ?? historyIncomplete(claim, warmup) ?? breaker.deferral(claim);
+  }
+
+  /**
+   * Makes all checks and writes the restart to status as Requested, so that a crash in between cannot lose it.
+   *
+   * @throws the store's errors; then nothing was recorded and nothing may be restarted
+   */
+  async request(claim: RestartClaim): Promise<RestartRequest | Deferral> {
+    const deferral = this.deferral(claim);
+    if (deferral !== undefined) return deferral;
+    const pace = this.#shared.pacer.ask();
+    if (!pace.allowed) return { result: "Limited", limit: "RestartPacer", retryAfterMs: pace.retryAfterMs };
+    try {
+      await this.#record(claim);
+    } catch (error) {
+      pace.permit.unused();
+      throw error;
+    }
+    return { result: "Requested", end: end => this.#end(claim, pace.permit, end) };
+  }
+
+  /** Returns what defers the rollout of a changed template. */
+  rolloutDeferral(): Deferral | undefined {
+    return this.#shared.rollouts.deferral(this.#session.object, this.#shared.warmup);
+  }
+
+  /** The template was written, or the answer was lost. */
+  rolloutBegun(claim: RolloutClaim): void {
+    this.#shared.rollouts.begun(this.#session.object, claim);
+  }
+
+  /** The fields of status that record the restarts. */
+  status(): Pick<ControllerResilienceStatus, "restarts" | "restartsTotal"> {
+    const { restarts, restartsTotal = 0 } = this.#session.statusRead;
+    return {
+      ...(this.#own.length > 0 || restarts ? { restarts: [...this.#own] } : {}),
+      restartsTotal: restartsTotal + countConfirmed(restarts ?? [], this.#own),
+    };
+  }
+
+  async #record(claim: RestartClaim): Promise<void> {
+    const now = this.#shared.clock.now();
+    const restarts = [...this.#own, requestedRestart(claim, now)];
+    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));
+    this.#become(restarts);
+  }
+
+  #end({ podUID }: RestartClaim, permit: RestartPermit, end: RestartEnd): void {
+    if (end === "Executed" || end === "Unknown") permit.used();
+    else permit.unused();
+    if (end === "Executed") this.#become(withOutcome(this.#own, podUID, "Restarted"));
+    if (end !== "Refused") return;
+    const left = withoutRequest(this.#own, podUID);
+    this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));
+    this.#become(left);
+  }
+
+  #become(own: readonly RestartStatus[]): void {
+    this.#own = own;
+    this.#shared.breaker.note(this.#session.object, own);
+  }
+}
+
+/** The cooldown of the workload is not over, or its restarts are used up. */
+function budgetExceeded(claim: RestartClaim, history: readonly RestartStatus[], now: Date): Deferral | undefined {
+  const budget = checkRestartBudget(history, claim, now);
+  return budget.allowed ? undefined : { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+}
+
+/** Time until a restart that waits for the leader warm-up is tried again, in milliseconds. */
+const WARMUP_RECHECK_MS = 2_000;
+
+/** Whether another unproven restart is open is known once the new leader has loaded every object of the cluster. */
+function historyIncomplete(claim: RestartClaim, warmup: LeaderWarmup): Deferral | undefined {
+  if (!isUnproven(claim) || warmup.isComplete()) return undefined;
+  return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: WARMUP_RECHECK_MS };
+}
+
+/** Most requests that are remembered, the oldest dropped first: status forgets them with its next write. */
+const MOST = 1_000;
+
+/**
+ * Requested restarts that the API server has refused. Status has them until its next write. If that fails, the next pass reads them again, and could
+ * not tell a refused eviction of a pod that is gone from one that was carried out.
+ */
+class RefusedRequests {
+  readonly #ids = new Set<string>();
+
+  /** Notes the refusal of these. */
+  add(requests: readonly RestartStatus[]): void {
+    for (const request of requests) this.#ids.add(restartId(request));
+    for (const oldest of this.#ids) {
+      if (this.#ids.size <= MOST) return;
+      this.#ids.delete(oldest);
+    }
+  }
+
+  /** Returns the restarts without those that were refused. */
+  without(history: readonly RestartStatus[]): readonly RestartStatus[] {
+    return this.#ids.size === 0 ? history : history.filter(entry => !this.#ids.has(restartId(entry)));
   }
 }

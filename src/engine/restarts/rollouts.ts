@@ -1,22 +1,58 @@
+import type { Key } from "../../core/ports";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import type { Clock } from "../../core/clock";
 import { keyOf } from "../../core/key";
-import type { RolloutClaim } from "../../core/intent";
+import type { Deferral, RolloutClaim } from "../../core/intent";
 import type { Mode } from "../../core/mode";
-import type { Key } from "../../core/ports";
-import type { Deferral } from "./checks";
-import type { LeaderWarmup } from "./leader-warmup";
+
+/** Objects requested at a time; callers ask again every few seconds. */
+const REQUEST_BATCH = 10;
+
+/**
+ * Tracks which objects a new leader still has to load. What holds for the whole cluster, an open restart without proof or a rollout, is in
+ * the status of all objects.
+ */
+export class LeaderWarmup {
+  readonly #request: (key: Key) => void;
+  /** Objects not loaded yet; undefined until the first list of the term. */
+  #missing: Set<Key> | undefined;
+
+  /** `request` enqueues a pass of an object. */
+  constructor(request: (key: Key) => void) {
+    this.#request = request;
+  }
+
+  /** Starts a term of leadership: nothing is loaded. */
+  startTerm(): void {
+    this.#missing = undefined;
+  }
+
+  /** Sets the objects to load. Only the first list of a term counts: objects that appear later have passes in this term. */
+  expect(keys: readonly Key[]): void {
+    this.#missing ??= new Set(keys);
+  }
+
+  /** Marks an object as loaded or deleted. */
+  loaded(key: Key): void {
+    this.#missing?.delete(key);
+  }
+
+  /** Reports whether all objects are loaded. If not, requests some of the missing ones ahead of the full pass. */
+  isComplete(): boolean {
+    if (this.#missing?.size === 0) return true;
+    for (const key of [...(this.#missing ?? [])].slice(0, REQUEST_BATCH)) this.#request(key);
+    return false;
+  }
+}
+
+/** Time until a rollout that waits is tried again, in milliseconds. */
+const RECHECK_MS = 10_000;
 
 /** A rollout that was begun counts for this long although status does not show it, as after a write of status that failed. */
 const UNRECORDED_MS = 600_000;
 
 /** Outcomes of status.daemonSets while pods are replaced because of a changed template. */
 const OPEN: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Stuck"];
-
-/** A rollout of another object. */
-export interface OpenRollout extends RolloutClaim {
-  readonly key: Key;
-}
 
 /** The rollouts of changed templates in the status of all objects: one at a time in the cluster. */
 export class Rollouts {
@@ -48,15 +84,14 @@ export class Rollouts {
     this.#begun.set(keyOf(object), { workload, atMs: this.#clock.monotonicMs() });
   }
 
-  /** The rollout that another object must wait for. */
-  otherThan(object: ControllerResilience): OpenRollout | undefined {
-    const own = keyOf(object);
-    const all = new Map([
-      ...this.#recorded,
-      ...[...this.#begun].map(([key, { workload }]) => [key, workload] as const),
-    ]);
-    for (const [key, workload] of all) if (key !== own) return { key, workload };
-    return undefined;
+  /** A changed template waits for the rollout of every other object, and for a new leader to know of them. */
+  deferral(object: ControllerResilience, warmup: LeaderWarmup): Deferral | undefined {
+    if (!warmup.isComplete()) return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
+    const begun = [...this.#begun].map(([key, { workload }]) => [key, workload] as const);
+    const other = [...this.#recorded, ...begun].find(([key]) => key !== keyOf(object));
+    if (other === undefined) return undefined;
+    const detail = `waiting for the rollout of ${other[1]} by ${other[0]}; the operator rolls out one template at a time`;
+    return { result: "Limited", limit: "Rollout", retryAfterMs: RECHECK_MS, detail };
   }
 }
 
@@ -66,22 +101,4 @@ function isRolling(object: ControllerResilience | null, judged: Mode | undefined
   const { suspend, tokenLifetime } = object.spec;
   const mode = judged ?? object.spec.mode;
   return mode === "Enforce" && !suspend && tokenLifetime !== undefined;
-}
-
-/** Time until a rollout that waits is tried again, in milliseconds. */
-const RECHECK_MS = 10_000;
-
-/** A changed template waits for the rollout of every other object, and for a new leader to know of them. */
-export function rolloutDeferral(
-  object: ControllerResilience,
-  warmup: LeaderWarmup,
-  rollouts: Rollouts,
-): Deferral | undefined {
-  if (!warmup.isComplete()) {
-    return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
-  }
-  const other = rollouts.otherThan(object);
-  if (other === undefined) return undefined;
-  const detail = `waiting for the rollout of ${other.workload} by ${other.key}; the operator rolls out one template at a time`;
-  return { result: "Limited", limit: "Rollout", retryAfterMs: RECHECK_MS, detail };
 }

@@ -6,7 +6,7 @@ export interface Bucket {
   readonly perSecond: number;
 }
 
-/** The limit of src/engine/loop/rate-limiter.ts for retries, over all keys. Watches have no limit of their own, and must stay below this one, too. */
+/** The limit of src/engine/loop/requeue.ts for retries, over all keys. Watches have no limit of their own, and must stay below this one, too. */
 export const RETRY_BOUND: Bucket = { burst: 100, perSecond: 10 };
 
 /** Number of requests over the limit at the worst moment; 0 if never exceeded. Times in milliseconds, in order. Pure. */

@@ -4,7 +4,7 @@ import type { Execution, Intent, Outcome } from "../../../core/intent";
 import { type Mode, whyObserved } from "../../../core/mode";
 import type { PlanItem, Remedy } from "../../../core/remedy";
 import { isUnproven } from "../../../core/restarts";
-import { passMode } from "../../../engine/pass/pass-mode";
+import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
 import { requiredPermission } from "../../../engine/write/permissions";
 import { evidenceOf } from "../explain/evidence";
