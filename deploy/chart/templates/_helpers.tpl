@@ -84,6 +84,11 @@ deletion with --cascade=orphan; the label then stays.
       {{- $found = append $found (printf "impersonate %s" $resource) }}
     {{- end }}
   {{- end }}
+  {{- range $verb := $verbs }}
+    {{- if or (hasPrefix "impersonate:" $verb) (hasPrefix "impersonate-on:" $verb) }}
+      {{- $found = append $found (printf "%s %s" $verb (join ", " $resources)) }}
+    {{- end }}
+  {{- end }}
   {{- if and $isCore $verbs (has "*" $resources) }}
     {{- $found = append $found (printf "%s all resources" (join ", " $verbs)) }}
   {{- end }}

@@ -39,9 +39,9 @@ async function review(binding: BindingView, readers: Readers): Promise<Review> {
   const answers = await Promise.all(rights.map(right => readers.may(right)));
   const lacks = rights.filter((_, i) => answers[i] !== true);
   if (lacks.length > 0) return { lacks };
-  const { kind, namespace, roleRef } = binding;
+  const { namespace, roleRef } = binding;
   const role = await readers.role(roleRef.kind === "Role" ? "Role" : "ClusterRole", namespace, roleRef.name);
-  const excess = role === null ? undefined : excessOf(role.rules, kind);
+  const excess = role === null ? undefined : excessOf(role.rules, binding);
   return { lacks, ...(excess === undefined ? {} : { excess }) };
 }
 

@@ -9,6 +9,10 @@ const rule = (apiGroup: string, resource: string, ...verbs: string[]): RoleRule 
   return { apiGroups: [apiGroup], resources: [resource], verbs };
 };
 
+const HERE = { kind: "RoleBinding", namespace: "team" } as const;
+const SYSTEM = { kind: "RoleBinding", namespace: "kube-system" } as const;
+const EVERYWHERE = { kind: "ClusterRoleBinding", namespace: "" } as const;
+
 describe("a role", () => {
   it.each<[string, RoleRule, string]>([
     ["everything, whatever its name", rule("*", "*", "*"), "may escalate roles"],
@@ -17,17 +21,27 @@ describe("a role", () => {
     ["every verb on roles", rule(RBAC, "clusterroles", "*"), "may escalate clusterroles"],
     ["impersonate users", rule("", "users", "impersonate"), "may impersonate users"],
     ["impersonate groups by a wildcard", rule("*", "groups", "*"), "may impersonate groups"],
+    [
+      "constrained impersonation",
+      rule("authentication.k8s.io", "users", "impersonate:user-info"),
+      "may impersonate:user-info users",
+    ],
+    [
+      "what it may be used for",
+      rule("", "pods", "impersonate-on:user-info:list"),
+      "may impersonate-on:user-info:list pods",
+    ],
     ["all resources, to read", rule("*", "*", "get", "list"), 'may get, list all resources ("*")'],
     ["all resources of the core group", rule("", "*", "get"), 'may get all resources ("*")'],
   ])("with %s is too powerful for any binding", (_, one, excess) => {
-    expect(excessOf([rule("", "pods", "get"), one], "RoleBinding")).toBe(excess);
-    expect(excessOf([one], "ClusterRoleBinding")).toBe(excess);
+    expect(excessOf([rule("", "pods", "get"), one], HERE)).toBe(excess);
+    expect(excessOf([one], EVERYWHERE)).toBe(excess);
   });
 
   it("that may impersonate ServiceAccounts is too powerful in all namespaces", () => {
     const edit = [rule("", "serviceaccounts", "impersonate")];
-    expect(excessOf(edit, "RoleBinding")).toBeUndefined();
-    expect(excessOf(edit, "ClusterRoleBinding")).toBe("may impersonate serviceaccounts");
+    expect(excessOf(edit, HERE)).toBeUndefined();
+    expect(excessOf(edit, EVERYWHERE)).toBe("may impersonate serviceaccounts");
   });
 
   const ADMISSION = "admissionregistration.k8s.io";
@@ -62,10 +76,12 @@ describe("a role", () => {
       "may update mutatingadmissionpolicybindings",
     ],
     ["change every kind of admission", rule(ADMISSION, "*", "*"), "may create mutatingwebhookconfigurations"],
+    ["take over APIs", rule("apiregistration.k8s.io", "apiservices", "update"), "may update apiservices"],
     ["approve certificates", rule(CERTIFICATES, "signers", "approve"), "may approve signers"],
   ])("that may %s is too powerful in all namespaces", (_, one, excess) => {
-    expect(excessOf([rule("", "pods", "get"), one], "ClusterRoleBinding")).toBe(excess);
-    expect(excessOf([one], "RoleBinding")).toBeUndefined();
+    expect(excessOf([rule("", "pods", "get"), one], EVERYWHERE)).toBe(excess);
+    expect(excessOf([one], SYSTEM)).toBe(excess);
+    expect(excessOf([one], HERE)).toBeUndefined();
   });
 
   const named = (one: RoleRule, ...resourceNames: string[]): RoleRule => ({ ...one, resourceNames });
@@ -78,7 +94,7 @@ describe("a role", () => {
       named(rule(CERTIFICATES, "signers", "approve"), "mine.io/*", "kubernetes.io/kubelet-serving"),
     ],
   ])("is not too powerful if its names are the limit: %s", (_, one) => {
-    expect(excessOf([one], "ClusterRoleBinding")).toBeUndefined();
+    expect(excessOf([one], EVERYWHERE)).toBeUndefined();
   });
 
   it.each<[string, RoleRule, string]>([
@@ -104,7 +120,7 @@ describe("a role", () => {
     ["every signer", named(rule(CERTIFICATES, "signers", "sign"), "kubernetes.io/*"), "may sign signers"],
     ["all resources", named(rule("", "*", "get"), "mine"), 'may get all resources ("*")'],
   ])("is too powerful in spite of names: %s", (_, one, excess) => {
-    expect(excessOf([one], "ClusterRoleBinding")).toBe(excess);
+    expect(excessOf([one], EVERYWHERE)).toBe(excess);
   });
 
   it("is not too powerful otherwise", () => {
@@ -118,9 +134,9 @@ describe("a role", () => {
       rule(ADMISSION, "mutatingwebhookconfigurations", "get", "list"),
       rule(CERTIFICATES, "certificatesigningrequests", "*"),
     ];
-    expect(harmless.map(one => excessOf([one], "ClusterRoleBinding"))).toEqual(harmless.map(() => undefined));
+    expect(harmless.map(one => excessOf([one], EVERYWHERE))).toEqual(harmless.map(() => undefined));
     const own = [rule("mine.io", "*", "*"), rule("", "pods", "*"), rule(RBAC, "roles", "get"), rule("*", "*")];
-    expect(excessOf([...own, { apiGroups: [], resources: [], verbs: ["*"] }], "ClusterRoleBinding")).toBeUndefined();
+    expect(excessOf([...own, { apiGroups: [], resources: [], verbs: ["*"] }], EVERYWHERE)).toBeUndefined();
   });
 });
 

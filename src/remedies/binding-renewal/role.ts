@@ -1,4 +1,4 @@
-import type { BindingKind, RoleRule } from "../../core/views";
+import type { BindingView, RoleRule } from "../../core/views";
 
 /** Resources on which these verbs let the holder of a role take rights that it was not given. */
 interface Power {
@@ -35,8 +35,8 @@ const POWERS: readonly Power[] = [
 ];
 
 /**
- * In a ClusterRoleBinding, which reaches the credentials of kube-system. In a RoleBinding, these rights end at the pods and Secrets of its
- * namespace (as Kubernetes' roles `edit` and `admin` do), or have no effect.
+ * In a ClusterRoleBinding, and in a RoleBinding of kube-system, which reach the credentials there. In any other RoleBinding, these rights end
+ * at the pods and Secrets of its namespace (as Kubernetes' roles `edit` and `admin` do), or have no effect.
  */
 const CLUSTER_POWERS: readonly Power[] = [
   // "Impersonate verb".
@@ -63,19 +63,33 @@ const CLUSTER_POWERS: readonly Power[] = [
     ],
     verbs: CHANGE,
   },
+  // An aggregated API server sees the credentials of its clients.
+  { group: "apiregistration.k8s.io", resources: ["apiservices"], verbs: CHANGE },
 ];
+
+/** Constrained impersonation (KEP 5284) puts what it allows into the verb: `impersonate:user-info`, `impersonate-on:user-info:list`. */
+const CONSTRAINED = /^impersonate(-on)?:/;
 
 /**
  * Says what lets the holder of a role take rights that it was not given, such as `may escalate clusterroles`; undefined if nothing does. An
  * operator that binds such a role is as good as cluster-admin. Pure.
  */
-export function excessOf(rules: readonly RoleRule[], binding: BindingKind): string | undefined {
+export function excessOf(
+  rules: readonly RoleRule[],
+  { kind, namespace }: Pick<BindingView, "kind" | "namespace">,
+): string | undefined {
+  const reachesAll = kind === "ClusterRoleBinding" || namespace === "kube-system";
   for (const rule of rules) {
-    const found = powerIn(rule, POWERS) ?? allResources(rule);
-    const excess = found ?? (binding === "ClusterRoleBinding" ? powerIn(rule, CLUSTER_POWERS) : undefined);
+    const found = powerIn(rule, POWERS) ?? constrained(rule) ?? allResources(rule);
+    const excess = found ?? (reachesAll ? powerIn(rule, CLUSTER_POWERS) : undefined);
     if (excess !== undefined) return `may ${excess}`;
   }
   return undefined;
+}
+
+function constrained({ resources, verbs }: RoleRule): string | undefined {
+  const verb = verbs.find(one => CONSTRAINED.test(one));
+  return verb === undefined ? undefined : `${verb} ${resources.join(", ")}`;
 }
 
 function powerIn(rule: RoleRule, powers: readonly Power[]): string | undefined {
