@@ -1,6 +1,7 @@
 // Demonstrates binding renewal: a real kube-scheduler whose RoleBinding has Kyverno's label and a life of one minute; a twin without protection;
 // and a second RoleBinding, which a person revokes.
 import type { BindingStatus, StatusCondition } from "../../src/api/controller-resilience";
+import { RENEW_ANNOTATION } from "../../src/api/names";
 import { ClusterClient, type Binding, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import { binding } from "../enforcers/bindings";
@@ -65,7 +66,7 @@ export class ExpiringBinding implements Play {
   /** Waits for more than a minute. */
   async play(): Promise<string> {
     this.timeline.heading(
-      `Both get the right to hold their Lease for one minute: RoleBindings with ${EXPIRY.kyverno}: ${TTL}`,
+      `Both get the right to hold their Lease for one minute: RoleBindings with ${EXPIRY.kyverno}: ${TTL} and ${RENEW_ANNOTATION}: "true"`,
     );
     const [kept, extra, twin] = await this.grant();
     this.timeline.setZero();
