@@ -32,6 +32,9 @@ export class UnavailableError extends WaitError {}
 /** A permanent failure: wait for a new generation or the full pass. */
 export class TerminalError extends ResilienceError {}
 
+/** The answer is longer than the client takes. */
+export class TooLargeError extends TerminalError {}
+
 /** 403: the operator lacks a permission. The message names verb and resource. */
 export class ForbiddenError extends TerminalError {}
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/clock";
 import type { RequestMetrics } from "../../core/ports";
-import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus, retryAfterMs } from "./status-errors";
@@ -276,7 +276,7 @@ function readBody(response: IncomingMessage, maxBytes: number, what: string): Pr
       size += chunk.length;
       chunks.push(chunk);
       if (size <= maxBytes) return;
-      reject(new TerminalError(`${what}: expected at most ${maxBytes} bytes, got more`));
+      reject(new TooLargeError(`${what}: expected at most ${maxBytes} bytes, got more`));
       response.destroy();
     });
     response.on("end", () => resolve(Buffer.concat(chunks, size)));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { TerminalError } from "../../core/errors";
-import { describeCall, pathOf, resourceOf } from "./resources";
+import { TerminalError, TooLargeError } from "../../core/errors";
+import type { Api, ApiRequest } from "./api";
+import { describeCall, listPages, pathOf, resourceOf } from "./resources";
 import { KINDS } from "../../core/kinds";
 
 describe("pathOf", () => {
@@ -34,5 +35,37 @@ describe("describeCall", () => {
     expect(describeCall("create", KINDS.Pod, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(
       "create pods/eviction kai/a",
     );
+  });
+});
+
+describe("a list", () => {
+  /** An API server with 30 objects, of which at most so many fit into an answer. */
+  function serve(most: number): { api: Pick<Api, "json">; asked: unknown[] } {
+    const asked: unknown[] = [];
+    const json = <T>({ query = {} }: ApiRequest): Promise<T> => {
+      const [limit, from] = [Number(query["limit"]), Number(query["continue"] ?? 0)];
+      asked.push(limit);
+      if (Math.min(limit, 30 - from) > most) return Promise.reject(new TooLargeError("list pods: got more"));
+      const end = Math.min(30, from + limit);
+      const items = Array.from({ length: end - from }, (_, i) => ({ number: from + i }));
+      return Promise.resolve({ metadata: { continue: end < 30 ? String(end) : "" }, items } as T);
+    };
+    return { api: { json }, asked };
+  }
+
+  const read = async (api: Pick<Api, "json">): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    for await (const { items } of listPages(api, { resource: KINDS.Pod, limit: 16 })) found.push(...items);
+    return found;
+  };
+
+  it("gets smaller pages once one is too large, and misses nothing", async () => {
+    const { api, asked } = serve(3);
+    expect(await read(api)).toEqual(Array.from({ length: 30 }, (_, number) => ({ number })));
+    expect(asked.slice(0, 4)).toEqual([16, 4, 1, 1]);
+  });
+
+  it("fails if a single object is too large", async () => {
+    await expect(read(serve(0).api)).rejects.toThrow(TooLargeError);
   });
 });

@@ -1,4 +1,4 @@
-import { TerminalError, TransientError } from "../../core/errors";
+import { TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
 import { KINDS, type Kind, pluralOf } from "../../core/kinds";
@@ -68,7 +68,8 @@ export const PAGE_SIZE = 100;
 const MAX_PAGES = 10_000;
 
 /**
- * Lists a collection, one request per page.
+ * Lists a collection, one request per page. A page that is too large is requested again with a quarter of the objects, and so are all after
+ * it: objects have up to 1.5 MB, and one author must not be able to keep a whole kind from being listed.
  *
  * @throws GoneError if the API server does not serve the resource, and any other error of core
  */
@@ -79,14 +80,29 @@ export async function* listPages(
 ): AsyncGenerator<Page, void, undefined> {
   const what = describeCall("list", resource, place);
   let token: string | undefined;
+  let size = limit;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const query = { limit, continue: token, fieldSelector, labelSelector };
+    const query = { limit: size, continue: token, fieldSelector, labelSelector };
     const request = { what, path: pathOf(resource, place), query, ...(accept === undefined ? {} : { accept }) };
-    const list: JsonObject = await api.json(request, signal);
+    const list = await orTooLarge(() => api.json<JsonObject>(request, signal), size);
+    if (list === undefined) {
+      size = Math.ceil(size / 4);
+      continue;
+    }
     const metadata = objectOf(list["metadata"]);
     yield { items: arrayOf(list["items"]), resourceVersion: textOf(metadata["resourceVersion"]) ?? "" };
     token = textOf(metadata["continue"]) || undefined;
     if (token === undefined) return;
   }
   throw new TransientError(`${what}: expected a list of at most ${MAX_PAGES} pages, got more`);
+}
+
+/** Returns undefined instead of a page that is too large and has several objects. */
+async function orTooLarge<T>(read: () => Promise<T>, size: number): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (size > 1 && error instanceof TooLargeError) return undefined;
+    throw error;
+  }
 }
