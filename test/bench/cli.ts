@@ -5,7 +5,7 @@ import { benchClassifier } from "./classifier";
 import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
 import { benchFlowLevels } from "./flow-levels";
-import { benchTarPit } from "./flow-tar-pit";
+import { benchQuarantine } from "./flow-quarantine";
 import { benchHealing } from "./healing";
 import { benchKubeletLogs } from "./kubelet-logs";
 import { benchLogMemory } from "./log-memory";
@@ -51,7 +51,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     onlyNamed: true,
   },
   "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
-  "flow-tar-pit": { run: benchTarPit, about: "queue lengths of the quarantine level, and their cost", onlyNamed: true },
+  "flow-quarantine": {
+    run: benchQuarantine,
+    about: "queue lengths of the quarantine level, and their cost",
+    onlyNamed: true,
+  },
 };
 
 const program = new Command("npm run bench --")
@@ -60,7 +64,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, flow-levels, flow-tar-pit, kubelet-logs, scale, watches and zoo`,
+      .join(", ")}; default: all but cluster-wide, flow-levels, flow-quarantine, kubelet-logs, scale, watches and zoo`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {

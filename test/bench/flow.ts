@@ -1,18 +1,18 @@
 import Table from "cli-table3";
 import { flowLab, FlowScene, type Phase } from "./flow-scene";
-import { SHARED, TAR_PIT } from "./levels";
+import { SHARED, QUARANTINE } from "./levels";
 import { median } from "./median";
 
 const ROUNDS = 5;
 const SECONDS = 8;
 /** The maximum wait of a request in the quarantine, so that every connection of the flood is refused once. */
-const TAR_PIT_SECONDS = 15;
+const QUARANTINE_SECONDS = 15;
 const SHARED_NAME = "bench-shared";
-const TAR_PIT_NAME = "bench-tar-pit";
-const LEVELS = { [SHARED_NAME]: SHARED, [TAR_PIT_NAME]: TAR_PIT };
+const QUARANTINE_NAME = "bench-quarantine";
+const LEVELS = { [SHARED_NAME]: SHARED, [QUARANTINE_NAME]: QUARANTINE };
 
 /** In the order of the phases of a round. */
-const PHASES = ["alone", "flooded", "isolated", "tar pit", "alone again"] as const;
+const PHASES = ["alone", "flooded", "isolated", "quarantine", "alone again"] as const;
 
 type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
 
@@ -45,11 +45,11 @@ async function play(scene: FlowScene): Promise<Round> {
   await scene.isolate(LEVELS, SHARED_NAME);
   const isolated = await scene.measure(SECONDS);
   // As the remedy does: it moves the flood, and its neighbours stay.
-  await scene.isolate(LEVELS, TAR_PIT_NAME, SHARED_NAME);
-  const tarPit = await scene.measure(TAR_PIT_SECONDS);
+  await scene.isolate(LEVELS, QUARANTINE_NAME, SHARED_NAME);
+  const quarantine = await scene.measure(QUARANTINE_SECONDS);
   await scene.calm();
   await scene.mix();
-  return { alone, flooded, isolated, "tar pit": tarPit, "alone again": await scene.measure(SECONDS) };
+  return { alone, flooded, isolated, quarantine, "alone again": await scene.measure(SECONDS) };
 }
 
 function inWords({ other, flood }: Phase): string {

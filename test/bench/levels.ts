@@ -15,7 +15,7 @@ export interface Level {
 export const SHARED = levelOf(SHARED_SETTINGS);
 
 /** The level of throttled runaways. */
-export const TAR_PIT = levelOf(QUARANTINE_SETTINGS);
+export const QUARANTINE = levelOf(QUARANTINE_SETTINGS);
 
 function levelOf({
   nominalConcurrencyShares,

@@ -13,7 +13,7 @@ const NAME = "reckless";
 const OTHER = "reckless-other";
 const NAMESPACE = "flow-isolation";
 const DOOMED = "flow-doomed";
-const TAR_PIT = "controller-resilience-tar-pit";
+const QUARANTINE = "controller-resilience-tar-pit";
 const SHARED = "controller-resilience-shared";
 const LEASES = "controller-resilience-leases";
 /** More than the 32 requests per second of the controller with its rights; fewer than it makes without them on a busy machine. */
@@ -113,7 +113,7 @@ describe("a controller without backoff", () => {
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/any`;
     expect((await flowHeaders(kubeconfig, leases)).level).toBe(await levelUID(client, LEASES));
     // The quarantine level exists before it is needed.
-    expect(await levelUID(client, TAR_PIT)).not.toBe("");
+    expect(await levelUID(client, QUARANTINE)).not.toBe("");
   });
 
   it("gets its FlowSchema restored after another client changes it", async () => {
@@ -132,7 +132,7 @@ describe("a controller without backoff", () => {
     expect(Date.parse(until ?? "")).not.toBeNaN();
     expect(requestsPerSecond).toBeGreaterThan(RATE.threshold);
     const schema = flow.flowSchema ?? "";
-    expect(await levelOf(schema)).toBe(TAR_PIT);
+    expect(await levelOf(schema)).toBe(QUARANTINE);
     const notes = (await client.events(NAMESPACE)).filter(({ reason }) => reason === "FlowThrottled");
     expect(notes[0]?.message).toMatch(
       new RegExp(`\\d+ requests/s, threshold ${RATE.threshold} requests/s for ${RATE.for}`),

@@ -27,7 +27,7 @@ import { suiteLab } from "./suite-lab";
 
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
-const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const LEASES = "controller-resilience-leases";
 const SPEC = { requestRate: { threshold: 20, for: "5s", onRunaway: "Throttle", release: "10m" } };
 
@@ -88,7 +88,7 @@ async function made(): Promise<string[]> {
     ),
   );
   const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
-  return names.filter(name => [SHARED, LEASES, TAR_PIT].includes(name) || name.includes(namespace));
+  return names.filter(name => [SHARED, LEASES, QUARANTINE].includes(name) || name.includes(namespace));
 }
 
 /** Sends a request as the ServiceAccount, which has no rights. Returns the uid of the matching FlowSchema, and the duration. */
@@ -157,7 +157,7 @@ it("gives a ServiceAccount flows that the API server stores unchanged and uses f
     LEASES,
     expect.stringMatching(`^controller-resilience-leases-${namespace}-web-`),
     SHARED,
-    TAR_PIT,
+    QUARANTINE,
   ]);
   const own = await admin.get<FlowObject>(await flowPath());
   const uid = (path: string) => async (): Promise<string> => (await request(path)).uid;
@@ -197,8 +197,8 @@ it("throttles a flooding client but not its leases", async () => {
   const stop = flood();
   try {
     await untilReason("Throttled", 90_000);
-    expect(await flowNow()).toMatchObject({ state: "Throttled", priorityLevel: TAR_PIT });
-    expect(await level()).toBe(TAR_PIT);
+    expect(await flowNow()).toMatchObject({ state: "Throttled", priorityLevel: QUARANTINE });
+    expect(await level()).toBe(QUARANTINE);
     const lease = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/web`;
     // The API server applies the change after a short delay.
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -246,7 +246,7 @@ it("deletes everything that it created with the object", async () => {
   expect(await made()).toEqual([]);
 });
 
-const EMERGENCY = ["emergency-tar-pit.yaml", "emergency-tar-pit-user.yaml"];
+const EMERGENCY = ["emergency-quarantine.yaml", "emergency-quarantine-user.yaml"];
 it.each(EMERGENCY)("the API server accepts %s of the runbook verbatim", async file => {
   const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", file), "utf8");
   const filled = text

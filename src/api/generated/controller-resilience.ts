@@ -559,7 +559,7 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the circuit breaker. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes.
+   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";
   /**

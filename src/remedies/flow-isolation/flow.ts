@@ -1,19 +1,19 @@
+import { createHash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { SYSTEM_NAMESPACE } from "../../core/components";
 import { viewIn } from "../../core/desired";
 import { parseDuration } from "../../core/duration";
-import { isOwnedBy } from "../../core/owned";
-import type { ClusterObjectView } from "../../core/views";
-import { hashOfBlock } from "./block";
-import { isReleasing, isRunaway, nextBreaker, type Breaker, type BreakerLimits } from "./breaker";
-import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
-import { wantedLeaseFlow } from "./leases";
-import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";
-import { MAX_BETWEEN_MS, MAX_OLDEST_MS, readRate, type Reading } from "./rate";
-import { shadowOf } from "./shadow";
-import { shownRate } from "./shown-rate";
 import { flowSchemaName } from "../../core/flow-schema-names";
-import { pieceOf, wantedFlow, wantedLevels, type Piece } from "./wanted";
+import { canonical } from "../../core/json";
+import { isOwnedBy } from "../../core/owned";
+import { toSeconds } from "../../core/time";
+import type { ClusterObjectView } from "../../core/views";
+import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
+import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";
+import { type Piece, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
+import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
+import { shadowOf } from "./shadow";
+import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
 export const MAX_CHANGES = 2;
@@ -23,13 +23,13 @@ export interface Flow {
   readonly facts: FlowIsolationFacts;
   readonly spec: Spec;
   readonly account: AccountFacts;
-  readonly limits: BreakerLimits;
+  readonly limits: ThrottleLimits;
   readonly reading: Reading;
   /** Until when its clients may list again after a change of the API servers; absent: there was none. */
   readonly settlingUntilMs?: number;
   /** From status; absent when status has no entry. */
-  readonly before?: Breaker;
-  readonly breaker: Breaker;
+  readonly before?: Throttle;
+  readonly throttle: Throttle;
   /** Its throttle is over, but the cluster still shows it; Failed: for so long, and after so many tries, that a person has to act. */
   readonly release?: "Due" | "Failed";
   /** The rate as reported, in requests per second; absent when unknown. */
@@ -53,23 +53,23 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const lease = pieceOf(wantedLeaseFlow(facts, account.name), facts.schemas);
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
-  const before = breakerOf(account.record, spec);
+  const before = throttleOf(account.record, spec);
   const settling = settlingOf(facts, nowMs);
   const counted = readingOf(match, facts, { account, limits, before });
   const reading = { ...counted, ...settling.reading };
-  const breaker = nextBreaker(before, reading, limits, nowMs);
-  const rate = shownRate(reading, limits.threshold, breaker.state === before?.state ? account.record : undefined);
-  const release = releaseOf(breaker, account, nowMs);
-  const level = isQuarantined({ breaker, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
+  const throttle = nextThrottle(before, reading, limits, nowMs);
+  const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
+  const release = releaseOf(throttle, account, nowMs);
+  const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
   return {
-    ...{ facts, spec, account, limits, reading, breaker, level },
+    ...{ facts, spec, account, limits, reading, throttle, level },
     ...(before === undefined ? {} : { before }),
     ...settling.flow,
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
-    isRefused: isRefused(breaker, account, nowMs),
+    isRefused: isRefused(throttle, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     lease,
   };
@@ -80,7 +80,7 @@ function leaseReading(
   lease: Piece,
   { rates }: FlowIsolationFacts,
   { runningPods }: AccountFacts,
-  limits: BreakerLimits,
+  limits: ThrottleLimits,
 ): Reading {
   if (runningPods === undefined) return { overMs: 0 };
   return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
@@ -101,14 +101,14 @@ export const MAX_RELEASES = 3;
 /** And for how long at least, in milliseconds; so long also the beginning of a throttle. */
 const RELEASE_MS = 180_000;
 
-function releaseOf(breaker: Breaker, { record }: AccountFacts, nowMs: number): Flow["release"] {
-  if (!isReleasing(breaker, nowMs)) return undefined;
-  const isLate = nowMs - (breaker.untilMs ?? nowMs) >= RELEASE_MS;
+function releaseOf(throttle: Throttle, { record }: AccountFacts, nowMs: number): Flow["release"] {
+  if (!isReleasing(throttle, nowMs)) return undefined;
+  const isLate = nowMs - (throttle.untilMs ?? nowMs) >= RELEASE_MS;
   return isLate && (record?.releaseAttempts ?? 0) >= MAX_RELEASES ? "Failed" : "Due";
 }
 
-function isRefused(breaker: Breaker, { record }: AccountFacts, nowMs: number): boolean {
-  return isUnmade(record) && breaker.state === "Throttled" && nowMs - breaker.sinceMs >= RELEASE_MS;
+function isRefused(throttle: Throttle, { record }: AccountFacts, nowMs: number): boolean {
+  return isUnmade(record) && throttle.state === "Throttled" && nowMs - throttle.sinceMs >= RELEASE_MS;
 }
 
 /** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
@@ -133,7 +133,7 @@ function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece):
 function readingOf(
   { own, shadow }: Match,
   { rates }: FlowIsolationFacts,
-  { account, limits, before }: Pick<Flow, "account" | "limits"> & { readonly before: Breaker | undefined },
+  { account, limits, before }: Pick<Flow, "account" | "limits"> & { readonly before: Throttle | undefined },
 ): Reading {
   const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : -Infinity;
   const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
@@ -141,7 +141,7 @@ function readingOf(
   return readRate(rates, own.name, limits.threshold, { fromMs, maxBetweenMs });
 }
 
-function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): BreakerLimits {
+function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): ThrottleLimits {
   const { for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
   const state = stateOfLevel(QUARANTINE_LEVEL, facts, spec);
@@ -184,7 +184,7 @@ function isHeld(account: AccountFacts, facts: FlowIsolationFacts): boolean {
   return own !== undefined && levelOf(own) === QUARANTINE_LEVEL;
 }
 
-function breakerOf(record: FlowStatus | undefined, spec: Spec): Breaker | undefined {
+function throttleOf(record: FlowStatus | undefined, spec: Spec): Throttle | undefined {
   if (record?.state === undefined) return undefined;
   const { state, since, until, releaseSeconds, relapses } = record;
   if (state === "GivenUp" && record.specHash !== hashOfBlock(spec)) return undefined;
@@ -259,6 +259,57 @@ export function countedGeneration({ record }: AccountFacts, facts: FlowIsolation
 }
 
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */
-export function isQuarantined({ breaker, release }: { breaker: Breaker; release?: Flow["release"] }): boolean {
-  return breaker.state === "Throttled" && release === undefined;
+export function isQuarantined({ throttle, release }: { throttle: Throttle; release?: Flow["release"] }): boolean {
+  return throttle.state === "Throttled" && release === undefined;
+}
+
+/** Its entry in status.flows before this pass writes anything. */
+export function entryOf(flow: Flow): FlowStatus {
+  const { account, facts, own, level, rate, release } = flow;
+  const generation = countedGeneration(account, facts);
+  // The level that the operator wrote, even where another manager has changed it since.
+  const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
+  return {
+    serviceAccount: account.name,
+    flowSchema: own.wanted.name,
+    ...(priorityLevel === undefined ? {} : { priorityLevel }),
+    ...(rate === undefined ? {} : { requestsPerSecond: rate }),
+    ...stateOf(flow),
+    ...(release === undefined ? {} : { releaseAttempts: account.record?.releaseAttempts ?? 0 }),
+    changes: changesOf(account, facts),
+    ...(generation === undefined ? {} : { generation }),
+  };
+}
+
+function stateOf({ throttle, spec }: Flow): Omit<FlowStatus, "serviceAccount"> {
+  const { state, sinceMs, untilMs, releaseMs, relapses } = throttle;
+  return {
+    state,
+    since: timeOf(sinceMs),
+    ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
+    ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
+    ...(relapses === undefined ? {} : { relapses }),
+    ...(state === "GivenUp" ? { specHash: hashOfBlock(spec) } : {}),
+  };
+}
+
+/** Latest time of a Date. */
+const MAX_MS = 8.64e15;
+
+/** RFC 3339 in whole seconds, for any number. */
+export function timeOf(ms: number): string {
+  return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
+}
+
+/** Hexadecimal digits: two versions of one block have the same hash once in 10^19 changes. */
+const DIGITS = 16;
+
+/**
+ * Hash of spec.flowIsolation: tells whether a person changed the block since a flow was given up. The fields are named one by one, so that a
+ * field that a later version of the CRD adds does not change the hash. Add such a field only where it is not its default.
+ */
+export function hashOfBlock({ priorityLevel, requestRate }: Spec): string {
+  const { threshold, for: over, onRunaway, release } = requestRate;
+  const fields = canonical([priorityLevel, threshold, over, onRunaway, release]);
+  return createHash("sha256").update(fields).digest("hex").slice(0, DIGITS);
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { StatusOwner } from "../../core/ports";
-import { FLOW_GAUGES } from "./gauges";
+import { FLOW_GAUGES } from "./remedy";
 
 const spec = { flowIsolation: { requestRate: { threshold: 100 } } };
 const sampled = (status: object, of: object = spec) =>

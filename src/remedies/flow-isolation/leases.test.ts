@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ClusterObjectView } from "../../core/views";
 import { onRunaway, Scene } from "./testing/scene";
 
-const [SHARED, TAR_PIT] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const [LEASES, BUILT_IN] = ["controller-resilience-leases", "leader-election"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 
@@ -41,7 +41,7 @@ describe("the leases of a ServiceAccount", () => {
     expect(scene.level()).toBe(SHARED);
     scene.isRefused = () => false;
     await scene.run(10);
-    expect([scene.level(), leaseLevel(scene)]).toEqual([TAR_PIT, LEASES]);
+    expect([scene.level(), leaseLevel(scene)]).toEqual([QUARANTINE, LEASES]);
   });
 
   it("are put back, and counted, if a person moves them to the built-in level", async () => {
@@ -64,7 +64,7 @@ describe("the leases of a ServiceAccount", () => {
     expect(leaseLevel(scene)).toBe(BUILT_IN);
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
-    expect(scene.level()).toBe(TAR_PIT);
+    expect(scene.level()).toBe(QUARANTINE);
   });
 
   it("are counted: a flood of them is reported, and never throttled", async () => {

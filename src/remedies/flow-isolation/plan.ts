@@ -1,24 +1,20 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/count";
 import { parseDuration } from "../../core/duration";
+import { flowSchemaName } from "../../core/flow-schema-names";
 import type { Intent } from "../../core/intent";
-import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { EventRequest, Plan } from "../../core/remedy";
+import { UNAUTHENTICATED } from "../../core/request-rates";
 import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
-import { eventsOf } from "./events";
-import { MAX_ACCOUNTS, measuredEvery, type FlowIsolationFacts, type Spec } from "./facts";
-import { flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf, type Flow } from "./flow";
-import { entryOf } from "./entry";
-import { findingsOfFlow } from "./flow-findings";
-import { writeOfFlow } from "./flow-write";
-import { flowId, otherId, type FlowItem } from "./item";
-import { planLevels } from "./level-findings";
+import { type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
+import { entryOf, type Flow, flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf } from "./flow";
+import { eventsOf, findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
+import { planLevels } from "./level-plan";
 import { levelOf, QUARANTINE_LEVEL } from "./levels";
-import type { Finding } from "./reasons";
+import { buildSurplus, isMadeFor } from "./objects";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
-import { flowSchemaName } from "../../core/flow-schema-names";
-import { buildSurplus, isMadeFor } from "./surplus";
+import type { Finding } from "./reasons";
 
 /** What to do about all flows. */
 export interface FlowPlan extends Plan<FlowItem> {
@@ -31,8 +27,6 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly entries?: readonly FlowStatus[];
   /** Level of each ServiceAccount's flow once its FlowSchema is written. */
   readonly levels: Readonly<Record<string, string>>;
-  /** ServiceAccounts whose throttle is over, and that the cluster still shows as throttled. */
-  readonly releases: readonly string[];
   readonly recheckAfterMs?: number;
   readonly events: readonly EventRequest[];
 }
@@ -40,8 +34,7 @@ export interface FlowPlan extends Plan<FlowItem> {
 /** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
   const { schemas, levels, mode } = facts;
-  if (schemas === null || levels === null)
-    return { mode, items: [], findings: [UNAVAILABLE], levels: {}, releases: [], events: [] };
+  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {}, events: [] };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const planned = planLevels(facts, spec, flows);
@@ -66,7 +59,6 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
     findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
-    releases: flows.filter(({ release }) => release !== undefined).map(({ account }) => account.name),
     recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
@@ -191,6 +183,6 @@ function unauthenticated({ rates, accounts }: FlowIsolationFacts, { requestRate 
 
 function recheckOf(flows: readonly Flow[], nowMs: number): number {
   // A probation whose rate is unknown lasts beyond its end.
-  const left = flows.flatMap(({ breaker }) => breaker.untilMs ?? []).map(untilMs => untilMs - nowMs);
+  const left = flows.flatMap(({ throttle }) => throttle.untilMs ?? []).map(untilMs => untilMs - nowMs);
   return Math.min(...left.filter(ms => ms > 0).map(ms => Math.max(1_000, ms)));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PodPeaks } from "./pod-peaks";
+import { PodPeaks } from "./observe";
 
 const KEEP_MS = 60_000;
 

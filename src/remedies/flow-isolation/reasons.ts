@@ -87,7 +87,4 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** A finding with one of the reasons. */
-export interface Finding extends AnyFinding<Reason> {
-  /** Set where a release failed: what a person can do. The report says why before it. */
-  readonly advice?: string;
-}
+export type Finding = AnyFinding<Reason>;

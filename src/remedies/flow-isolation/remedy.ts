@@ -1,12 +1,13 @@
 import { ConditionType } from "../../api/conditions";
-import type { Permission } from "../../core/intent";
-import { keyOf } from "../../core/key";
-import type { Key } from "../../core/ports";
-import { defineRemedy, type Remedy } from "../../core/remedy";
-import { cleanUpFlows } from "./cleanup";
-import { FLOW_GAUGES } from "./gauges";
-import { observeFlows } from "./observe";
-import { PodPeaks } from "./pod-peaks";
+import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
+import { ForbiddenError } from "../../core/errors";
+import type { Intent, Permission } from "../../core/intent";
+import { keyOf, splitKey } from "../../core/key";
+import type { Key, StatusOwner } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
+import { buildSurplus, type Existing } from "./objects";
+import { observeFlows, PodPeaks } from "./observe";
 import { planFlows } from "./plan";
 import { REASONS } from "./reasons";
 import { reportFlows } from "./report";
@@ -78,4 +79,67 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     cleanUp: cleanUpFlows,
     forget: key => void peaks.delete(key),
   });
+}
+
+const LABELS = ["namespace", "service_account"] as const;
+
+/** The last measured rate of each flow; none while it is not measured. */
+const RATE: StatusGauge = {
+  name: "service_account_requests_per_second",
+  help: "Last measured request rate of an isolated ServiceAccount.",
+  labels: LABELS,
+  samples: (key, { spec, status }) =>
+    spec.suspend ? [] : perFlow(key, status, ({ requestsPerSecond }) => requestsPerSecond),
+};
+
+const THRESHOLD: StatusGauge = {
+  name: "service_account_threshold_requests_per_second",
+  help: "Request rate from which an isolated ServiceAccount counts as a runaway, if it lasts.",
+  labels: LABELS,
+  samples: (key, { spec, status }) => perFlow(key, status, () => spec.flowIsolation?.requestRate.threshold),
+};
+
+const THROTTLED: StatusGauge = {
+  name: "service_account_throttled",
+  help: "1 while an isolated ServiceAccount is throttled, else 0.",
+  labels: LABELS,
+  samples: (key, { status }) => perFlow(key, status, ({ state }) => (state === "Throttled" ? 1 : 0)),
+};
+
+/** The gauges of flows. Objects of a namespace that isolate the same ServiceAccount share a series. */
+export const FLOW_GAUGES: readonly StatusGauge[] = [RATE, THRESHOLD, THROTTLED];
+
+function perFlow(
+  key: string,
+  { flows = [] }: StatusOwner["status"],
+  valueOf: (flow: FlowStatus) => number | undefined,
+): GaugeSample[] {
+  const { namespace } = splitKey(key);
+  return flows.flatMap(flow => {
+    const value = valueOf(flow);
+    return value === undefined ? [] : [{ labels: { namespace, service_account: flow.serviceAccount }, value }];
+  });
+}
+
+/**
+ * Undoes everything when the object or its block is removed: deletes its FlowSchemas, which lifts a throttle, then the levels without a
+ * FlowSchema.
+ *
+ * @throws the readers' errors, except a missing right where nothing was ever made
+ */
+export async function cleanUpFlows(object: ControllerResilience, from: Readers): Promise<Intent[]> {
+  const isKnown = (object.status?.flows ?? []).length > 0;
+  return buildSurplus(object, await readExisting(from, isKnown), () => false);
+}
+
+/** Without the right to list, nothing can have been made unless status says otherwise. */
+async function readExisting(from: Readers, isKnown: boolean): Promise<Existing> {
+  try {
+    const schemas = (await from.clusterObjects("FlowSchema")) ?? [];
+    const levels = (await from.clusterObjects("PriorityLevelConfiguration")) ?? [];
+    return { schemas, levels };
+  } catch (error) {
+    if (isKnown || !(error instanceof ForbiddenError)) throw error;
+    return { schemas: [], levels: [] };
+  }
 }

@@ -1,16 +1,15 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/count";
 import type { Execution, Outcome } from "../../core/intent";
-import { capitalize, whyObserved, type ObserveMode } from "../../core/mode";
+import { capitalize, type ObserveMode, whyObserved } from "../../core/mode";
 import { describePending, pendingWrites } from "../../core/outcomes";
 import type { Outcomes, Report, SharedReason } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import { MAX_RELEASES } from "./flow";
-import { flowId, isLevel, type FlowItem } from "./item";
+import { flowId, type FlowItem, isLevel } from "./flow-item";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
-import { whyNotReleased } from "./release-failure";
 
 /** After a write: the API server applies a FlowSchema within a second or two. In milliseconds. */
 const WRITTEN_MS = 2_000;
@@ -53,55 +52,26 @@ function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidde
   const executions = [...outcomes.values()].flat();
   const isWritten = executions.some(isExecuted);
   const report: Report<Reason | "Forbidden"> = {
-    ...summarize(
-      worstFirst(REASONS, findingsOf(plan, outcomes)),
-      ISOLATED,
-      rest => `Plus ${rest} more; see status.flows.`,
-    ),
+    ...summarize(worstFirst(REASONS, findingsOf(plan)), ISOLATED, rest => `Plus ${rest} more; see status.flows.`),
     ...(entries && { lists: { flows: entries.map(entry => written(entry, plan, outcomes)) } }),
     events,
     recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
   };
-  const explained = failedReleases(plan).flatMap(account => releasesOf(account, plan, outcomes));
-  const pending = pendingWrites(executions);
-  const worst = pending.find(execution => !explained.includes(execution));
-  if (worst !== undefined) return blocked(report, worst);
-  return pending.length === 0 ? report : waiting(report);
+  const [worst] = pendingWrites(executions);
+  return worst === undefined ? report : blocked(report, worst);
 }
 
 const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
 
-function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
+function findingsOf(plan: FlowPlan): Finding[] {
   const of = (items: readonly FlowItem[]): Finding[] =>
-    items.flatMap(item => [
-      ...item.findings.map(finding => withCause(finding, item, plan, outcomes)),
-      ...(plan.mode === "Enforce" ? writeFinding(item) : []),
-    ]);
+    items.flatMap(item => [...item.findings, ...(plan.mode === "Enforce" ? writeFinding(item) : [])]);
   const levels = plan.items.filter(isLevel);
   const others = plan.items.filter(({ write }) => write?.step === "Other");
   const flows = plan.items.filter(item => !levels.includes(item) && !others.includes(item));
   const written =
     plan.mode === "Enforce" ? otherWrites(others) : notWritten([...levels, ...flows, ...others], plan.mode);
   return [...of(levels), ...of(flows), ...plan.findings, ...written];
-}
-
-/** A failed release, with the cause in words. */
-function withCause(finding: Finding, { id }: FlowItem, plan: FlowPlan, outcomes: Outcomes): Finding {
-  const { advice, ...rest } = finding;
-  const account = plan.releases.find(name => flowId(name) === id);
-  if (advice === undefined || account === undefined) return finding;
-  const why = whyNotReleased(releasesOf(account, plan, outcomes));
-  return { ...rest, sentence: `${rest.sentence}: the operator cannot release it, because ${why}. ${advice}` };
-}
-
-/** ServiceAccounts with a release that a finding explains. */
-function failedReleases({ items, releases }: FlowPlan): string[] {
-  const failed = items.filter(({ findings }) => findings.some(({ advice }) => advice !== undefined));
-  return releases.filter(account => failed.some(({ id }) => id === flowId(account)));
-}
-
-function releasesOf(account: string, { releases }: FlowPlan, outcomes: Outcomes): readonly Execution[] {
-  return releases.includes(account) ? (outcomes.get(flowId(account)) ?? []) : [];
 }
 
 /** A throttle and its release have findings of their own, which say the same. */
@@ -150,12 +120,14 @@ function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowSta
     items.flatMap(item => (item.write?.step === step ? (outcomes.get(item.id) ?? []) : []));
   const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
   const isPutBack = of("PutBack").some(isExecuted);
-  const releases = releasesOf(entry.serviceAccount, plan, outcomes);
+  const { releaseAttempts } = entry;
+  const isTriedAgain = (outcomes.get(flowId(entry.serviceAccount)) ?? []).some(isTried);
   return {
     ...unfinished(entry, pendingWrites(of("Provision"))),
     ...(level === undefined ? {} : { priorityLevel: level }),
     ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
-    ...(releases.some(isTried) ? { releaseAttempts: Math.min(MAX_RELEASES, (entry.releaseAttempts ?? 0) + 1) } : {}),
+    ...(releaseAttempts !== undefined &&
+      isTriedAgain && { releaseAttempts: Math.min(MAX_RELEASES, releaseAttempts + 1) }),
   };
 }
 
@@ -175,18 +147,20 @@ function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus
   return begun;
 }
 
+/** A write is tried again. A throttle that cannot be lifted does harm now, so it stays the reason. */
 function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report<Reason | "Forbidden"> {
   const message = `${report.message} Not written yet: ${describePending(worst)}.`;
-  const { stalled } = report;
-  const retried = { ...waiting(report), message, ...(stalled && { stalled: { ...stalled, message } }) };
-  if (worst.outcome.result !== "Forbidden") return retried;
+  const { stalled, recheckAfterMs = FAILED_MS } = report;
+  const retried = {
+    ...report,
+    message,
+    ...(stalled && { stalled: { ...stalled, message } }),
+    progressing: true,
+    recheckAfterMs: Math.min(FAILED_MS, recheckAfterMs),
+  };
+  if (worst.outcome.result !== "Forbidden" || report.reason === "ReleaseFailed") return retried;
   const reason = "Forbidden";
   return { ...retried, reason, progressing: false, stalled: { reason, message } };
-}
-
-/** A write is tried again. */
-function waiting(report: Report<Reason | "Forbidden">): Report<Reason | "Forbidden"> {
-  return { ...report, progressing: true, recheckAfterMs: Math.min(FAILED_MS, report.recheckAfterMs ?? FAILED_MS) };
 }
 
 /** Also of a write that was executed: only the next pass sees whether the cluster took it up. */

@@ -1,522 +1,317 @@
-import type { Mode } from "../../core/mode";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { onRunaway, Scene } from "./testing/scene";
+import { FORGIVEN_MS, isReleasing, MAX_RELEASE_MS, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
+import { readRate, type Reading } from "./rate";
+import { flood, ratesOf, spansOf, type Client } from "./testing/flood";
 
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
-const MINUTES = 60;
+const MINUTE = 60_000;
+const LIMITS: ThrottleLimits = {
+  threshold: 100,
+  forMs: 30_000,
+  releaseMs: 5 * MINUTE,
+  mayThrottle: true,
+  mayStayThrottled: true,
+  isHeld: false,
+};
+const NOW = 1_000_000_000;
+const reading = (perSecond: number, overMs = 0): Reading => ({ perSecond, overMs });
+const UNKNOWN: Reading = { overMs: 0 };
+const RUNAWAY = reading(5_000, 30_000);
+const at = (state: Throttle["state"], more: Partial<Throttle> = {}): Throttle => ({ state, sinceMs: NOW, ...more });
+const next = (own: Throttle | undefined, seen: Reading, afterMs = 0, limits: Partial<ThrottleLimits> = {}): Throttle =>
+  nextThrottle(own, seen, { ...LIMITS, ...limits }, NOW + afterMs);
 
-async function provisioned(scene: Scene): Promise<Scene> {
-  await scene.pass();
-  await scene.pass();
-  scene.written.length = 0;
-  return scene;
-}
-
-/** Runs passes until the runaway is throttled. */
-async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
-  await provisioned(scene);
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  return scene;
-}
-
-describe("a runaway", () => {
-  it("is read as often while another write fails", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.outcome = { result: "Failed", message: "no" };
-    scene.world.cluster.delete(QUARANTINE_LEVEL);
-    expect(await scene.pass()).toMatchObject({ recheckAfterMs: 30_000 });
-    scene.perSecond.set("app", 5_000);
-    expect(await scene.run(10)).toMatchObject({ recheckAfterMs: 5_000 });
+describe("a flow that is Normal", () => {
+  it("is Elevated at the threshold, and never throttled immediately, however long the excess has lasted", () => {
+    expect(next(undefined, reading(99))).toEqual(at("Normal"));
+    expect(next(at("Normal"), reading(100), 1)).toEqual({ state: "Elevated", sinceMs: NOW + 1 });
+    expect(next(undefined, RUNAWAY)).toEqual(at("Elevated"));
   });
+});
 
-  it("is reported with its rate, throttled by one patch, released on probation, and then Normal", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    expect([...scene.world.cluster.keys()]).toContain(QUARANTINE_LEVEL);
-    scene.perSecond.set("app", 5_000);
-    const first = await scene.run(30);
-    expect(first).toMatchObject({
-      status: "True",
-      reason: "Elevated",
-      recheckAfterMs: 5_000,
-      events: [
-        {
-          type: "Normal",
-          reason: "Elevated",
-          note: "ServiceAccount app is above its threshold: 5000 requests/s, threshold 100 requests/s for 30s.",
-          about: { kind: "ServiceAccount", namespace: "team", name: "app" },
-        },
-      ],
-    });
-    const decision = await scene.run(10);
-    expect(decision).toMatchObject({
-      status: "False",
-      reason: "Throttled",
-      intents: [{ verb: "apply" }],
-      events: [],
-    });
-    expect(scene.written).toMatchObject([
-      {
-        target: { kind: "FlowSchema", name: scene.schema() },
-        eventReason: "FlowThrottled",
-        why: "ServiceAccount app is throttled for 5m: 5000 requests/s, threshold 100 requests/s for 30s.",
-      },
-    ]);
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    expect(scene.entry()).toMatchObject({
-      ...{
-        state: "Throttled",
-        priorityLevel: QUARANTINE_LEVEL,
-        requestsPerSecond: 5_000,
-        releaseSeconds: 300,
-      },
-      ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z", changes: 0 },
-    });
-    scene.perSecond.set("app", 10);
-    const held = await scene.run(4 * MINUTES);
-    expect(held).toMatchObject({ reason: "Throttled", intents: [] });
-    expect(held.message).toContain("until 2025-01-01T00:05:40Z");
-    await scene.run(1 * MINUTES);
-    expect(scene.level()).toBe(SHARED);
-    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
-    expect(scene.written[1]?.why).toBe(
-      "ServiceAccount app is released to level controller-resilience-shared, on probation: its throttle of 5m is over; 100 requests/s for 30s would throttle it again.",
-    );
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
-    await scene.run(5 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Normal" });
-    expect(scene.entry()).not.toHaveProperty("releaseSeconds");
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Isolated" });
-    expect(scene.written).toHaveLength(2);
-  });
-
-  it("that continues is throttled for longer each time", async () => {
-    const scene = await throttled();
-    await scene.run(16 * MINUTES);
-    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased", "FlowThrottled", "FlowReleased"]);
-    await scene.run(1 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
-  });
-
-  it("that a new leader finds is recorded first, and throttled by the next pass", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.perSecond.set("app", 5_000);
-    for (let i = 0; i < 10; i++) await scene.wait(5);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Elevated", intents: [] });
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
-  });
-
-  it("that lasts a few seconds is only reported", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    for (let i = 0; i < 20; i++) {
-      scene.perSecond.set("app", 50_000);
-      await scene.run(8);
-      scene.perSecond.set("app", 0);
-      await scene.run(40);
-    }
-    expect(scene.written).toEqual([]);
-  });
-
-  it("is only reported with onRunaway: Report, and Stalled is True", async () => {
-    const scene = await provisioned(new Scene());
-    expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({
-      ...{ status: "False", reason: "Runaway", intents: [], stalled: { reason: "Runaway" } },
-      events: [{ type: "Warning", reason: "Runaway" }],
-    });
-    expect(decision.message).toBe(
-      "ServiceAccount app is a runaway: 5000 requests/s, threshold 100 requests/s for 30s. It is not throttled: onRunaway is Report.",
-    );
-    scene.perSecond.set("app", 0);
-    expect(await scene.run(5)).toMatchObject({
-      status: "True",
-      events: [{ type: "Normal", reason: "FlowNormal" }],
+describe("a flow that is Elevated", () => {
+  it("is throttled for the time in the spec after the excess has lasted for `for`", () => {
+    expect(next(at("Elevated"), reading(5_000, 29_999))).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), RUNAWAY, 7)).toEqual({
+      state: "Throttled",
+      sinceMs: NOW + 7,
+      untilMs: NOW + 7 + 5 * MINUTE,
+      releaseMs: 5 * MINUTE,
     });
   });
+
+  it("stays Elevated if throttling is off", () => {
+    expect(next(at("Elevated"), RUNAWAY, 0, { mayThrottle: false })).toEqual(at("Elevated"));
+  });
+
+  it("is Normal again well below the threshold, but not just below it, nor while the rate is unknown", () => {
+    expect(next(at("Elevated"), reading(80), 5)).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), UNKNOWN, 5)).toEqual(at("Elevated"));
+    expect(next(at("Elevated"), reading(79), 5)).toEqual({ state: "Normal", sinceMs: NOW + 5 });
+  });
+});
+
+describe("a flow that is Throttled", () => {
+  const throttled = at("Throttled", { untilMs: NOW + 5 * MINUTE, releaseMs: 5 * MINUTE });
 
   it.each([
-    ["the spec reports", (scene: Scene) => scene.change(onRunaway("Report"))],
-    ["only a later version knows the spec", (scene: Scene) => scene.change(onRunaway("Later" as never))],
-    ["the mode is Observe", (scene: Scene) => void (scene.object.spec.mode = "Observe")],
-  ])(
-    "is watched less closely after 5 min where %s, told of all the same, and held still once it may be",
-    async (_, only) => {
-      const scene = await provisioned(new Scene(onRunaway("Throttle")));
-      only(scene);
-      scene.perSecond.set("app", 5_000);
-      expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 5_000 });
-      expect(await scene.run(1 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
-      expect(await scene.run(60 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
-      scene.change(onRunaway("Throttle"));
-      scene.object.spec.mode = "Enforce";
-      await scene.run(20);
-      expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    ["it is quiet", reading(0)],
+    ["it is as busy as ever", RUNAWAY],
+    ["nothing is known", UNKNOWN],
+  ])("stays Throttled until its end, while %s", (_, seen) => {
+    expect(next(throttled, seen, 5 * MINUTE - 1)).toEqual(throttled);
+    expect(next(throttled, seen, 5 * MINUTE)).toEqual({
+      state: "Probation",
+      sinceMs: NOW + 5 * MINUTE,
+      untilMs: NOW + 10 * MINUTE,
+      releaseMs: 5 * MINUTE,
+    });
+  });
+
+  it("stays Throttled after its end while the cluster still throttles it, then is on Probation", () => {
+    const late = next(throttled, reading(4), 60 * MINUTE, { isHeld: true });
+    expect(late).toEqual(throttled);
+    expect(isReleasing(late, NOW + 60 * MINUTE)).toBe(true);
+    expect(next(late, reading(4), 61 * MINUTE)).toMatchObject({ state: "Probation", sinceMs: NOW + 61 * MINUTE });
+  });
+
+  it("stays Throttled but ends now if the spec only reports while the cluster still throttles it", () => {
+    const limits = { mayThrottle: false, mayStayThrottled: false, isHeld: true };
+    const ended = next(throttled, RUNAWAY, 1, limits);
+    expect(ended).toEqual({ ...throttled, untilMs: NOW + 1 });
+    expect(next(ended, RUNAWAY, 2, limits)).toEqual(ended);
+  });
+
+  it.each(["Normal", "Elevated", "Probation"] as const)(
+    "is what the cluster throttles although status says %s",
+    state => {
+      const ended = next(at(state, { releaseMs: MINUTE }), reading(4), 7, { isHeld: true });
+      expect(ended).toEqual({ state: "Throttled", sinceMs: NOW + 7, untilMs: NOW + 7, releaseMs: MINUTE });
+      expect(isReleasing(ended, NOW + 7)).toBe(true);
     },
   );
 
-  it("is only reported in Observe mode", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.object.spec.mode = "Observe";
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ status: "False", reason: "Runaway", intents: [] });
-    expect(decision.message).toContain("Mode Observe: it would be throttled now.");
-    expect(decision.stalled).toBeUndefined();
+  it("is released at once if the spec only reports", () => {
+    const limits = { mayThrottle: false, mayStayThrottled: false };
+    expect(next(throttled, RUNAWAY, 1, limits)).toMatchObject({ state: "Probation", sinceMs: NOW + 1 });
   });
 
-  it("is not throttled while its leases would be throttled, too", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!;
-    scene.edit(lease, { labels: {} });
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It cannot be throttled");
-    expect(scene.level()).toBe(SHARED);
-  });
-});
-
-describe("a runaway of an object that still says onRunaway: ScaleToZero, which version 0.1.0 had", () => {
-  it("is throttled, and its workloads keep their replicas", async () => {
-    const scene = await throttled(new Scene(onRunaway("ScaleToZero" as never)));
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    expect(scene.written.map(({ target }) => target.kind)).toEqual(["FlowSchema"]);
-    expect(await scene.pass()).toMatchObject({ reason: "Throttled" });
-    scene.perSecond.set("app", 10);
-    await scene.run(6 * MINUTES);
-    expect(scene.level()).toBe(SHARED);
-  });
-});
-
-describe("while the rates are unknown", () => {
-  it("all flows stay isolated, none is throttled, and the condition reports it", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.unknown = "The operator lacks the right to get /metrics.";
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(3 * MINUTES);
-    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
-    expect(decision.message).toContain("The operator lacks the right to get /metrics.");
-    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
+  it("is released if status has no end of the throttle", () => {
+    expect(next(at("Throttled"), RUNAWAY)).toMatchObject({ state: "Probation" });
+    expect(next(at("Throttled", { untilMs: NaN, releaseMs: NaN }), RUNAWAY)).toMatchObject({ state: "Probation" });
   });
 
-  it("takes no action on a flow that the API servers do not count, and still throttles another", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.isCut = true;
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
-    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  });
-
-  it("missing objects are created nevertheless", async () => {
-    const scene = new Scene();
-    scene.unknown = "No.";
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown" });
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("a probation that can't end causes no extra passes", async () => {
-    const scene = await throttled();
-    scene.perSecond.set("app", 0);
-    await scene.run(5 * MINUTES);
-    scene.unknown = "No.";
-    await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Probation" });
-    expect((await scene.pass()).recheckAfterMs).toBeGreaterThanOrEqual(5_000);
-  });
-
-  it("a throttle ends on time", async () => {
-    const scene = await throttled();
-    scene.unknown = "No.";
-    await scene.run(5 * MINUTES);
-    expect(scene.level()).toBe(SHARED);
-  });
-});
-
-describe("a throttle is lifted", () => {
-  it("at once when the spec no longer throttles", async () => {
-    const scene = await throttled();
-    scene.change(onRunaway("Report"));
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
-    expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
-  });
-
-  it("by a leader whose status has no entry for it", async () => {
-    const scene = await throttled();
-    scene.object = { ...scene.object, status: {} };
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("by a new leader after its end", async () => {
-    const scene = await throttled();
-    scene.clock.advance(60 * MINUTES * 1_000);
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ state: "Probation" });
-  });
-
-  it("also to a missing level: the API server ignores a FlowSchema without a level", async () => {
-    const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
-    scene.world.cluster.set("team-level", {
-      ...{
-        apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-        kind: "PriorityLevelConfiguration",
-        name: "team-level",
-        uid: "x",
-      },
-      ...{
-        resourceVersion: "1",
-        createdAtMs: 0,
-        labels: {},
-        annotations: {},
-        spec: { type: "Limited" },
-        conditions: [],
-      },
+  it("never lasts longer than its full time, also when the clock was set back", () => {
+    expect(next(throttled, UNKNOWN, -60 * MINUTE)).toMatchObject({
+      sinceMs: NOW - 60 * MINUTE,
+      untilMs: NOW - 55 * MINUTE,
     });
-    await throttled(scene);
-    scene.world.cluster.delete("team-level");
-    const decision = await scene.run(5 * MINUTES);
-    expect(scene.level()).toBe("team-level");
-    expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
+  });
+});
+
+describe("a flow on Probation", () => {
+  const released = at("Probation", { untilMs: NOW + 5 * MINUTE, releaseMs: 5 * MINUTE });
+
+  it("is Normal after a quiet time as long as the throttle, and its history is dropped", () => {
+    expect(next(released, reading(0), 5 * MINUTE - 1)).toEqual(released);
+    expect(next(released, reading(99), 5 * MINUTE)).toEqual({ state: "Normal", sinceMs: NOW + 5 * MINUTE });
   });
 
-  it("without the deletion of the temporarily unused level by another object", async () => {
-    const scene = await throttled();
-    const other = new Scene({ priorityLevel: "workload-low" }, scene.clock, scene.world, "team/that");
-    await provisioned(other);
-    await other.pass();
-    expect([...scene.world.cluster.keys()]).toContain(SHARED);
+  it("must be quiet all the time", () => {
+    const busy = next(released, reading(100), MINUTE);
+    expect(busy).toEqual({ state: "Probation", sinceMs: NOW, releaseMs: 5 * MINUTE });
+    expect(next(busy, reading(0), 2 * MINUTE)).toEqual({ ...released, untilMs: NOW + 7 * MINUTE });
   });
 
-  it.each<[Mode, string]>([
-    ["Observe", "mode Observe"],
-    ["OperatorObserves", "the operator runs with --mode=Observe"],
-  ])("only by hand in mode %s, with the command in the condition", async (mode, why) => {
-    const scene = await throttled();
-    scene.written.length = 0;
-    scene.judged = mode;
-    const decision = await scene.run(6 * MINUTES);
-    expect(scene.written).toEqual([]);
-    expect(decision.message).toContain(`is throttled, and stays so: ${why}. To release it:`);
-    expect(decision).toMatchObject({ status: "False", reason: "Throttled", stalled: {} });
-    expect(decision.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+  it("must be quiet for `for` if that is longer", () => {
+    const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE });
+    expect(next(throttled, UNKNOWN, 0, { forMs: 20 * MINUTE })).toMatchObject({ untilMs: NOW + 20 * MINUTE });
+  });
+
+  it("stays on Probation while the rate is unknown", () => {
+    expect(next(released, UNKNOWN, 60 * MINUTE)).toEqual(released);
+  });
+
+  it("is throttled for twice as long when it relapses, for an hour at most", () => {
+    expect(next(released, RUNAWAY, 1)).toMatchObject({ state: "Throttled", releaseMs: 10 * MINUTE });
+    const long = at("Probation", { releaseMs: 40 * MINUTE });
+    expect(next(long, RUNAWAY, 1)).toMatchObject({ releaseMs: 60 * MINUTE, untilMs: NOW + 1 + 60 * MINUTE });
+  });
+
+  it("does not relapse if throttling is off", () => {
+    expect(next(released, RUNAWAY, 1, { mayThrottle: false })).toMatchObject({ state: "Probation" });
+  });
+});
+
+interface Moment {
+  readonly atMs: number;
+  readonly own: Throttle;
+}
+
+/** Reads every 30 s in the normal state, otherwise every 5 s; a throttled client makes no requests. Returns each change. */
+function run(client: Client, endMs: number, limits: ThrottleLimits): Moment[] {
+  const changes: Moment[] = [];
+  const readings = [0];
+  const held: Moment[] = [];
+  const allowed = (ms: number): number =>
+    held.some(({ atMs, own }) => ms >= atMs && ms < own.untilMs!) ? 0 : client(ms);
+  let own = nextThrottle(undefined, UNKNOWN, limits, 0);
+  for (let nowMs = 30_000; nowMs < endMs; nowMs += own.state === "Normal" ? 30_000 : 5_000) {
+    readings.push(nowMs);
+    const rates = ratesOf({ flow: spansOf(allowed, readings.slice(-40)) });
+    const fromMs = own.state === "Probation" ? own.sinceMs : -Infinity;
+    const after = nextThrottle(own, readRate(rates, "flow", limits.threshold, { fromMs }), limits, nowMs);
+    if (after.state !== own.state) changes.push({ atMs: nowMs, own: after });
+    if (after.state !== own.state && after.state === "Throttled") held.push({ atMs: nowMs, own: after });
+    own = after;
+  }
+  return changes;
+}
+
+describe("from the first request to the throttle", () => {
+  it.each([0, 3, 9, 14, 20, 27])("takes about 40 s for a flood that begins %i s after a reading", lateS => {
+    const beginMs = 60_000 + lateS * 1_000;
+    const changes = run(flood(5_600, beginMs, Infinity), 5 * MINUTE, LIMITS);
+    expect(changes.map(({ own }) => own.state)).toEqual(["Elevated", "Throttled"]);
+    expect(changes[0]!.atMs).toBe(90_000);
+    expect(changes[1]!.atMs - beginMs).toBeGreaterThanOrEqual(30_000);
+    expect(changes[1]!.atMs - beginMs).toBeLessThanOrEqual(40_000);
+  });
+
+  it.each([1, 3, 5, 10, 20, 29])("only reports a burst of %i s", lengthS => {
+    fc.assert(
+      fc.property(fc.nat(60), fc.integer({ min: 100, max: 1_000_000 }), (lateS, perSecond) => {
+        const beginMs = 60_000 + lateS * 1_000;
+        const changes = run(flood(perSecond, beginMs, beginMs + lengthS * 1_000), 10 * MINUTE, LIMITS);
+        expect(changes.map(({ own }) => own.state)).not.toContain("Throttled");
+        expect(changes.at(-1)?.own.state ?? "Normal").toBe("Normal");
+      }),
     );
-    scene.judged = "Enforce";
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
   });
 
-  it("only by hand if the FlowSchema no longer belongs to the operator, with the command in the condition", async () => {
-    const scene = await throttled();
-    scene.edit(scene.schema(), { labels: {} });
-    const decision = await scene.pass();
-    expect(decision.message).toContain("was not made by the operator");
-    expect(decision.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+  it("releases a client that never stops after 5, 10, 20, 40, 60 and 60 minutes", () => {
+    const throttles = run(flood(5_600, 0, Infinity), 185 * MINUTE, LIMITS).filter(
+      ({ own }) => own.state === "Throttled",
     );
-    scene.edit(scene.schema(), { spec: { priorityLevelConfiguration: { name: SHARED } } });
-    expect((await scene.pass()).message).not.toContain("kubectl patch");
-  });
-
-  it("although the original level is unusable, which does not prevent the throttle", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.edit(SHARED, { labels: {} });
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-  });
-
-  it("and a failed throttle is retried, without counting as contested", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.outcome = { result: "Failed", message: "etcd is slow" };
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Throttled", progressing: true });
-    expect(decision.message).toContain("Not written yet: apply FlowSchema");
-    scene.outcome = undefined;
-    await scene.pass();
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    expect(reasons(scene)).toEqual(["FlowThrottled"]);
-    expect(scene.entry()).toMatchObject({ changes: 0 });
+    expect(throttles.map(({ own }) => own.releaseMs! / MINUTE)).toEqual([5, 10, 20, 40, 60, 60]);
   });
 });
 
-describe("a throttle that can't be lifted", () => {
-  const REFUSED = { result: "Failed", message: 'admission webhook "flows.example.com" failed' } as const;
+describe("a flow that relapses again and again", () => {
+  const relapsed = (relapses: number): Throttle => at("Probation", { releaseMs: MINUTE, relapses });
 
-  it("never becomes a probation; Stalled is True with the command to release it", async () => {
-    const scene = await throttled();
-    scene.perSecond.set("app", 0);
-    scene.outcome = REFUSED;
-    const soon = await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
-    expect(soon).toMatchObject({ status: "False", reason: "Throttled", progressing: true });
-    expect(soon.stalled).toBeUndefined();
-    expect(soon.message).toContain("is being released");
-    const late = await scene.run(4 * MINUTES);
-    expect(late).toMatchObject({ status: "False", reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
-    expect(late.stalled?.message).toContain(
-      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+  it("is given up instead of a sixth relapse, until it has been calm for a day", () => {
+    expect(next(relapsed(4), RUNAWAY, 1)).toMatchObject({ state: "Throttled", relapses: 5 });
+    const givenUp = next(relapsed(5), RUNAWAY, 1);
+    expect(givenUp).toEqual({ state: "GivenUp", sinceMs: NOW + 1, relapses: 5 });
+    for (const seen of [RUNAWAY, reading(80), UNKNOWN]) expect(next(givenUp, seen, 600 * MINUTE)).toEqual(givenUp);
+    const calm = next(givenUp, reading(79), MINUTE);
+    expect(calm).toEqual({ ...givenUp, untilMs: NOW + MINUTE + FORGIVEN_MS });
+    expect(next(calm, reading(0), FORGIVEN_MS)).toEqual(calm);
+    expect(next(calm, reading(80), FORGIVEN_MS)).toEqual(givenUp);
+    expect(next(calm, reading(0), MINUTE + FORGIVEN_MS)).toMatchObject({ state: "Normal" });
+  });
+
+  it("stays given up after a person has throttled and released it", () => {
+    const givenUp = next(relapsed(5), RUNAWAY, 1);
+    const held = next(givenUp, reading(0), 2, { isHeld: true });
+    expect(held).toMatchObject({ state: "Throttled", relapses: 5 });
+    expect(next(next(held, UNKNOWN, 3), RUNAWAY, 4)).toMatchObject({ state: "GivenUp" });
+  });
+
+  it("has its relapses counted until it is Normal again", () => {
+    const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE, relapses: 3 });
+    expect(next(throttled, UNKNOWN)).toMatchObject({ state: "Probation", relapses: 3 });
+    expect(next(relapsed(3), reading(0), 0, { isHeld: true })).toMatchObject({ state: "Throttled", relapses: 3 });
+    expect(next(relapsed(3), reading(100))).toMatchObject({ state: "Probation", relapses: 3 });
+    const quiet = at("Probation", { untilMs: NOW, relapses: 3 });
+    expect(next(quiet, reading(0))).toEqual(at("Normal"));
+  });
+
+  it("is throttled six times in a day, not for ever", () => {
+    const changes = run(flood(120, 0, Infinity), 24 * 60 * MINUTE, LIMITS).map(({ own }) => own.state);
+    expect(changes.filter(state => state === "Throttled")).toHaveLength(6);
+    expect(changes.at(-1)).toBe("GivenUp");
+  });
+});
+
+const states = fc.constantFrom<Throttle["state"][]>("Normal", "Elevated", "Throttled", "Probation");
+const odd = fc.constantFrom(NaN, Infinity, -Infinity, 0, -1);
+const times = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: NOW - 10 * 60 * MINUTE, max: NOW + 600 * MINUTE }) },
+  odd,
+);
+const throttles: fc.Arbitrary<Throttle> = fc.record(
+  { state: states, sinceMs: times, untilMs: times, releaseMs: fc.oneof(fc.nat(2 * MAX_RELEASE_MS), odd) },
+  { requiredKeys: ["state", "sinceMs"] },
+);
+const readings: fc.Arbitrary<Reading> = fc.oneof(
+  fc.constant(UNKNOWN),
+  fc.record({ perSecond: fc.nat(200), overMs: fc.nat(60_000) }),
+);
+const limits: fc.Arbitrary<ThrottleLimits> = fc
+  .record({ mayThrottle: fc.boolean(), mayStayThrottled: fc.boolean(), releaseS: fc.integer({ min: 30, max: 3_600 }) })
+  .map(({ releaseS, ...rest }) => ({ ...LIMITS, ...rest, releaseMs: releaseS * 1_000 }));
+
+describe("any status, and any jumps of the clock", () => {
+  it("begin a throttle only after a recorded runaway, and end it within an hour", () => {
+    fc.assert(
+      fc.property(throttles, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+        const nowMs = NOW + jumpMs;
+        const after = nextThrottle(own, seen, bounds, nowMs);
+        if (after.state !== "Throttled") return;
+        expect(bounds.mayThrottle || own.state === "Throttled").toBe(true);
+        expect(after.untilMs).toBeGreaterThan(nowMs);
+        expect(after.untilMs! - nowMs).toBeLessThanOrEqual(MAX_RELEASE_MS);
+        if (own.state === "Throttled") expect(after.untilMs).toBeLessThanOrEqual(own.untilMs!);
+        else expect([own.state === "Normal", seen.overMs >= bounds.forMs]).toEqual([false, true]);
+      }),
+      { numRuns: 2_000 },
     );
-    expect(late.message).toContain('admission webhook "flows.example.com" failed');
-    const before = scene.object.status;
-    const day = await scene.run(24 * 60 * MINUTES);
-    expect(day).toMatchObject({ reason: "ReleaseFailed" });
-    expect(day.recheckAfterMs).toBeLessThanOrEqual(30_000);
-    expect(scene.object.status).toEqual(before);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseAttempts: 3 });
-    scene.outcome = undefined;
-    await scene.run(3);
-    expect(scene.level()).toBe(SHARED);
-    expect(scene.entry()).toMatchObject({ state: "Probation" });
-    expect(scene.entry()).not.toHaveProperty("releaseAttempts");
   });
 
-  it("can be lifted by a person", async () => {
-    const scene = await throttled();
-    scene.perSecond.set("app", 0);
-    scene.outcome = REFUSED;
-    await scene.run(10 * MINUTES);
-    const { spec } = scene.world.cluster.get(scene.schema())!;
-    scene.edit(scene.schema(), { spec: { ...spec, priorityLevelConfiguration: { name: SHARED } } });
-    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
-    await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Normal" });
+  it("stay Throttled while the cluster still throttles the flow, without a longer throttle", () => {
+    fc.assert(
+      fc.property(throttles, readings, limits, fc.integer({ min: -1e9, max: 1e9 }), (own, seen, bounds, jumpMs) => {
+        const nowMs = NOW + jumpMs;
+        const after = nextThrottle(own, seen, { ...bounds, isHeld: true }, nowMs);
+        expect(after.state).toBe("Throttled");
+        expect(after.untilMs! - nowMs).toBeLessThanOrEqual(MAX_RELEASE_MS);
+        if (own.state !== "Throttled") expect(after.untilMs).toBe(nowMs);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
-  it("is not Stalled before the operator has tried, however late that is", async () => {
-    const scene = await throttled();
-    scene.clock.advance(60 * MINUTES * 1_000);
-    scene.outcome = REFUSED;
-    const late = await scene.pass();
-    expect(late).toMatchObject({ reason: "Throttled" });
-    expect(late.stalled).toBeUndefined();
-    scene.outcome = { result: "NotLeader" };
-    await scene.run(10 * MINUTES);
-    expect(scene.entry()).toMatchObject({ releaseAttempts: 1 });
+  it("end in Normal within two hours of silence", () => {
+    fc.assert(
+      fc.property(throttles, limits, (own, bounds) => {
+        let after = own;
+        for (let ms = 0; ms <= 2 * 60 * MINUTE + 4 * MINUTE; ms += MINUTE) {
+          after = nextThrottle(after, reading(0), bounds, NOW + ms);
+        }
+        expect(after.state).toBe("Normal");
+      }),
+      { numRuns: 500 },
+    );
   });
 
-  it("is also reported by a leader whose status has no entry for it", async () => {
-    const scene = await throttled();
-    scene.object = { ...scene.object, status: {} };
-    scene.outcome = REFUSED;
-    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "ReleaseFailed" });
-    expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  });
-
-  it("does not stop the release of another", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
-    scene.put("Deployment", "other", { serviceAccountName: "other" });
-    scene.object.spec.targets = [
-      { kind: "Deployment", name: "app" },
-      { kind: "Deployment", name: "other" },
-    ];
-    scene.perSecond.set("other", 5_000);
-    await throttled(scene);
-    expect(scene.level("other")).toBe(QUARANTINE_LEVEL);
-    for (const account of ["app", "other"]) scene.perSecond.set(account, 0);
-    scene.edit(scene.schema(), { labels: {} });
-    await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Throttled" });
-    expect([scene.level("other"), scene.entry("other")?.state]).toEqual([SHARED, "Probation"]);
-  });
-});
-
-describe("the quarantine level", () => {
-  it("of a foreign owner is not used, and its flows are released", async () => {
-    const scene = await throttled();
-    scene.edit(QUARANTINE_LEVEL, { labels: {} });
-    const decision = await scene.pass();
-    expect(decision.message).toContain(`PriorityLevelConfiguration ${QUARANTINE_LEVEL} was not made by the operator`);
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it.each([
-    ["missing", (scene: Scene) => void scene.world.cluster.delete(QUARANTINE_LEVEL)],
-    ["changed", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { spec: {} })],
-    ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
-  ])("that stays %s throttles no flow, which is reported", async (_, spoil) => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    for (let i = 0; i < 3; i++) {
-      spoil(scene);
-      await scene.pass();
-    }
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It cannot be throttled: the quarantine level");
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("must be in effect before a runaway is throttled", async () => {
-    const scene = await provisioned(new Scene());
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    scene.change(onRunaway("Throttle"));
-    await scene.pass();
-    expect(reasons(scene)).not.toContain("FlowThrottled");
-    await scene.pass();
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-  });
-});
-
-describe("status", () => {
-  it("does not change while a rate varies slightly", async () => {
-    const scene = await provisioned(new Scene());
-    scene.perSecond.set("app", 40);
-    await scene.run(60);
-    const before = scene.object.status;
-    for (const perSecond of [41, 45, 38, 30, 55]) {
-      scene.perSecond.set("app", perSecond);
-      await scene.run(30);
-      expect(scene.object.status).toEqual(before);
-    }
-    scene.perSecond.set("app", 91.7);
-    await scene.run(30);
-    expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
-  });
-
-  it("does not change for any rate far below the threshold", async () => {
-    const scene = await provisioned(new Scene());
-    scene.perSecond.set("app", 2);
-    await scene.run(60);
-    const before = scene.object.status;
-    for (const perSecond of [6, 0, 9]) {
-      scene.perSecond.set("app", perSecond);
-      await scene.run(30);
-      expect(scene.object.status).toEqual(before);
-    }
-  });
-});
-
-describe("a contested FlowSchema that is missing when the throttle ends", () => {
-  it("still counts as contested after a failed write", async () => {
-    const scene = await throttled();
-    for (let i = 0; i < 2; i++) {
-      scene.edit(scene.schema(), { annotations: {} });
-      await scene.pass();
-    }
-    expect(scene.entry()).toMatchObject({ state: "Throttled", changes: 2 });
-    scene.perSecond.set("app", 0);
-    scene.world.cluster.delete(scene.schema());
-    scene.outcome = { result: "Failed", message: "no" };
-    await scene.run(301);
-    expect(scene.entry()).toMatchObject({ state: "Probation", changes: 2, generation: 1 });
-    scene.outcome = undefined;
-    await scene.pass();
-    expect(reasons(scene).at(-1)).toBe("FlowProvisioned");
-    scene.edit(scene.schema(), { annotations: {} });
-    expect(await scene.pass()).toMatchObject({ reason: "FlowContested", intents: [] });
+  it("separate the starts of two throttles by at least the first one and `for`", () => {
+    const bursts = fc.array(fc.tuple(fc.nat(900), fc.integer({ min: 1, max: 300 }), fc.nat(5_000)), { maxLength: 12 });
+    fc.assert(
+      fc.property(bursts, parts => {
+        const client = (ms: number): number =>
+          parts.reduce((sum, [fromS, lengthS, perSecond]) => {
+            return sum + flood(perSecond, fromS * 4_000, (fromS * 4 + lengthS) * 1_000)(ms);
+          }, 0);
+        const begun = run(client, 60 * MINUTE, { ...LIMITS, releaseMs: MINUTE }).filter(
+          ({ own }) => own.state === "Throttled",
+        );
+        for (const [i, { atMs }] of begun.slice(1).entries()) {
+          expect(atMs - begun[i]!.atMs).toBeGreaterThanOrEqual(begun[i]!.own.releaseMs! + 30_000 - 5_000);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 });

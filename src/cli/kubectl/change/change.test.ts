@@ -204,7 +204,7 @@ describe("release", () => {
 
   const putFlowSchema = (labels: Record<string, string>): void => {
     objects.set(LEASE, lease({}, false));
-    const annotations = { "controller-resilience.io/priority-levels": "home,controller-resilience-tar-pit" };
+    const annotations = { "controller-resilience.io/priority-levels": "usual,controller-resilience-tar-pit" };
     const names = { name: "controller-resilience-x", uid: "f1", resourceVersion: "9" };
     objects.set(FLOW_SCHEMA, { metadata: { ...names, labels, annotations } });
   };
@@ -224,7 +224,7 @@ describe("release", () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining("no operator works")]);
     expect(writes[0]).toMatchObject({
       path: FLOW_SCHEMA,
-      body: { metadata: { uid: "f1" }, spec: { priorityLevelConfiguration: { name: "home" } } },
+      body: { metadata: { uid: "f1" }, spec: { priorityLevelConfiguration: { name: "usual" } } },
     });
   });
 

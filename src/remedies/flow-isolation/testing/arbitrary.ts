@@ -1,18 +1,17 @@
 import fc from "fast-check";
 import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
+import { flowSchemaName } from "../../../core/flow-schema-names";
 import type { Intent } from "../../../core/intent";
 import type { RequestRates } from "../../../core/request-rates";
 import { makeObject } from "../../../core/testing/objects";
-import type { ClusterObjectView } from "../../../core/views";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
+import type { ClusterObjectView } from "../../../core/views";
+import type { AccountFacts, FlowIsolationFacts } from "../facts";
+import { hashOfBlock } from "../flow";
+import { QUARANTINE_LEVEL, SHARED_LEVEL } from "../levels";
+import { type Wanted, wantedFlow, wantedLeaseFlow, wantedLevels } from "../objects";
 import type { FlowPlan } from "../plan";
 import { reportFlows } from "../report";
-import type { AccountFacts, FlowIsolationFacts } from "../facts";
-import { hashOfBlock } from "../block";
-import { SHARED_LEVEL, QUARANTINE_LEVEL } from "../levels";
-import { wantedLeaseFlow } from "../leases";
-import { flowSchemaName } from "../../../core/flow-schema-names";
-import { wantedFlow, wantedLevels, type Wanted } from "../wanted";
 import { DEFAULTS } from "./scene";
 import { applyTo, type World } from "./world";
 

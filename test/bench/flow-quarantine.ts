@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import type { Lab } from "../lab";
 import { flowLab, FlowScene, type Phase } from "./flow-scene";
-import { SHARED, TAR_PIT } from "./levels";
+import { SHARED, QUARANTINE } from "./levels";
 
 const ALONE_SECONDS = 8;
 /** The maximum wait of a request, so that every place in the queue is used once. */
@@ -9,7 +9,7 @@ const SECONDS = 15;
 /** Time to open some thousand connections. */
 const OPENING_MS = 8_000;
 const SHARED_NAME = "bench-shared";
-const TAR_PIT_NAME = "bench-tar-pit";
+const QUARANTINE_NAME = "bench-quarantine";
 
 /** Number of connections, and of places in the queue. */
 const CASES = [
@@ -29,7 +29,7 @@ interface Memory {
 }
 
 /** Measures how the queue length of the quarantine affects the flood, other clients and the API server's memory. */
-export async function benchTarPit(print: (line: string) => void): Promise<void> {
+export async function benchQuarantine(print: (line: string) => void): Promise<void> {
   const lab = await flowLab(print);
   const table = new Table({
     head: ["connections", "places", "flood's requests/s", "of these at once", "p99 to alone", "goroutines", "MB"],
@@ -57,8 +57,8 @@ export async function benchTarPit(print: (line: string) => void): Promise<void> 
 }
 
 async function holdStill(scene: FlowScene, places: number): Promise<void> {
-  const tarPit = { ...TAR_PIT, queuing: { queues: 1, handSize: 1, queueLengthLimit: places } };
-  await scene.isolate({ [SHARED_NAME]: SHARED, [TAR_PIT_NAME]: tarPit }, TAR_PIT_NAME, SHARED_NAME);
+  const quarantine = { ...QUARANTINE, queuing: { queues: 1, handSize: 1, queueLengthLimit: places } };
+  await scene.isolate({ [SHARED_NAME]: SHARED, [QUARANTINE_NAME]: quarantine }, QUARANTINE_NAME, SHARED_NAME);
 }
 
 /** Requests that took less than half of the wait were refused because the queue was full. */

@@ -1,8 +1,8 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import type { Reading } from "./rate";
 
-/** One ServiceAccount's breaker. Times in milliseconds since the epoch. */
-export interface Breaker {
+/** One ServiceAccount's throttle. Times in milliseconds since the epoch. */
+export interface Throttle {
   readonly state: NonNullable<FlowStatus["state"]>;
   /** When that state began. */
   readonly sinceMs: number;
@@ -14,8 +14,8 @@ export interface Breaker {
   readonly relapses?: number;
 }
 
-/** When the breaker trips, and for how long; from the spec and the cluster. */
-export interface BreakerLimits {
+/** When the throttle trips, and for how long; from the spec and the cluster. */
+export interface ThrottleLimits {
   /** Requests per second. */
   readonly threshold: number;
   readonly forMs: number;
@@ -40,33 +40,33 @@ export const MAX_RELAPSES = 5;
 const CALM = 0.8;
 
 /** Reports whether a throttle is over and waits for its release. */
-export function isReleasing({ state, untilMs }: Breaker, nowMs: number): boolean {
+export function isReleasing({ state, untilMs }: Throttle, nowMs: number): boolean {
   return state === "Throttled" && (untilMs ?? nowMs) <= nowMs;
 }
 
 /** Reports whether the flow was above the threshold for long enough to be a runaway. */
-export function isRunaway({ overMs }: Reading, { forMs }: BreakerLimits): boolean {
+export function isRunaway({ overMs }: Reading, { forMs }: ThrottleLimits): boolean {
   return overMs >= forMs;
 }
 
 /**
- * The next state of the breaker. Pure and total: whatever status says, a throttle ends in time. A throttle begins only from a state in status,
+ * The next state of the throttle. Pure and total: whatever status says, a throttle ends in time. A throttle begins only from a state in status,
  * so an operator that cannot write status never throttles again with each pass. While the cluster shows a throttle, the state is Throttled.
  */
-export function nextBreaker(
-  before: Breaker | undefined,
+export function nextThrottle(
+  before: Throttle | undefined,
   reading: Reading,
-  limits: BreakerLimits,
+  limits: ThrottleLimits,
   nowMs: number,
-): Breaker {
+): Throttle {
   const own = before === undefined ? begin("Normal", nowMs) : withSoundTimes(before, nowMs);
   if (limits.isHeld && own.state !== "Throttled") return toBeReleased(own, nowMs);
   return STEPS[own.state](own, reading, limits, nowMs);
 }
 
-type Step = (own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number) => Breaker;
+type Step = (own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number) => Throttle;
 
-const STEPS: Record<Breaker["state"], Step> = {
+const STEPS: Record<Throttle["state"], Step> = {
   Normal: (own, reading, limits, nowMs) => (isOver(reading, limits) ? begin("Elevated", nowMs) : own),
   Elevated: elevated,
   Throttled: throttled,
@@ -74,12 +74,12 @@ const STEPS: Record<Breaker["state"], Step> = {
   GivenUp: givenUp,
 };
 
-function elevated(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+function elevated(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   if (limits.mayThrottle && isRunaway(reading, limits)) return throttle(limits.releaseMs, nowMs);
   return isCalm(reading, limits) ? begin("Normal", nowMs) : own;
 }
 
-function isCalm({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
+function isCalm({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean {
   return perSecond !== undefined && perSecond < CALM * threshold;
 }
 
@@ -87,7 +87,7 @@ function isCalm({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
  * A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. Probation follows once the cluster shows
  * that the client is released.
  */
-function throttled(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+function throttled(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   if (limits.isUnmade === true && !limits.isHeld) return unmade(own, reading, limits, nowMs);
   const releaseMs = releaseOf(own, limits);
   const endMs = own.untilMs ?? nowMs;
@@ -101,14 +101,14 @@ function throttled(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs:
 }
 
 /** The client was not throttled, so its rate counts, and it has survived nothing: there is no probation, and no relapse. */
-function unmade(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+function unmade(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   if (isCalm(reading, limits)) return begin("Normal", nowMs);
   if (limits.mayStayThrottled && (own.untilMs ?? nowMs) > nowMs) return own;
   const isDue = limits.mayThrottle && isRunaway(reading, limits);
   return isDue ? { ...own, untilMs: nowMs + releaseOf(own, limits) } : begin("Elevated", nowMs);
 }
 
-function probation(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs: number): Breaker {
+function probation(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   if (reading.perSecond === undefined) return own;
   const releaseMs = releaseOf(own, limits);
   if (isOver(reading, limits)) {
@@ -124,7 +124,7 @@ function probation(own: Breaker, reading: Reading, limits: BreakerLimits, nowMs:
 export const FORGIVEN_MS = 86_400_000;
 
 /** Until the spec changes, a person must look at it; or until it has been calm for a day. */
-function givenUp(own: Breaker, { perSecond }: Reading, { threshold }: BreakerLimits, nowMs: number): Breaker {
+function givenUp(own: Throttle, { perSecond }: Reading, { threshold }: ThrottleLimits, nowMs: number): Throttle {
   if (perSecond === undefined) return own;
   if (perSecond >= CALM * threshold) return withoutEnd(own);
   const endMs = nowMs + FORGIVEN_MS;
@@ -132,46 +132,46 @@ function givenUp(own: Breaker, { perSecond }: Reading, { threshold }: BreakerLim
   return nowMs >= own.untilMs ? begin("Normal", nowMs) : own;
 }
 
-function relapse({ relapses = 0 }: Breaker, releaseMs: number, nowMs: number): Breaker {
+function relapse({ relapses = 0 }: Throttle, releaseMs: number, nowMs: number): Throttle {
   if (relapses >= MAX_RELAPSES) return { ...begin("GivenUp", nowMs), relapses };
   return { ...throttle(releaseMs, nowMs), relapses: relapses + 1 };
 }
 
-function isOver({ perSecond }: Reading, { threshold }: BreakerLimits): boolean {
+function isOver({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean {
   return perSecond !== undefined && perSecond >= threshold;
 }
 
 /** How long the rate must stay below the threshold during probation. */
-function quietMs(releaseMs: number, { forMs }: BreakerLimits): number {
+function quietMs(releaseMs: number, { forMs }: ThrottleLimits): number {
   return Math.max(forMs, releaseMs);
 }
 
-function releaseOf({ releaseMs }: Breaker, limits: BreakerLimits): number {
+function releaseOf({ releaseMs }: Throttle, limits: ThrottleLimits): number {
   return Math.min(MAX_RELEASE_MS, releaseMs ?? limits.releaseMs);
 }
 
-function begin(state: Breaker["state"], nowMs: number): Breaker {
+function begin(state: Throttle["state"], nowMs: number): Throttle {
   return { state, sinceMs: nowMs };
 }
 
 /** A throttle that status does not have, such as one that a person or a leader without status made. */
-function toBeReleased(own: Breaker, nowMs: number): Breaker {
+function toBeReleased(own: Throttle, nowMs: number): Throttle {
   return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
 }
 
-function throttle(wantedMs: number, nowMs: number): Breaker {
+function throttle(wantedMs: number, nowMs: number): Throttle {
   const releaseMs = Math.min(MAX_RELEASE_MS, wantedMs);
   return { state: "Throttled", sinceMs: nowMs, untilMs: nowMs + releaseMs, releaseMs };
 }
 
-function withoutEnd(own: Breaker): Breaker {
+function withoutEnd(own: Throttle): Throttle {
   const open = { ...own };
   delete open.untilMs;
   return open;
 }
 
 /** Status may hold anything, and clocks are set back: drops invalid times and start times in the future. */
-function withSoundTimes({ state, sinceMs, untilMs, releaseMs, relapses }: Breaker, nowMs: number): Breaker {
+function withSoundTimes({ state, sinceMs, untilMs, releaseMs, relapses }: Throttle, nowMs: number): Throttle {
   return {
     state,
     sinceMs: sinceMs <= nowMs ? sinceMs : nowMs,

@@ -1,14 +1,11 @@
 import { viewIn } from "../../core/desired";
 import type { ClusterObjectView } from "../../core/views";
-import { buildWrite, EVENT } from "./writes";
 import type { FlowIsolationFacts, Spec } from "./facts";
-import { levelId, type FlowItem } from "./item";
-import type { Finding } from "./reasons";
-import { mayWrite } from "./flow-write";
-import { changesOf, isQuarantined, MAX_CHANGES, type Flow } from "./flow";
+import { changesOf, type Flow, isQuarantined, MAX_CHANGES } from "./flow";
+import { type FlowItem, levelId, mayWrite } from "./flow-item";
 import { isReserved, LEASE_LEVEL, usualLevel } from "./levels";
-import { isUsed } from "./surplus";
-import { pieceOf, wantedLevels, type Piece, type Wanted } from "./wanted";
+import { buildWrite, EVENT, isUsed, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
+import type { Finding } from "./reasons";
 
 /** What to do about the levels. */
 export interface LevelPlan {

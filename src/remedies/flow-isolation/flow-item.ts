@@ -1,25 +1,66 @@
 import { viewIn } from "../../core/desired";
 import { formatDuration } from "../../core/duration";
+import type { Intent } from "../../core/intent";
 import { capitalize, whyObserved } from "../../core/mode";
-import { isRunaway, MAX_RELAPSES } from "./breaker";
-import type { Finding } from "./reasons";
+import type { EventRequest, PlanItem } from "../../core/remedy";
+import { throttles } from "./facts";
 import {
-  MAX_CHANGES,
+  type Flow,
   isContested,
   isInQuarantine,
+  isPutBack,
+  isQuarantined,
+  isThrottleable,
+  MAX_CHANGES,
   measured,
   nameOf,
   piecesOf,
   refersToQuarantine,
   thresholdOf,
-  isQuarantined,
-  isThrottleable,
-  type Flow,
+  timeOf,
 } from "./flow";
-import { timeOf } from "./entry";
-import { throttles } from "./facts";
 import { usualLevel } from "./levels";
-import type { Piece } from "./wanted";
+import { buildWrite, EVENT, type Piece } from "./objects";
+import type { Finding } from "./reasons";
+import { isRunaway, MAX_RELAPSES } from "./throttle";
+
+/** One level, flow, workload or surplus object. */
+export interface FlowItem extends PlanItem {
+  /** What to report whatever happens to the intents. */
+  readonly findings: readonly Finding[];
+  readonly write?: Write;
+}
+
+/** What the intents of an item are for. */
+export interface Write {
+  readonly step: "Provision" | "PutBack" | "Throttle" | "Release" | "Other";
+  /** A sentence: what is written in Enforce mode, and why. */
+  readonly why: string;
+  /** What follows where nothing is written. */
+  readonly unwritten?: string;
+}
+
+/** Id of the item of one ServiceAccount's flow. */
+export function flowId(serviceAccount: string): string {
+  return `flow/${serviceAccount}`;
+}
+
+/** Id of the item of any other write. */
+export function otherId({ verb, target }: Pick<Intent, "verb" | "target">): string {
+  return `${verb}/${target.kind}/${target.name}`;
+}
+
+/** Id of the item of one priority level. */
+export function levelId(name: string): string {
+  return `${LEVELS}${name}`;
+}
+
+/** Whether the item is a priority level: every flow depends on these. */
+export function isLevel({ id }: PlanItem): boolean {
+  return id.startsWith(LEVELS);
+}
+
+const LEVELS = "level/";
 
 type Check = (flow: Flow) => Finding | undefined;
 
@@ -47,16 +88,16 @@ export function findingsOfFlow(flow: Flow): Finding[] {
 }
 
 function throttled(flow: Flow): Finding | undefined {
-  const { breaker } = flow;
-  if (!isQuarantined(flow) || breaker.untilMs === undefined) return undefined;
+  const { throttle } = flow;
+  if (!isQuarantined(flow) || throttle.untilMs === undefined) return undefined;
   if (flow.isRefused) return notThrottled(flow);
-  const sentence = `${nameOf(flow)} is throttled until ${timeOf(breaker.untilMs)}: it was a runaway. Probation follows.`;
+  const sentence = `${nameOf(flow)} is throttled until ${timeOf(throttle.untilMs)}: it was a runaway. Probation follows.`;
   return { status: "False", reason: "Throttled", sentence };
 }
 
 /** No try is for ever: a person must act. */
 function notThrottled(flow: Flow): Finding {
-  const since = timeOf(flow.breaker.sinceMs);
+  const since = timeOf(flow.throttle.sinceMs);
   const sentence = `${nameOf(flow)} is a runaway, and not throttled since ${since}, because the write fails; the operator keeps trying.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: true };
 }
@@ -71,21 +112,20 @@ function releasing(flow: Flow): Finding | undefined {
     const sentence = `${nameOf(flow)} is being released: its throttle is over.`;
     return { status: "False", reason: "Throttled", sentence, isProgressing: true };
   }
-  const ended = timeOf(flow.breaker.untilMs ?? flow.breaker.sinceMs);
-  const sentence = `${nameOf(flow)} is still throttled, although its throttle ended at ${ended}`;
-  const advice = `The operator keeps trying. ${howToRelease(flow)}`;
-  return { status: "False", reason: "ReleaseFailed", sentence, advice, isStalled: true };
+  const ended = timeOf(flow.throttle.untilMs ?? flow.throttle.sinceMs);
+  const sentence = `${nameOf(flow)} is still throttled, although its throttle ended at ${ended}. The operator keeps trying to release it. ${howToRelease(flow)}`;
+  return { status: "False", reason: "ReleaseFailed", sentence, isStalled: true };
 }
 
 function givenUp(flow: Flow): Finding | undefined {
-  if (flow.breaker.state !== "GivenUp") return undefined;
+  if (flow.throttle.state !== "GivenUp") return undefined;
   const sentence = `${nameOf(flow)} is not throttled again before spec.flowIsolation changes: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
   return { status: "False", reason: "ThrottleGivenUp", sentence, isStalled: true };
 }
 
 function runaway(flow: Flow): Finding | undefined {
-  const { breaker, reading, limits, facts } = flow;
-  if (breaker.state === "Throttled" || breaker.state === "GivenUp" || !isRunaway(reading, limits)) return undefined;
+  const { throttle, reading, limits, facts } = flow;
+  if (throttle.state === "Throttled" || throttle.state === "GivenUp" || !isRunaway(reading, limits)) return undefined;
   // This pass records it in status; the next one throttles it.
   if (limits.mayThrottle) return undefined;
   const sentence = `${nameOf(flow)} is a runaway: ${measured(flow)} ${whyNotThrottled(flow)}`;
@@ -113,7 +153,7 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
 }
 
 function elevated(flow: Flow): Finding | undefined {
-  if (flow.breaker.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
+  if (flow.throttle.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
   const sentence = `${nameOf(flow)} is near or above its threshold: ${measured(flow)}${settlingSentence(flow)}`;
   return { status: "True", reason: "Elevated", sentence };
 }
@@ -124,7 +164,7 @@ function settlingSentence({ settlingUntilMs }: Flow): string {
 }
 
 function probation(flow: Flow): Finding | undefined {
-  const { state, untilMs, releaseMs = 0 } = flow.breaker;
+  const { state, untilMs, releaseMs = 0 } = flow.throttle;
   if (state !== "Probation") return undefined;
   const quiet =
     untilMs === undefined
@@ -192,4 +232,88 @@ function throttledInObserveMode(flow: Flow): Finding | undefined {
 function howToRelease({ own, facts, spec }: Flow): string {
   const patch = JSON.stringify({ spec: { priorityLevelConfiguration: { name: usualLevel(facts, spec) } } });
   return `To release it: kubectl patch flowschema ${own.wanted.name} --type merge -p '${patch}'.`;
+}
+
+/** The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that. */
+export function mayWrite(flow: Flow, isLevelUsable: boolean): boolean {
+  const isToBeWritten = isLevelUsable || flow.throttle.state === "Throttled" || isInQuarantine(flow);
+  return isToBeWritten && !isContested(flow);
+}
+
+/** The write of its FlowSchemas; undefined when there is none, or when its level cannot be used. */
+export function writeOfFlow(
+  flow: Flow,
+  isLevelUsable: boolean,
+): { intents: readonly Intent[]; write: Write } | undefined {
+  if (!mayWrite(flow, isLevelUsable)) return undefined;
+  const { step, why } = reasonToWrite(flow);
+  const words = { why, eventReason: EVENT_OF[step] };
+  const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
+  if (intents.length === 0) return undefined;
+  return { intents, write: { step, why, ...(flow.own.state.is === "missing" ? NOT_MEASURED : {}) } };
+}
+
+const NOT_MEASURED = { unwritten: "Requests are measured only once the ServiceAccount is isolated." };
+
+/** Why the FlowSchemas are written now: a step of the throttle first, since people look for that. */
+function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {
+  const { throttle, before, level, account } = flow;
+  if (isQuarantined(flow) && account.record?.priorityLevel !== level) {
+    const why = `${nameOf(flow)} is throttled for ${formatDuration(throttle.releaseMs ?? 0)}: ${measured(flow)}`;
+    return { step: "Throttle", why };
+  }
+  if (!isQuarantined(flow) && isInQuarantine(flow)) {
+    const probation = before?.state === "Throttled" ? `, on probation: ${whyReleased(flow)}` : "";
+    return { step: "Release", why: `${nameOf(flow)} is released to level ${level}${probation}.` };
+  }
+  if (isPutBack(flow))
+    return { step: "PutBack", why: `${nameOf(flow)}: its FlowSchemas were changed; restoring them.` };
+  return { step: "Provision", why: `${nameOf(flow)} gets its own flow on level ${level}.` };
+}
+
+const EVENT_OF = {
+  Provision: EVENT.provisioned,
+  PutBack: EVENT.putBack,
+  Throttle: EVENT.throttled,
+  Release: EVENT.released,
+} as const;
+
+function whyReleased(flow: Flow): string {
+  const { spec, throttle } = flow;
+  const { onRunaway, for: over } = spec.requestRate;
+  if (!throttles(spec)) return `onRunaway is ${onRunaway}`;
+  return `its throttle of ${formatDuration(throttle.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${over} would throttle it again`;
+}
+
+/** Events for the throttle's steps that write nothing: writes cause their own Events. */
+export function eventsOf(flow: Flow): EventRequest[] {
+  const { before, throttle, reading, limits } = flow;
+  const step = before?.state === throttle.state ? undefined : STEPS[throttle.state];
+  if (step !== undefined && throttle.state !== "Normal") return [eventOf(flow, step)];
+  if (!SILENT.includes(throttle.state) && isRunaway(reading, limits)) return [eventOf(flow, RUNAWAY)];
+  return step === undefined || before === undefined ? [] : [eventOf(flow, step)];
+}
+
+type Step = readonly [type: EventRequest["type"], reason: string, what: string];
+
+const STEPS: Partial<Record<Flow["throttle"]["state"], Step>> = {
+  Elevated: ["Normal", "Elevated", "is above its threshold"],
+  Normal: ["Normal", "FlowNormal", "is well below its threshold again"],
+  GivenUp: ["Warning", "ThrottleGivenUp", "relapsed too often and is given up"],
+};
+
+const RUNAWAY: Step = ["Warning", "Runaway", "is a runaway"];
+
+/** A throttle writes, which causes its own Event; a flow that was given up had its Event. */
+const SILENT: readonly Flow["throttle"]["state"][] = ["Throttled", "GivenUp"];
+
+function eventOf(flow: Flow, [type, reason, what]: Step): EventRequest {
+  const { facts, account } = flow;
+  const about = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    namespace: facts.owner.metadata.namespace,
+    name: account.name,
+  };
+  return { type, reason, note: `${nameOf(flow)} ${what}: ${measured(flow)}`, about };
 }

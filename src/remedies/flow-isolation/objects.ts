@@ -1,0 +1,233 @@
+import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
+import { SYSTEM_NAMESPACE } from "../../core/components";
+import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
+import { flowSchemaName, leaseFlowSchemaName } from "../../core/flow-schema-names";
+import type { Intent, ObjectRef } from "../../core/intent";
+import { isManaged, isOwnedBy, isOwnedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import type { ClusterObjectView } from "../../core/views";
+import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
+import {
+  BUILT_IN_LEASE_LEVEL,
+  isCommon,
+  LEASE_LEVEL,
+  LEASE_SETTINGS,
+  levelOf,
+  type LevelSettings,
+  levelSpec,
+  QUARANTINE_LEVEL,
+  QUARANTINE_SETTINGS,
+  SHARED_LEVEL,
+  SHARED_SETTINGS,
+  usualLevel,
+} from "./levels";
+
+/** API group and version of both kinds. */
+export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
+
+/** An object of flow control as the operator wants it. */
+export interface Wanted extends DesiredObject {
+  readonly kind: "FlowSchema" | "PriorityLevelConfiguration";
+}
+
+/** A wanted object, compared with the cluster. */
+export interface Piece {
+  readonly wanted: Wanted;
+  readonly state: DesiredState;
+}
+
+/** Compares a wanted object with all objects of its kind. The API server defaults further fields. */
+export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | null): Piece {
+  return { wanted, state: compareDesired(wanted, views ?? [], covers) };
+}
+
+const PRECEDENCE = 1_000;
+
+/** Before kube-system-service-accounts (900), a built-in FlowSchema that matches the ServiceAccounts of that namespace. */
+const SYSTEM_PRECEDENCE = 890;
+
+/** The levels that the operator creates for this object: not one that the spec names. */
+export function wantedLevels(facts: FlowIsolationFacts, spec: Spec): Wanted[] {
+  if (facts.accounts.length === 0) return [];
+  const shared = usualLevel(facts, spec) === SHARED_LEVEL ? [sharedLevel(SHARED_LEVEL, SHARED_SETTINGS)] : [];
+  // The quarantine level exists before it is needed: in a crisis one patch must suffice.
+  const quarantine = throttles(spec) ? [sharedLevel(QUARANTINE_LEVEL, QUARANTINE_SETTINGS)] : [];
+  return [...shared, sharedLevel(LEASE_LEVEL, LEASE_SETTINGS), ...quarantine];
+}
+
+/** A level shared by all objects. */
+function sharedLevel(name: string, settings: LevelSettings): Wanted {
+  return {
+    kind: "PriorityLevelConfiguration",
+    name,
+    labels: { [MANAGED_BY_LABEL]: MANAGER },
+    annotations: {},
+    spec: levelSpec(settings),
+  };
+}
+
+/** The FlowSchema that assigns all requests of a ServiceAccount to that level. */
+export function wantedFlow(
+  facts: Pick<FlowIsolationFacts, "owner" | "levels">,
+  account: string,
+  spec: Spec,
+  level: string,
+): Wanted {
+  const { owner } = facts;
+  const levels = [usualLevel(facts, spec), ...(throttles(spec) ? [QUARANTINE_LEVEL] : [])];
+  return {
+    kind: "FlowSchema",
+    name: flowSchemaName(owner, account),
+    labels: ownerLabels(owner),
+    annotations: { ...ownerAnnotations(owner), [LEVELS_ANNOTATION]: levels.join(",") },
+    spec: flowSpec(owner, account, level, {
+      matchingPrecedence: precedence(owner),
+      resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
+      nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
+    }),
+  };
+}
+
+/** Which requests of its ServiceAccount a FlowSchema matches, and its precedence. */
+export interface Matching {
+  readonly matchingPrecedence: number;
+  readonly resourceRules: readonly object[];
+  readonly nonResourceRules?: readonly object[];
+}
+
+/** The spec of a FlowSchema of a ServiceAccount. */
+export function flowSpec(
+  owner: Owner,
+  account: string,
+  level: string,
+  { matchingPrecedence, ...rules }: Matching,
+): object {
+  const serviceAccount = { namespace: owner.metadata.namespace, name: account };
+  return {
+    distinguisherMethod: { type: "ByUser" },
+    matchingPrecedence,
+    priorityLevelConfiguration: { name: level },
+    rules: [{ subjects: [{ kind: "ServiceAccount", serviceAccount }], ...rules }],
+  };
+}
+
+/** Precedence of its FlowSchema; that of its leases is one less. */
+export function precedence({ metadata }: Owner): number {
+  return metadata.namespace === SYSTEM_NAMESPACE ? SYSTEM_PRECEDENCE : PRECEDENCE;
+}
+
+type LeaseFacts = Pick<FlowIsolationFacts, "owner" | "levels">;
+
+/** The FlowSchema that assigns a ServiceAccount's Lease requests to the level for leases; it matches before that of its other requests. */
+export function wantedLeaseFlow(facts: LeaseFacts, account: string): Wanted {
+  const { owner } = facts;
+  const level = leaseLevel(facts);
+  return {
+    kind: "FlowSchema",
+    name: leaseFlowSchemaName(owner, account),
+    labels: ownerLabels(owner),
+    annotations: { ...ownerAnnotations(owner), ...(level === LEASE_LEVEL ? { [LEVELS_ANNOTATION]: level } : {}) },
+    spec: flowSpec(owner, account, level, {
+      matchingPrecedence: precedence(owner) - 1,
+      resourceRules: [
+        {
+          verbs: ["get", "create", "update", "patch"],
+          apiGroups: ["coordination.k8s.io"],
+          resources: ["leases"],
+          namespaces: ["*"],
+        },
+      ],
+    }),
+  };
+}
+
+/** The built-in level if another owner has the name of the level for leases. */
+function leaseLevel({ levels }: LeaseFacts): string {
+  const level = levels?.find(view => view.name === LEASE_LEVEL);
+  return level === undefined || isManaged(level) ? LEASE_LEVEL : BUILT_IN_LEASE_LEVEL;
+}
+
+/** Reasons of the Events about writes. */
+export const EVENT = {
+  provisioned: "FlowProvisioned",
+  putBack: "FlowPutBack",
+  throttled: "FlowThrottled",
+  released: "FlowReleased",
+  removed: "FlowRemoved",
+} as const;
+
+/** Message and Event reason of an intent. */
+export interface Words {
+  readonly why: string;
+  readonly eventReason: string;
+}
+
+/**
+ * Creates an object or changes it to the wanted one. Undefined for one that is right, being deleted, or foreign. Only create has the object's
+ * absence as a precondition; changes use server-side apply.
+ */
+export function buildWrite(wanted: Wanted, state: DesiredState, words: Words): Intent | undefined {
+  const { kind, name, labels, annotations, spec } = wanted;
+  const body = { metadata: { labels, annotations }, spec };
+  if (state.is === "missing")
+    return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
+  if (state.is !== "different") return undefined;
+  return { verb: "apply", target: refOf(state.view), body, ...words };
+}
+
+/** Deletes an object. */
+export function buildDelete(view: ClusterObjectView, why: string): Intent {
+  return { verb: "delete", target: refOf(view), why, eventReason: EVENT.removed };
+}
+
+function refOf({ apiVersion, kind, name, uid, resourceVersion }: ClusterObjectView): ObjectRef {
+  return { apiVersion, kind, name, uid, resourceVersion };
+}
+
+/** The FlowSchemas and levels in the cluster. */
+export interface Existing {
+  readonly schemas: readonly ClusterObjectView[];
+  readonly levels: readonly ClusterObjectView[];
+}
+
+/**
+ * Deletes objects of an owner that are no longer wanted. A level is deleted after the last FlowSchema that refers to it, including those of other
+ * owners, so a shared level is deleted with the last of them. Pure.
+ *
+ * @param isWanted by name
+ */
+export function buildSurplus(
+  owner: Owner,
+  { schemas, levels }: Existing,
+  isWanted: (name: string) => boolean,
+): Intent[] {
+  const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
+  const unused = levels.filter(view => isOurs(view, owner) && isUnwanted(view, isWanted) && !isUsed(view, schemas));
+  return [
+    ...flows.map(view => buildDelete(view, `FlowSchema ${view.name} is no longer needed.`)),
+    ...unused.map(view =>
+      buildDelete(view, `No FlowSchema refers to PriorityLevelConfiguration ${view.name} any more.`),
+    ),
+  ];
+}
+
+/** Reports whether the operator made it for that object. A person's copy has the labels, but not the operator's form of name. Pure. */
+export function isMadeFor(view: ClusterObjectView, owner: Owner): boolean {
+  return isOwnedBy(view, owner) && isOwnedName(FLOW_PREFIX, view.name);
+}
+
+function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: string) => boolean): boolean {
+  return deletedAtMs === undefined && !isWanted(name);
+}
+
+function isOurs(view: ClusterObjectView, owner: Owner): boolean {
+  return isMadeFor(view, owner) || (isManaged(view) && isCommon(view.name));
+}
+
+/** Reports whether a FlowSchema refers to that level. An annotation of the operator's FlowSchemas lists all levels that it may need. Pure. */
+export function isUsed({ name }: { readonly name: string }, schemas: readonly ClusterObjectView[]): boolean {
+  return schemas.some(schema => levelOf(schema) === name || needs(schema).includes(name));
+}
+
+function needs({ annotations }: ClusterObjectView): string[] {
+  return (annotations[LEVELS_ANNOTATION] ?? "").split(",");
+}

@@ -1,0 +1,522 @@
+import type { Mode } from "../../core/mode";
+import { describe, expect, it } from "vitest";
+import { onRunaway, Scene } from "./testing/scene";
+
+const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
+const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
+const MINUTES = 60;
+
+async function provisioned(scene: Scene): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** Runs passes until the runaway is throttled. */
+async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  return scene;
+}
+
+describe("a runaway", () => {
+  it("is read as often while another write fails", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.outcome = { result: "Failed", message: "no" };
+    scene.world.cluster.delete(QUARANTINE_LEVEL);
+    expect(await scene.pass()).toMatchObject({ recheckAfterMs: 30_000 });
+    scene.perSecond.set("app", 5_000);
+    expect(await scene.run(10)).toMatchObject({ recheckAfterMs: 5_000 });
+  });
+
+  it("is reported with its rate, throttled by one patch, released on probation, and then Normal", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    expect([...scene.world.cluster.keys()]).toContain(QUARANTINE_LEVEL);
+    scene.perSecond.set("app", 5_000);
+    const first = await scene.run(30);
+    expect(first).toMatchObject({
+      status: "True",
+      reason: "Elevated",
+      recheckAfterMs: 5_000,
+      events: [
+        {
+          type: "Normal",
+          reason: "Elevated",
+          note: "ServiceAccount app is above its threshold: 5000 requests/s, threshold 100 requests/s for 30s.",
+          about: { kind: "ServiceAccount", namespace: "team", name: "app" },
+        },
+      ],
+    });
+    const decision = await scene.run(10);
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "Throttled",
+      intents: [{ verb: "apply" }],
+      events: [],
+    });
+    expect(scene.written).toMatchObject([
+      {
+        target: { kind: "FlowSchema", name: scene.schema() },
+        eventReason: "FlowThrottled",
+        why: "ServiceAccount app is throttled for 5m: 5000 requests/s, threshold 100 requests/s for 30s.",
+      },
+    ]);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(scene.entry()).toMatchObject({
+      ...{
+        state: "Throttled",
+        priorityLevel: QUARANTINE_LEVEL,
+        requestsPerSecond: 5_000,
+        releaseSeconds: 300,
+      },
+      ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z", changes: 0 },
+    });
+    scene.perSecond.set("app", 10);
+    const held = await scene.run(4 * MINUTES);
+    expect(held).toMatchObject({ reason: "Throttled", intents: [] });
+    expect(held.message).toContain("until 2025-01-01T00:05:40Z");
+    await scene.run(1 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased"]);
+    expect(scene.written[1]?.why).toBe(
+      "ServiceAccount app is released to level controller-resilience-shared, on probation: its throttle of 5m is over; 100 requests/s for 30s would throttle it again.",
+    );
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
+    await scene.run(5 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+    expect(scene.entry()).not.toHaveProperty("releaseSeconds");
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Isolated" });
+    expect(scene.written).toHaveLength(2);
+  });
+
+  it("that continues is throttled for longer each time", async () => {
+    const scene = await throttled();
+    await scene.run(16 * MINUTES);
+    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased", "FlowThrottled", "FlowReleased"]);
+    await scene.run(1 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
+  });
+
+  it("that a new leader finds is recorded first, and throttled by the next pass", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.perSecond.set("app", 5_000);
+    for (let i = 0; i < 10; i++) await scene.wait(5);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Elevated", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
+  });
+
+  it("that lasts a few seconds is only reported", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    for (let i = 0; i < 20; i++) {
+      scene.perSecond.set("app", 50_000);
+      await scene.run(8);
+      scene.perSecond.set("app", 0);
+      await scene.run(40);
+    }
+    expect(scene.written).toEqual([]);
+  });
+
+  it("is only reported with onRunaway: Report, and Stalled is True", async () => {
+    const scene = await provisioned(new Scene());
+    expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({
+      ...{ status: "False", reason: "Runaway", intents: [], stalled: { reason: "Runaway" } },
+      events: [{ type: "Warning", reason: "Runaway" }],
+    });
+    expect(decision.message).toBe(
+      "ServiceAccount app is a runaway: 5000 requests/s, threshold 100 requests/s for 30s. It is not throttled: onRunaway is Report.",
+    );
+    scene.perSecond.set("app", 0);
+    expect(await scene.run(5)).toMatchObject({
+      status: "True",
+      events: [{ type: "Normal", reason: "FlowNormal" }],
+    });
+  });
+
+  it.each([
+    ["the spec reports", (scene: Scene) => scene.change(onRunaway("Report"))],
+    ["only a later version knows the spec", (scene: Scene) => scene.change(onRunaway("Later" as never))],
+    ["the mode is Observe", (scene: Scene) => void (scene.object.spec.mode = "Observe")],
+  ])(
+    "is watched less closely after 5 min where %s, told of all the same, and held still once it may be",
+    async (_, only) => {
+      const scene = await provisioned(new Scene(onRunaway("Throttle")));
+      only(scene);
+      scene.perSecond.set("app", 5_000);
+      expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 5_000 });
+      expect(await scene.run(1 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
+      expect(await scene.run(60 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
+      scene.change(onRunaway("Throttle"));
+      scene.object.spec.mode = "Enforce";
+      await scene.run(20);
+      expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    },
+  );
+
+  it("is only reported in Observe mode", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.object.spec.mode = "Observe";
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ status: "False", reason: "Runaway", intents: [] });
+    expect(decision.message).toContain("Mode Observe: it would be throttled now.");
+    expect(decision.stalled).toBeUndefined();
+  });
+
+  it("is not throttled while its leases would be throttled, too", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!;
+    scene.edit(lease, { labels: {} });
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(decision.message).toContain("It cannot be throttled");
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("a runaway of an object that still says onRunaway: ScaleToZero, which version 0.1.0 had", () => {
+  it("is throttled, and its workloads keep their replicas", async () => {
+    const scene = await throttled(new Scene(onRunaway("ScaleToZero" as never)));
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(scene.written.map(({ target }) => target.kind)).toEqual(["FlowSchema"]);
+    expect(await scene.pass()).toMatchObject({ reason: "Throttled" });
+    scene.perSecond.set("app", 10);
+    await scene.run(6 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("while the rates are unknown", () => {
+  it("all flows stay isolated, none is throttled, and the condition reports it", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.unknown = "The operator lacks the right to get /metrics.";
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(3 * MINUTES);
+    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(decision.message).toContain("The operator lacks the right to get /metrics.");
+    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
+  });
+
+  it("takes no action on a flow that the API servers do not count, and still throttles another", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.isCut = true;
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  });
+
+  it("missing objects are created nevertheless", async () => {
+    const scene = new Scene();
+    scene.unknown = "No.";
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown" });
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("a probation that can't end causes no extra passes", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    await scene.run(5 * MINUTES);
+    scene.unknown = "No.";
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+    expect((await scene.pass()).recheckAfterMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it("a throttle ends on time", async () => {
+    const scene = await throttled();
+    scene.unknown = "No.";
+    await scene.run(5 * MINUTES);
+    expect(scene.level()).toBe(SHARED);
+  });
+});
+
+describe("a throttle is lifted", () => {
+  it("at once when the spec no longer throttles", async () => {
+    const scene = await throttled();
+    scene.change(onRunaway("Report"));
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
+  });
+
+  it("by a leader whose status has no entry for it", async () => {
+    const scene = await throttled();
+    scene.object = { ...scene.object, status: {} };
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("by a new leader after its end", async () => {
+    const scene = await throttled();
+    scene.clock.advance(60 * MINUTES * 1_000);
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+  });
+
+  it("also to a missing level: the API server ignores a FlowSchema without a level", async () => {
+    const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
+    scene.world.cluster.set("team-level", {
+      ...{
+        apiVersion: "flowcontrol.apiserver.k8s.io/v1",
+        kind: "PriorityLevelConfiguration",
+        name: "team-level",
+        uid: "x",
+      },
+      ...{
+        resourceVersion: "1",
+        createdAtMs: 0,
+        labels: {},
+        annotations: {},
+        spec: { type: "Limited" },
+        conditions: [],
+      },
+    });
+    await throttled(scene);
+    scene.world.cluster.delete("team-level");
+    const decision = await scene.run(5 * MINUTES);
+    expect(scene.level()).toBe("team-level");
+    expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
+  });
+
+  it("without the deletion of the temporarily unused level by another object", async () => {
+    const scene = await throttled();
+    const other = new Scene({ priorityLevel: "workload-low" }, scene.clock, scene.world, "team/that");
+    await provisioned(other);
+    await other.pass();
+    expect([...scene.world.cluster.keys()]).toContain(SHARED);
+  });
+
+  it.each<[Mode, string]>([
+    ["Observe", "mode Observe"],
+    ["OperatorObserves", "the operator runs with --mode=Observe"],
+  ])("only by hand in mode %s, with the command in the condition", async (mode, why) => {
+    const scene = await throttled();
+    scene.written.length = 0;
+    scene.judged = mode;
+    const decision = await scene.run(6 * MINUTES);
+    expect(scene.written).toEqual([]);
+    expect(decision.message).toContain(`is throttled, and stays so: ${why}. To release it:`);
+    expect(decision).toMatchObject({ status: "False", reason: "Throttled", stalled: {} });
+    expect(decision.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    scene.judged = "Enforce";
+    await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("only by hand if the FlowSchema no longer belongs to the operator, with the command in the condition", async () => {
+    const scene = await throttled();
+    scene.edit(scene.schema(), { labels: {} });
+    const decision = await scene.pass();
+    expect(decision.message).toContain("was not made by the operator");
+    expect(decision.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    scene.edit(scene.schema(), { spec: { priorityLevelConfiguration: { name: SHARED } } });
+    expect((await scene.pass()).message).not.toContain("kubectl patch");
+  });
+
+  it("although the original level is unusable, which does not prevent the throttle", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.edit(SHARED, { labels: {} });
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+
+  it("and a failed throttle is retried, without counting as contested", async () => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    scene.outcome = { result: "Failed", message: "etcd is slow" };
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Throttled", progressing: true });
+    expect(decision.message).toContain("Not written yet: apply FlowSchema");
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+    expect(reasons(scene)).toEqual(["FlowThrottled"]);
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+  });
+});
+
+describe("a throttle that can't be lifted", () => {
+  const REFUSED = { result: "Failed", message: 'admission webhook "flows.example.com" failed' } as const;
+
+  it("never becomes a probation; Stalled is True with the command to release it", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    scene.outcome = REFUSED;
+    const soon = await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
+    expect(soon).toMatchObject({ status: "False", reason: "Throttled", progressing: true });
+    expect(soon.stalled).toBeUndefined();
+    expect(soon.message).toContain("is being released");
+    const late = await scene.run(4 * MINUTES);
+    expect(late).toMatchObject({ status: "False", reason: "ReleaseFailed", stalled: { reason: "ReleaseFailed" } });
+    expect(late.stalled?.message).toContain(
+      `kubectl patch flowschema ${scene.schema()} --type merge -p '{"spec":{"priorityLevelConfiguration":{"name":"${SHARED}"}}}'`,
+    );
+    expect(late.message).toContain('admission webhook "flows.example.com" failed');
+    const before = scene.object.status;
+    const day = await scene.run(24 * 60 * MINUTES);
+    expect(day).toMatchObject({ reason: "ReleaseFailed" });
+    expect(day.recheckAfterMs).toBeLessThanOrEqual(30_000);
+    expect(scene.object.status).toEqual(before);
+    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseAttempts: 3 });
+    scene.outcome = undefined;
+    await scene.run(3);
+    expect(scene.level()).toBe(SHARED);
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
+    expect(scene.entry()).not.toHaveProperty("releaseAttempts");
+  });
+
+  it("can be lifted by a person", async () => {
+    const scene = await throttled();
+    scene.perSecond.set("app", 0);
+    scene.outcome = REFUSED;
+    await scene.run(10 * MINUTES);
+    const { spec } = scene.world.cluster.get(scene.schema())!;
+    scene.edit(scene.schema(), { spec: { ...spec, priorityLevelConfiguration: { name: SHARED } } });
+    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Normal" });
+  });
+
+  it("is not Stalled before the operator has tried, however late that is", async () => {
+    const scene = await throttled();
+    scene.clock.advance(60 * MINUTES * 1_000);
+    scene.outcome = REFUSED;
+    const late = await scene.pass();
+    expect(late).toMatchObject({ reason: "Throttled" });
+    expect(late.stalled).toBeUndefined();
+    scene.outcome = { result: "NotLeader" };
+    await scene.run(10 * MINUTES);
+    expect(scene.entry()).toMatchObject({ releaseAttempts: 1 });
+  });
+
+  it("is also reported by a leader whose status has no entry for it", async () => {
+    const scene = await throttled();
+    scene.object = { ...scene.object, status: {} };
+    scene.outcome = REFUSED;
+    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "ReleaseFailed" });
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+  });
+
+  it("does not stop the release of another", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    scene.put("Deployment", "other", { serviceAccountName: "other" });
+    scene.object.spec.targets = [
+      { kind: "Deployment", name: "app" },
+      { kind: "Deployment", name: "other" },
+    ];
+    scene.perSecond.set("other", 5_000);
+    await throttled(scene);
+    expect(scene.level("other")).toBe(QUARANTINE_LEVEL);
+    for (const account of ["app", "other"]) scene.perSecond.set(account, 0);
+    scene.edit(scene.schema(), { labels: {} });
+    await scene.run(6 * MINUTES);
+    expect(scene.entry()).toMatchObject({ state: "Throttled" });
+    expect([scene.level("other"), scene.entry("other")?.state]).toEqual([SHARED, "Probation"]);
+  });
+});
+
+describe("the quarantine level", () => {
+  it("of a foreign owner is not used, and its flows are released", async () => {
+    const scene = await throttled();
+    scene.edit(QUARANTINE_LEVEL, { labels: {} });
+    const decision = await scene.pass();
+    expect(decision.message).toContain(`PriorityLevelConfiguration ${QUARANTINE_LEVEL} was not made by the operator`);
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it.each([
+    ["missing", (scene: Scene) => void scene.world.cluster.delete(QUARANTINE_LEVEL)],
+    ["changed", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { spec: {} })],
+    ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
+  ])("that stays %s throttles no flow, which is reported", async (_, spoil) => {
+    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    for (let i = 0; i < 3; i++) {
+      spoil(scene);
+      await scene.pass();
+    }
+    scene.perSecond.set("app", 5_000);
+    const decision = await scene.run(61);
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(decision.message).toContain("It cannot be throttled: the quarantine level");
+    expect(scene.level()).toBe(SHARED);
+  });
+
+  it("must be in effect before a runaway is throttled", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 5_000);
+    await scene.run(61);
+    scene.change(onRunaway("Throttle"));
+    await scene.pass();
+    expect(reasons(scene)).not.toContain("FlowThrottled");
+    await scene.pass();
+    expect(scene.level()).toBe(QUARANTINE_LEVEL);
+  });
+});
+
+describe("status", () => {
+  it("does not change while a rate varies slightly", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 40);
+    await scene.run(60);
+    const before = scene.object.status;
+    for (const perSecond of [41, 45, 38, 30, 55]) {
+      scene.perSecond.set("app", perSecond);
+      await scene.run(30);
+      expect(scene.object.status).toEqual(before);
+    }
+    scene.perSecond.set("app", 91.7);
+    await scene.run(30);
+    expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
+  });
+
+  it("does not change for any rate far below the threshold", async () => {
+    const scene = await provisioned(new Scene());
+    scene.perSecond.set("app", 2);
+    await scene.run(60);
+    const before = scene.object.status;
+    for (const perSecond of [6, 0, 9]) {
+      scene.perSecond.set("app", perSecond);
+      await scene.run(30);
+      expect(scene.object.status).toEqual(before);
+    }
+  });
+});
+
+describe("a contested FlowSchema that is missing when the throttle ends", () => {
+  it("still counts as contested after a failed write", async () => {
+    const scene = await throttled();
+    for (let i = 0; i < 2; i++) {
+      scene.edit(scene.schema(), { annotations: {} });
+      await scene.pass();
+    }
+    expect(scene.entry()).toMatchObject({ state: "Throttled", changes: 2 });
+    scene.perSecond.set("app", 0);
+    scene.world.cluster.delete(scene.schema());
+    scene.outcome = { result: "Failed", message: "no" };
+    await scene.run(301);
+    expect(scene.entry()).toMatchObject({ state: "Probation", changes: 2, generation: 1 });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(reasons(scene).at(-1)).toBe("FlowProvisioned");
+    scene.edit(scene.schema(), { annotations: {} });
+    expect(await scene.pass()).toMatchObject({ reason: "FlowContested", intents: [] });
+  });
+});
