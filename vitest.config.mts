@@ -85,7 +85,8 @@ export default defineConfig({
           ...common,
           name: "gitops",
           include: ["test/gitops/**/*.test.ts"],
-          testTimeout: 600_000,
+          // A trial of a shorter token takes as long as the token lives, and DaemonSets are tried one after the other.
+          testTimeout: 2_400_000,
           // The first run builds Argo CD.
           hookTimeout: 3_600_000,
         },

@@ -9,7 +9,7 @@ import { bindingRenewal } from "../../test/chaos/scenarios/binding-renewal";
 import { flowIsolation } from "../../test/chaos/scenarios/flow-isolation";
 import { staleToken } from "../../test/chaos/scenarios/stale-token";
 import { stalledLease } from "../../test/chaos/scenarios/stalled-lease";
-import { tokenTemplate } from "../../test/chaos/scenarios/token-lifetime";
+import { tokenTrial } from "../../test/chaos/scenarios/token-lifetime";
 import { Lab } from "../../test/lab";
 import { printer } from "../../test/lab/progress";
 
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     const rig = await Rig.up(lab);
     try {
       const objects: Record<string, object> = {};
-      for (const scenario of [staleToken, bindingRenewal, tokenTemplate, flowIsolation, stalledLease])
+      for (const scenario of [staleToken, bindingRenewal, tokenTrial, flowIsolation, stalledLease])
         objects[scenario.name] = await objectOf(rig, scenario);
       mkdirSync(folder, { recursive: true });
       cpSync(join(root, "crds"), join(folder, "crds"), { recursive: true });

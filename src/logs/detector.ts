@@ -1,6 +1,7 @@
 import type { Steps } from "../core/slices";
 import { classify, isFromOtherPod, scanInSteps, unwrap, type PodName } from "./classifier/index";
 import { recordEnd } from "./classifier/records";
+import { has401 } from "./classifier/required-literals";
 import type { FindUnauthorized } from "./reading/container-log";
 
 /** Finds 401s in a log. */
@@ -32,6 +33,18 @@ export const findByClass: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
     if (cls === "unauthorized" && isOwn(text.toString("utf8", start, end), pod)) onRecord(start);
   });
+
+/**
+ * Finds every record with a 401, whoever was answered it by whom: also those that the classifier leaves out because they say nothing about
+ * the API server, such as the kubelet's answer to the pod's own token.
+ */
+export const findAny: FindUnauthorized = (text, onRecord, pod) =>
+  findEach(text, record => isAnyUnauthorized(record) && isOwn(record, pod), onRecord);
+
+/** Reports whether a record has a 401 of any kind. */
+export function isAnyUnauthorized(record: string): boolean {
+  return has401(record) || /\bunauthorized\b/i.test(record) || classify(record) === "unauthorized";
+}
 
 /** Whether a record is not one that a log shipper printed for another pod; true if the pod is not known. */
 function isOwn(record: string, pod: PodName | undefined): boolean {

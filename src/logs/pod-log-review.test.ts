@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../core/errors";
+import { findAny, isAnyUnauthorized } from "./detector";
 import { createPodLogReview } from "./pod-log-review";
 import { container } from "../remedies/token-restart/testing/fake-log";
 import { Scene, UNAUTHORIZED } from "../remedies/token-restart/testing/scene";
@@ -47,5 +48,31 @@ describe("review of pod logs", () => {
     const scene = new Scene();
     scene.logs.before = () => Promise.reject(new ForbiddenError("no"));
     expect(await stateIn(scene)).toBe("unreadable");
+  });
+
+  it("counts 401s of any kind on request, such as the kubelet's answer to the pod's own token", async () => {
+    const scene = new Scene();
+    const [api, any] = [createPodLogReview(), createPodLogReview(findAny)];
+    const said =
+      "E! [inputs.node] Error in plugin: https://10.0.0.7:10250/stats/summary returned HTTP status 401 Unauthorized";
+    for (let i = 0; i < 5; i++) {
+      scene.log(said);
+      await scene.clock.run(30_000);
+      await Promise.all([stateIn(scene, api), stateIn(scene, any)]);
+    }
+    expect([await stateIn(scene, api), await stateIn(scene, any)]).toEqual(["quiet", "persistent"]);
+  });
+});
+
+describe("a 401 of any kind", () => {
+  it.each([
+    ["error: You must be logged in to the server (Unauthorized)", true],
+    ['GET https://10.0.0.7:10250/metrics/cadvisor: "401 Unauthorized"', true],
+    ["kubelet answered with status=401", true],
+    ["request took 401ms", false],
+    ["handled 2401 requests", false],
+    ["forbidden: 403", false],
+  ])("%s: %s", (record, expected) => {
+    expect(isAnyUnauthorized(record)).toBe(expected);
   });
 });

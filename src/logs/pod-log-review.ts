@@ -1,7 +1,8 @@
 import type { Key } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { PodView } from "../core/views";
-import { findByClass as find } from "./detector";
+import { findByClass } from "./detector";
+import type { FindUnauthorized } from "./reading/container-log";
 import { LogWatch } from "./reading/log-watch";
 import { hasLog, type LogFinding, type Watched } from "./reading/watched-log";
 import type { PersistenceRule } from "./persistence";
@@ -38,8 +39,8 @@ export interface PodLogReview {
 /** The defaults of tokenRestart. */
 const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
 
-/** Creates a review that uses the classifier and the persistence rule of tokenRestart. */
-export function createPodLogReview(): PodLogReview {
+/** Creates a review that uses the persistence rule of tokenRestart. */
+export function createPodLogReview(find: FindUnauthorized = findByClass): PodLogReview {
   const watches = new Map<Key, LogWatch>();
 
   return {

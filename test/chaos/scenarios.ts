@@ -2,14 +2,7 @@ import type { Scenario } from "./scenario";
 import { bindingRenewal } from "./scenarios/binding-renewal";
 import { flowCleanup, flowIsolation } from "./scenarios/flow-isolation";
 import { staleToken } from "./scenarios/stale-token";
-import { tokenRollout, tokenTemplate } from "./scenarios/token-lifetime";
+import { tokenTrial } from "./scenarios/token-lifetime";
 
 /** All scenarios, the longest first, since several run at the same time. */
-export const scenarios: readonly Scenario[] = [
-  staleToken,
-  flowIsolation,
-  flowCleanup,
-  tokenTemplate,
-  tokenRollout,
-  bindingRenewal,
-];
+export const scenarios: readonly Scenario[] = [staleToken, tokenTrial, flowIsolation, flowCleanup, bindingRenewal];

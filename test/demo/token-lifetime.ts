@@ -1,4 +1,5 @@
-// Demonstrates bounded tokens: a real kube-scheduler in a DaemonSet, whose token is valid for a year, and for ten minutes once it is protected.
+// Demonstrates shorter tokens: a real kube-scheduler in a DaemonSet, whose token is valid for a year, and for ten minutes on the first node once it
+// is protected. The other nodes follow after the life of that token, for which the demonstration does not wait.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,17 +62,17 @@ export class TokenLifetime implements Play {
     await this.client.protect(NAMESPACE, NAME, SPEC);
     this.timeline.setZero();
     this.timeline.say("you", `created ControllerResilience ${NAMESPACE}/${NAME}`);
-    await this.until("the tokens to be bounded", () => this.isBounded(before.metadata.generation, old));
+    await this.until("the first token to be shorter", () => this.isOnTrial(before.metadata.generation, old));
     const seconds = this.timeline.seconds;
     const [pod] = await this.newPods(old);
     await this.tellTokens(pod!);
     await this.use(pod!);
-    const holder = await this.until("one of the new pods to lead", async () => {
+    const holder = await this.until("a pod to lead", async () => {
       const now = await this.leaseHolder();
-      return (await this.newPods(old)).some(({ metadata }) => now.startsWith(metadata.name)) && now;
+      return (await this.client.pods(NAMESPACE)).some(({ metadata }) => now.startsWith(metadata.name)) && now;
     });
-    this.timeline.say("pod", `${holder.split("_")[0] ?? holder} leads with its new token`, "good");
-    return `Bounded after ${seconds.toFixed(1)} s: a stolen token is now valid for ten minutes at most, no longer for a year.`;
+    this.timeline.say("pod", `${holder.split("_")[0] ?? holder} leads`, "good");
+    return `On trial after ${seconds.toFixed(1)} s: a stolen token of the first node is now valid for ten minutes at most, no longer for a year.`;
   }
 
   /** Prints the added volume, the object and its conditions as kubectl does. */
@@ -98,8 +99,8 @@ export class TokenLifetime implements Play {
     return `${asked}the API server accepts it for ${lifeSeconds} s (${Math.round(lifeSeconds / 86_400)} days)`;
   }
 
-  /** Prints each change; returns whether all tokens are bounded. */
-  private async isBounded(generation: number, old: readonly Pod[]): Promise<boolean> {
+  /** Prints each change; returns whether the first pod has a shorter token and works. */
+  private async isOnTrial(generation: number, old: readonly Pod[]): Promise<boolean> {
     const condition = await this.client.condition(NAMESPACE, NAME, "TokenLifetimeBounded");
     this.teller.tell(condition);
     const { metadata } = await this.client.daemonSet(NAMESPACE, NAME);
@@ -108,7 +109,7 @@ export class TokenLifetime implements Play {
       this.timeline.say("daemonset", `the pod template was changed ${times === 1 ? "once" : `${times} times`}`, "busy");
     }
     for (const pod of await this.client.pods(NAMESPACE)) this.tellPod(pod, old);
-    return condition?.status === "True" && condition.reason === "Bounded" && (await this.areReplaced(old));
+    return condition?.reason === "Replacing" && (await this.isOneReplaced(old));
   }
 
   private tellPod(pod: Pod, old: readonly Pod[]): void {
@@ -119,9 +120,8 @@ export class TokenLifetime implements Play {
     if (isReady(pod)) this.timeline.say("pod", `${name} is Ready`, "good");
   }
 
-  private async areReplaced(old: readonly Pod[]): Promise<boolean> {
-    const pods = await this.readyPods();
-    return pods !== undefined && (await this.newPods(old)).length === pods.length;
+  private async isOneReplaced(old: readonly Pod[]): Promise<boolean> {
+    return (await this.readyPods()) !== undefined && (await this.newPods(old)).length > 0;
   }
 
   private async tellTokens(pod: Pod): Promise<void> {

@@ -60,6 +60,12 @@ function untilReason(namespace: string, type: string, reason: string): Promise<u
   return client.untilCondition({ namespace, name: NAME, type }, [reason], STEP_MS);
 }
 
+/** Waits until a shorter token is on trial, or has passed it. */
+function untilTried(): Promise<unknown> {
+  const type = "TokenLifetimeBounded";
+  return client.untilCondition({ namespace: YEARLONG, name: NAME, type }, ["Replacing", "Rolling", "Bounded"], STEP_MS);
+}
+
 /** Number of evictions that the API server has accepted. */
 async function evictions(): Promise<number> {
   const lines = (await client.output(["get", "--raw", "/metrics"])).split("\n");
@@ -153,7 +159,7 @@ it("heals four things, although its leader's pod is deleted and the kubelet rest
   expect(await untilOneLeads(client)).not.toBe(firstLeader);
 
   await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
-  await untilReason(YEARLONG, "TokenLifetimeBounded", "Bounded");
+  await untilTried();
   const restart = async () => (await client.resilience(STALE, NAME)).status?.restarts?.[0];
   await client.until(
     "the restart to be recorded as Recovered",
@@ -170,7 +176,7 @@ it("keeps that state during an upgrade, and renews the binding when due", async 
   expect(old).not.toContain(await leadingPod(client));
   await untilReason(STALE, "TokensAccepted", "Accepted");
   await untilReason(EXPIRING, "BindingsCurrent", "Current");
-  await untilReason(YEARLONG, "TokenLifetimeBounded", "Bounded");
+  await untilTried();
   await untilReason(RECKLESS, "FlowsIsolated", "Throttled");
 });
 
@@ -180,7 +186,8 @@ it("has restarted the controller once", async () => {
     before.stale.metadata.uid,
     after.metadata.uid,
   ]);
-  expect((await evictions()) - before.evictions).toBe(1);
+  // The other one is that of the trial of a shorter token.
+  expect((await evictions()) - before.evictions).toBe(2);
   expect(await told(STALE, "PodEvicted")).toEqual(["Pod"]);
   expect((await client.resilience(STALE, NAME)).status?.restarts).toMatchObject([
     { podUID: before.stale.metadata.uid, outcome: "Recovered" },
@@ -197,14 +204,16 @@ it("has renewed the binding when it was due, and at no other time", () => {
   expect(enforcer.deletions).toEqual([]);
 });
 
-it("has changed the DaemonSet once, which has replaced its pod once", async () => {
+it("has tried a shorter token on the only pod of the DaemonSet, which was replaced once", async () => {
   const after = (await client.readyPods(YEARLONG, NAME))[0]!;
-  expect((await client.daemonSet(YEARLONG, NAME)).metadata.generation).toBe(2);
+  // The trial ends after the life of the token, which may be before this test does.
+  const { outcome } = (await client.resilience(YEARLONG, NAME)).status?.daemonSets?.[0] ?? {};
+  expect((await client.daemonSet(YEARLONG, NAME)).metadata.generation).toBe(outcome === "Trial" ? 2 : 3);
   expect(journals.yearlong.objects().map(({ metadata }) => metadata.uid)).toEqual([
     before.yearlong.metadata.uid,
     after.metadata.uid,
   ]);
-  expect(await told(YEARLONG, "TokenLifetimeShortened")).toEqual(["DaemonSet"]);
+  expect(await told(YEARLONG, "PodEvicted")).toEqual(["Pod"]);
 });
 
 it("has created each level and FlowSchema once, and has moved one flow once", async () => {

@@ -13,8 +13,8 @@ import {
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// DaemonSets with real tokens: one whose tokens are bounded, one without a token, one that GitOps changes back, and one whose client can't
-// work with a short token.
+// DaemonSets with real tokens: one that is tried with a shorter token, one without a token, one that GitOps changes back, and one whose client
+// can't work with a short token. test/nightly has a trial that passes, which takes as long as the token lives.
 
 const NAME = "agent";
 const TYPE = "TokenLifetimeBounded";
@@ -58,22 +58,6 @@ async function entryOf(namespace: string): Promise<DaemonSetStatus | undefined> 
 
 async function untilReason(namespace: string, reason: string, timeoutMs = ROLL_MS): Promise<StatusCondition> {
   return client.untilCondition({ namespace, name: NAME, type: TYPE }, [reason], timeoutMs);
-}
-
-/** Polls until the condition has a reason; returns all reasons seen until then, without repetitions. */
-async function reasonsUntil(namespace: string, last: string): Promise<string[]> {
-  const reasons: string[] = [];
-  await client.until(
-    `${TYPE} of ${namespace} to say ${last}`,
-    async () => {
-      const { status = "no status", reason = "", message = "" } = (await condition(namespace)) ?? {};
-      if (reason !== "" && reasons.at(-1) !== reason) reasons.push(reason);
-      if (reason === last) return true;
-      throw new Error(`${status} ${reason}: ${message}; before: ${reasons.join(", ")}`);
-    },
-    ROLL_MS,
-  );
-  return reasons;
 }
 
 /** The only pod, once no other exists or is terminating. */
@@ -120,17 +104,20 @@ describe("a DaemonSet whose pods have the default token", () => {
     before = await set(BOUNDED);
   });
 
-  it("is changed once, rolls its pod out, and is bounded", async () => {
+  it("is changed once, and its first pod is replaced for the trial", async () => {
     await protect(BOUNDED);
-    const reasons = await reasonsUntil(BOUNDED, "Bounded");
-    expect(reasons.slice(-2)).toEqual(["Rolling", "Bounded"]);
-    for (const reason of reasons.slice(0, -2)) expect(["Waiting", "Planned"]).toContain(reason);
-    expect((await condition(BOUNDED))?.status).toBe("True");
+    await client.until(
+      "the trial of the first pod",
+      async () => (await condition(BOUNDED))?.message.includes("the first must work until"),
+      ROLL_MS,
+    );
+    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Replacing" });
     expect((await set(BOUNDED)).metadata).toMatchObject({
       uid: before.metadata.uid,
       generation: before.metadata.generation + 1,
     });
-    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Bounded", changes: 1, uid: before.metadata.uid });
+    expect((await set(BOUNDED)).spec).toMatchObject({ updateStrategy: { type: "OnDelete" } });
+    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Trial", changes: 1, uid: before.metadata.uid });
   });
 
   it("has a pod without the volume that admission adds, but with the same files in each container", async () => {
@@ -165,15 +152,21 @@ describe("a DaemonSet whose pods have the default token", () => {
     const { generation } = (await set(BOUNDED)).metadata;
     await lookedAgain();
     expect((await set(BOUNDED)).metadata.generation).toBe(generation);
-    expect(await condition(BOUNDED)).toMatchObject({ status: "True", reason: "Bounded" });
-    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Bounded", changes: 1 });
+    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Replacing" });
+    expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Trial", changes: 1 });
     const events = await client.events(BOUNDED);
     const reasonsOn = (kind: string): string[] =>
       events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
     expect(reasonsOn("DaemonSet")).toEqual(["TokenLifetimeShortened"]);
-    for (const reason of ["Planned", "Rolling", "Bounded"]) {
-      expect(reasonsOn("ControllerResilience")).toContain(reason);
-    }
+    expect(reasonsOn("Pod")).toContain("PodEvicted");
+    expect(reasonsOn("ControllerResilience")).toContain("Replacing");
+  });
+
+  it("gets its template and updateStrategy back when the object is deleted", async () => {
+    await client.output(["delete", "cres", NAME, "-n", BOUNDED, "--timeout=60s"]);
+    const { spec } = await set(BOUNDED);
+    expect(spec.template).toEqual(before.spec.template);
+    expect(spec).toMatchObject({ updateStrategy: { type: "RollingUpdate" } });
   });
 });
 
@@ -217,7 +210,7 @@ describe("a DaemonSet whose template a GitOps tool changes back", () => {
     await protect(CONTESTED);
     for (const round of [1, 2]) {
       await untilAsked(600);
-      expect((await set(CONTESTED)).metadata.generation, `round ${round}`).toBe(2 * round);
+      expect((await set(CONTESTED)).metadata.generation, `round ${round}`).toBe(3 * round - 1);
       await sync();
       await untilAsked(SECONDS);
     }
@@ -225,8 +218,8 @@ describe("a DaemonSet whose template a GitOps tool changes back", () => {
     expect(status).toBe("False");
     expect(message).toContain(MANAGER);
     await lookedAgain();
-    // Created once, then changed twice by each of the two.
-    expect((await set(CONTESTED)).metadata.generation).toBe(5);
+    // Created once, then changed twice by each of the two, and twice the strategy of the trial.
+    expect((await set(CONTESTED)).metadata.generation).toBe(7);
     expect(await entryOf(CONTESTED)).toMatchObject({
       outcome: "Contested",
       changes: 2,
@@ -250,7 +243,11 @@ describe("a DaemonSet whose client does not read its token again", () => {
     await client.until("the client to reconcile", async () => (await logOf(old)).includes("reconciled"));
     before = await templateText(KEPT);
     await protect(KEPT);
-    await untilReason(KEPT, "Bounded");
+    await untilReason(KEPT, "Replacing");
+    await client.until(
+      "the first pod to be replaced",
+      async () => (await podOf(KEPT)).metadata.uid !== old.metadata.uid,
+    );
     const pod = await podOf(KEPT);
     expect(pod.metadata.uid).not.toBe(old.metadata.uid);
     await client.until("its requests to be answered 401", async () => (await logOf(pod)).includes("HTTP-Code: 401"));

@@ -35,6 +35,8 @@ import {
 
 /** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
 const FIGHT_MS = 400_000;
+/** Longer than the trials of two DaemonSets, one after the other, with tokens of ten minutes. */
+const TRIALS_MS = 1_800_000;
 const PLATFORM = "platform";
 const MANAGER = "kustomize-controller";
 
@@ -311,8 +313,8 @@ describe.concurrent("a Kustomization", () => {
     expect(message).toContain(MANAGER);
     await story.reconcile();
     expect(await secondsOf(client, name)).toBe(3600);
-    // One of creation, then two changes and two reverts.
-    expect(await generationOf(client, name)).toBe(5);
+    // One of creation, then two changes, two reverts, and twice the strategy of the trial.
+    expect(await generationOf(client, name)).toBe(7);
   });
 
   it("with the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
@@ -322,7 +324,7 @@ describe.concurrent("a Kustomization", () => {
     ];
     const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
     const story = await begin(name, [...agent(name), object], { ignore });
-    await story.untilReady(FIGHT_MS);
+    await story.untilReady(TRIALS_MS);
     expect(await secondsOf(client, name)).toBe(600);
     const generation = await generationOf(client, name);
     await story.reconcile();
@@ -338,7 +340,7 @@ describe.concurrent("a Kustomization", () => {
     const objects = agent(name).map(object => withAnnotations(object, once));
     const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
     const story = await begin(name, [...objects, object]);
-    await story.untilReady(FIGHT_MS);
+    await story.untilReady(TRIALS_MS);
     expect(await secondsOf(client, name)).toBe(600);
     const generation = await generationOf(client, name);
     await story.apply([...objects.map(annotated), object], FIGHT_MS);

@@ -15,7 +15,7 @@ import { ownLabName } from "./suite-lab";
 
 /** Syncs at the end of each test during which nothing may be written. */
 const QUIET_ROUNDS = 10;
-const FIGHT_ROUNDS = 6;
+const FIGHT_ROUNDS = 12;
 const EXPIRY = "controller-resilience.io/expires-at";
 const TIMEOUT_MS = 300_000;
 
@@ -83,6 +83,16 @@ class Game {
     return found!;
   }
 
+  /** Waits until the first pod with a shorter token is on trial, which lasts as long as its token. */
+  async untilTrial(): Promise<void> {
+    const found = await eventually(
+      () => this.condition("TokenLifetimeBounded"),
+      condition => condition?.message.includes("the first must work until") === true,
+      90_000,
+    );
+    expect(found).toMatchObject({ reason: "Replacing" });
+  }
+
   /** Triggers a pass over the object, which otherwise happens once a minute, and waits for its end. */
   async look(): Promise<void> {
     // The first pass may have begun before the change.
@@ -133,12 +143,15 @@ function resilience(namespace: string, spec: object, kinds: readonly string[] = 
   return { apiVersion, kind: "ControllerResilience", metadata: { namespace, name: NAME }, spec: { targets, ...spec } };
 }
 
-/** A workload whose pods can't be scheduled. */
+/** A Deployment whose pods can't be scheduled, or a DaemonSet with one pod. */
 function workload(kind: "Deployment" | "DaemonSet", namespace: string, spec: object = {}, pod: object = {}): GitObject {
   const template = {
     metadata: { labels },
     spec: {
-      ...{ serviceAccountName: NAME, nodeSelector: { "gitops.test/none": "true" } },
+      serviceAccountName: NAME,
+      ...(kind === "Deployment"
+        ? { nodeSelector: { "gitops.test/none": "true" } }
+        : { tolerations: [{ operator: "Exists" }] }),
       ...{ containers: [{ name: "main", image: "none", volumeMounts: [{ name: "api", mountPath: "/api" }] }] },
       ...pod,
     },
@@ -198,7 +211,7 @@ it(
       metadata: { annotations: { [EXPIRY]: inHours(7) } },
     });
     await game.until("BindingsCurrent", "Current");
-    await game.until("TokenLifetimeBounded", "Bounded");
+    await game.untilTrial();
     await game.until("FlowsIsolated", "Isolated");
     expect(changesOf(game, "PATCH rolebindings")).toBe(1);
     expect(changesOf(game, "PATCH daemonsets")).toBe(1);
@@ -218,7 +231,8 @@ it(
     ]);
     const { message } = await game.fight("TokenLifetimeBounded", "FieldContested");
     expect(message).toContain("argocd-controller");
-    expect(changesOf(game, "PATCH daemonsets")).toBe(2);
+    // Each change begins a trial, and each trial gives updateStrategy back when Git reverts the change.
+    expect(changesOf(game, "PATCH daemonsets")).toBe(4);
     expect(game.git.putBack).toEqual(["DaemonSet web", "DaemonSet web"]);
     expect(await game.quiet()).toEqual([]);
   },
@@ -240,7 +254,7 @@ it(
         },
       },
     );
-    await game.until("TokenLifetimeBounded", "Bounded");
+    await game.untilTrial();
     expect(await game.quiet()).toEqual([]);
     expect(changesOf(game, "PATCH daemonsets")).toBe(1);
     expect(game.git.putBack).toEqual([]);

@@ -46,7 +46,7 @@ it("stops leading before another leads when a priority level starves its leases,
 
 it("does not repeat the template change of another leader after a freeze", async () => {
   const pair = [rig, await rig.replica()];
-  const point = { scenario: "token-template", call: "PATCH daemonsets", fate: "late" } as const;
+  const point = { scenario: "token-trial", call: "PATCH daemonsets", fate: "late" } as const;
   const { failures, afterwards } = await freeze(rig, pair, point);
   expect(failures).toEqual([]);
   expect(afterwards).toEqual({ sent: 1, refused: 1 });

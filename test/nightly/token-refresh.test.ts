@@ -31,7 +31,7 @@ it("the kubelet renews a bounded token before its expiry, and the pod keeps work
   await client.apply(tokenAgent({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
   await client.readyPods(NAMESPACE, NAME);
   await client.protect(NAMESPACE, NAME, { targets: [{ kind: "DaemonSet", name: NAME }], tokenLifetime: {} });
-  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokenLifetimeBounded" }, ["Bounded"], 180_000);
+  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokenLifetimeBounded" }, ["Bounded"], 900_000);
   const [pod] = await client.readyPods(NAMESPACE, NAME);
   const where = { namespace: NAMESPACE, pod: pod!.metadata.name, container: NAME };
 

@@ -435,7 +435,7 @@ export interface DaemonSetStatus {
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the template was changed, and the pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change. Unproven: the trial on one node ended without proof, and the change was reverted.
+   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the trial has passed, and the other pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change. Unproven: the trial on one node ended without proof, and the change was reverted.
    */
   outcome:
     | "Bounded"

@@ -94,7 +94,11 @@ export const LITERALS: readonly Literal[] = [
 
 /** Whether a record contains a literal or a free-standing 401: the rule of the byte search, for one record. */
 export function hasLiteral(record: string): boolean {
-  if (LITERALS.some(({ text }) => record.includes(text))) return true;
+  return LITERALS.some(({ text }) => record.includes(text)) || has401(record);
+}
+
+/** Whether a record contains a free-standing 401. */
+export function has401(record: string): boolean {
   for (let at = record.indexOf("401"); at >= 0; at = record.indexOf("401", at + 1)) {
     if (standsFree(i => record.charCodeAt(i), at)) return true;
   }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
 import { withHindrances } from "./report";
-import { AgentScene } from "./testing/agent-scene";
 import { PLAIN, Scene } from "./testing/scene";
 
 const REFUSALS: readonly Outcome[] = [
@@ -17,8 +16,8 @@ function withAnother<S extends Scene>(scene: S): S {
 }
 
 /** The eviction of the first pod is refused. */
-function blocked(): AgentScene {
-  const scene = new AgentScene({}, false);
+function blocked(): Scene {
+  const scene = new Scene();
   scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
   return scene;
 }

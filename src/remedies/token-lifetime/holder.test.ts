@@ -3,17 +3,16 @@ import type { ControllerResilience, DaemonSetStatus } from "../../api/controller
 import { makeObject } from "../../core/testing/objects";
 import { holderOf } from "../kit/holder";
 import { createTokenLifetime } from "./remedy";
-import { AgentScene } from "./testing/agent-scene";
-import { DEFAULTS, type ScenePass } from "./testing/scene";
+import { DEFAULTS, Scene, type ScenePass } from "./testing/scene";
 
 /** Two objects, `it` and `other`, with the same DaemonSet. */
-class Pair extends AgentScene {
+class Pair extends Scene {
   readonly #remedies = { it: this.remedy, other: createTokenLifetime(this) };
   all: { it: ControllerResilience; other: ControllerResilience };
   reports: Partial<Record<"it" | "other", ScenePass>> = {};
 
   constructor(other: Partial<ControllerResilience["metadata"]> = {}) {
-    super({}, false);
+    super();
     const rival = makeObject("team/other", this.object.spec);
     this.all = { it: this.object, other: { ...rival, metadata: { ...rival.metadata, ...other } } };
   }
@@ -82,7 +81,7 @@ describe("an object that began a trial", () => {
 });
 
 describe("the object that has a DaemonSet", () => {
-  const view = new AgentScene({}, false).set();
+  const view = new Scene().set();
   const own = makeObject("team/it", { tokenLifetime: DEFAULTS, targets: [{ kind: "DaemonSet", name: "agent" }] });
   const rival = (spec: Partial<ControllerResilience["spec"]>, entry?: Partial<DaemonSetStatus>): ControllerResilience =>
     makeObject(

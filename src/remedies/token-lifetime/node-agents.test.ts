@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../../core/errors";
-import { AgentScene } from "./testing/agent-scene";
-import { PLAIN } from "./testing/scene";
+import { PLAIN, Scene } from "./testing/scene";
 
 // A CNI agent that copies its token to the node fails when that copy dies, and only pods that start there show it.
 
@@ -9,7 +8,7 @@ const SECOND = 1_000;
 
 describe("Events about sandboxes before the change", () => {
   it("are watched for two minutes before anything is changed", async () => {
-    const scene = new AgentScene();
+    const scene = new Scene({}, true);
     for (let i = 0; i < 12; i++) {
       await scene.pass();
       await scene.clock.run(10 * SECOND);
@@ -21,14 +20,14 @@ describe("Events about sandboxes before the change", () => {
   });
 
   it("block the change while pods cannot start on a node of the agent", async () => {
-    const scene = new AgentScene();
+    const scene = new Scene({}, true);
     await scene.run(40, { failing: "node-1" });
     expect(scene.written).toEqual([]);
     expect((await scene.pass()).message).toContain("pods on its nodes already fail to start");
   });
 
   it("that cannot be read block the change, and are named", async () => {
-    const scene = new AgentScene();
+    const scene = new Scene({}, true);
     scene.eventsError = new ForbiddenError("may not list events");
     await scene.run(20);
     expect(scene.written).toEqual([]);
@@ -36,7 +35,7 @@ describe("Events about sandboxes before the change", () => {
   });
 
   it("do not matter for agents without a CNI folder", async () => {
-    const scene = new AgentScene();
+    const scene = new Scene({}, true);
     scene.podList = scene.podList.map(pod => ({ ...pod, cniFolder: false }));
     scene.eventsError = new ForbiddenError("may not list events");
     await scene.pass();
@@ -47,8 +46,8 @@ describe("Events about sandboxes before the change", () => {
 
 describe("Events about sandboxes after the change", () => {
   /** The template was changed and the first pod was replaced. */
-  async function changed(): Promise<AgentScene> {
-    const scene = new AgentScene();
+  async function changed(): Promise<Scene> {
+    const scene = new Scene({}, true);
     await scene.run(16);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
     return scene;

@@ -52,7 +52,10 @@ export const REASONS = {
     passes: true,
     help: "A limit of the operator delays the eviction or the change: cooldown, restart pace, leader warm-up, another object's rollout. The message says which.",
   },
-  Rolling: { event: "Normal", help: "The template was changed; the DaemonSet controller is replacing the pods." },
+  Rolling: {
+    event: "Normal",
+    help: "The trial has passed, or the template is restored; the DaemonSet controller is replacing the pods.",
+  },
   Replacing: {
     event: "Normal",
     help: "The trial on one node lasts; the message says what the others wait for.",
@@ -67,7 +70,7 @@ export const REASONS = {
   },
   Waiting: {
     event: "Normal",
-    help: "Not the moment for a change: a rollout, 401s, unreadable logs, no ServiceAccount, or another object has it; the message says which. Stalled after an hour.",
+    help: "Not the moment for a change: no pod, a rollout, 401s, unreadable logs, no ServiceAccount, or another object has it; the message says which. Stalled after an hour, except without pods.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
   DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },

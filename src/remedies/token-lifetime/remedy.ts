@@ -1,6 +1,7 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
+import { findAny } from "../../logs/detector";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { createSandboxReview } from "../../logs/sandboxes/review";
 import { observeDaemonSets } from "./observe";
@@ -61,7 +62,7 @@ const PERMISSIONS: readonly Permission[] = [
 
 /** Bounds the lifetime of the ServiceAccount tokens of DaemonSets in their templates. */
 export function createTokenLifetime(
-  logs = createPodLogReview(),
+  logs = createPodLogReview(findAny),
   sandboxes = createSandboxReview(),
 ): Remedy<"tokenLifetime"> {
   const watched = createWatchedTimes();

@@ -23,7 +23,7 @@ const HINDRANCE_REASONS: readonly Hindrance["reason"][] = ["Forbidden", "Restart
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
   reason: "NoDaemonSets",
-  sentence: "The targets contain no DaemonSet.",
+  sentence: "The targets contain no DaemonSet, so there is no token to bound.",
 };
 
 /** Reports the condition and status.daemonSets. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { AgentScene } from "./testing/agent-scene";
 import { NEVER } from "./testing/arbitrary";
 import { Scene } from "./testing/scene";
 
@@ -43,18 +42,18 @@ describe("outside of the maintenance windows", () => {
   });
 
   it("no trial begins, and one that has begun goes on to its end", async () => {
-    const scene = withWindow(new AgentScene({}, false), "0 0 * * *", "10m");
+    const scene = withWindow(new Scene(), "0 0 * * *", "10m");
     await scene.run(4);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
     await scene.run(72);
     expect(scene.count(600)).toBe(3);
-    const later = withWindow(new AgentScene({}, false), "0 2 * * *", "10m");
+    const later = withWindow(new Scene(), "0 2 * * *", "10m");
     await later.run(20);
     expect(later.written).toEqual([]);
   });
 
   it("a revert does not wait", async () => {
-    const scene = withWindow(new AgentScene({}, false), "0 0 * * *", "10m");
+    const scene = withWindow(new Scene(), "0 0 * * *", "10m");
     await scene.run(50);
     scene.setLogs("persistent", 600);
     await scene.run(80);

@@ -8,7 +8,7 @@ import type { Write } from "../proxy";
 import type { Scenario, Scene } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
 import { staleToken } from "../scenarios/stale-token";
-import { tokenTemplate } from "../scenarios/token-lifetime";
+import { tokenTrial } from "../scenarios/token-lifetime";
 import { untilSettled } from "../settle";
 import type { Finding, Stage } from "../suite";
 import type { World } from "./world";
@@ -20,7 +20,7 @@ const MOST_ABSENT = 1;
 const AT_ONCE = 6;
 
 /** Scenarios that share nothing with another run of themselves. */
-export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTemplate, staleToken];
+export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTrial, staleToken];
 
 /** Every possible answer to a write, carried out or not. */
 export const WRITE_FAULTS: readonly WriteFault[] = [

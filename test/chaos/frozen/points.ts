@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { State } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
 import { staleToken } from "../scenarios/stale-token";
-import { tokenTemplate } from "../scenarios/token-lifetime";
+import { tokenTrial } from "../scenarios/token-lifetime";
 
 /**
  * The fate of the call at which a leader is frozen. `late`: the API server receives it when the sender wakes up; `lost`: never; `done`: the
@@ -26,7 +26,7 @@ export interface FreezePoint {
 export const ONCE = [
   { scenario: staleToken, action: "POST pods/eviction", state: { restartsTotal: 1, pods: 1 } },
   { scenario: bindingRenewal, action: "PATCH rolebindings", state: { hours: 31 } },
-  { scenario: tokenTemplate, action: "PATCH daemonsets", state: { generation: 2 } },
+  { scenario: tokenTrial, action: "PATCH daemonsets", state: { generation: 2 } },
 ] as const;
 
 const STATUS = "PUT controllerresiliences/status";
@@ -43,10 +43,10 @@ const POINTS: readonly FreezePoint[] = [
   { scenario: "binding-renewal", call: "PATCH rolebindings", fate: "lost" },
   { scenario: "binding-renewal", call: "PATCH rolebindings", fate: "done" },
   { scenario: "binding-renewal", call: STATUS, fate: "late" },
-  { scenario: "token-template", call: "PATCH daemonsets", fate: "late" },
-  { scenario: "token-template", call: "PATCH daemonsets", fate: "lost" },
-  { scenario: "token-template", call: "PATCH daemonsets", fate: "done" },
-  { scenario: "token-template", call: "GET daemonsets", fate: "done" },
+  { scenario: "token-trial", call: "PATCH daemonsets", fate: "late" },
+  { scenario: "token-trial", call: "PATCH daemonsets", fate: "lost" },
+  { scenario: "token-trial", call: "PATCH daemonsets", fate: "done" },
+  { scenario: "token-trial", call: "GET daemonsets", fate: "done" },
 ];
 
 /** Two points of each scenario, chosen by the seed; all points in a full run. Pure. */
@@ -73,7 +73,7 @@ export function complaintsOf(
   ];
 }
 
-/** Formats a point: `token-template at PATCH daemonsets (late)`. */
+/** Formats a point: `token-trial at PATCH daemonsets (late)`. */
 export function describePoint({ scenario, call, fate, isEarly }: FreezePoint): string {
   return `${scenario} at ${call} (${fate}${isEarly === true ? ", while the other waits" : ""})`;
 }

@@ -1,25 +1,14 @@
-import {
-  countPods,
-  createWorkload,
-  describeObject,
-  NAME,
-  protect,
-  says,
-  type Scenario,
-  type Scene,
-  type State,
-} from "../scenario";
+import { countPods, createWorkload, describeObject, NAME, protect, says, type Scenario, type Scene } from "../scenario";
 
-const isBounded = (state: State): boolean => says(state, "TokenLifetimeBounded", "Bounded");
-
-/** Changes the template of a DaemonSet without pods once. */
-export const tokenTemplate: Scenario = {
-  name: "token-template",
-  about: "bound the tokens of a DaemonSet in its template",
-  patienceMs: 120_000,
+/** Begins the trial of a shorter token: changes the template of a DaemonSet, and evicts its pod. The trial lasts as long as the token. */
+export const tokenTrial: Scenario = {
+  name: "token-trial",
+  about: "try a shorter token of a DaemonSet on one node",
+  // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
+  patienceMs: 480_000,
 
   async prepare(scene) {
-    await createWorkload(scene, "DaemonSet");
+    await createWorkload(scene, "DaemonSet", 1);
   },
 
   async trigger(scene) {
@@ -27,24 +16,12 @@ export const tokenTemplate: Scenario = {
   },
 
   async describe(scene) {
-    return { ...(await describeObject(scene)), generation: await generationOf(scene) };
+    return { ...(await describeObject(scene)), generation: await generationOf(scene), pods: await countPods(scene) };
   },
 
-  isOver: isBounded,
-};
-
-/** The template change replaces the pod by one with a short token. */
-export const tokenRollout: Scenario = {
-  ...tokenTemplate,
-  name: "token-rollout",
-  about: "the same with a pod, which the DaemonSet controller replaces",
-
-  async prepare(scene) {
-    await createWorkload(scene, "DaemonSet", 1);
-  },
-
-  async describe(scene) {
-    return { ...(await tokenTemplate.describe(scene)), pods: await countPods(scene) };
+  isOver(state) {
+    const restarts = (state["restarts"] ?? []) as string[];
+    return says(state, "TokenLifetimeBounded", "Replacing") && restarts.some(text => text.endsWith("Recovered"));
   },
 };
 

@@ -5,7 +5,7 @@ import type { Rig } from "../rig";
 import { type Scenario, type Scene, says, type State, until } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
 import { staleToken } from "../scenarios/stale-token";
-import { tokenTemplate } from "../scenarios/token-lifetime";
+import { tokenTrial } from "../scenarios/token-lifetime";
 
 /** How long an answer is delayed while the operator exits, in milliseconds. */
 const HELD_MS = 2_000;
@@ -63,7 +63,7 @@ function untilRenewed(_rig: Rig, scene: Scene): Promise<void> {
 
 const EVICTION = { scenario: staleToken, action: "POST pods/eviction" };
 const RENEWAL = { scenario: bindingRenewal, action: "PATCH rolebindings" };
-const TEMPLATE = { scenario: tokenTemplate, action: "PATCH daemonsets" };
+const TEMPLATE = { scenario: tokenTrial, action: "PATCH daemonsets" };
 
 const isEvicted = ({ restarts }: State): boolean => /Restarted|Recovered/.test(String(restarts));
 const isRenewed = (state: State): boolean => state["hours"] === 31 && says(state, "BindingsCurrent", "Current");
@@ -87,7 +87,7 @@ export const MOMENTS: readonly StopMoment[] = [
     ...TEMPLATE,
     name: "watching the rollout of a template change",
     reach: (_rig, scene) =>
-      until("the change", async () => (await tokenTemplate.describe(scene))["generation"] === 2, COMES_WITHIN_MS),
+      until("the change", async () => (await tokenTrial.describe(scene))["generation"] === 2, COMES_WITHIN_MS),
   },
 ];
 

@@ -2,6 +2,7 @@ import { whatWould } from "../../../core/mode";
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRollout } from "../intents";
+import { activePodsOf } from "../observed";
 import {
   changesOf,
   entryOf,
@@ -14,7 +15,7 @@ import {
 } from "../subject";
 import { onTrial, unproven } from "../trial/checks";
 import { lacksRights } from "../trial/rights";
-import { needsTrial, TRIAL_STRATEGY } from "../trial/strategy";
+import { TRIAL_STRATEGY } from "../trial/strategy";
 import { reverted, reverting } from "./revert";
 import {
   blockerOf,
@@ -46,6 +47,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   unproven,
   tooManyAtOnce,
   lacksRights,
+  withoutPods,
   windowClosed,
   delayed,
   wouldChange,
@@ -100,6 +102,17 @@ function contested(subject: Subject): DaemonSetFinding | undefined {
   };
 }
 
+/** Without a pod there is no trial. A node pool that is scaled to zero needs no person, so this wait is never Stalled. */
+function withoutPods(subject: Subject): DaemonSetFinding | undefined {
+  if (isRelease(subject) || activePodsOf(subject.daemonSet).length > 0) return undefined;
+  return {
+    status: "False",
+    reason: "Waiting",
+    sentence: `${nameOf(subject)} unchanged: it has no pods, so the shorter token cannot be tried; the trial begins when a node joins.`,
+    entry: entryOf(subject, "Waiting"),
+  };
+}
+
 function delayed(subject: Subject): DaemonSetFinding | undefined {
   // A change that only restores the template needs no comparison of logs.
   if (isRelease(subject)) {
@@ -141,7 +154,7 @@ function wouldChange(subject: Subject): DaemonSetFinding | undefined {
 
 function change(subject: Subject): DaemonSetFinding {
   const { daemonSet, templatePlan } = subject;
-  const isTrial = needsTrial(subject);
+  const isTrial = !isRelease(subject);
   const next = isTrial ? "one pod is replaced first" : "the DaemonSet controller replaces its pods";
   const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; ${next}.${staleTokenWarning(subject)}`;
   return {

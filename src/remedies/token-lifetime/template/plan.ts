@@ -99,7 +99,10 @@ function automountOff({ input }: Unchanged): TemplatePlan | undefined {
 function ownMount({ reading: { containers } }: Unchanged): TemplatePlan | undefined {
   if (containers.length === 0) return undefined;
   // All containers: one without a mount gets the volume that admission uses as its own.
-  return leftAlone("OwnMount", `no projected token at ${TOKEN_PATH} in ${listOf(containers)}`);
+  return leftAlone(
+    "OwnMount",
+    `no token that is known to be for the API server at ${TOKEN_PATH} in ${listOf(containers)}`,
+  );
 }
 
 function leftAlone(reason: LeftAloneReason, cause: string): TemplatePlan {

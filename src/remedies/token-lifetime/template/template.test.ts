@@ -24,7 +24,7 @@ const NAMESPACE = {
 };
 const MOUNT = { mountPath: PATH, name: VOLUME_NAME, readOnly: true };
 
-const ELSE = `no projected token at ${PATH} in`;
+const ELSE = `no token that is known to be for the API server at ${PATH} in`;
 
 const token = (expirationSeconds: number, audience?: string) => ({
   serviceAccountToken: { path: "token", expirationSeconds, ...(audience === undefined ? {} : { audience }) },

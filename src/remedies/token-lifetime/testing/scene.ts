@@ -9,8 +9,10 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { DaemonSetView, PodView, ServiceAccountView, WorkloadView } from "../../../core/views";
+import type { Right } from "../../../core/readers";
+import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
+import { createSandboxReview } from "../../../logs/sandboxes/review";
 import { createTokenLifetime } from "../remedy";
 import { applyPatch } from "../template/testing/apply";
 import type { TemplatePatch } from "../template";
@@ -29,6 +31,17 @@ export interface ScenePass extends Report {
   readonly intents: readonly Intent[];
   readonly needsCleanup: Plan["needsCleanup"];
 }
+
+/** What happens during passes. */
+export interface Happening {
+  /** A node on which pods cannot start, because the API server answers 401 to the network plugin. */
+  readonly failing?: string;
+  readonly alsoFailing?: string;
+  /** Namespaces of the pods that cannot start. */
+  readonly namespaces?: readonly string[];
+}
+
+const NODES = ["node-1", "node-2", "node-3"];
 
 /** The namespace `team` with the DaemonSet `agent` on three nodes, and a ControllerResilience for it. */
 export class Scene extends EmptyReaders implements PodLogReview {
@@ -52,9 +65,22 @@ export class Scene extends EmptyReaders implements PodLogReview {
   #restarts: readonly RestartStatus[] = [];
   #requested: RestartStatus[] = [];
   #pods = 0;
+  eventsError: Error | undefined;
+  /** Of the list of a node's pods. */
+  nodeError: Error | undefined;
+  /** Rights that the operator lacks, such as `list pods`. */
+  readonly lacking = new Set<string>();
+  /** Pods of other namespaces. */
+  otherPods: PodView[] = [];
+  #unreadReviews = 0;
+  readonly #events = new Map<string, SandboxEventView>();
+  /** What the last pass of {@link run} reported. */
+  last: ScenePass = { status: "Unknown", reason: "", message: "", intents: [], needsCleanup: false };
 
+  /** @param isAgent the pods are those of a CNI agent */
   constructor(
     spec: Partial<TokenLifetimeSpec> = {},
+    readonly isAgent = false,
     override readonly clock = new FakeClock("2025-01-01T00:00:00Z"),
   ) {
     super(clock);
@@ -64,6 +90,12 @@ export class Scene extends EmptyReaders implements PodLogReview {
     });
     this.put("agent", PLAIN);
     this.roll("agent", 3607);
+  }
+
+  /** Another leader, which remembers nothing. */
+  newLeader(): void {
+    this.#unreadReviews = 2;
+    Object.assign(this, { remedy: createTokenLifetime(this, createSandboxReview()) });
   }
 
   get mode(): Mode {
@@ -90,11 +122,24 @@ export class Scene extends EmptyReaders implements PodLogReview {
       ...before,
       generation,
       observedGeneration: generation,
-      updatedPods: before === undefined ? 3 : 0,
+      updatedPods: before === undefined ? 3 : this.#updatedBy(name, before, template),
       availablePods: 3,
       template: template as DaemonSetView["template"],
       ...over,
     });
+  }
+
+  /** Pods that have what another template asks for: all new pods differ, unless only the life of the token does. */
+  #updatedBy(name: string, before: DaemonSetView, template: object): number {
+    const isOther = JSON.stringify(before.template) !== JSON.stringify(template);
+    if (isOther && secondsIn(before.template) === secondsIn(template)) return 0;
+    return this.#countCurrent(name, secondsIn(template));
+  }
+
+  #countCurrent(name: string, seconds: number): number {
+    return this.podList.filter(
+      ({ owner, maxTokenExpirationSeconds }) => owner?.name === name && maxTokenExpirationSeconds === seconds,
+    ).length;
   }
 
   /** The current DaemonSet. */
@@ -108,7 +153,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
   roll(name: string, tokenExpirationSeconds: number, count = 3): void {
     const owned = this.podList.filter(({ owner }) => owner?.name === name);
     const others = this.podList.filter(({ owner }) => owner?.name !== name);
-    const fresh = Array.from({ length: count }, () => this.makePod(name, tokenExpirationSeconds));
+    const fresh = NODES.slice(0, count).map(nodeName => ({ ...this.makePod(name, tokenExpirationSeconds), nodeName }));
     this.podList = [...others, ...owned.slice(count), ...fresh];
     this.sets.set(name, { ...this.set(name), updatedPods: count });
   }
@@ -147,6 +192,54 @@ export class Scene extends EmptyReaders implements PodLogReview {
     const status = { ...this.object.status, ...reported.lists, restarts: [...this.#restarts, ...this.#requested] };
     this.object = { ...this.object, status };
     return { ...reported, intents: intentsOf(plan), needsCleanup: plan.needsCleanup };
+  }
+
+  /** Passes every ten seconds. */
+  async run(count: number, { failing, alsoFailing, namespaces = ["shop", "web"] }: Happening = {}): Promise<void> {
+    const nodes = [failing, alsoFailing].flatMap(node => node ?? []);
+    const failures = nodes.flatMap(node => namespaces.map(namespace => ({ node, namespace })));
+    for (let i = 0; i < count; i++) {
+      for (const { node, namespace } of failures) this.fail(node, namespace);
+      this.last = await this.pass();
+      this.rollOne();
+      await this.clock.run(10_000);
+    }
+  }
+
+  /** Time without passes, in which only the DaemonSet controller works. */
+  async gap(ms: number): Promise<void> {
+    if (ms > 0) NODES.forEach(() => this.rollOne());
+    await this.clock.run(ms);
+  }
+
+  /** The node of the first pod with the shorter token. */
+  get trialNode(): string {
+    const first = this.podList.find(({ maxTokenExpirationSeconds }) => maxTokenExpirationSeconds === 600);
+    return first?.nodeName ?? "none";
+  }
+
+  /** A pod cannot start on a node, once more. */
+  fail(node: string, namespace: string): void {
+    const uid = `${node}-${namespace}`;
+    const count = (this.#events.get(uid)?.count ?? 0) + 1;
+    const storedMs = this.clock.now().getTime();
+    this.#events.set(uid, { namespace, name: uid, uid, node, storedMs, count, unauthorized: true });
+  }
+
+  /** A pod of another namespace starts on a node. */
+  start(nodeName: string, over: Partial<PodView> = {}): void {
+    const pod = { ...this.makePod("other", 3607), namespace: "shop", nodeName, hostNetwork: false, cniFolder: false };
+    this.otherPods.push({ ...pod, volumesReadyMs: pod.createdAtMs, ...over });
+  }
+
+  /** The DaemonSet controller replaces one pod with another template. */
+  rollOne(): void {
+    const { updateStrategy } = this.set();
+    const seconds = secondsIn(this.set().template);
+    const next = this.podList.find(
+      ({ owner, maxTokenExpirationSeconds }) => owner?.name === "agent" && maxTokenExpirationSeconds !== seconds,
+    );
+    if (updateStrategy === "RollingUpdate" && next !== undefined) this.replacePod(next.name);
   }
 
   /** A pass whose operator crashes after its writes and before it writes status. */
@@ -199,12 +292,15 @@ export class Scene extends EmptyReaders implements PodLogReview {
     const pod = this.podList.find(one => one.name === name);
     if (pod?.owner === undefined) throw new Error(`pod not found: ${name}`);
     const set = pod.owner.name;
-    const seconds = JSON.stringify(this.set(set).template).includes('"expirationSeconds":600') ? 600 : 3607;
-    this.podList = [...this.podList.filter(one => one !== pod), this.makePod(set, seconds)];
+    this.podList = this.podList.filter(one => one !== pod);
+    const seconds = secondsIn(this.set(set).template);
+    const { nodeName } = pod;
+    this.podList.push({ ...this.makePod(set, seconds), ...(nodeName !== undefined && { nodeName }) });
+    this.sets.set(set, { ...this.set(set), updatedPods: this.#countCurrent(set, seconds) });
   }
 
   /** A pod of the DaemonSet that is Ready immediately. */
-  protected makePod(name: string, tokenExpirationSeconds: number): PodView {
+  makePod(name: string, tokenExpirationSeconds: number): PodView {
     const createdAtMs = this.clock.now().getTime();
     return {
       namespace: "team",
@@ -223,11 +319,16 @@ export class Scene extends EmptyReaders implements PodLogReview {
       skip: false,
       owner: { kind: "DaemonSet", name, uid: `uid-${name}` },
       containers: [],
+      ...(this.isAgent && { hostNetwork: true, cniFolder: true }),
     };
   }
 
-  /** As PodLogReview; quiet by default. */
+  /** As PodLogReview; quiet by default. A new leader reads the logs in the course of its first passes. */
   review(_key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+    if (this.#unreadReviews > 0) {
+      this.#unreadReviews--;
+      return Promise.resolve(new Map());
+    }
     const readMs = this.clock.now().getTime();
     return Promise.resolve(
       new Map(pods.map(({ uid }) => [uid, { state: this.logStates.get(uid) ?? "quiet", readMs }])),
@@ -255,6 +356,21 @@ export class Scene extends EmptyReaders implements PodLogReview {
     return Promise.resolve(this.sets.get(name) ?? null);
   }
 
+  override may({ verb, resource }: Right): Promise<boolean> {
+    return Promise.resolve(!this.lacking.has(`${verb} ${resource}`));
+  }
+
+  override podsOnNode(node: string): Promise<readonly PodView[]> {
+    if (this.nodeError !== undefined) return Promise.reject(this.nodeError);
+    return Promise.resolve([...this.podList, ...this.otherPods].filter(({ nodeName }) => nodeName === node));
+  }
+
+  override sandboxEvents(): Promise<readonly SandboxEventView[]> {
+    return this.eventsError === undefined
+      ? Promise.resolve([...this.#events.values()])
+      : Promise.reject(this.eventsError);
+  }
+
   override serviceAccount(): Promise<ServiceAccountView | null> {
     return Promise.resolve(this.hasAccount ? this.account : null);
   }
@@ -262,4 +378,27 @@ export class Scene extends EmptyReaders implements PodLogReview {
   override staleTokens(): Promise<number | null> {
     return Promise.resolve(this.stale);
   }
+}
+
+/** The longest life that a template asks for; without one that which admission asks for. */
+function secondsIn(template: object): number {
+  const asked = [...JSON.stringify(template).matchAll(/"expirationSeconds":(\d+)/g)];
+  return asked.length === 0 ? 3607 : Math.max(...asked.map(([, seconds]) => Number(seconds)));
+}
+
+/** The trial has passed: one pod has the shorter token, and the rolling update begins, without a controller that goes on with it. */
+export async function tried(scene = new Scene()): Promise<Scene> {
+  for (let i = 0; i < 100 && scene.entry()?.outcome !== "Rolling"; i++) {
+    await scene.pass();
+    await scene.clock.run(10_000);
+  }
+  return scene;
+}
+
+/** All pods have the shorter token. */
+export async function bounded(scene = new Scene()): Promise<Scene> {
+  await tried(scene);
+  scene.roll("agent", 600);
+  await scene.pass();
+  return scene;
 }

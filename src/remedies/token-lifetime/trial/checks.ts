@@ -7,12 +7,13 @@ import { buildChange, buildEviction, buildRelease, workloadOf } from "../intents
 import { activePodsOf, isBounded, templateInputOf, type ObservedPod } from "../observed";
 import { appliedMs, entryWithChange, isSameTemplate, lifetimeOf, MAX_CHANGES, nameOf, type Subject } from "../subject";
 import { planKeep } from "../template";
-import { firstPodOf, missingProof, PATIENCE_MS, trialMs } from "./first-pod";
+import { trialMs } from "../checks/watch";
+import { firstPodOf, missingProof, PATIENCE_MS } from "./first-pod";
 import { describeHeldTrials } from "./held";
-import { isEverywhere, isOnTrial } from "./strategy";
+import { isOnTrial } from "./strategy";
 import { waitOf } from "./wait";
 
-// On more than one node (docs/adr/0026) the template is changed with updateStrategy OnDelete, one pod is evicted, and after
+// Every change is tried on one node first (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
 // the life of its token the rolling update continues, or the template is restored. Pure.
 
 /** A template that changes so soon after the operator's write is changed by it, in milliseconds. */
@@ -21,8 +22,7 @@ const WEBHOOK_MS = 60_000;
 /** One DaemonSet while the trial lasts; undefined: there is none. */
 export function onTrial(subject: Subject): DaemonSetFinding | undefined {
   if (!isOnTrial(subject.daemonSet.view)) return takenOver(subject);
-  const going = isEverywhere(subject) ? undefined : (expired(subject) ?? replacing(subject) ?? proving(subject));
-  return outdated(subject) ?? going ?? passed(subject);
+  return outdated(subject) ?? expired(subject) ?? replacing(subject) ?? proving(subject) ?? passed(subject);
 }
 
 /** The trial ended without proof, for this template and generation of the object. */
@@ -52,7 +52,7 @@ function outdated(subject: Subject): DaemonSetFinding | undefined {
 }
 
 function expired(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.nowMs < Date.parse(waitOf(subject).waitStartTime) + trialMs(subject) + PATIENCE_MS) return undefined;
+  if (subject.nowMs < Date.parse(waitOf(subject).waitStartTime) + trialMs(subject.spec) + PATIENCE_MS) return undefined;
   const cause = missingProof(subject);
   return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
 }
@@ -61,7 +61,7 @@ function expired(subject: Subject): DaemonSetFinding | undefined {
 function takenOver(subject: Subject): DaemonSetFinding | undefined {
   const { record, view } = subject.daemonSet;
   const isLost = record?.outcome === "Trial" && subject.templatePlan.kind === "Bounded";
-  if (!isLost || isEverywhere(subject)) return undefined;
+  if (!isLost) return undefined;
   if (view.updateStrategy !== "OnDelete" && view.strategyManager === undefined) return givenBack(subject);
   if (missingProof(subject) === undefined) return undefined;
   const manager = view.strategyManager ?? "another manager";
@@ -107,7 +107,7 @@ function replacing(subject: Subject): DaemonSetFinding | undefined {
   const blocker = evictionBlocker(subject);
   if (blocker !== undefined) return trialFinding(subject, `replacing the first pod is delayed: ${blocker}`);
   const next = activePodsOf(daemonSet)
-    .filter(({ pod }) => !pod.skip && !isBounded(pod, spec))
+    .filter(({ pod }) => !pod.skip)
     .toSorted(oldestFirst)[0];
   return next === undefined ? trialFinding(subject, "no pod can be replaced") : evicting(subject, next);
 }

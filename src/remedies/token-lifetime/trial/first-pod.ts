@@ -1,6 +1,6 @@
 import { CLOCK_SKEW_MS, toSeconds } from "../../../core/time";
 import { canBeAgent } from "../../../logs/sandboxes/failures";
-import { isReadAt, LONGEST_TRIAL_MS, TRIAL_MARGIN_MS } from "../checks/watch";
+import { isReadAt, trialMs } from "../checks/watch";
 import { activePodsOf, isCanary, type ObservedDaemonSet, type ObservedPod, type Spec } from "../observed";
 import type { Subject } from "../subject";
 
@@ -29,18 +29,12 @@ export function tokenDiedMs({ pod }: Pick<ObservedPod, "pod">, { expirationSecon
   return (pod.readySinceMs ?? pod.createdAtMs) + 1000 * expirationSeconds;
 }
 
-/** How long the first pod must work, in milliseconds: for a CNI agent the whole life of its token. */
-export function trialMs({ daemonSet, spec }: Pick<Subject, "daemonSet" | "spec">): number {
-  const lifeMs = 1000 * spec.expirationSeconds;
-  return (isNodeAgent(daemonSet) ? lifeMs : Math.min(lifeMs, LONGEST_TRIAL_MS)) + TRIAL_MARGIN_MS;
-}
-
 /** What the trial still waits for, as the end of a sentence; undefined: it has passed. */
 export function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
-  const endMs = first.pod.createdAtMs + trialMs(subject);
+  const endMs = first.pod.createdAtMs + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AgentScene } from "../testing/agent-scene";
-import { PLAIN } from "../testing/scene";
+import { PLAIN, Scene } from "../testing/scene";
 
 // A new leader remembers nothing: what a trial needs is in status or in the cluster, or the trial waits for it again.
 
@@ -14,7 +13,7 @@ const KINDS: readonly (readonly [string, boolean])[] = [
 ];
 
 /** Passes every ten seconds; pods start on every node once per minute. No pass ends the trial. */
-async function runOn(scene: AgentScene, passes: number): Promise<void> {
+async function runOn(scene: Scene, passes: number): Promise<void> {
   for (let i = 0; i < passes; i++) {
     if (scene.clock.now().getTime() % MINUTE === 0) ["node-1", "node-2", "node-3"].forEach(node => scene.start(node));
     await scene.run(1);
@@ -24,8 +23,8 @@ async function runOn(scene: AgentScene, passes: number): Promise<void> {
 }
 
 /** The first pod was replaced. */
-async function begun(isAgent: boolean): Promise<AgentScene> {
-  const scene = new AgentScene({}, isAgent);
+async function begun(isAgent: boolean): Promise<Scene> {
+  const scene = new Scene({}, isAgent);
   await runOn(scene, 20);
   expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
   return scene;
@@ -37,7 +36,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
     ["after three hours", 3 * HOUR],
   ])("is finished by a new leader that begins %s, at any pass of the trial", async (_when, gapMs) => {
     for (const before of [1, 3, 4, 13, 15, 17, 40, 70, 82]) {
-      const scene = new AgentScene({}, isAgent);
+      const scene = new Scene({}, isAgent);
       await runOn(scene, before);
       scene.newLeader();
       await scene.gap(gapMs);
@@ -49,7 +48,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
   });
 
   it("is finished by a new leader that comes after a crash between any write and its record", async () => {
-    const whole = new AgentScene({}, isAgent);
+    const whole = new Scene({}, isAgent);
     const writes: number[] = [];
     for (let pass = 0; pass < 100; pass++) {
       const count = whole.written.length;
@@ -58,7 +57,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
     }
     expect(writes).toHaveLength(3);
     for (const [before, gapMs] of writes.flatMap(pass => [[pass, 0] as const, [pass, 20 * MINUTE] as const])) {
-      const scene = new AgentScene({}, isAgent);
+      const scene = new Scene({}, isAgent);
       await runOn(scene, before);
       await scene.passAndCrash();
       scene.newLeader();
@@ -100,7 +99,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
   });
 
   it("is not contested if the owner changed the template after a crash", async () => {
-    const scene = new AgentScene({}, isAgent);
+    const scene = new Scene({}, isAgent);
     while (scene.entry()?.outcome !== "Planned") await runOn(scene, 1);
     await scene.passAndCrash();
     expect(scene.set().updateStrategy).toBe("OnDelete");

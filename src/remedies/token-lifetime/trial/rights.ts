@@ -1,9 +1,8 @@
 import type { Readers, Right } from "../../../core/readers";
 import type { DaemonSetFinding } from "../finding";
 import type { ObservedDaemonSet } from "../observed";
-import { entryOf, nameOf, type Subject } from "../subject";
+import { entryOf, isRelease, nameOf, type Subject } from "../subject";
 import { isNodeAgent } from "./first-pod";
-import { needsTrial } from "./strategy";
 
 // A right that is missed in the middle of a trial leaves the DaemonSet with updateStrategy OnDelete, so rights are checked before.
 
@@ -27,7 +26,7 @@ function rightsFor(daemonSet: ObservedDaemonSet): readonly Right[] {
 /** The operator could not finish a trial, so it begins none. */
 export function lacksRights(subject: Subject): DaemonSetFinding | undefined {
   const missing = subject.daemonSet.missingRights ?? [];
-  if (missing.length === 0 || !needsTrial(subject)) return undefined;
+  if (missing.length === 0 || isRelease(subject)) return undefined;
   const message = `the operator may not ${missing.map(describe).join(" and ")}; grant that`;
   return {
     status: "False",

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../../../core/errors";
-import { AgentScene } from "../testing/agent-scene";
-import { PLAIN } from "../testing/scene";
+import type { PodView } from "../../../core/views";
+import { isAnyUnauthorized } from "../../../logs/detector";
+import type { ReviewedPod } from "../../../logs/pod-log-review";
+import { PLAIN, Scene } from "../testing/scene";
 
 // A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
 
@@ -9,7 +11,7 @@ const MINUTE = 60_000;
 const json = (value: unknown): string => JSON.stringify(value);
 
 /** The first pod was replaced. */
-async function begun(scene: AgentScene): Promise<AgentScene> {
+async function begun(scene: Scene): Promise<Scene> {
   // Events are watched for two minutes before an agent is changed.
   await scene.run(scene.isAgent ? 18 : 4);
   expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
@@ -18,7 +20,7 @@ async function begun(scene: AgentScene): Promise<AgentScene> {
   return scene;
 }
 
-const ordinary = (): AgentScene => new AgentScene({}, false);
+const ordinary = (): Scene => new Scene();
 
 describe("a change of a template", () => {
   it("replaces one pod, and the others after that one has outlived its token", async () => {
@@ -41,7 +43,7 @@ describe("a change of a template", () => {
     await scene.run(3);
     expect(json(scene.set().template)).toBe(json(PLAIN));
     expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
-    expect(scene.count(600)).toBe(1);
+    expect(scene.podList.map(({ name }) => name)).toEqual(expect.arrayContaining(["agent-2", "agent-3"]));
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
@@ -79,18 +81,37 @@ describe("a change of a template", () => {
     expect(scene.written.length).toBeGreaterThan(count);
   });
 
-  it("needs no trial on one node, nor to restore the template", async () => {
-    const single = ordinary();
-    single.podList = single.podList.map(pod => ({ ...pod, nodeName: "node-1" }));
-    await single.pass();
-    await single.pass();
-    expect(single.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
-    expect(single.entry()).toMatchObject({ outcome: "Rolling" });
+  it("is tried for the whole life of the token, also on the only node, but not to restore the template", async () => {
+    const single = new Scene({ expirationSeconds: 7_200 });
+    single.podList = single.podList.slice(0, 1);
+    single.put("agent", PLAIN, { replicas: 1, updatedPods: 1, availablePods: 1 });
+    await single.run(700);
+    expect(single.entry()).toMatchObject({ outcome: "Trial" });
+    expect(single.last.message).toContain("the first must work until 2025-01-01T02:01:");
+    await single.run(40);
+    expect(single.last).toMatchObject({ status: "True", reason: "Bounded" });
     const scene = await begun(ordinary());
     await scene.run(75);
     scene.object.spec.tokenLifetime!.defaultToken = "Leave";
     await scene.run(3);
     expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
+  it("is proven by the first pod only, although the others were recreated meanwhile", async () => {
+    const scene = await begun(ordinary());
+    scene.setLogs("unreadable", 600);
+    for (const { name, maxTokenExpirationSeconds } of [...scene.podList]) {
+      if (maxTokenExpirationSeconds !== 600) scene.replacePod(name);
+    }
+    expect(scene.count(600)).toBe(3);
+    await scene.run(90);
+    expect(scene.last.message).toContain(
+      "trial on one node, 3 of 3 pods have tokens bounded to 10m; pod agent-4, the first",
+    );
+    expect(scene.set()).toMatchObject({ updateStrategy: "OnDelete" });
+    scene.setLogs("quiet");
+    await scene.run(2);
+    expect(scene.last).toMatchObject({ status: "True", reason: "Bounded" });
   });
 
   it("continues after a crash between any write and its record, as a trial", async () => {
@@ -129,7 +150,7 @@ describe("a change of a template", () => {
 });
 
 describe("a trial ends at once, and the template is restored", () => {
-  it.each<[string, (scene: AgentScene) => void]>([
+  it.each<[string, (scene: Scene) => void]>([
     ["for another lifetime", scene => void (scene.object.spec.tokenLifetime!.expirationSeconds = 900)],
     ["for defaultToken: Leave", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
     [
@@ -214,7 +235,7 @@ describe("a right that the trial needs and the operator lacks", () => {
     ["create pods/eviction", "may not create pods/eviction in namespace team; grant that"],
     ["list pods", "may not list pods in all namespaces; grant that"],
   ])("is %s: nothing is changed before it is granted", async (right, wayOut) => {
-    const scene = new AgentScene();
+    const scene = new Scene({}, true);
     scene.lacking.add(right);
     await scene.run(40);
     expect(scene.written).toEqual([]);
@@ -233,7 +254,7 @@ describe("a right that the trial needs and the operator lacks", () => {
   });
 
   it("ends no trial when it is lost later", async () => {
-    const scene = await begun(new AgentScene());
+    const scene = await begun(new Scene({}, true));
     scene.lacking.add("list pods");
     scene.lacking.add("create pods/eviction");
     await scene.run(70);
@@ -245,7 +266,7 @@ describe("a right that the trial needs and the operator lacks", () => {
 
 describe("the trial of a CNI agent", () => {
   it("waits until a pod has started on that node after the first token expired", async () => {
-    const scene = await begun(new AgentScene());
+    const scene = await begun(new Scene({}, true));
     scene.start(scene.trialNode);
     await scene.run(80);
     expect(scene.count(600)).toBe(1);
@@ -260,7 +281,7 @@ describe("the trial of a CNI agent", () => {
   });
 
   it("restores the template and calls a person if no pod starts there for an hour", async () => {
-    const scene = await begun(new AgentScene());
+    const scene = await begun(new Scene({}, true));
     await scene.run(66 + 370);
     expect(json(scene.set().template)).toBe(json(PLAIN));
     const decision = await scene.pass();
@@ -269,7 +290,7 @@ describe("the trial of a CNI agent", () => {
   });
 
   it("names the missing right if the pods of the node cannot be listed", async () => {
-    const scene = await begun(new AgentScene());
+    const scene = await begun(new Scene({}, true));
     scene.nodeError = new ForbiddenError("list pods: forbidden");
     scene.start(scene.trialNode);
     await scene.run(80);
@@ -279,4 +300,67 @@ describe("the trial of a CNI agent", () => {
     await scene.run(10);
     expect(scene.count(600)).toBe(3);
   });
+});
+
+// What once spread harm without a trial, or with one that proved nothing.
+describe.each([
+  ["an ordinary DaemonSet", false],
+  ["a CNI agent", true],
+])("%s whose node pool is scaled to zero", (_, isAgent) => {
+  function empty(): Scene {
+    const scene = new Scene({}, isAgent);
+    scene.podList = [];
+    scene.put("agent", PLAIN, { replicas: 0, updatedPods: 0, availablePods: 0 });
+    return scene;
+  }
+
+  it("is not bounded without a trial", async () => {
+    const scene = empty();
+    await scene.run(60);
+    expect([
+      scene.last.reason,
+      scene.last.message,
+      scene.written.map(({ verb, target }) => `${verb} ${target.kind}`),
+    ]).toEqual(["Waiting", expect.stringContaining("it has no pods"), []]);
+    await scene.run(360);
+    expect(scene.last.stalled).toBeUndefined();
+  });
+
+  it("reverts when the first nodes that join hours later cannot start pods", async () => {
+    const scene = empty();
+    await scene.run(60);
+    await scene.clock.run(3 * 3_600_000);
+    await scene.run(6);
+    scene.put("agent", scene.set().template, { replicas: 3, availablePods: 3 });
+    scene.roll("agent", 3607);
+    await scene.run(60);
+    expect(scene.count(600)).toBe(1);
+    // The copy of the first token is dead: no pod starts on its node, and the agent's own requests fail.
+    scene.setLogs("persistent", 600);
+    await scene.run(360, { failing: scene.trialNode });
+    expect([scene.last.status, scene.last.reason]).toEqual(["False", "Reverted"]);
+    expect(scene.count(600)).toBe(0);
+  });
+});
+
+/** What an agent logs that reads its token once and asks only the kubelet. */
+const LINE =
+  "2025-03-01T09:00:00Z E! [inputs.node] Error in plugin: https://10.0.0.7:10250/stats/summary returned HTTP status 401 Unauthorized";
+
+/** Its pods log this line once their token of 600 seconds is dead. */
+class OnceScene extends Scene {
+  override review(_key: string, pods: readonly PodView[]): Promise<ReadonlyMap<string, ReviewedPod>> {
+    const readMs = this.clock.now().getTime();
+    const stateOf = (pod: PodView): ReviewedPod["state"] =>
+      (pod.tokenExpirationSeconds ?? 0) <= 600 && readMs - pod.createdAtMs > 660_000 && isAnyUnauthorized(LINE)
+        ? "persistent"
+        : "quiet";
+    return Promise.resolve(new Map(pods.map(pod => [pod.uid, { state: stateOf(pod), readMs }])));
+  }
+}
+
+it("does not roll a shorter token out to an agent whose requests to the kubelet fail with it", async () => {
+  const scene = new OnceScene();
+  await scene.run(480);
+  expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
 });

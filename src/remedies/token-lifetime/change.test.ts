@@ -1,0 +1,490 @@
+import { describe, expect, it } from "vitest";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
+import type { Mode } from "../../core/mode";
+import type { DaemonSetView } from "../../core/views";
+import { bounded, PLAIN, Scene, tried } from "./testing/scene";
+
+// A change of a template from its plan to its end, where nothing is wrong with the shorter token.
+
+const MINUTE = 60_000;
+const json = (value: unknown): string => JSON.stringify(value);
+
+function edit(scene: Scene, view: Partial<DaemonSetView>): void {
+  scene.sets.set("agent", { ...scene.set(), ...view });
+}
+
+function withAnother(scene = new Scene()): Scene {
+  scene.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+  scene.put("other", PLAIN);
+  scene.roll("other", 3607);
+  return scene;
+}
+
+/** Another spec, as a new generation. */
+function ask(scene: Scene, spec: Partial<NonNullable<Scene["object"]["spec"]["tokenLifetime"]>> = {}): void {
+  const { metadata, spec: before } = scene.object;
+  scene.object = {
+    ...scene.object,
+    metadata: { ...metadata, generation: metadata.generation + 1 },
+    spec: { ...before, tokenLifetime: { ...before.tokenLifetime!, ...spec } },
+  };
+}
+
+/** Another image, with the operator's fields. */
+function withImage(template: object, image: string): object {
+  const copy = structuredClone(template) as typeof PLAIN;
+  copy.spec.containers[0]!.image = image;
+  return copy;
+}
+
+const applied = ({ written }: Scene): string[] =>
+  written.filter(({ verb }) => verb === "apply").map(({ target }) => target.name);
+
+describe("a DaemonSet whose pods have the default token", () => {
+  it("is recorded, then tried on one node, then rolled out, and is bounded at the end", async () => {
+    const scene = new Scene();
+    expect(await scene.pass()).toMatchObject({
+      status: "False",
+      reason: "Planned",
+      intents: [],
+      recheckAfterMs: 1_000,
+    });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0, generation: 1 });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Rolling", progressing: true });
+    expect(scene.written).toMatchObject([
+      {
+        verb: "apply",
+        target: { kind: "DaemonSet", namespace: "team", name: "agent", uid: "uid-agent", resourceVersion: "1" },
+        eventReason: "TokenLifetimeShortened",
+      },
+    ]);
+    expect(json(scene.set().template)).toContain('"expirationSeconds":600');
+    expect(scene.entry()).toMatchObject({ outcome: "Trial", changes: 1, appliedTime: "2025-01-01T00:00:00Z" });
+    await tried(scene);
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 1 });
+    const podList = scene.podList;
+    scene.podList = [];
+    expect((await scene.pass()).message).toContain("0 of 3 pods have tokens bounded to 10m");
+    scene.podList = podList;
+    scene.roll("agent", 600, 1);
+    expect((await scene.pass()).message).toContain("2 of 3 pods have tokens bounded to 10m");
+    scene.roll("agent", 600, 3);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
+    await scene.pass();
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+  });
+
+  it.each<[Mode, string]>([
+    ["Observe", "in Enforce mode the operator would change its template"],
+    ["OperatorObserves", "the operator runs with --mode=Observe, else it would change its template"],
+    [
+      "NamespaceSkipped",
+      "the Namespace has the annotation controller-resilience.io/skip, else the operator would change its template",
+    ],
+  ])("is only reported in mode %s", async (mode, words) => {
+    const scene = new Scene();
+    scene.judged = mode;
+    await scene.pass();
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "WouldChange", intents: [{ verb: "apply" }] });
+    expect(pass.message).toContain(words);
+    await scene.clock.run(90 * MINUTE);
+    expect((await scene.pass()).stalled).toBeUndefined();
+    expect(scene.written).toEqual([]);
+  });
+
+  it.each([
+    [12, true],
+    [0, false],
+  ])("is reported with a warning if clients sent %i stale tokens: %s", async (stale, warns) => {
+    const scene = new Scene();
+    scene.stale = stale;
+    expect((await scene.pass()).message.includes("serviceaccount_stale_tokens_total")).toBe(warns);
+  });
+
+  it.each<[string, Partial<DaemonSetStatus>, number]>([
+    ["counts as changed when the operator crashed before it recorded the change", { outcome: "Planned" }, 1],
+    ["counts as changed when the answer to the change was lost", { outcome: "Waiting" }, 1],
+    ["does not count as changed when another change was waiting", { outcome: "Waiting", generation: 0 }, 0],
+  ])("%s", async (_, over, changes) => {
+    const scene = await bounded();
+    const entry = { ...scene.entry()!, changes: 0, ...over };
+    delete entry.appliedTime;
+    scene.object = { ...scene.object, status: { ...scene.object.status!, daemonSets: [entry] } };
+    const count = scene.written.length;
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes });
+    expect(scene.written).toHaveLength(count);
+  });
+});
+
+describe("no change is made", () => {
+  it.each([
+    ["AutomountOff", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
+    ["WindowsNodes", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
+  ])("of a template with %s", async (reason, status, template) => {
+    const scene = new Scene();
+    scene.put("agent", template);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status, reason, intents: [] });
+    expect(decision.message).toMatch(/^DaemonSet agent unchanged: its pods [^.]+\.$/);
+    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
+  });
+
+  it.each<[string, (scene: Scene) => void, object]>([
+    [
+      "if the ServiceAccount mounts no token",
+      scene => (scene.account = { ...scene.account, automount: false }),
+      { status: "True", reason: "AutomountOff" },
+    ],
+    [
+      "if updateStrategy is OnDelete",
+      scene => edit(scene, { updateStrategy: "OnDelete" }),
+      { status: "False", reason: "OnDeleteStrategy", stalled: { reason: "OnDeleteStrategy" } },
+    ],
+    [
+      "if a controller owns it, which would revert the template",
+      scene => edit(scene, { owner: { kind: "Installation", name: "default", uid: "i" } }),
+      { status: "False", reason: "OwnedByController", stalled: { reason: "OwnedByController" } },
+    ],
+    ["with the skip annotation", scene => edit(scene, { skip: true }), { status: "True", reason: "LeftAlone" }],
+    ["if it does not exist", scene => scene.sets.clear(), { status: "False", reason: "TargetNotFound" }],
+    [
+      "if the targets contain no DaemonSet",
+      scene => (scene.object.spec.targets = [{ kind: "Deployment", name: "web" }]),
+      { status: "True", reason: "NoDaemonSets" },
+    ],
+  ])("%s", async (_, arrange, expected) => {
+    const scene = new Scene();
+    arrange(scene);
+    for (let i = 0; i < 3; i++) expect(await scene.pass()).toMatchObject({ ...expected, intents: [] });
+    expect(scene.written).toEqual([]);
+  });
+
+  it.each<[number, Partial<DaemonSetView>, number, number]>([
+    [3, { maxUnavailable: "100%" }, 3, 1],
+    [3, { maxUnavailable: 2 }, 2, 1],
+    [10, { maxUnavailable: "11%" }, 2, 1],
+    [25, { maxUnavailable: 4 }, 4, 3],
+    [200, { maxUnavailable: "33%" }, 66, 20],
+    [3, { maxUnavailable: 0, maxSurge: "50%" }, 2, 1],
+    [3, { maxUnavailable: "many" }, 3, 1],
+  ])("if %i pods are replaced too many at once, by %j", async (replicas, view, atOnce, most) => {
+    const scene = new Scene();
+    edit(scene, { replicas, updatedPods: replicas, availablePods: replicas, ...view });
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "TooManyAtOnce", intents: [], stalled: { reason: "TooManyAtOnce" } });
+    expect(decision.message).toContain(`replaces ${atOnce} pods at once, and the operator accepts at most ${most} of`);
+    expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
+  });
+
+  it.each<[number, Partial<DaemonSetView>]>([
+    [3, {}],
+    [3, { maxUnavailable: "10%" }],
+    [1, { maxUnavailable: "100%" }],
+    [20, { maxUnavailable: 2 }],
+    [25, { maxUnavailable: "10%" }],
+    [3, { maxUnavailable: 0, maxSurge: 1 }],
+  ])("but within the bound it is: %i, %j", async (replicas, view) => {
+    const scene = new Scene();
+    edit(scene, { replicas, updatedPods: replicas, availablePods: replicas, ...view });
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+  });
+});
+
+describe("a change that waits", () => {
+  it.each<[string, (scene: Scene) => void, string]>([
+    ["a rollout in progress", scene => edit(scene, { updatedPods: 1 }), "a rollout is in progress"],
+    ["suspected 401s", scene => scene.setLogs("suspected"), "its pods already get 401 responses"],
+    ["401s of its pods", scene => scene.setLogs("persistent"), "its pods already get 401 responses"],
+    ["logs that were not read", scene => scene.setLogs("unread"), "the logs of its pods have not been read yet"],
+    ["unreadable logs", scene => scene.setLogs("unreadable"), "the logs of its pods are unreadable"],
+    ["a ServiceAccount that is missing", scene => (scene.hasAccount = false), "its ServiceAccount agent is missing"],
+  ])("for %s is Stalled after an hour, and goes on afterwards", async (_, hinder, cause) => {
+    const scene = new Scene();
+    hinder(scene);
+    expect(await scene.pass()).toMatchObject({ reason: "Waiting", progressing: true, intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting", waitStartTime: "2025-01-01T00:00:00Z" });
+    await scene.clock.run(59 * MINUTE);
+    expect((await scene.pass()).stalled).toBeUndefined();
+    await scene.clock.run(MINUTE);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", progressing: false, stalled: { reason: "Waiting" } });
+    expect(decision.message).toContain(cause);
+    expect(decision.message).toContain(". Waiting since 2025-01-01T00:00:00Z.");
+    expect((await scene.pass()).message).toBe(decision.message);
+    edit(scene, { updatedPods: 3 });
+    scene.setLogs("quiet");
+    scene.hasAccount = true;
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(1);
+    expect(scene.entry()).not.toHaveProperty("waitStartTime");
+  });
+
+  it("for the rollout of another object is reported as deferred, and is Stalled after an hour", async () => {
+    const scene = new Scene();
+    const detail = "waiting for the rollout of DaemonSet/cni by kube-system/cni";
+    scene.outcome = { result: "Limited", limit: "Rollout", retryAfterMs: 10_000, detail };
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(decision.message).toContain(`apply DaemonSet agent: ${detail}`);
+    await scene.clock.run(61 * MINUTE);
+    expect((await scene.pass()).stalled).toMatchObject({ reason: "Waiting" });
+    scene.outcome = undefined;
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+  });
+
+  it("is made after the first DaemonSet of the object has replaced its pods", async () => {
+    const scene = await tried(withAnother());
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(new Set(applied(scene))).toEqual(new Set(["agent"]));
+    scene.roll("agent", 600);
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(applied(scene).at(-1)).toBe("other");
+  });
+});
+
+describe("a rollout after the trial", () => {
+  /** `replaced` of three pods have the shorter token; another DaemonSet waits. */
+  async function rolling(replaced: number): Promise<Scene> {
+    const scene = await tried();
+    scene.roll("agent", 600, replaced);
+    return withAnother(scene);
+  }
+
+  it("that is stuck is reported, also while a pod flaps", async () => {
+    const scene = await rolling(1);
+    await scene.clock.run(9 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling" });
+    await scene.clock.run(2 * MINUTE);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RolloutStuck", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Stuck" });
+    for (let i = 0; i < 4; i++) {
+      await scene.clock.run(4 * MINUTE);
+      const readySinceMs = scene.clock.now().getTime();
+      scene.podList = scene.podList.map(pod => ({ ...pod, ready: false, readySinceMs }));
+      await scene.pass();
+    }
+    expect(scene.entry()).toMatchObject({ outcome: "Stuck" });
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["stuck", () => undefined],
+    ["of a set with the skip annotation", scene => edit(scene, { skip: true })],
+    ["whose default token is to stay now", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
+  ])("%s blocks changes of other DaemonSets", async (_, then) => {
+    const scene = await rolling(1);
+    await scene.clock.run(20 * MINUTE);
+    await scene.pass();
+    then(scene);
+    for (let i = 0; i < 4; i++) await scene.pass();
+    expect(applied(scene)).not.toContain("other");
+  });
+
+  it("that is stuck can be taken back immediately, also if a controller owns the DaemonSet now", async () => {
+    const scene = await rolling(1);
+    await scene.clock.run(20 * MINUTE);
+    expect((await scene.pass()).reason).toBe("RolloutStuck");
+    edit(scene, { owner: { kind: "Installation", name: "default", uid: "i" } });
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    ["is gone", scene => void scene.sets.delete("agent")],
+    ["is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
+  ])("does not count for ever if the DaemonSet %s", async (_, then) => {
+    const scene = await rolling(1);
+    then(scene);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+  });
+});
+
+describe("a bounded DaemonSet", () => {
+  it("stays bounded during other rollouts", async () => {
+    const scene = await bounded();
+    await scene.clock.run(5 * 60 * MINUTE);
+    edit(scene, { availablePods: 2 });
+    expect((await scene.pass()).message).toContain("DaemonSet agent: tokens bounded to 10m.");
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
+  });
+
+  it("that another manager shortened does not count as changed", async () => {
+    const scene = new Scene();
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }];
+    const mount = { name: "own", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" };
+    const container = { ...PLAIN.spec.containers[0], volumeMounts: [mount] };
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
+    scene.put("agent", {
+      spec: { ...PLAIN.spec, volumes: [{ name: "own", projected: { sources } }], containers: [container] },
+    });
+    scene.roll("agent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+    expect(scene.entry()).not.toHaveProperty("appliedTime");
+    scene.setLogs("persistent");
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toEqual([]);
+  });
+
+  it("that is recreated inherits nothing from its predecessor", async () => {
+    const scene = await bounded();
+    scene.sets.delete("agent");
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
+    scene.put("agent", PLAIN, { uid: "uid-2" });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ uid: "uid-2", changes: 0 });
+    expect(scene.entry()).not.toHaveProperty("appliedTime");
+  });
+});
+
+describe("a change that another manager reverts", () => {
+  it("is made twice, and again only after the object changes", async () => {
+    const scene = await bounded();
+    const takeBack = (): void => {
+      scene.put("agent", PLAIN, { ownedVolumes: [] });
+      scene.roll("agent", 3607);
+    };
+    takeBack();
+    await tried(scene);
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling", changes: 2 });
+    const count = scene.written.length;
+    takeBack();
+    await scene.pass();
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "FieldContested", intents: [] });
+    expect(decision.message).toContain("field manager argocd-controller");
+    expect(scene.written).toHaveLength(count);
+    ask(scene);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(count + 1);
+  });
+});
+
+describe("a shortened source of another owner", () => {
+  const explicit = (expirationSeconds: number, more: object = {}) => {
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds } }];
+    const volumeMounts = [{ name: "api", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }];
+    const containers = [{ ...PLAIN.spec.containers[0], volumeMounts }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    return { spec: { ...PLAIN.spec, volumes, containers, ...more } };
+  };
+
+  it("is recorded, bounded and restored", async () => {
+    const scene = new Scene();
+    scene.put("agent", explicit(3600));
+    scene.roll("agent", 3600);
+    await scene.pass();
+    const previous = [{ volume: "api", expirationSeconds: 3600 }];
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", previousExpirationSeconds: 3600, previous });
+    await bounded(scene);
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", previous });
+    scene.setLogs("persistent", 600);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.set().template).toEqual(explicit(3600));
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted", changes: 1 });
+  });
+
+  it("is counted separately for each template of its owner", async () => {
+    const scene = new Scene();
+    for (const name of ["a", "b", "c"]) {
+      scene.put("agent", explicit(3600, { nodeSelector: { name } }), { ownedVolumes: [] });
+      scene.roll("agent", 3600);
+      await bounded(scene);
+    }
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
+  });
+});
+
+describe("a refused change", () => {
+  /** Bounded so long ago that logs are not watched any more; every later change is refused. */
+  async function boundedLongAgo(): Promise<Scene> {
+    const scene = await bounded();
+    await scene.clock.run(300 * MINUTE);
+    await scene.pass();
+    scene.outcome = { result: "Forbidden", message: "a policy says no" };
+    return scene;
+  }
+
+  it.each<[string, (scene: Scene) => void, (scene: Scene, before: object) => void]>([
+    [
+      "the spec returns to the current lifetime",
+      scene => ask(scene, { expirationSeconds: 1_200 }),
+      scene => ask(scene, { expirationSeconds: 600 }),
+    ],
+    [
+      "the owner reverts the template that it was for",
+      scene => {
+        const template = structuredClone(scene.set().template) as typeof PLAIN;
+        template.spec.containers.push({ name: "beside", image: "beside:1" });
+        scene.put("agent", template, { updatedPods: 3 });
+      },
+      (scene, before) => scene.put("agent", before, { updatedPods: 3 }),
+    ],
+  ])("neither counts nor begins a watch when %s", async (when, change, back) => {
+    const scene = await boundedLongAgo();
+    const { appliedTime, watchTime } = scene.entry()!;
+    const isSameTemplate = when.includes("spec");
+    const { template } = scene.set();
+    const count = scene.written.length;
+    change(scene);
+    for (let i = 0; i < 5; i++) await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", ...(isSameTemplate && { watchTime }) });
+    await scene.clock.run(300 * MINUTE);
+    back(scene, template);
+    edit(scene, { availablePods: 2 });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 0, appliedTime });
+    edit(scene, { availablePods: 3 });
+    scene.outcome = undefined;
+    if (isSameTemplate) scene.setLogs("persistent");
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(scene.written).toHaveLength(count);
+  });
+
+  it("is planned again for another generation, so that a crash after it can be detected", async () => {
+    const scene = await boundedLongAgo();
+    const count = scene.written.length;
+    ask(scene, { expirationSeconds: 1_200 });
+    for (let i = 0; i < 5; i++) await scene.pass();
+    ask(scene, { expirationSeconds: 1_800 });
+    scene.outcome = undefined;
+    expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
+    await scene.passAndCrash();
+    expect(scene.written).toHaveLength(count + 1);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ changes: 1, generation: 3 });
+  });
+
+  it("is reported and not counted, and does not block another DaemonSet", async () => {
+    const scene = withAnother();
+    scene.outcome = { result: "Forbidden", message: "it needs a right" };
+    const tried = new Set<string>();
+    for (let i = 0; i < 6; i++) for (const { target } of (await scene.pass()).intents) tried.add(target.name);
+    expect([...tried].sort()).toEqual(["agent", "other"]);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
+    scene.outcome = { result: "Failed", message: "no answer" };
+    expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
+  });
+});
+
+it("another template while the change is in place keeps it", async () => {
+  const scene = await bounded();
+  scene.put("agent", withImage(scene.set().template, "agent:2"));
+  scene.roll("agent", 600);
+  expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+});

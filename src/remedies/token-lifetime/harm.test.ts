@@ -1,0 +1,246 @@
+import { describe, expect, it } from "vitest";
+import type { DaemonSetView } from "../../core/views";
+import { bounded, PLAIN, Scene, tried } from "./testing/scene";
+
+// What a shorter token harms is reverted, and nothing else is.
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+const json = (value: unknown): string => JSON.stringify(value);
+
+function edit(scene: Scene, view: Partial<DaemonSetView>): void {
+  scene.sets.set("agent", { ...scene.set(), ...view });
+}
+
+/** Another image in this template. */
+function withImage(template: object, image: string): object {
+  const copy = structuredClone(template) as typeof PLAIN;
+  copy.spec.containers[0]!.image = image;
+  return copy;
+}
+
+const reverts = ({ written }: Scene): number =>
+  written.filter(({ eventReason }) => eventReason === "TokenLifetimeRestored").length;
+
+describe("401s after the change", () => {
+  it("revert it after the revert is recorded, and it is not retried for that template", async () => {
+    const scene = await bounded();
+    scene.setLogs("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
+    // It is not urgent enough to be rolled out faster than its owner allows, but it does not wait for anything either.
+    edit(scene, { maxUnavailable: "100%" });
+    await scene.pass();
+    expect(scene.written.at(-1)?.eventReason).toBe("TokenLifetimeRestored");
+    expect(json(scene.set().template)).toBe(json(PLAIN));
+    scene.roll("agent", 3607);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted", stalled: { reason: "Reverted" } });
+    expect(scene.entry()).not.toHaveProperty("appliedTime");
+    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+  });
+
+  it("revert it hours later, after the owner has deployed another template", async () => {
+    const scene = await bounded();
+    await scene.clock.run(100 * MINUTE);
+    scene.put("agent", withImage(scene.set().template, "agent:2"));
+    scene.roll("agent", 600);
+    expect((await scene.pass()).recheckAfterMs).toBe(SECOND);
+    const watchTime = scene.clock.now().toISOString().replace(".000", "");
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", watchTime, changes: 0 });
+    await scene.clock.run(79 * MINUTE);
+    scene.setLogs("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+    expect(scene.entry()).not.toHaveProperty("watchTime");
+  });
+
+  it.each<[string, (scene: Scene) => void]>([
+    [
+      "of a pod that is older than its ServiceAccount",
+      scene => (scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() + 1 }),
+    ],
+    ["that are only suspected", scene => scene.setLogs("suspected", 600)],
+    ["that are older than the watch", () => undefined],
+    [
+      "of pods that are being deleted",
+      scene => (scene.podList = scene.podList.map(pod => ({ ...pod, deletedAtMs: 1 }))),
+    ],
+  ])("%s revert nothing", async (name, arrange) => {
+    const scene = await bounded();
+    if (name.includes("watch")) await scene.clock.run(90 * MINUTE);
+    scene.setLogs("persistent", 600);
+    arrange(scene);
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect([scene.entry()?.outcome, reverts(scene)]).not.toContain("Reverting");
+    expect(reverts(scene)).toBe(0);
+  });
+
+  it("of old and new pods have another cause, until the old ones are quiet", async () => {
+    const scene = await tried();
+    scene.setLogs("persistent", 3607);
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling", intents: [] });
+    scene.setLogs("persistent");
+    expect((await scene.pass()).message).not.toContain("reverting");
+    scene.setLogs("quiet", 3607);
+    expect((await scene.pass()).message).toContain("reverting the template change");
+  });
+
+  it("of pods that also have a longer token count as those of old pods", async () => {
+    const scene = await tried();
+    scene.podList = scene.podList.map(pod => ({
+      ...pod,
+      tokenExpirationSeconds: 600,
+      maxTokenExpirationSeconds: 3607,
+    }));
+    scene.setLogs("persistent");
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+  });
+
+  it("that end before the revert, as in Observe mode, cancel it", async () => {
+    const scene = await bounded();
+    await scene.clock.run(11 * MINUTE);
+    scene.object.spec.mode = "Observe";
+    scene.setLogs("persistent", 600);
+    await scene.pass();
+    await scene.pass();
+    scene.object.spec.mode = "Enforce";
+    scene.setLogs("quiet");
+    await scene.pass();
+    expect(reverts(scene)).toBe(0);
+  });
+
+  it("of an earlier template do not revert the current one", async () => {
+    const scene = await bounded();
+    scene.setLogs("persistent", 600);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
+    scene.put("agent", withImage(scene.set().template, "agent:2"));
+    await scene.pass();
+    expect(reverts(scene)).toBe(0);
+  });
+});
+
+describe("a reverted change", () => {
+  async function reverted(): Promise<Scene> {
+    const scene = await bounded();
+    scene.setLogs("persistent", 600);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+    return scene;
+  }
+
+  it("is remembered while the skip annotation is set", async () => {
+    const scene = await reverted();
+    scene.roll("agent", 3607);
+    edit(scene, { skip: true });
+    await scene.pass();
+    edit(scene, { skip: false });
+    scene.setLogs("quiet");
+    const count = scene.written.length;
+    for (let i = 0; i < 4; i++) await scene.pass();
+    expect(scene.written).toHaveLength(count);
+  });
+
+  it("proves nothing about the next template, whose old pods still get 401s", async () => {
+    const scene = await reverted();
+    const count = scene.written.length;
+    scene.put("agent", withImage(PLAIN, "agent:2"));
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+    scene.roll("agent", 3607);
+    scene.setLogs("quiet");
+    await scene.pass();
+    await scene.pass();
+    expect(scene.written).toHaveLength(count + 1);
+  });
+
+  it("is remembered for the same template of a recreated DaemonSet only", async () => {
+    const scene = await reverted();
+    scene.sets.delete("agent");
+    scene.put("agent", PLAIN, { uid: "uid-2" });
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted", uid: "uid-2" });
+    scene.put("agent", withImage(PLAIN, "agent:2"), { updatedPods: 3 });
+    scene.podList = [{ ...scene.podList[0]!, owner: { kind: "DaemonSet", name: "agent", uid: "uid-2" } }];
+    scene.setLogs("quiet");
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
+  });
+});
+
+// Without its ServiceAccount every pod gets 401 responses, and a deleted pod gets no successor.
+describe.each<[string, (scene: Scene) => void]>([
+  ["that is missing", scene => (scene.hasAccount = false)],
+  ["that is being deleted", scene => (scene.account = { ...scene.account, deletedAtMs: 1 })],
+])("a ServiceAccount %s", (_, go) => {
+  function comeBack(scene: Scene): void {
+    scene.hasAccount = true;
+    scene.account = { namespace: "team", name: "agent", uid: "sa-2", createdAtMs: scene.clock.now().getTime() };
+  }
+
+  it("explains the 401s, also after it was recreated", async () => {
+    const scene = await bounded();
+    const before = scene.written.length;
+    go(scene);
+    scene.setLogs("persistent", 600);
+    for (let i = 0; i < 3; i++) {
+      await scene.pass();
+      await scene.clock.run(MINUTE);
+    }
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+    comeBack(scene);
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+    expect(scene.written).toHaveLength(before);
+  });
+
+  it("delays the first eviction", async () => {
+    const scene = new Scene();
+    await scene.run(2);
+    go(scene);
+    await scene.run(5);
+    expect(scene.last.message).toContain("replacing the first pod is delayed: its ServiceAccount agent is missing");
+    expect(scene.count(3607)).toBe(3);
+    comeBack(scene);
+    await scene.run(2);
+    expect(scene.count(3607)).toBe(2);
+  });
+
+  it("delays a template restore that the spec requests, until it exists again", async () => {
+    const scene = await bounded();
+    const before = scene.written.length;
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    go(scene);
+    await scene.pass();
+    expect((await scene.pass()).message).toContain("restoring its template is delayed: its ServiceAccount agent");
+    expect(scene.written).toHaveLength(before);
+    comeBack(scene);
+    await scene.pass();
+    await scene.pass();
+    expect(scene.set().template).toEqual(PLAIN);
+  });
+
+  it("delays a recorded revert, and explains the 401s once it is recreated", async () => {
+    const scene = await bounded();
+    scene.setLogs("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverting", intents: [] });
+    const { account } = scene;
+    go(scene);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ reason: "Reverting", intents: [], recheckAfterMs: 10 * SECOND });
+    expect(decision.message).toContain("the revert is delayed: its ServiceAccount agent is missing");
+    await scene.clock.run(SECOND);
+    const { object } = scene;
+    comeBack(scene);
+    for (let i = 0; i < 3; i++) await scene.pass();
+    expect(scene.entry()?.outcome).not.toMatch(/^Revert/);
+    // The same uid again explains nothing.
+    [scene.account, scene.hasAccount, scene.object] = [account, true, object];
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+  });
+});
