@@ -1,22 +1,15 @@
-import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { BindingKind, BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
-import type { Problem } from "./observed";
-import type { TokenProof } from "./token-proof";
+import type { BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
+import { type Problem, unlessUnreadable } from "../kit/problems";
+import type { TokenProof } from "./observed";
 
 // An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its
 // own ServiceAccount show that a pod uses the API server.
 
-/** A pod whose age may be proof. */
-interface Pod {
-  readonly view: PodView;
-  readonly proof: TokenProof | undefined;
-}
-
-interface Workload<P extends Pod> {
+interface Workload<Pod> {
   readonly view: WorkloadView;
-  readonly pods: readonly P[];
+  readonly pods: readonly Pod[];
 }
 
 interface Reading {
@@ -26,59 +19,47 @@ interface Reading {
   readonly problems: Problem[];
 }
 
-type ServiceAccounts = ReadonlySet<string>;
-
 /**
  * Weakens proofs that are sufficient alone where no binding names the ServiceAccount of the pod: a 401 must then confirm them. Bindings are
  * read only if there is such a proof. `workloads` are of one namespace.
  *
  * @throws errors that are neither ForbiddenError nor TransientError
  */
-export async function requireApiUse<P extends Pod>(
-  workloads: readonly Workload<P>[],
+export async function requireApiUse<Pod extends { readonly view: PodView; readonly proof: TokenProof | undefined }>(
+  workloads: readonly Workload<Pod>[],
   reading: Reading,
-): Promise<Workload<P>[]> {
+): Promise<Workload<Pod>[]> {
   const pods = workloads.flatMap(workload => workload.pods).filter(({ proof }) => proof?.alone === true);
-  const unseen = await unboundAccounts(new Set(pods.map(({ view }) => view.serviceAccountName)), reading);
-  const required = (pod: P): P => {
-    const isUnseen = pod.proof?.alone === true && unseen.accounts.has(pod.view.serviceAccountName);
-    return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false, apiUse: unseen.apiUse } } : pod;
+  const { accounts, apiUse } = await unboundAccounts(
+    pods.map(({ view }) => view.serviceAccountName),
+    reading,
+  );
+  const required = (pod: Pod): Pod => {
+    const isUnseen = pod.proof?.alone === true && accounts.has(pod.view.serviceAccountName);
+    return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false, apiUse } } : pod;
   };
   return workloads.map(workload => ({ ...workload, pods: workload.pods.map(required) }));
 }
 
-interface Unbound {
-  readonly accounts: ServiceAccounts;
-  /** Why they count as unbound. */
-  readonly apiUse: NonNullable<TokenProof["apiUse"]>;
-}
-
-async function unboundAccounts(accounts: ServiceAccounts, reading: Reading): Promise<Unbound> {
-  let left = accounts;
-  let apiUse: Unbound["apiUse"] = "unseen";
+/** Those of the ServiceAccounts that no binding names, and whether all bindings could be read. */
+async function unboundAccounts(
+  names: readonly string[],
+  { readers, namespace, problems }: Reading,
+): Promise<{ readonly accounts: ReadonlySet<string>; readonly apiUse: NonNullable<TokenProof["apiUse"]> }> {
+  let accounts = new Set(names);
+  let apiUse: "unseen" | "unknown" = "unseen";
   for (const kind of ["RoleBinding", "ClusterRoleBinding"] as const) {
-    if (left.size === 0) break;
-    const bindings = await bindingsOf(kind, reading);
+    if (accounts.size === 0) break;
+    const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
     if (bindings === undefined) apiUse = "unknown";
-    const bound = boundAccounts(bindings ?? [], reading.namespace);
-    left = new Set([...left].filter(name => !bound.has(name)));
+    const bound = boundAccounts(bindings ?? [], namespace);
+    accounts = new Set([...accounts].filter(name => !bound.has(name)));
   }
-  return { accounts: left, apiUse };
-}
-
-async function bindingsOf(kind: BindingKind, reading: Reading): Promise<readonly BindingView[] | undefined> {
-  const { readers, namespace, problems } = reading;
-  try {
-    return await readers.bindings(kind, namespace);
-  } catch (error) {
-    if (!(error instanceof ForbiddenError || error instanceof TransientError)) throw error;
-    problems.push({ forbidden: error instanceof ForbiddenError, message: error.message });
-    return undefined;
-  }
+  return { accounts, apiUse };
 }
 
 /** ServiceAccounts of the namespace that a binding names. Groups do not count: Kubernetes itself gives every ServiceAccount some rights. */
-function boundAccounts(bindings: readonly BindingView[], namespace: string): ServiceAccounts {
+function boundAccounts(bindings: readonly BindingView[], namespace: string): Set<string> {
   return new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(subject => accountOf(subject, namespace) ?? [])));
 }
 

@@ -3,124 +3,194 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/duration";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { isUnproven } from "../../core/restarts";
-import type { TokenCause } from "./cause";
-import { isUpgradeDeferred } from "./deferred-upgrade";
-import { isUsedUp } from "./exhausted";
+import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
+import type { PodView, WorkloadView } from "../../core/views";
 import {
   isBySandbox,
   isRejected,
   isStale,
+  targetOf,
+  type TokenCause,
   workloadId,
-  type ObservedPod,
   type Observed,
+  type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
+import { settleRestarts } from "./settle";
+import { describeShare } from "./wording";
 
 // Which pod of a workload is restarted next, and why. Pure.
 
 /** One workload with everything that the checks need. */
-export interface WorkloadState {
-  readonly observed: Observed;
+export interface WorkloadState extends Context {
   readonly workload: ObservedWorkload;
-  readonly spec: TokenRestartSpec;
   /** Restarts of the workload, with the outcomes known now. */
   readonly history: readonly RestartStatus[];
   /** The workload's entry in status.targets. */
   readonly previous: TargetStatus | undefined;
   /** An earlier generation used up the restarts. The new generation forgives them; only their cooldown still counts. */
   readonly isCooling: boolean;
+  /** Pods with sufficient evidence for a restart. */
   readonly rejected: readonly ObservedPod[];
+  /** `Deployment/web: 2 of 3 pods rejected` */
+  readonly share: string;
+  /** The pod that is restarted next. Absent: no restart would help, or may. */
+  readonly next: Candidate | undefined;
+}
+
+/** What the workloads of a pass share. */
+interface Context {
+  readonly observed: Observed;
+  readonly spec: TokenRestartSpec;
   readonly now: Date;
   readonly pending: readonly PendingWrite[];
 }
 
-/** Pods with sufficient evidence for a restart. A log that will be read within moments may contradict it. */
-export function rejectedPods({ pods }: ObservedWorkload): ObservedPod[] {
-  return pods.filter(pod => pod.isNew !== true && isRejected(pod));
+/** A rejected pod that the operator may restart, and that a restart can heal. */
+export interface Candidate {
+  readonly pod: ObservedPod;
+  readonly claim: TokenClaim;
+  /** The last restart of this pod, if the API server has refused or failed it, and it is in backoff. */
+  readonly refused: PendingWrite | undefined;
 }
 
-/** Rejected pods that the operator may restart, and that a restart can heal. */
-export function candidatesOf(state: WorkloadState): ObservedPod[] {
-  return state.rejected.filter(pod => isHealable(pod) && !isUpgradeDeferred(pod.view, state.workload.view));
+/** Claim of a restart by this remedy. */
+export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
+
+/** Settles the restarts of a workload, and finds out which of its pods is next. */
+export function stateOf(workload: ObservedWorkload, context: Context): WorkloadState {
+  const { observed, spec, now } = context;
+  const previous = targetOf(workload.view, observed.previousTargets);
+  const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
+  const settled = settleRestarts(ofWorkload, workload, now.getTime());
+  // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
+  // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
+  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < observed.generation;
+  const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
+  const open = ofWorkload.filter(entry => isOpen(entry));
+  const history = isForgotten ? settleRestarts(open, workload, now.getTime()) : settled;
+  const isCooling = isForgiven && !isForgotten;
+  // A log that will be read within moments may contradict the evidence.
+  const rejected = workload.pods.filter(pod => pod.isNew !== true && isRejected(pod));
+  const state = { ...context, workload, history, previous, isCooling, rejected };
+  return { ...state, share: describeShare(workload, rejected), next: nextOf(state) };
 }
 
-/** Reports whether a restart can heal a rejected pod: no skip annotation protects it, and it is not the operator's own. */
-export function isHealable(pod: ObservedPod): boolean {
-  return !pod.view.skip && pod.isOperator !== true && pod.serviceAccount === "present" && !hasNothingToRenew(pod);
-}
-
-/** The pod mounts no known token for the API server, and nothing proves that a token of it is invalid. */
-function hasNothingToRenew(pod: ObservedPod): boolean {
-  return pod.view.mountsToken === false && isUnproven({ cause: causeFor(pod) });
-}
+type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
 
 /**
  * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
  * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
  */
-export function nextCandidate(state: WorkloadState): ObservedPod | undefined {
-  const rank = (pod: ObservedPod): readonly number[] => [
-    Number(!state.isCooling && isUsedUp(claimFor(pod, state), state, state.observed.generation)),
-    Number(refusedRestart(pod, state) !== undefined),
+function nextOf(state: StateWithoutNext): Candidate | undefined {
+  const mayUpgrade = state.rejected.filter(pod => isHealable(pod) && !isUpgradeDeferred(pod.view, state.workload.view));
+  const candidates = mayUpgrade.map(pod => ({ pod, claim: claimFor(pod, state), refused: refusedRestart(pod, state) }));
+  const rank = ({ pod, claim, refused }: Candidate): readonly number[] => [
+    Number(!state.isCooling && isUsedUp(claim, state)),
+    Number(refused !== undefined),
     Number(pod.view.nodeUnreachable === true),
     Number(isStale(pod)),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
     pod.view.createdAtMs,
   ];
-  const ranked = candidatesOf(state).map(pod => ({ pod, rank: rank(pod) }));
-  ranked.sort((a, b) => byRank(a.rank, b.rank) || (a.pod.view.name < b.pod.view.name ? -1 : 1));
-  return ranked[0]?.pod;
+  const ranked = candidates.map(candidate => ({ candidate, rank: rank(candidate), name: candidate.pod.view.name }));
+  ranked.sort((a, b) => byRank(a.rank, b.rank) || (a.name < b.name ? -1 : 1));
+  return ranked[0]?.candidate;
 }
 
 function byRank(a: readonly number[], b: readonly number[]): number {
   return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
 }
 
-/** The last restart of this pod that the API server refused or failed, while it is in backoff. */
-export function refusedRestart(pod: ObservedPod, state: WorkloadState): PendingWrite | undefined {
-  return state.pending.find(({ restart, outcome, untilMs }) => {
+/** Reports whether a restart can heal a rejected pod: no skip annotation protects it, and it is not the operator's own. */
+export function isHealable(pod: ObservedPod): boolean {
+  const { view, serviceAccount, isOperator } = pod;
+  // The pod mounts no known token for the API server, and nothing proves that a token of it is invalid.
+  const hasNothingToRenew = view.mountsToken === false && isUnproven({ cause: causeOf(pod) });
+  return !view.skip && isOperator !== true && serviceAccount === "present" && !hasNothingToRenew;
+}
+
+/**
+ * Reports whether the eviction of a pod could upgrade it although the update strategy OnDelete leaves the time of the upgrade to a person:
+ * the pod is not known to have the present template.
+ */
+function isUpgradeDeferred({ labels }: PodView, { rollout }: WorkloadView): boolean {
+  if (rollout?.strategy !== "OnDelete" || rollout.isComplete) return false;
+  const { currentLabel } = rollout;
+  return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
+}
+
+function refusedRestart({ view }: ObservedPod, { pending, now }: Context): PendingWrite | undefined {
+  return pending.find(({ restart, outcome, untilMs }) => {
     const isFailed = outcome.result === "Blocked" || outcome.result === "Failed";
-    return restart?.podUID === pod.view.uid && isFailed && untilMs > state.now.getTime();
+    return restart?.podUID === view.uid && isFailed && untilMs > now.getTime();
   });
 }
 
-/** Claim of a restart by this remedy. */
-export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
-
-/** The claim of the next candidate's restart. */
-export function nextClaim(state: WorkloadState): TokenClaim | undefined {
-  const candidate = nextCandidate(state);
-  return candidate && claimFor(candidate, state);
-}
-
-function claimFor(candidate: ObservedPod, state: WorkloadState): TokenClaim {
-  const { view, proof } = candidate;
-  const cause = causeFor(candidate);
+function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
+  const { view, proof } = pod;
+  const isOnNode = workload.view.kind === "DaemonSet" && view.nodeName !== undefined;
   return {
-    workload: workloadId(state.workload.view),
+    workload: workloadId(workload.view),
     pod: view.name,
     podUID: view.uid,
-    ...(state.workload.view.kind === "DaemonSet" && view.nodeName !== undefined ? { nodeName: view.nodeName } : {}),
-    cause,
-    ...(proof?.serviceAccountUID === undefined ? {} : { serviceAccountUID: proof.serviceAccountUID }),
+    ...(isOnNode && { nodeName: view.nodeName }),
+    cause: causeOf(pod),
+    ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     podCreatedAtMs: view.createdAtMs,
-    maxOpen: state.spec.maxUnavailable,
-    limits: limitsOf(state.spec),
+    maxOpen: spec.maxUnavailable,
+    limits: limitsOf(spec),
   };
 }
 
-/** The restart budget of each workload. */
-export function limitsOf(spec: TokenRestartSpec): RestartLimits {
-  return {
-    cooldownMs: parseDuration(spec.cooldown),
-    maxRestarts: spec.maxRestarts,
-  };
-}
-
-function causeFor(pod: ObservedPod): TokenCause {
+function causeOf(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;
+}
+
+function limitsOf({ cooldown, maxRestarts }: TokenRestartSpec): RestartLimits {
+  return { cooldownMs: parseDuration(cooldown), maxRestarts };
+}
+
+/** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */
+export function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
+  const { cooldownMs } = limitsOf(spec);
+  const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
+  return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
+}
+
+/**
+ * This many restarts that rest on logs alone and did not help are enough, also if others helped for a while: another one will not help
+ * either. Where the cause is proven, maxRestarts in a row are enough.
+ */
+const UNPROVEN_RESTARTS = 2;
+
+/**
+ * Reports whether the restarts for the incident of the claim are used up: at this generation, or because the last ones did not help. The
+ * cooldown doubles after each of them, so they are remembered for longer than the budget's window. Restarts that helped, and restarts of
+ * other incidents, never use up anything (docs/adr/0005-count-restarts-by-incident.md).
+ */
+export function isUsedUp(claim: RestartClaim, { history, previous, observed, now }: StateWithoutNext): boolean {
+  const known = previous?.exhaustedIncident;
+  if (wasUsedUp(previous, observed.generation) && (known === undefined || known === incidentOf(claim))) return true;
+  const { maxRestarts, cooldownMs } = claim.limits;
+  const memoryMs = RESTARTS_WINDOW_MS + cooldownMs * 2 ** maxRestarts;
+  const recent = history
+    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
+    .filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs);
+  // Restarts for CNI credentials count as proven: the node's Events name the agent.
+  const isByLogs = isOfCause(claim, { cause: Cause.Unknown });
+  if (isByLogs) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, maxRestarts);
+  return failures(recent.slice(-maxRestarts)) === maxRestarts;
+}
+
+/** Reports whether status says that the restarts of an incident were used up at this generation. */
+export function wasUsedUp(previous: TargetStatus | undefined, generation: number): boolean {
+  return previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= generation;
+}
+
+function failures(restarts: readonly RestartStatus[]): number {
+  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
 }

@@ -1,16 +1,140 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import type { PodView } from "../../core/views";
+import { replicated, Scene, UNAUTHORIZED, workload, type ScenePass } from "./testing/scene";
 
 const MINUTE = 60_000;
 
+function logAll(scene: Scene): void {
+  for (const { name } of scene.podList) scene.log(UNAUTHORIZED, name);
+}
+
+/** Runs passes for some minutes; `isDead` pods log 401s, and each restart is executed. Returns the last pass and the restarted pods. */
+async function heal(
+  scene: Scene,
+  minutes: number,
+  isDead: (pod: string, second: number) => boolean,
+): Promise<{ pass: ScenePass; restarted: string[] }> {
+  const restarted: string[] = [];
+  let pass = await scene.pass();
+  for (let second = 5; second <= minutes * 60; second += 5) {
+    scene.clock.advance(5_000);
+    for (const { name } of scene.podList) scene.log(isDead(name, second) ? UNAUTHORIZED : "working", name);
+    pass = await scene.pass();
+    for (const intent of pass.intents) {
+      const name = intent.restart!.pod;
+      scene.noteRestart(intent);
+      scene.replacePod(name, `${name}x`);
+      restarted.push(name);
+    }
+  }
+  return { pass, restarted };
+}
+
+describe("one incident", () => {
+  it("is healed in every pod of a workload although the cause is not proven", async () => {
+    const scene = replicated(5);
+    const { pass, restarted } = await heal(scene, 20, pod => !pod.endsWith("x"));
+    expect(new Set(restarted).size).toBe(5);
+    expect(restarted).toHaveLength(5);
+    expect(pass).toMatchObject({ reason: "Accepted" });
+  });
+
+  it("of short rejections that come back ends after two restarts, and then needs a person", async () => {
+    const scene = replicated(1);
+    const { pass, restarted } = await heal(scene, 240, (_, second) => second % 720 < 120);
+    expect(restarted).toHaveLength(2);
+    expect(pass.lists?.targets).toMatchObject([{ exhaustedIncident: "Unknown" }]);
+  });
+
+  it("that restarts do not help does not stop the healing of a proven one", async () => {
+    const scene = replicated(1);
+    const first = await heal(scene, 60, () => true);
+    expect(first.pass).toMatchObject({ reason: "RestartsExhausted", stalled: { reason: "RestartsExhausted" } });
+    expect(first.restarted).toHaveLength(2);
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    const second = await heal(scene, 5, () => true);
+    expect(second.restarted).toHaveLength(1);
+    expect(second.pass.restarts.at(-1)).toMatchObject({ cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" });
+  });
+
+  it("of which a ServiceAccount is recreated again and again is bounded by maxRestarts, and goes on by itself", async () => {
+    const scene = replicated(1);
+    const accounts = [50, 35, 20].map((minutesAgo): RestartStatus => {
+      return {
+        pod: "web-5d-x",
+        podUID: `uid of ${minutesAgo}`,
+        workload: "Deployment/web",
+        time: new Date(scene.clock.now().getTime() - minutesAgo * MINUTE).toISOString(),
+        cause: "ServiceAccountRecreated",
+        serviceAccountUID: `sa of ${minutesAgo}`,
+        outcome: "Recovered",
+      };
+    });
+    scene.object = { ...scene.object, status: { restarts: accounts } };
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    const waiting = await heal(scene, 9, () => true);
+    expect(waiting.restarted).toEqual([]);
+    expect(waiting.pass).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect((await heal(scene, 2, () => true)).restarted).toHaveLength(1);
+  });
+});
+
+describe("a pod that cannot be healed", () => {
+  it("does not keep its siblings from their turn once the restarts of its incident are used up", async () => {
+    const scene = replicated(2);
+    scene.accounts.set("other", scene.account("sa-9", 0, "other"));
+    scene.podList = scene.podList.map((pod, i) =>
+      i === 0 ? { ...pod, serviceAccountName: "other", ready: false } : pod,
+    );
+    const target = { kind: "Deployment", name: "web", pods: 2, rejectedPods: 2, exhaustedGeneration: 1 } as const;
+    const status = { targets: [{ ...target, exhaustedIncident: "ServiceAccountRecreated sa-9" }] };
+    scene.object = { ...scene.object, status };
+    const pass = await scene.passes(15, () => logAll(scene));
+    expect(pass.intents).toMatchObject([]);
+    expect(pass).toMatchObject({ reason: "RestartDeferred" });
+    scene.podList = scene.podList.map(pod => ({ ...pod, ready: true }));
+    const next = await scene.passes(1, () => logAll(scene));
+    expect(next.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
+  });
+
+  it("does not keep its siblings from their turn while a PodDisruptionBudget protects it", async () => {
+    const scene = replicated(2);
+    const ill = await scene.passes(15, () => logAll(scene));
+    expect(ill.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
+    scene.report(ill, { result: "Blocked", message: "it would violate the disruption budget", retryAfterMs: 60_000 });
+    scene.clock.advance(5_000);
+    expect((await scene.pass()).intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
+  });
+
+  it("does not hide the others while its ServiceAccount is missing", async () => {
+    const scene = replicated(2);
+    scene.podList = scene.podList.map((pod, i) => (i === 0 ? { ...pod, serviceAccountName: "old" } : pod));
+    const pass = await scene.passes(15, () => logAll(scene));
+    expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
+  });
+
+  it("stops the others when their successors would lack the same ServiceAccount", async () => {
+    const scene = replicated(2);
+    scene.workloadList = [workload({ replicas: 2, serviceAccountName: "new" })];
+    scene.podList = scene.podList.map((pod, i) => (i === 0 ? { ...pod, serviceAccountName: "new" } : pod));
+    const pass = await scene.passes(15, () => logAll(scene));
+    expect(pass).toMatchObject({ reason: "ServiceAccountMissing", intents: [] });
+  });
+});
+
+describe("an API server that rejected everybody for a minute and recovered", () => {
+  it("leads to no restart afterwards", async () => {
+    const scene = replicated(3);
+    const { pass, restarted } = await heal(scene, 10, (_, second) => second <= 75 && second >= 15);
+    expect(restarted.length).toBeLessThanOrEqual(1);
+    expect(pass).toMatchObject({ reason: "Accepted" });
+  });
+});
+
 /** A Deployment whose ServiceAccount was recreated 61 s ago. */
 function recreated(spec: Partial<TokenRestartSpec>, pods = 3): Scene {
-  const scene = new Scene(spec);
-  scene.workloadList = [workload({ replicas: pods })];
-  scene.podList = Array.from({ length: pods }, (_, i) =>
-    scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}` }),
-  );
+  const scene = replicated(pods, spec);
   for (const { name } of scene.podList) scene.logs.write(name, "main");
   scene.accounts.set("web", scene.account("sa-2", -61_000));
   return scene;
@@ -74,11 +198,9 @@ describe("maxRestarts", () => {
     expect(message).toContain("pod web-5d-2 to recover, at most until 2025-01-01T13:00:00Z (maxRestarts)");
   });
 
-  it.each<[string, Partial<RestartStatus>]>([
-    ["a replacement of the same incident that did not help", { serviceAccountUID: "sa-2", outcome: "Ineffective" }],
-  ])("is used up by %s", async (_, over) => {
+  it("is used up by a replacement of the same incident that did not help", async () => {
     const scene = recreated({ maxRestarts: 1, maxUnavailable: 2 });
-    addRestart(scene, 9, over);
+    addRestart(scene, 9, { serviceAccountUID: "sa-2", outcome: "Ineffective" });
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted", intents: [] });
   });
 });
@@ -112,15 +234,12 @@ describe("maxUnavailable", () => {
   });
 
   it("does not let pods that are rejected by their logs alone go together, and names what they wait for", async () => {
-    const scene = new Scene({ maxUnavailable: 2 });
-    scene.workloadList = [workload({ replicas: 3 })];
-    scene.podList = [0, 1, 2].map(i => scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}` }));
-    const log = (): void => scene.podList.forEach(({ name }) => scene.log(UNAUTHORIZED, name));
-    const [intent] = (await scene.passes(15, log)).intents;
+    const scene = replicated(3, { maxUnavailable: 2 });
+    const [intent] = (await scene.passes(15, () => logAll(scene))).intents;
     scene.noteRestart(intent!);
     scene.replacePod(intent!.target.name, "web-5d-new");
     scene.clock.advance(5_000);
-    log();
+    logAll(scene);
     const waiting = await scene.pass();
     expect(waiting).toMatchObject(DEFERRED);
     expect(waiting.message).toContain(
@@ -132,7 +251,7 @@ describe("maxUnavailable", () => {
 describe("a change of the spec after the restarts were used up", () => {
   const ineffective = { outcome: "Ineffective", serviceAccountUID: "sa-2" } as const;
 
-  function change(scene: Scene): void {
+  function changeSpec(scene: Scene): void {
     const { metadata } = scene.object;
     scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
   }
@@ -141,7 +260,7 @@ describe("a change of the spec after the restarts were used up", () => {
     const scene = recreated({ maxRestarts: 1, cooldown: "2m" });
     addRestart(scene, 1, ineffective);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
-    change(scene);
+    changeSpec(scene);
     const waiting = await scene.passes(11);
     expect(waiting).toMatchObject(DEFERRED);
     expect(waiting.message).toContain("possible at 2025-01-01T12:01:00Z (cooldown)");
@@ -159,7 +278,7 @@ describe("a change of the spec after the restarts were used up", () => {
     scene.clock.advance(95_000);
     const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, exhaustedGeneration: 1 } as const;
     scene.object = { ...scene.object, status: { ...scene.object.status, targets: [target] } };
-    change(scene);
+    changeSpec(scene);
     const { events, restarts } = await scene.pass();
     expect(events).toMatchObject([{ reason: "PodRecovered" }]);
     expect(restarts).toMatchObject([{ outcome: "Recovered" }]);
@@ -169,8 +288,86 @@ describe("a change of the spec after the restarts were used up", () => {
     const scene = recreated({ maxRestarts: 2, cooldown: "1m" });
     for (const minutesAgo of [12, 9]) addRestart(scene, minutesAgo, ineffective);
     expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
-    change(scene);
+    changeSpec(scene);
     scene.noteRestart((await scene.pass()).intents[0]!, "Ineffective");
     expect(await scene.pass()).toMatchObject({ ...DEFERRED, restarts: [ineffective] });
+  });
+});
+
+const NAMES = ["web-a", "web-b", "web-c"];
+
+/** Seconds until a successor is Ready. */
+const READY_AFTER = 11;
+
+/** A successor `age` seconds after it became Ready. */
+function grow(scene: Scene, name: string, age: number, log: (age: number) => string | undefined): void {
+  const text = age < 0 ? undefined : log(age);
+  if (text !== undefined) scene.log(text, name);
+  if (age === 0) change(scene, name, { ready: true, readySinceMs: scene.clock.now().getTime() });
+}
+
+function change(scene: Scene, name: string, changes: Partial<PodView>): void {
+  scene.podList = scene.podList.map(one => (one.name === name ? { ...one, ...changes } : one));
+}
+
+/** Three replicas that are older than their ServiceAccount. Returns the seconds of the evictions, with a pass per second. */
+async function evictionsIn(seconds: number, log: (age: number) => string | undefined): Promise<number[]> {
+  const scene = new Scene({ evidence: ["Logs", "ServiceAccountAge"] });
+  scene.workloadList = [workload({ replicas: 3 })];
+  scene.podList = NAMES.map(name => scene.podAt(-3_600_000, { name, uid: `uid-${name}` }));
+  for (const name of NAMES) scene.logs.write(name, "main");
+  scene.accounts.set("web", scene.account("sa-2", -1_000));
+  const born = new Map<string, number>();
+  const evictions: number[] = [];
+  for (let second = 0; second < seconds; second++) {
+    for (const { name } of scene.podList) if (!born.has(name) && second % 2 === 0) scene.log(UNAUTHORIZED, name);
+    for (const [name, at] of born) grow(scene, name, second - at - READY_AFTER, log);
+    const { intents } = await scene.pass();
+    for (const intent of intents) {
+      const successor = `new-${intent.target.name}`;
+      scene.noteRestart(intent);
+      scene.replacePod(intent.target.name, successor);
+      change(scene, successor, { ready: false });
+      born.set(successor, second);
+      evictions.push(second);
+    }
+    scene.clock.advance(1_000);
+  }
+  return evictions;
+}
+
+const gaps = (times: readonly number[]): number[] => times.slice(1).map((time, i) => time - (times[i] ?? 0));
+
+describe("replicas that are older than their ServiceAccount", () => {
+  it("follow each other once the successor logs without a 401", async () => {
+    const times = await evictionsIn(180, () => "synced");
+    expect(times).toHaveLength(3);
+    for (const gap of gaps(times)) {
+      expect(gap).toBeGreaterThanOrEqual(READY_AFTER + 10);
+      expect(gap).toBeLessThanOrEqual(READY_AFTER + 17);
+    }
+  });
+
+  it.each<[string, (age: number) => string | undefined]>([
+    ["logs nothing", () => undefined],
+    ["logs its start only", age => (age < 3 ? "starting" : undefined)],
+  ])("wait for half a minute if the successor %s", async (_, log) => {
+    const times = await evictionsIn(240, log);
+    for (const gap of gaps(times)) expect(gap).toBeGreaterThanOrEqual(READY_AFTER + 30);
+    expect(times).toHaveLength(3);
+  });
+
+  it("follow the first line that shows that the successor works", async () => {
+    const times = await evictionsIn(180, age => (age % 20 === 19 ? "still here" : undefined));
+    expect(times).toHaveLength(3);
+    for (const gap of gaps(times)) {
+      expect(gap).toBeGreaterThanOrEqual(READY_AFTER + 19);
+      expect(gap).toBeLessThanOrEqual(READY_AFTER + 26);
+    }
+  });
+
+  it("wait if the successor gets a 401", async () => {
+    const times = await evictionsIn(120, age => (age === 7 ? UNAUTHORIZED : "synced"));
+    for (const gap of gaps(times)) expect(gap).toBeGreaterThanOrEqual(READY_AFTER + 30);
   });
 });

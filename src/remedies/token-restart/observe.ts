@@ -3,41 +3,36 @@ import { parseDuration } from "../../core/duration";
 import type { ObjectInMode } from "../../core/mode";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
-import type { ContainerView, PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { serviceAccountUser } from "../../core/service-account-user";
+import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch } from "../../logs/reading/log-watch";
-import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
-import { requireApiUse } from "./api-use";
-import { withAudiences } from "./audiences";
-import { TOKEN_CAUSES } from "./cause";
-import { unlessForbidden } from "../kit/problems";
-import { hasEnded, isOwnedBy } from "../kit/pods";
-import { findTargets } from "../kit/targets";
-import { isLogEvidence, workloadId, type Observed, type ObservedWorkload, type Problem } from "./observed";
-import { proofOf, type ProofContext } from "./prove";
-import { recreationOf } from "./service-account-age";
-import { withMemory } from "./known-pods";
-import { observedPod, withFailures, type PodBeforeLogs } from "./observed-pod";
-import { findSandboxes } from "./sandbox-evidence";
+import type { LogFinding, Watched } from "../../logs/reading/watched-log";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
+import { hasEnded, isOwnedBy } from "../kit/pods";
+import { type Problem, unlessForbidden } from "../kit/problems";
+import { findTargets } from "../kit/targets";
+import { requireApiUse } from "./api-use";
+import { isLogEvidence, isPresent, TOKEN_CAUSES, workloadId, type Observed, type ObservedWorkload } from "./observed";
+import {
+  observedPod,
+  unknownContainers,
+  watchedContainers,
+  type PodBeforeLogs,
+  type WorkloadBeforeLogs,
+} from "./pod-logs";
+import { proofOf, recreationOf, type ProofContext } from "./proof";
+import { findSandboxes } from "./sandboxes";
+import { withMemory } from "./target-status";
+
+// Reads what the plan is made from: the workloads of the targets, their pods and ServiceAccounts, and the evidence about each pod.
 
 /** What is remembered of one ControllerResilience between two passes. */
-export interface ObjectMemory {
+interface ObjectMemory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
   readonly find: FindUnauthorized;
-}
-
-/** The persistence rule of a spec. */
-export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
-  return { ...PERSISTENT, minDurationMs: parseDuration(spec.minDuration) };
-}
-
-interface WorkloadBeforeLogs {
-  readonly view: WorkloadView;
-  readonly pods: readonly PodBeforeLogs[];
 }
 
 /** What the functions of one pass share. */
@@ -47,6 +42,11 @@ interface Pass {
   readonly readers: Readers;
   /** Failed reads are added here. */
   readonly problems: Problem[];
+}
+
+/** The persistence rule of a spec. */
+export function ruleOf(spec: TokenRestartSpec): PersistenceRule {
+  return { ...PERSISTENT, minDurationMs: parseDuration(spec.minDuration) };
 }
 
 /**
@@ -61,11 +61,10 @@ export async function observeTargets(
   memory: ObjectMemory,
 ): Promise<Observed> {
   const problems: Problem[] = [];
-  const pass: Pass = { object, spec, readers, problems };
   const { namespace } = object.metadata;
   const running = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
   const found = await findTargets(object.spec.targets, { namespace, readers, problems });
-  const workloads = await findPods(found.views, running, pass);
+  const workloads = await findPods(found.views, running, { object, spec, readers, problems });
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
@@ -74,17 +73,21 @@ export async function observeTargets(
   const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
-  const observedWorkloads = workloads.map(({ pods, ...workload }): ObservedWorkload => {
-    return { ...workload, pods: pods.map(pod => withFailures(observedPod(pod, finding, problems), sandboxes)) };
-  });
   const previousTargets = object.status?.targets ?? [];
+  const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
+    const observed = pods.map(pod => {
+      const failures = sandboxes.failuresOf(pod.view);
+      return { ...observedPod(pod, finding, problems), ...(failures && { sandboxes: failures }) };
+    });
+    return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
+  };
   return {
     generation: object.metadata.generation,
     mode: object.mode,
     restarts: tokenRestarts(object),
     previousTargets,
     missingTargets: found.missing,
-    workloads: observedWorkloads.map(workload => withMemory(workload, previousTargets, { rule, nowMs })),
+    workloads: workloads.map(observedWorkload),
     ambiguousNodes: sandboxes.ambiguousNodes,
     oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
@@ -92,114 +95,88 @@ export async function observeTargets(
   };
 }
 
-async function findPods(
-  views: readonly WorkloadView[],
-  running: readonly PodView[],
-  pass: Pass,
-): Promise<WorkloadBeforeLogs[]> {
-  const { object, readers } = pass;
-  const audiences = await readers.apiAudiences();
-  const podViews = running.map(pod => withAudiences(pod, audiences));
-  const accounts = await readServiceAccounts(views, podViews, pass);
-  const open = openRestarts(object);
-  const rotation = await readers.keyRotation();
-  const ownUser = await readers.ownUser();
-  const nowMs = readers.clock.now().getTime();
-  const workloads = views.map(view => {
-    const hasOpenRestart = open.has(workloadId(view));
-    const readsLogs = isLogEvidence(view, pass.spec);
-    const context = { spec: pass.spec, rotation, nowMs, ownUser, hasOpenRestart, readsLogs };
-    const pods = podViews.filter(pod => isOwnedBy(pod, view));
-    return { view, pods: pods.map(pod => podBeforeLogs(pod, accounts, context)) };
-  });
-  return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
-}
-
 /** Restarts with the causes of this remedy. Another remedy settles the others. */
 function tokenRestarts({ status }: ControllerResilience): RestartStatus[] {
   return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(tokenCause => tokenCause === cause));
 }
 
-function openRestarts(object: ControllerResilience): ReadonlySet<string> {
-  const open = tokenRestarts(object).filter(entry => isOpen(entry));
-  return new Set(open.map(({ workload }) => workload));
+async function findPods(
+  views: readonly WorkloadView[],
+  running: readonly PodView[],
+  pass: Pass,
+): Promise<WorkloadBeforeLogs[]> {
+  const { object, readers, spec } = pass;
+  const { namespace } = object.metadata;
+  const audiences = await readers.apiAudiences();
+  const podViews = running.map(pod => withAudiences(pod, audiences));
+  const owned = views.map(view => ({ view, podViews: podViews.filter(pod => isOwnedBy(pod, view)) }));
+  const accounts = await readServiceAccounts(
+    owned.flatMap(one => one.podViews),
+    pass,
+  );
+  const restarts = tokenRestarts(object).filter(entry => isOpen(entry));
+  const open = new Set(restarts.map(({ workload }) => workload));
+  const [rotation, ownUser] = [await readers.keyRotation(), await readers.ownUser()];
+  const nowMs = readers.clock.now().getTime();
+  const workloads = owned.map(({ view, podViews: ownPods }) => {
+    const hasOpenRestart = open.has(workloadId(view));
+    const context = { spec, rotation, nowMs, ownUser, hasOpenRestart, readsLogs: isLogEvidence(view, spec) };
+    return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts.get(pod.serviceAccountName), context)) };
+  });
+  return requireApiUse(workloads, { readers, namespace, problems: pass.problems });
 }
 
-/** By name; null: does not exist, undefined: cannot be read. */
-type Accounts = ReadonlyMap<string, ServiceAccountView | null | undefined>;
+/**
+ * Returns the pod with its tokens for the API server: those without an audience, and those that name one of the API server's. The
+ * audiences are unknown to the view, and other remedies leave such tokens alone.
+ */
+function withAudiences(pod: PodView, audiences: readonly string[]): PodView {
+  const tokens = (pod.audienceTokens ?? []).filter(({ audience }) => audiences.includes(audience));
+  if (tokens.length === 0) return pod;
+  const lives = [pod.tokenExpirationSeconds, ...tokens.map(({ expirationSeconds }) => expirationSeconds)];
+  const known = lives.filter(seconds => seconds !== undefined);
+  return { ...pod, mountsToken: true, ...(known.length > 0 && { tokenExpirationSeconds: Math.min(...known) }) };
+}
+
+/** A ServiceAccount; null: does not exist, undefined: cannot be read. */
+type Account = ServiceAccountView | null | undefined;
 
 async function readServiceAccounts(
-  workloads: readonly WorkloadView[],
   pods: readonly PodView[],
-  { readers, problems }: Pass,
-): Promise<Accounts> {
-  const accounts = new Map<string, ServiceAccountView | null | undefined>();
-  for (const workload of workloads) {
-    const names = pods.filter(pod => isOwnedBy(pod, workload)).map(pod => pod.serviceAccountName);
-    for (const name of names) {
-      if (accounts.has(name)) continue;
-      accounts.set(name, await unlessForbidden(() => readers.serviceAccount(workload.namespace, name), problems));
-    }
+  { object, readers, problems }: Pass,
+): Promise<ReadonlyMap<string, Account>> {
+  const accounts = new Map<string, Account>();
+  for (const name of new Set(pods.map(pod => pod.serviceAccountName))) {
+    const read = (): Promise<ServiceAccountView | null> => readers.serviceAccount(object.metadata.namespace, name);
+    accounts.set(name, await unlessForbidden(read, problems));
   }
   return accounts;
 }
 
-function podBeforeLogs(
-  view: PodView,
-  accounts: Accounts,
-  context: ProofContext & {
-    readonly spec: TokenRestartSpec;
-    readonly ownUser: string | undefined;
-    readonly hasOpenRestart: boolean;
-    readonly readsLogs: boolean;
-  },
-): PodBeforeLogs {
-  const { spec, ownUser, hasOpenRestart } = context;
-  const account = accounts.get(view.serviceAccountName);
+interface PodContext extends ProofContext {
+  readonly spec: TokenRestartSpec;
+  readonly ownUser: string | undefined;
+  readonly hasOpenRestart: boolean;
+  readonly readsLogs: boolean;
+}
+
+function podBeforeLogs(view: PodView, account: Account, context: PodContext): PodBeforeLogs {
+  const { spec, ownUser, hasOpenRestart, readsLogs } = context;
   const proof = proofOf(view, account, context);
-  // A terminating pod gets 401 responses by design, so its log is no evidence.
-  const isReadable = context.readsLogs && view.deletedAtMs === undefined;
   const suspicious = hasOpenRestart || proof !== undefined || account === null;
+  // A terminating pod gets 401 responses by design, so its log is no evidence.
+  const containers = readsLogs && isPresent({ view }) ? watchedContainers(view, spec) : [];
   return {
     view,
     proof,
     recreation: account ? recreationOf(view, account) : undefined,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
     isOperator: ownUser === serviceAccountUser(view.namespace, view.serviceAccountName),
-    watched: isReadable ? watchedContainers(view, spec).map(container => ({ pod: view, container, suspicious })) : [],
+    watched: containers.map(container => ({ pod: view, container, suspicious })),
   };
 }
 
 /** A ServiceAccount that is being deleted counts as gone: the API server soon rejects its tokens. */
 function isGone(account: ServiceAccountView | null): boolean {
   return account?.deletedAtMs !== undefined || account === null;
-}
-
-function watchedContainers(pod: PodView, { containers }: TokenRestartSpec): ContainerView[] {
-  return pod.containers.filter(container => {
-    const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
-    return isWanted && hasLog(container);
-  });
-}
-
-/** Container names of the spec that no pod of a workload has: without this problem, its logs would look quiet forever. */
-function unknownContainers({ containers }: TokenRestartSpec, workloads: readonly WorkloadBeforeLogs[]): Problem[] {
-  const present = workloads
-    .map(({ view, pods }) => ({ view, names: containerNames(pods) }))
-    .filter(({ names }) => names.size > 0);
-  if (containers.length === 0 || present.length === 0) return [];
-  const nowhere = containers.filter(name => !present.some(({ names }) => names.has(name)));
-  const unwatched = present.filter(({ names }) => !containers.some(name => names.has(name)));
-  return [
-    ...nowhere.map(name => `no pod of the targets has container ${name} of spec.tokenRestart.containers`),
-    ...(nowhere.length === containers.length ? [] : unwatched.map(({ view }) => describeUnwatched(view))),
-  ].map(message => ({ forbidden: false, message }));
-}
-
-function describeUnwatched(workload: WorkloadView): string {
-  return `no pod of ${workloadId(workload)} has a container of spec.tokenRestart.containers`;
-}
-
-function containerNames(pods: readonly PodBeforeLogs[]): ReadonlySet<string> {
-  return new Set(pods.flatMap(({ view }) => view.containers.map(({ name }) => name)));
 }

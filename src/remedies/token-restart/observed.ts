@@ -1,13 +1,23 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { Refusals } from "../../core/refusals";
 import type { Mode } from "../../core/mode";
+import type { RecreatingHook } from "../../core/recreating-hooks";
+import type { Refusals } from "../../core/refusals";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";
 import type { Problem } from "../kit/problems";
-import type { Recreation, TokenProof } from "./token-proof";
+
+// What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
+
+/** Why this remedy restarts a pod. */
+export type TokenCause = Exclude<Cause, "TokenTooLong" | "LeaseNotRenewed">;
+
+/** All causes of this remedy: it settles the restarts in status with these causes. */
+export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
+  cause => cause !== Cause.TokenTooLong && cause !== Cause.LeaseNotRenewed,
+);
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
 export interface Observed {
@@ -40,16 +50,6 @@ export interface AmbiguousNode {
 export interface OneSidedNode {
   readonly node: string;
   readonly namespace: string;
-}
-
-export type { Problem } from "../kit/problems";
-
-/** Reports whether 401s in its logs are evidence: not in those of a program that logs the 401s of others, such as Argo CD. */
-export function isLogEvidence(
-  { logsForeign401s = false }: Pick<WorkloadView, "logsForeign401s">,
-  { evidence }: Pick<TokenRestartSpec, "evidence">,
-): boolean {
-  return evidence.includes("Logs") && !logsForeign401s;
 }
 
 /** One workload of the targets. */
@@ -90,6 +90,44 @@ export interface ObservedPod {
   readonly isOperator?: boolean;
   /** The logs cannot be read, so the plan does not wait for them. */
   readonly unreadable: boolean;
+}
+
+/** The ServiceAccount of a pod was recreated. The kubelet may have renewed the token since. */
+export interface Recreation {
+  /** Its annotations say what recreates it each time. */
+  readonly hook?: RecreatingHook;
+}
+
+/** Proof that a pod's token is invalid. */
+export interface TokenProof {
+  readonly cause: TokenCause;
+  /** Present if the ServiceAccount was recreated: the current one. */
+  readonly serviceAccountUID?: string;
+  /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
+  readonly sinceMs: number;
+  /** No restart before this time: the change that made the token invalid may still be undone. */
+  readonly notBeforeMs?: number;
+  /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
+  readonly alone: boolean;
+  /** `evidence` lacks ServiceAccountAge: the proof names the cause, but is no evidence. */
+  readonly isCauseOnly?: boolean;
+  /** Nothing shows that the pod uses the API server, or that is unknown. Absent: it does, or the proof is not sufficient alone. */
+  readonly apiUse?: "unseen" | "unknown";
+  /** A log shows a healthy client. */
+  readonly isContradicted?: boolean;
+}
+
+/** Reports whether 401s in its logs are evidence: not in those of a program that logs the 401s of others, such as Argo CD. */
+export function isLogEvidence(
+  { logsForeign401s = false }: Pick<WorkloadView, "logsForeign401s">,
+  { evidence }: Pick<TokenRestartSpec, "evidence">,
+): boolean {
+  return evidence.includes("Logs") && !logsForeign401s;
+}
+
+/** Reports whether a pod is not being deleted. */
+export function isPresent({ view }: { readonly view: PodView }): boolean {
+  return view.deletedAtMs === undefined;
 }
 
 /** The entry of a workload in status.targets. */

@@ -1,18 +1,15 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, oldestFirst, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
+import { isOpen, oldestFirst } from "../../core/restarts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import { targetNotFound, type Finding } from "../kit/finding";
-import type { Assessment } from "./assessment";
-import { rejectedPods, type WorkloadState } from "./candidates";
+import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
-import { coolingMs } from "./limits";
-import { targetOf, workloadId, type Observed, type ObservedWorkload } from "./observed";
-import { KEYS_RECHECK_MS } from "./key-rotation";
-import type { Reason } from "./reasons";
-import { settleRestarts, settleUnwatched } from "./settle";
-import { targetStatus } from "./target-status";
-import { withPatience } from "./waiting";
+import { workloadId, type Observed } from "./observed";
+import { KEYS_RECHECK_MS } from "./proof";
+import type { Assessment, Reason } from "./reasons";
+import { settleUnwatched } from "./settle";
+import { targetStatus, withPatience } from "./target-status";
 import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** Minimum time between two passes. */
@@ -64,25 +61,6 @@ function itemOf(state: WorkloadState): WorkloadItem {
   const assessment = withPatience(state, assess(state));
   const { uid } = state.workload.view;
   return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
-}
-
-function stateOf(
-  workload: ObservedWorkload,
-  context: Pick<WorkloadState, "observed" | "spec" | "now" | "pending">,
-): WorkloadState {
-  const { observed, spec, now } = context;
-  const previous = targetOf(workload.view, observed.previousTargets);
-  const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const rule = { relapseMs: RESTARTS_WINDOW_MS, nowMs: now.getTime() };
-  const settle = (entries: readonly RestartStatus[]): RestartStatus[] => settleRestarts(entries, workload, rule);
-  const settled = settle(ofWorkload);
-  // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
-  // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
-  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < observed.generation;
-  const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
-  const history = isForgotten ? settle(ofWorkload.filter(entry => isOpen(entry))) : settled;
-  const isCooling = isForgiven && !isForgotten;
-  return { ...context, workload, history, previous, isCooling, rejected: rejectedPods(workload) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

@@ -1,21 +1,94 @@
+import type { TokenRestartSpec } from "../../api/controller-resilience";
+import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
-import type { LogFinding } from "../../logs/reading/watched-log";
-import { SEVERITY, type ObservedPod } from "./observed";
+import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
+import type { Problem } from "../kit/problems";
+import { workloadId, type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
+import { weighLogs } from "./proof";
+
+// Which logs of a pod are read, and what they say together. Pure.
+
+/** A pod before its logs are read. */
+export interface PodBeforeLogs {
+  readonly view: PodView;
+  readonly proof: TokenProof | undefined;
+  readonly recreation: Recreation | undefined;
+  readonly serviceAccount: ObservedPod["serviceAccount"];
+  readonly watched: readonly Watched[];
+  readonly isOperator: boolean;
+}
+
+/** A workload before the logs of its pods are read. */
+export interface WorkloadBeforeLogs {
+  readonly view: WorkloadView;
+  readonly pods: readonly PodBeforeLogs[];
+}
+
+/** The containers whose logs are read. */
+export function watchedContainers(pod: PodView, { containers }: TokenRestartSpec): ContainerView[] {
+  return pod.containers.filter(container => {
+    const isWanted = containers.length === 0 ? container.role !== "init" : containers.includes(container.name);
+    return isWanted && hasLog(container);
+  });
+}
+
+/** Container names of the spec that no pod of a workload has: without this problem, its logs would look quiet forever. */
+export function unknownContainers(
+  { containers }: TokenRestartSpec,
+  workloads: readonly WorkloadBeforeLogs[],
+): Problem[] {
+  const present = workloads
+    .map(({ view, pods }) => ({ view, names: new Set(pods.flatMap(pod => pod.view.containers.map(one => one.name))) }))
+    .filter(({ names }) => names.size > 0);
+  if (containers.length === 0 || present.length === 0) return [];
+  const nowhere = containers.filter(name => !present.some(({ names }) => names.has(name)));
+  const unwatched = present.filter(({ names }) => !containers.some(name => names.has(name)));
+  return [
+    ...nowhere.map(name => `no pod of the targets has container ${name} of spec.tokenRestart.containers`),
+    ...(nowhere.length === containers.length
+      ? []
+      : unwatched.map(({ view }) => `no pod of ${workloadId(view)} has a container of spec.tokenRestart.containers`)),
+  ].map(message => ({ forbidden: false, message }));
+}
+
+/** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
+export function observedPod(
+  { watched, proof, recreation, ...pod }: PodBeforeLogs,
+  finding: (item: Watched) => LogFinding,
+  problems: Problem[],
+): ObservedPod {
+  const findings = watched.map(item => ({ ...finding(item), name: item.container.name }));
+  for (const { error, name } of findings) {
+    if (error === undefined) continue;
+    const message = `cannot read the log of container ${name} of pod ${pod.view.name}: ${error.message}`;
+    problems.push({ forbidden: error.forbidden, message });
+  }
+  const quietTimes = findings.map(({ quiet }) => quiet);
+  return {
+    ...pod,
+    ...summarizeLogs(findings),
+    ...(proof && { proof: weighLogs(proof, quietTimes) }),
+    ...(recreation && { recreation }),
+    isLogPartial: findings.some(({ isPartial }) => isPartial),
+  };
+}
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;
 
-/** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. Pure. */
-export function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
+/** What the logs of a pod's containers say together: the worst state, and what all of them allow to say. */
+function summarizeLogs(findings: readonly LogFinding[]): PodLogs {
   const readMs = Math.min(...findings.map(one => one.readMs ?? -Infinity));
   const quietTimes = findings.map(({ quiet }) => quiet).filter(({ untilMs }) => untilMs > 0);
   const firstLines = quietTimes.map(({ fromMs }) => fromMs);
-  const lastLines = quietTimes.map(({ untilMs }) => untilMs);
+  const untilMs = Math.min(...quietTimes.map(quiet => quiet.untilMs));
   return {
     logs: worst(findings),
-    ...(Number.isFinite(readMs) ? { readMs } : {}),
-    ...(findings.some(({ isNew }) => isNew) ? { isNew: true } : {}),
-    ...(firstLines.length > 0 ? { firstLineMs: Math.min(...firstLines) } : {}),
-    ...(firstLines.length > 0 ? { quiet: { fromMs: Math.max(...firstLines), untilMs: Math.min(...lastLines) } } : {}),
+    ...(Number.isFinite(readMs) && { readMs }),
+    ...(findings.some(({ isNew }) => isNew) && { isNew: true }),
+    ...(firstLines.length > 0 && {
+      firstLineMs: Math.min(...firstLines),
+      quiet: { fromMs: Math.max(...firstLines), untilMs },
+    }),
     unreadable: findings.length === 0 || findings.some(({ error }) => error !== undefined),
   };
 }

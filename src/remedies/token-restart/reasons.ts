@@ -1,4 +1,6 @@
+import type { Mode } from "../../core/mode";
 import type { ReasonRule } from "../../core/remedy";
+import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */
 export const REASONS = {
@@ -8,7 +10,7 @@ export const REASONS = {
   },
   ServiceAccountMissing: {
     event: "Warning",
-    help: "Create the ServiceAccount. Not reported for pods that mount no token or have the skip annotation; the Events of their owner show that no new pod can be created.",
+    help: "Create the ServiceAccount.",
   },
   BreakerTripped: {
     event: "Warning",
@@ -16,7 +18,7 @@ export const REASONS = {
   },
   Rejected: {
     event: "Warning",
-    help: "Being healed, unless the message says otherwise: the skip annotation is set; the pod mounts no token that a restart renews (check its other credentials); a restart would upgrade a pod of an `OnDelete` workload; or a person must decide between two CNI agents.",
+    help: "Being healed, unless the message says why not and what to do.",
   },
   Conflict: {
     event: "Warning",
@@ -30,17 +32,17 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, or the open outcome of another restart without proof; the message says which.",
+    help: "A limit delays the restart; the message says which.",
   },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {
     event: "Warning",
-    help: "The operator could not read something that the message names, has not read the logs yet, or found no container named in `containers`; it does nothing meanwhile.",
+    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
   },
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed; the message names the resource. The remedy does nothing until the read succeeds.",
+    help: "A read failed, or `containers` names a container that no pod has; it does nothing meanwhile.",
   },
   Suspected: { event: "None", help: "Some 401s; wait a minute." },
   Accepted: { event: "Normal", help: "No action required." },
@@ -49,3 +51,30 @@ export const REASONS = {
 
 /** One of the reasons. */
 export type Reason = keyof typeof REASONS;
+
+/** What the checks found out about one workload. */
+export interface Assessment extends Finding<Reason> {
+  readonly retryAfterMs?: number;
+  /** The workload waits for something that may never happen: what a person can do about it. */
+  readonly waitHint?: string;
+  /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
+  readonly restart?: PlannedRestart;
+}
+
+/** A restart as people see it. */
+export interface PlannedRestart {
+  /** The restart is not executed unless this is Enforce. */
+  readonly mode: Mode;
+  /** `2 more pods of Deployment/web will follow.`, or empty. */
+  readonly rest: string;
+}
+
+/** A restart that can help waits. */
+export function deferred(sentence: string, more: Pick<Assessment, "retryAfterMs" | "waitHint"> = {}): Assessment {
+  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, ...more };
+}
+
+/** The pods stay rejected until a person acts. */
+export function stalled(sentence: string): Assessment {
+  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+}

@@ -1,16 +1,18 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/key";
+import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
+import { createFinder, type Finder } from "../../logs/detector";
+import { LogWatch } from "../../logs/reading/log-watch";
+import { SandboxTraces } from "../../logs/sandboxes/traces";
 import { withHolders } from "../kit/holder";
-import { TOKEN_CAUSES } from "./cause";
-import { Memories } from "./memories";
-import { TOKEN_GAUGES } from "./gauges";
 import { observeTargets } from "./observe";
-import { isRejected, type Observed } from "./observed";
+import { isRejected, type Observed, TOKEN_CAUSES } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
-import { reportTokens } from "./report";
+import { reportTokens, TOKEN_GAUGES } from "./report";
+import { RolloutWaits } from "./unavailable";
 import { Witness } from "./witness";
 
 const PERMISSIONS: readonly Permission[] = [
@@ -72,24 +74,9 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["list", "watch"],
     why: "Shows the same.",
   },
-  {
-    apiGroup: "apps",
-    resource: "deployments",
-    verbs: ["get", "list", "watch"],
-    why: "Finds the targets.",
-  },
-  {
-    apiGroup: "apps",
-    resource: "statefulsets",
-    verbs: ["get", "list", "watch"],
-    why: "Finds the targets.",
-  },
-  {
-    apiGroup: "apps",
-    resource: "daemonsets",
-    verbs: ["get", "list", "watch"],
-    why: "Finds the targets.",
-  },
+  ...["deployments", "statefulsets", "daemonsets"].map(resource => {
+    return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
+  }),
 ];
 
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
@@ -125,4 +112,43 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     forget: key => memories.forget(key),
   });
+}
+
+/** State of one ControllerResilience. After its loss, logs are read from further back, and the wait for a rollout in progress begins again. */
+interface Memory {
+  readonly logs: LogWatch;
+  readonly sandboxes: SandboxTraces;
+  readonly rollouts: RolloutWaits;
+  readonly phrases: string;
+  readonly finder: Finder;
+}
+
+function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts"> {
+  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits() };
+}
+
+/** The state of all ControllerResiliences. */
+class Memories {
+  readonly #byKey = new Map<Key, Memory>();
+
+  /** Returns the state of an object. */
+  of(key: Key, extraPhrases: readonly string[]): Memory {
+    const phrases = JSON.stringify(extraPhrases);
+    const known = this.#byKey.get(key);
+    if (known?.phrases === phrases) return known;
+    const memory: Memory = { ...(known ?? newMemory(key)), phrases, finder: createFinder(extraPhrases) };
+    this.#byKey.set(key, memory);
+    return memory;
+  }
+
+  /** Reads no logs of an object until its next pass. */
+  pause(key: Key): void {
+    this.#byKey.get(key)?.logs.pause();
+  }
+
+  /** Drops the state of an object. */
+  forget(key: Key): void {
+    this.#byKey.get(key)?.logs.stop();
+    this.#byKey.delete(key);
+  }
 }

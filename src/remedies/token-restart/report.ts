@@ -2,13 +2,16 @@ import type { TargetStatus } from "../../api/controller-resilience";
 import { count } from "../../core/count";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/mode";
-import type { EventRequest, Outcomes, Report } from "../../core/remedy";
+import { splitKey } from "../../core/key";
+import type { StatusOwner } from "../../core/ports";
+import type { EventRequest, GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
+import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
-import type { PlannedRestart } from "./assessment";
+import { TOKEN_CAUSES } from "./observed";
 import type { TokenRestartPlan, WorkloadItem } from "./plan";
-import { REASONS, type Reason } from "./reasons";
+import { type PlannedRestart, REASONS, type Reason } from "./reasons";
 import {
   describeBlock,
   describeIneffective,
@@ -209,4 +212,46 @@ function eventOf(entry: TokenRestartPlan["settled"][number]): EventRequest {
     default:
       return { type: "Warning", reason: "RestartIneffective", note: describeIneffective(entry) };
   }
+}
+
+// The gauges of workloads, from status.
+
+const LABELS = ["namespace", "name", "workload"] as const;
+
+/** Only workloads with such pods have a series, since a cluster may have thousands of workloads. */
+const REJECTED: StatusGauge = {
+  name: "rejected_pods",
+  help: "Pods of a workload whose token is persistently rejected, by what recreated their ServiceAccount: HelmHook, ArgoCDHook, Other, or Unknown (perhaps nothing). No series: none.",
+  labels: [...LABELS, "recreated_by"],
+  samples: (key, object) =>
+    ofActive(object, "targets").flatMap(({ kind, name, rejectedPods, recreatedBy = "Unknown" }) =>
+      sampleOf(key, `${kind}/${name}`, rejectedPods, { recreated_by: recreatedBy }),
+    ),
+};
+
+const INEFFECTIVE: StatusGauge = {
+  name: "ineffective_restarts",
+  help: "Restarts of a workload in a row that did not help. No series: the last finished one helped, or there was none.",
+  labels: LABELS,
+  samples: (key, object) => {
+    const causes: readonly string[] = TOKEN_CAUSES;
+    const restarts = ofActive(object, "restarts").filter(entry => causes.includes(entry.cause) && !isOpen(entry));
+    const workloads = [...new Set(restarts.map(({ workload }) => workload))];
+    return workloads.flatMap(workload => sampleOf(key, workload, trailingIneffective(restartsOf(workload, restarts))));
+  },
+};
+
+/** The gauges of workloads. */
+export const TOKEN_GAUGES: readonly StatusGauge[] = [REJECTED, INEFFECTIVE];
+
+/** A list of status; nothing while the object is suspended, since no pass looks then. */
+function ofActive<List extends "targets" | "restarts">(
+  { spec, status }: StatusOwner,
+  list: List,
+): NonNullable<StatusOwner["status"][List]> {
+  return (spec.suspend ? undefined : status[list]) ?? [];
+}
+
+function sampleOf(key: string, workload: string, value: number, more: GaugeSample["labels"] = {}): GaugeSample[] {
+  return value === 0 ? [] : [{ labels: { ...splitKey(key), workload, ...more }, value }];
 }

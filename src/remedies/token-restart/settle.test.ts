@@ -32,11 +32,7 @@ function healthy(createdAtMs: number, over: Partial<PodView> = {}): ObservedPod 
 }
 
 function outcomes(restart: RestartStatus, pods: ObservedPod[], afterMs: number, over: Partial<WorkloadView> = {}) {
-  const settled = settleRestarts(
-    [restart],
-    { view: workload(over), pods },
-    { relapseMs: 60 * MINUTE, nowMs: T + afterMs },
-  );
+  const settled = settleRestarts([restart], { view: workload(over), pods }, T + afterMs);
   return settled.map(({ outcome }) => outcome);
 }
 

@@ -1,11 +1,19 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOfCause, isOpen, settleOpenRestarts } from "../../core/restarts";
-import { isBySandbox, isRejected, type ObservedPod, type ObservedWorkload } from "./observed";
-import { isObservable, isRejectedAgain, isRejectedFor, judge, type Verdict } from "./successor";
+import { isCreatedAfter, isOfCause, isOpen, RESTARTS_WINDOW_MS, settleOpenRestarts } from "../../core/restarts";
+import {
+  isBySandbox,
+  isPresent,
+  isRejected,
+  withoutOneSided,
+  withoutSandboxes,
+  type ObservedPod,
+  type ObservedWorkload,
+} from "./observed";
 
-// Outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
+// What became of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
+// Silence proves nothing either: a program that hangs logs no 401.
 
 /** A pod that still exists after this time was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
 const NOT_REPLACED_MS = 600_000;
@@ -16,52 +24,21 @@ const UNKNOWN_MS = 600_000;
 /** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
 const NO_SUCCESSOR_MS = 120_000;
 
-/** What settles a restart, besides the pods. */
-interface SettleRule {
-  /** A restart did not help if its successor is rejected again within this time. */
-  readonly relapseMs: number;
-  readonly nowMs: number;
-}
+/** A successor without a 401 for this long has a valid token, if the old token was proven to be invalid. */
+const SETTLED_PROVEN_MS = 30_000;
+const PROVEN: ReadonlySet<string> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
+
+/** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
+const SETTLED_MS = 90_000;
 
 /**
- * Settles the entries of one workload by its pods. A restart that rests on logs alone, and after which the successor's requests are rejected
- * again within `relapseMs`, did not help.
+ * A successor of a recreated ServiceAccount has a new token for certain. It works if it has been Ready for this long, and if its log went on
+ * without a 401 for {@link WORKING_MS} of it.
  */
-export function settleRestarts(
-  entries: readonly RestartStatus[],
-  workload: ObservedWorkload,
-  { relapseMs, nowMs }: SettleRule,
-): RestartStatus[] {
-  const context: Context = { workload, nowMs, taken: new Set<string>() };
-  const evidence = {
-    wasExecuted: (entry: RestartStatus) => !exists(entry, workload),
-    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
-  };
-  const settled = settleOpenRestarts(entries, evidence, nowMs);
-  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - relapseMs)));
-  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
-}
+const WORKING_SETTLED_MS = 10_000;
+const WORKING_MS = 5_000;
 
-/** The last restart before a rejected pod was created: the pod is its successor, or it had the same chance to be accepted. */
-function relapsedRestart(
-  pod: ObservedPod,
-  history: readonly RestartStatus[],
-  sinceMs: number,
-): RestartStatus | undefined {
-  const isUnproven = isRejected(pod) && pod.proof === undefined;
-  const { createdAtMs, nodeName } = pod.view;
-  const last = history.findLast(
-    entry =>
-      isSameEvidence(entry, pod) && isCreatedAfter(createdAtMs, entry) && (entry.nodeName ?? nodeName) === nodeName,
-  );
-  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
-  return isUnproven && seemedToHelp && Date.parse(last.time) >= sinceMs ? last : undefined;
-}
-
-function isSameEvidence({ cause }: RestartStatus, pod: ObservedPod): boolean {
-  const expected = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
-  return isOfCause({ cause }, { cause: expected });
-}
+type Outcome = RestartStatus["outcome"];
 
 interface Context {
   readonly workload: ObservedWorkload;
@@ -70,24 +47,23 @@ interface Context {
   readonly taken: Set<string>;
 }
 
-function outcomeOf(entry: RestartStatus, context: Context): RestartStatus["outcome"] {
-  if (exists(entry, context.workload))
-    return context.nowMs - Date.parse(entry.time) >= NOT_REPLACED_MS ? "Ineffective" : entry.outcome;
-  return outcomeBy(successorsOf(entry, context), entry, context);
-}
-
-function outcomeBy(
-  successors: readonly ObservedPod[],
-  entry: RestartStatus,
-  context: Context,
-): RestartStatus["outcome"] {
-  if (successors.some(pod => isRejectedAgain(pod, entry))) return "Ineffective";
-  const effect = effectOf(entry, successors, context);
-  if (effect !== undefined) return effect;
-  const isUnobservable = successors.every(pod => !isObservable(pod, entry));
-  // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
-  const isUndecided = entry.cause === Cause.CniCredentialRejected && successors.every(({ view }) => view.ready);
-  return isUnobservable || isUndecided ? settleUnwatched(entry, context.nowMs).outcome : entry.outcome;
+/**
+ * Settles the entries of one workload by its pods. A restart that rests on logs alone, and after which the successor's requests are rejected
+ * again within an hour, did not help.
+ */
+export function settleRestarts(
+  entries: readonly RestartStatus[],
+  workload: ObservedWorkload,
+  nowMs: number,
+): RestartStatus[] {
+  const context: Context = { workload, nowMs, taken: new Set<string>() };
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => !exists(entry, workload),
+    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
+  };
+  const settled = settleOpenRestarts(entries, evidence, nowMs);
+  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - RESTARTS_WINDOW_MS)));
+  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
 }
 
 /** Settles an entry without any pod to compare it with, such as an entry of a former target. */
@@ -96,38 +72,54 @@ export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartSta
   return isExpired ? { ...entry, outcome: "Ineffective" } : entry;
 }
 
-/** Whether the restart helped; undefined: not known yet. */
-function effectOf(
-  entry: RestartStatus,
-  successors: readonly ObservedPod[],
-  context: Context,
-): "Recovered" | "Replaced" | undefined {
-  const { workload, nowMs } = context;
-  const verdict = (pod: ObservedPod): Verdict => judge(pod, entry, nowMs);
-  if (successors.length > 0) return together(successors.map(verdict));
-  if (nowMs - Date.parse(entry.time) < NO_SUCCESSOR_MS) return undefined;
-  const present = workload.pods.filter(pod => pod.view.deletedAtMs === undefined);
-  const isWhole = present.length >= workload.view.replicas;
-  return isWhole && !present.some(pod => isRejectedFor(pod, entry)) ? together(present.map(verdict)) : undefined;
-}
-
-function together(verdicts: readonly Verdict[]): "Recovered" | "Replaced" | undefined {
-  if (verdicts.includes("undecided")) return undefined;
-  return verdicts.includes("silent") ? "Replaced" : "Recovered";
-}
-
-/** One pod, with the same name in a StatefulSet, on the same node in a DaemonSet. */
-function successorsOf(entry: RestartStatus, { workload, taken }: Context): ObservedPod[] {
-  const younger = workload.pods.filter(
-    ({ view }) =>
-      view.deletedAtMs === undefined && view.uid !== entry.podUID && isCreatedAfter(view.createdAtMs, entry),
+/** The last restart before a rejected pod was created: the pod is its successor, or it had the same chance to be accepted. */
+function relapsedRestart(
+  pod: ObservedPod,
+  history: readonly RestartStatus[],
+  sinceMs: number,
+): RestartStatus | undefined {
+  const { createdAtMs, nodeName } = pod.view;
+  const evidence = { cause: isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown };
+  const last = history.findLast(
+    entry =>
+      isOfCause(entry, evidence) && isCreatedAfter(createdAtMs, entry) && (entry.nodeName ?? nodeName) === nodeName,
   );
-  const [first] = younger
+  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
+  const isUnproven = isRejected(pod) && pod.proof === undefined;
+  return isUnproven && seemedToHelp && Date.parse(last.time) >= sinceMs ? last : undefined;
+}
+
+function outcomeOf(entry: RestartStatus, context: Context): Outcome {
+  const { workload, nowMs } = context;
+  if (exists(entry, workload)) return nowMs - Date.parse(entry.time) >= NOT_REPLACED_MS ? "Ineffective" : entry.outcome;
+  const successor = successorOf(entry, context);
+  if (successor === undefined) return outcomeWithoutSuccessor(entry, context);
+  if (isRejectedAgain(successor, entry)) return "Ineffective";
+  const effect = judge(successor, entry, nowMs);
+  if (effect !== undefined) return effect;
+  // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
+  const isUndecided = entry.cause === Cause.CniCredentialRejected && successor.view.ready;
+  return isUndecided || !isObservable(successor, entry) ? settleUnwatched(entry, nowMs).outcome : entry.outcome;
+}
+
+/** If the workload is as large as it should be, all its pods must be healthy. */
+function outcomeWithoutSuccessor(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
+  const present = workload.pods.filter(pod => isPresent(pod));
+  const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
+  const effects = present.map(pod => judge(pod, entry, nowMs));
+  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole && !effects.includes(undefined);
+  if (!isKnown) return settleUnwatched(entry, nowMs).outcome;
+  return effects.includes("Replaced") ? "Replaced" : "Recovered";
+}
+
+/** The oldest pod that is younger than the restart: with the same name in a StatefulSet, on the same node in a DaemonSet. */
+function successorOf(entry: RestartStatus, { workload, taken }: Context): ObservedPod | undefined {
+  const [first] = workload.pods
+    .filter(pod => isPresent(pod) && pod.view.uid !== entry.podUID && isCreatedAfter(pod.view.createdAtMs, entry))
     .filter(({ view }) => canReplace(view, entry, workload) && !taken.has(view.uid))
     .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));
-  if (first === undefined) return [];
-  taken.add(first.view.uid);
-  return [first];
+  if (first !== undefined) taken.add(first.view.uid);
+  return first;
 }
 
 /** Entries of earlier versions have no node. */
@@ -141,5 +133,79 @@ function canReplace(
 }
 
 function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {
-  return pods.some(({ view }) => view.uid === podUID && view.deletedAtMs === undefined);
+  return pods.some(pod => pod.view.uid === podUID && isPresent(pod));
+}
+
+/**
+ * Judges a pod after a restart; undefined: not known yet.
+ *
+ * - `Recovered`: Ready, and for long enough without a 401 after its first log line. A pod that another incident rejected was accepted before.
+ * - `Replaced`: Ready for long enough, and its log is empty.
+ */
+function judge(pod: ObservedPod, entry: RestartStatus, nowMs: number): "Recovered" | "Replaced" | undefined {
+  if (isRejectedFor(pod, entry)) return "Recovered";
+  if (!pod.view.ready || !isObservable(pod, entry) || !isQuietSinceReady(withoutOneSided(evidenceOn(pod, entry))))
+    return undefined;
+  if (isWorking(pod, entry, nowMs) || hasSettled(pod, entry, nowMs)) return "Recovered";
+  const isSilent = pod.firstLineMs === undefined && hasPassed(readySince(pod) + SETTLED_MS, pod, nowMs);
+  return isSilent ? "Replaced" : undefined;
+}
+
+/** Reports whether the evidence of a restart is there again, on any pod. */
+function isRejectedFor(pod: ObservedPod, entry: RestartStatus): boolean {
+  return isRejected(evidenceOn(pod, entry));
+}
+
+/** Reports whether the successor is rejected for the reason of the restart, not for a later one. */
+function isRejectedAgain(pod: ObservedPod, entry: RestartStatus): boolean {
+  const { proof } = pod;
+  // A token of a successor that lost its key did so in a later rotation.
+  const isOtherIncident =
+    proof !== undefined &&
+    (proof.cause !== Cause.ServiceAccountRecreated || proof.serviceAccountUID !== entry.serviceAccountUID);
+  return isRejectedFor(pod, entry) && !isOtherIncident;
+}
+
+/**
+ * Reports whether the evidence of the restart can be observed on the successor: not while the Events of its node, or its log, cannot be
+ * read. A successor of a recreated ServiceAccount needs no log: its token is younger than the ServiceAccount.
+ */
+function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: RestartStatus): boolean {
+  if (cause === Cause.CniCredentialRejected) return sandboxes !== undefined;
+  return cause === Cause.ServiceAccountRecreated || !unreadable;
+}
+
+/** Events about sandboxes say nothing about the restart of a pod whose own requests were rejected, and any client can write them. */
+function evidenceOn(pod: ObservedPod, { cause }: RestartStatus): ObservedPod {
+  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod);
+}
+
+/** Reports whether this time has passed, and the log was read since. */
+function hasPassed(ms: number, { unreadable, readMs = -Infinity }: ObservedPod, nowMs: number): boolean {
+  return nowMs >= ms && (unreadable || readMs >= ms);
+}
+
+function hasSettled(pod: ObservedPod, { cause }: RestartStatus, nowMs: number): boolean {
+  // Where there is a log, only its lines show that the program runs. A CNI agent proves itself by new pods on its node.
+  const needsLog = cause !== Cause.CniCredentialRejected && !pod.unreadable;
+  const beganMs = Math.max(readySince(pod), needsLog ? (pod.firstLineMs ?? Infinity) : 0);
+  return hasPassed(beganMs + (PROVEN.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS), pod, nowMs);
+}
+
+function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus, nowMs: number): boolean {
+  const { proof, quiet, unreadable } = pod;
+  const isNewToken = cause === Cause.ServiceAccountRecreated && serviceAccountUID !== undefined && proof === undefined;
+  if (!isNewToken || quiet === undefined || unreadable) return false;
+  const readyMs = readySince(pod);
+  const workedMs = quiet.untilMs - Math.max(readyMs, quiet.fromMs);
+  return workedMs >= WORKING_MS && hasPassed(readyMs + WORKING_SETTLED_MS, pod, nowMs);
+}
+
+function readySince({ view }: ObservedPod): number {
+  return view.readySinceMs ?? view.createdAtMs;
+}
+
+function isQuietSinceReady(pod: ObservedPod): boolean {
+  const ms = readySince(pod);
+  return [pod.logs, pod.sandboxes].every(one => one === undefined || one.state === "quiet" || (one.lastMs ?? 0) < ms);
 }

@@ -1,29 +1,96 @@
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import { incidentOf, RESTARTS_WINDOW_MS } from "../../core/restarts";
-import { PERSISTENT } from "../../logs/persistence";
-import type { Assessment } from "./assessment";
-import { nextClaim, type WorkloadState } from "./candidates";
-import { isLogEvidence, isRejected, isSuspected, withoutOneSided, type ObservedPod } from "./observed";
-import { persistentPods } from "./known-pods";
-import { waitingStatus } from "./waiting";
+import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
+import type { WorkloadState } from "./candidates";
+import {
+  isLogEvidence,
+  isPresent,
+  isRejected,
+  isSuspected,
+  targetOf,
+  withoutOneSided,
+  type ObservedPod,
+  type ObservedWorkload,
+} from "./observed";
+import type { Assessment } from "./reasons";
 import { describeTime } from "./wording";
+
+// The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
 /** The workload's entry in status.targets. */
 export function targetStatus(state: WorkloadState, assessment: Assessment): TargetStatus {
   const { view, pods } = state.workload;
   const lastUnauthorizedTime = shownLastUnauthorized(state);
+  const waitStartTime = describeTime(waitingSinceMs(state, assessment));
   return {
     kind: view.kind,
     name: view.name,
     pods: pods.length,
     rejectedPods: state.rejected.length,
-    ...(lastUnauthorizedTime === undefined ? {} : { lastUnauthorizedTime }),
+    ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
     ...recreatedBy(state),
     ...persistentPods(pods),
     ...exhaustion(state, assessment),
-    ...waitingStatus(state, assessment),
+    ...(waitStartTime !== undefined && { waitStartTime }),
   };
+}
+
+// No wait is for ever: a workload that waits for something that may never happen becomes Stalled.
+
+/** A person must act after this long without progress. */
+const STALLED_AFTER_MS = 3_600_000;
+
+/** Returns the assessment as Stalled if the workload has waited for too long. */
+export function withPatience(state: WorkloadState, assessment: Assessment): Assessment {
+  const sinceMs = waitingSinceMs(state, assessment);
+  if (!(state.now.getTime() - sinceMs >= STALLED_AFTER_MS)) return assessment;
+  const { waitHint = "", sentence } = assessment;
+  const hint = `Waiting since ${describeTime(sinceMs) ?? "an unknown time"}: ${waitHint}.`;
+  return { ...assessment, sentence: `${sentence} ${hint}`, isStalled: true, isProgressing: false };
+}
+
+/** When the workload began to wait, as in status; NaN if it does not wait. An executed restart begins a new wait. */
+function waitingSinceMs({ previous, history, now }: WorkloadState, { waitHint }: Assessment): number {
+  if (waitHint === undefined) return NaN;
+  const before = Date.parse(previous?.waitStartTime ?? "");
+  const executed = history.filter(({ outcome }) => outcome !== "Requested");
+  const restarts = executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime());
+  return Math.max(Number.isNaN(before) ? now.getTime() : before, ...restarts);
+}
+
+// Persistent 401s stay persistent until they end. A container that crashes again and again soon has too few occasions in the window, and a
+// new leader reads the last two lives at most. So status remembers the pods.
+
+/** Pods of one workload in status. */
+const MAX_PODS = 16;
+
+function persistentPods(pods: readonly ObservedPod[]): Pick<TargetStatus, "persistentPods"> {
+  const persistent = pods.filter(pod => isPresent(pod) && pod.logs.state === "persistent");
+  const uids = persistent.map(({ view }) => view.uid).toSorted();
+  return uids.length === 0 ? {} : { persistentPods: uids.slice(0, MAX_PODS) };
+}
+
+/** Returns the workload with what status remembers of its pods. */
+export function withMemory(
+  workload: ObservedWorkload,
+  targets: readonly TargetStatus[],
+  { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
+): ObservedWorkload {
+  const previous = targetOf(workload.view, targets);
+  // A log shows no more than one window either.
+  const isRecent = nowMs - Date.parse(previous?.lastUnauthorizedTime ?? "") < rule.windowMs;
+  const known = new Set(isRecent ? previous?.persistentPods : []);
+  const remembered = (pod: ObservedPod): ObservedPod =>
+    known.has(pod.view.uid) ? { ...pod, logs: stillPersistent(pod.logs, rule) } : pod;
+  return known.size === 0 ? workload : { ...workload, pods: workload.pods.map(remembered) };
+}
+
+/** 401s that go on. A restart also needs two occasions `minDuration` apart that this process has read, and a fresh one. */
+function stillPersistent(logs: Persistence, rule: PersistenceRule): Persistence {
+  if (logs.state !== "suspected") return logs;
+  const { firstMs = 0, lastMs = 0, isFresh = false } = logs;
+  return { ...logs, state: "persistent", isFresh: isFresh && lastMs - firstMs >= rule.minDurationMs };
 }
 
 const HOOKS = { Helm: "HelmHook", "Argo CD": "ArgoCDHook" } as const;
@@ -46,16 +113,15 @@ type Exhaustion = Pick<TargetStatus, "exhaustedGeneration" | "exhaustedIncident"
 /** During the cooldown the earlier generation is kept: later passes have to know that its restarts are forgiven. */
 function exhaustion(state: WorkloadState, { reason }: Assessment): Exhaustion {
   const { observed, previous, isCooling } = state;
-  const { exhaustedGeneration, exhaustedIncident } = previous ?? {};
   const isNew = reason === "RestartsExhausted";
   if (!isNew && !isCooling && !isStillExhausted(state)) return {};
-  const generation = isCooling ? exhaustedGeneration : observed.generation;
-  const claim = isNew ? nextClaim(state) : undefined;
-  const incident = claim === undefined ? exhaustedIncident : incidentOf(claim);
-  return {
-    ...(generation === undefined ? {} : { exhaustedGeneration: generation }),
-    ...(incident === undefined ? {} : { exhaustedIncident: incident }),
-  };
+  const generation = isCooling ? previous?.exhaustedGeneration : observed.generation;
+  return { ...(generation !== undefined && { exhaustedGeneration: generation }), ...usedUpIncident(state, isNew) };
+}
+
+function usedUpIncident({ previous, next }: WorkloadState, isNew: boolean): Pick<Exhaustion, "exhaustedIncident"> {
+  const incident = isNew && next !== undefined ? incidentOf(next.claim) : previous?.exhaustedIncident;
+  return incident === undefined ? {} : { exhaustedIncident: incident };
 }
 
 /**
@@ -65,7 +131,7 @@ function exhaustion(state: WorkloadState, { reason }: Assessment): Exhaustion {
 function isStillExhausted(state: WorkloadState): boolean {
   const { workload, previous, observed, spec, now } = state;
   if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
-  const present = workload.pods.filter(({ view }) => view.deletedAtMs === undefined).map(withoutOneSided);
+  const present = workload.pods.filter(pod => isPresent(pod)).map(withoutOneSided);
   const readsLogs = isLogEvidence(workload.view, spec);
   if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
   return now.getTime() - lastUnauthorizedMs(state) < RESTARTS_WINDOW_MS;
@@ -90,7 +156,7 @@ function shownLastUnauthorized(state: WorkloadState): string | undefined {
   return isSame ? before : (describeTime(lastMs) ?? before);
 }
 
-/** A part of the window of persistence: status remembers persistent 401s for one window (known-pods.ts). */
+/** A part of the window of persistence: status remembers persistent 401s for one window. */
 const GRAIN_MS = PERSISTENT.windowMs / 2;
 
 /** The latest 401 that the logs or status show; -Infinity if there was none. */

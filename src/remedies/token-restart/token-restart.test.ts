@@ -2,7 +2,7 @@ import { makeObject } from "../../core/testing/objects";
 import type { Mode } from "../../core/mode";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
-import { KEYS_RECHECK_MS } from "./key-rotation";
+import { KEYS_RECHECK_MS } from "./proof";
 import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
 /** A pod that logs a 401 every five seconds until it is rejected. */

@@ -1,11 +1,9 @@
 import type { Readers } from "../../core/readers";
 import { refusalsIn, type Refusals } from "../../core/refusals";
 import { isUnproven } from "../../core/restarts";
-import type { Assessment } from "./assessment";
-import { nextCandidate, nextClaim, type WorkloadState } from "./candidates";
-import { targetOf, type ObservedWorkload } from "./observed";
-import { wasUsedUp } from "./exhausted";
-import { describeShare } from "./wording";
+import { wasUsedUp, type WorkloadState } from "./candidates";
+import { targetOf, type Observed, type ObservedWorkload } from "./observed";
+import { deferred, stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
 // server, or are no 401s at all. A risen counter proves nothing about a single pod.
@@ -35,7 +33,7 @@ export class Witness {
   /** Undefined: not asked, or there is no witness. */
   async ask(
     workloads: readonly ObservedWorkload[],
-    previous: WorkloadState["observed"]["previousTargets"],
+    previous: Observed["previousTargets"],
     readers: Pick<Readers, "requestRates" | "clock">,
   ): Promise<Refusals | undefined> {
     if (!workloads.some(workload => mayRestart(workload, previous))) return undefined;
@@ -52,26 +50,23 @@ export class Witness {
   }
 }
 
-function mayRestart({ view, pods }: ObservedWorkload, previous: WorkloadState["observed"]["previousTargets"]): boolean {
+function mayRestart({ view, pods }: ObservedWorkload, previous: Observed["previousTargets"]): boolean {
   if (view.skip || wasUsedUp(targetOf(view, previous), 0)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
 }
 
 /** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */
-export function notWitnessed(state: WorkloadState): Assessment | undefined {
-  const { refusals } = state.observed;
-  const [candidate, claim] = [nextCandidate(state), nextClaim(state)];
-  if (refusals === undefined || candidate === undefined || claim === undefined || !isUnproven(claim)) return undefined;
-  const share = describeShare(state.workload, state.rejected);
+export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
+  const { refusals } = observed;
+  if (refusals === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
   const { fromMs, toMs, count } = refusals;
-  const isCovered = toMs - fromMs >= COVERED_MS && (candidate.logs.lastMs ?? 0) >= fromMs + CLOCK_MARGIN_MS;
-  if (!isCovered) {
-    const sentence = `${share}; the operator counts first whether the API servers refuse requests.`;
-    return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, waitHint: WAIT_HINT };
-  }
+  const isCovered = toMs - fromMs >= COVERED_MS && (next.pod.logs.lastMs ?? 0) >= fromMs + CLOCK_MARGIN_MS;
+  if (!isCovered)
+    return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
+      waitHint: "compare the clock of the pod's node with the clock of the API server",
+    });
   if (count > 0) return undefined;
-  const sentence = `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${candidate.view.name} uses, such as an aggregated API server.`;
-  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+  return stalled(
+    `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${next.pod.view.name} uses, such as an aggregated API server.`,
+  );
 }
-
-const WAIT_HINT = "compare the clock of the pod's node with the clock of the API server";

@@ -5,8 +5,6 @@ import { formatDuration } from "../../core/duration";
 import { toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
-import type { TokenCause } from "./cause";
-import type { Recreation, TokenProof } from "./token-proof";
 import {
   isBySandbox,
   workloadId,
@@ -14,6 +12,9 @@ import {
   type ObservedPod,
   type ObservedWorkload,
   type OneSidedNode,
+  type Recreation,
+  type TokenCause,
+  type TokenProof,
 } from "./observed";
 
 // Phrases for messages and Events. Never log text.

@@ -195,6 +195,13 @@ export class Scene extends EmptyReaders {
     return pass;
   }
 
+  /** Runs passes for some minutes, while these pods log a 401 every five seconds. */
+  live(minutes: number, isDead: (pod: string) => boolean = () => true): Promise<ScenePass> {
+    return this.passes(minutes * 12, () => {
+      for (const { name } of this.podList) if (isDead(name)) this.log(UNAUTHORIZED, name);
+    });
+  }
+
   /** Another process leads: it knows status and the logs only. */
   failOver(): void {
     this.remedy = createTokenRestart();
@@ -235,6 +242,20 @@ export class Scene extends EmptyReaders {
     this.logs.write(successor, "main");
     if (logs === "started") this.logs.write(successor, "main", { ms: createdAtMs + 1_000, text: "started" });
   }
+}
+
+/** The Deployment `web` with several pods, `web-5d-0` and so on. */
+export function replicated(
+  pods: number,
+  spec: Partial<TokenRestartSpec> = {},
+  over: (i: number) => Partial<PodView> = () => ({}),
+): Scene {
+  const scene = new Scene(spec);
+  scene.workloadList = [workload({ replicas: pods })];
+  scene.podList = Array.from({ length: pods }, (_, i) =>
+    scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}`, ...over(i) }),
+  );
+  return scene;
 }
 
 /** The Deployment `web`. */

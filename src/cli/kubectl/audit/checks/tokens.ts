@@ -8,7 +8,7 @@ import type { RecreatingHook } from "../../../../core/recreating-hooks";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { planTemplate } from "../../../../remedies/token-lifetime/template";
 import { isNodeAgent } from "../../../../remedies/token-lifetime/trial/first-pod";
-import { proveByAge } from "../../../../remedies/token-restart/service-account-age";
+import { proveByAge } from "../../../../remedies/token-restart/proof";
 import { apiUsers, type AuditFacts, isActive, type WorkloadFacts } from "../facts";
 import type { Finding } from "../finding";
 

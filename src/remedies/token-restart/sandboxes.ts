@@ -1,15 +1,14 @@
-import { ForbiddenError, publicMessage, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
-import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
+import type { PodView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures } from "../../logs/sandboxes/failures";
 import type { SandboxTraces } from "../../logs/sandboxes/traces";
-import { workloadId, type AmbiguousNode, type OneSidedNode, type Problem } from "./observed";
+import { type Problem, unlessUnreadable } from "../kit/problems";
+import { workloadId, type AmbiguousNode, type OneSidedNode } from "./observed";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
   readonly pod: PodView;
-  readonly node: string;
   readonly workload: WorkloadView;
 }
 
@@ -22,13 +21,13 @@ export interface SandboxFindings {
 }
 
 /** A workload and its pods. */
-export interface WorkloadPods {
+interface WorkloadPods {
   readonly view: WorkloadView;
   readonly pods: readonly { readonly view: PodView }[];
 }
 
 /** What a search needs. Failed reads are added to `problems`. */
-export interface SandboxSearch {
+interface SandboxSearch {
   readonly readers: Pick<Readers, "clock" | "sandboxEvents">;
   readonly namespace: string;
   readonly rule: PersistenceRule;
@@ -48,9 +47,9 @@ export async function findSandboxes(
   search: SandboxSearch,
 ): Promise<SandboxFindings> {
   const { readers, traces, rule } = search;
-  const byNode = groupByNode(agentsOf(workloads));
+  const byNode = agentsByNode(workloads);
   if (byNode.size === 0) return NO_FINDINGS;
-  const events = await readEvents(search);
+  const events = await unlessUnreadable(() => readers.sandboxEvents(search.namespace), search.problems);
   if (events === undefined) return NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   traces.take(events, rule.windowMs, nowMs);
@@ -80,39 +79,13 @@ export async function findSandboxes(
 }
 
 /** Pods that may have written a credential on their node: a DaemonSet's pods with hostNetwork and a CNI folder of the host. */
-function agentsOf(workloads: readonly WorkloadPods[]): Agent[] {
-  return workloads
-    .filter(({ view }) => view.kind === "DaemonSet")
-    .flatMap(({ view: workload, pods }) =>
-      pods.flatMap(({ view: pod }): Agent[] => {
-        const { nodeName: node } = pod;
-        return canBeAgent(pod) && node !== undefined ? [{ pod, node, workload }] : [];
-      }),
-    );
-}
-
-function groupByNode(agents: readonly Agent[]): ReadonlyMap<string, readonly Agent[]> {
+function agentsByNode(workloads: readonly WorkloadPods[]): ReadonlyMap<string, readonly Agent[]> {
   const byNode = new Map<string, Agent[]>();
-  for (const agent of agents) {
-    const onNode = byNode.get(agent.node) ?? [];
-    onNode.push(agent);
-    byNode.set(agent.node, onNode);
+  for (const { view: workload, pods } of workloads.filter(({ view }) => view.kind === "DaemonSet")) {
+    for (const { view: pod } of pods) {
+      if (!canBeAgent(pod) || pod.nodeName === undefined) continue;
+      byNode.set(pod.nodeName, [...(byNode.get(pod.nodeName) ?? []), { pod, workload }]);
+    }
   }
   return byNode;
-}
-
-/** Returns undefined and adds a problem when the Events cannot be read now. Other evidence is not affected. */
-async function readEvents({
-  readers,
-  namespace,
-  problems,
-}: SandboxSearch): Promise<readonly SandboxEventView[] | undefined> {
-  try {
-    return await readers.sandboxEvents(namespace);
-  } catch (error) {
-    const forbidden = error instanceof ForbiddenError;
-    if (!forbidden && !(error instanceof TransientError)) throw error;
-    problems.push({ forbidden, message: publicMessage(error) });
-    return undefined;
-  }
 }

@@ -1,0 +1,331 @@
+import { describe, expect, it } from "vitest";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import { recreatingHookOf } from "../../core/recreating-hooks";
+import { KEYS_SETTLE_MS } from "../../core/signing-keys";
+import type { PodView, SubjectView } from "../../core/views";
+import { proveByAge, weighLogs } from "./proof";
+import { container, pod } from "./testing/fake-log";
+import { binding, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
+
+const T = Date.parse("2025-01-01T12:00:00Z");
+const MINUTE = 60_000;
+const account = { namespace: "team", name: "web", uid: "sa-2", createdAtMs: T };
+const old = (over: Partial<PodView> = {}): PodView =>
+  pod({ createdAtMs: T - 600_000, containers: [container({ startedAtMs: T - 590_000 })], ...over });
+const proof = (view: PodView, afterMs = 10_000): unknown => proveByAge(view, account, T + afterMs);
+
+describe("a pod older than its ServiceAccount", () => {
+  it("is proven with a 401, and alone after 60 s", () => {
+    expect(proof(old(), 59_999)).toEqual({
+      cause: "ServiceAccountRecreated",
+      serviceAccountUID: "sa-2",
+      sinceMs: T,
+      alone: false,
+    });
+    expect(proof(old(), 60_000)).toMatchObject({ alone: true });
+  });
+
+  it("is not proven alone unless it runs and is known to mount a token", () => {
+    expect(proof(old({ phase: "Pending" }), 90_000)).toMatchObject({ alone: false });
+    const unknown = Object.fromEntries(
+      Object.entries(old()).filter(([field]) => field !== "mountsToken"),
+    ) as unknown as PodView;
+    expect(proof(unknown, 90_000)).toMatchObject({ alone: false });
+  });
+
+  it("is proven until 80 % of the token's life have passed since the ServiceAccount was created", () => {
+    const fresh = (over: Partial<PodView> = {}): PodView => old({ volumesReadyMs: T - 40_000, ...over });
+    const lifeMs = 0.8 * 3_607_000 - 40_000;
+    expect(proof(fresh(), lifeMs - 1)).toMatchObject({ alone: true });
+    expect(proof(fresh(), lifeMs)).toBeUndefined();
+    expect(proof(fresh({ tokenExpirationSeconds: 600 }), 440_000)).toBeUndefined();
+  });
+
+  it("is proven when it was restarted since and its first start is unknown", () => {
+    const looping = container({ restartCount: 3, startedAtMs: T + 50_000, lastFinishedAtMs: T + 20_000 });
+    expect(proof(old({ containers: [looping] }), 90_000)).toMatchObject({ alone: false });
+    expect(proof(old({ containers: [] }), 90_000)).toMatchObject({ alone: false });
+    expect(proof(old({ containers: [looping], volumesReadyMs: T - 580_000 }))).toBeDefined();
+  });
+});
+
+describe("no proof is", () => {
+  it.each([
+    ["a pod of the same second", { createdAtMs: T }],
+    ["a younger pod", { createdAtMs: T + 1_000 }],
+    ["a pod without a token", { mountsToken: false }],
+    [
+      "a pod that waited until the ServiceAccount existed again",
+      { containers: [container({ startedAtMs: T + 2_000 })] },
+    ],
+    ["a pod whose volumes waited", { containers: [container({ restartCount: 1 })], volumesReadyMs: T + 1_000 }],
+  ])("%s", (_, over) => expect(proof(old(over), 90_000)).toBeUndefined());
+
+  it("a pod whose first token was due to be refreshed in between", () => {
+    const due = old({ createdAtMs: T - 2_800_000, volumesReadyMs: T - 2_790_000, containers: [] });
+    expect(proof(due, 60_000)).toBeDefined();
+    expect(proof(due, 100_000)).toBeUndefined();
+  });
+
+  it("a pod on a later token that was due to be refreshed since, or just before", () => {
+    const on = (ageMs: number): PodView => old({ createdAtMs: T - ageMs, volumesReadyMs: T - ageMs, containers: [] });
+    const everyMs = 0.8 * 3_607_000;
+    expect(proof(on(2 * everyMs - 600_000), 599_000)).toBeDefined();
+    expect(proof(on(2 * everyMs - 600_000), 600_000)).toBeUndefined();
+    expect(proof(on(2 * everyMs + 120_000), 61_000)).toBeUndefined();
+  });
+
+  it("a token of seven days that is more than a day old, which the kubelet has refreshed", () => {
+    const hours = (n: number): number => n * 3_600_000;
+    const week = { tokenExpirationSeconds: 604_800, containers: [] };
+    const view = old({ ...week, createdAtMs: T - hours(20), volumesReadyMs: T - hours(20) });
+    expect(proof(view, hours(3))).toMatchObject({ alone: true });
+    expect(proof(view, hours(4))).toBeUndefined();
+  });
+
+  it("a kubelet time within the clock tolerance of the ServiceAccount's creation", () => {
+    const near = (ms: number): PodView =>
+      old({ volumesReadyMs: T - ms, containers: [container({ startedAtMs: T - ms })] });
+    expect(proof(near(0), 90_000)).toBeUndefined();
+    // With a 401, any margin is enough. Without one, clocks may differ.
+    expect(proof(near(1_000), 90_000)).toMatchObject({ alone: false });
+    expect(proof(near(30_000), 90_000)).toMatchObject({ alone: false });
+    expect(proof(near(31_000), 90_000)).toMatchObject({ alone: true });
+  });
+
+  it("volumes that became ready again later", () => {
+    const looping = container({ restartCount: 1, lastFinishedAtMs: T - 60_000, startedAtMs: T + 20_000 });
+    expect(proof(old({ volumesReadyMs: T + 10_000, containers: [looping] }), 90_000)).toBeUndefined();
+  });
+});
+
+describe("without a 401", () => {
+  it("a pod on a later token is proven for ten minutes only, since its refreshes drift", () => {
+    const view = old({ createdAtMs: T - 3_600_000, volumesReadyMs: T - 3_600_000 });
+    expect(proof(view, 599_999)).toMatchObject({ alone: true });
+    expect(proof(view, 600_000)).toMatchObject({ alone: false });
+  });
+
+  it("a pod is not proven alone when its log continued for five minutes", () => {
+    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", sinceMs: T, alone: true } as const;
+    expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
+    expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);
+    expect(weighLogs(alone, [{ fromMs: T + 10_000, untilMs: T + 300_000 }]).alone).toBe(true);
+  });
+});
+
+/** The pod got its token an hour ago, and a minute ago all keys from that time were gone. */
+function rotated(): Scene {
+  const scene = new Scene();
+  const nowMs = scene.clock.now().getTime();
+  // Its next refresh is due after 48 minutes.
+  scene.podList = [scene.podAt(-20 * MINUTE, {})];
+  scene.rotation = { beforeMs: nowMs - 2 * MINUTE, changedMs: nowMs - MINUTE };
+  return scene;
+}
+
+describe("a pod whose token was signed with a key that is gone", () => {
+  it("is restarted after a single 401, once the change of the keys has lasted", async () => {
+    const scene = rotated();
+    scene.log(UNAUTHORIZED);
+    const first = await scene.pass();
+    expect(first).toMatchObject({ status: "False", reason: "RestartDeferred", intents: [], progressing: true });
+    expect(first.message).toContain("the signing keys changed lately, so no restart before 2025-01-01T12:01:00Z");
+    const due = await scene.passes((KEYS_SETTLE_MS - MINUTE) / 5_000, () => scene.log(UNAUTHORIZED));
+    expect(due.intents).toMatchObject([{ verb: "evict", restart: { cause: "SigningKeyRotated" } }]);
+    expect(due.intents[0]?.restart).not.toHaveProperty("rejections");
+    expect(due.message).toContain("got its token before the signing key was replaced");
+  });
+
+  it("is left alone without a 401 since the change", async () => {
+    const scene = rotated();
+    scene.clock.advance(-2 * MINUTE);
+    scene.log(UNAUTHORIZED);
+    scene.clock.advance(2 * MINUTE);
+    const pass = await scene.passes(24, () => scene.log("all is well"));
+    expect(pass).toMatchObject({ status: "True", intents: [] });
+  });
+
+  it("is left alone when the old key comes back", async () => {
+    const scene = rotated();
+    const pass = await scene.passes(40, second => {
+      if (second < 50) scene.log(UNAUTHORIZED);
+      else scene.log("all is well");
+      if (second === 50) scene.rotation = undefined;
+    });
+    expect(pass).toMatchObject({ status: "True", reason: "Accepted", intents: [] });
+  });
+
+  it("is left alone when its 401s have ended", async () => {
+    const scene = rotated();
+    const pass = await scene.passes(40, second => scene.log(second < 50 ? UNAUTHORIZED : "all is well"));
+    expect(pass.intents).toEqual([]);
+  });
+
+  it("has recovered half a minute after its successor is Ready", async () => {
+    const scene = rotated();
+    const due = await scene.passes(40, () => scene.log(UNAUTHORIZED));
+    scene.noteRestart(due.intents[0]!);
+    scene.replacePod("web-5d-a", "web-5d-b");
+    const after = await scene.passes(8, () => scene.log("all is well", "web-5d-b"));
+    expect(after.restarts).toMatchObject([{ cause: "SigningKeyRotated", outcome: "Recovered" }]);
+  });
+});
+
+describe("a pod that got its token after the new key was there", () => {
+  it("needs persistent 401s, as ever", async () => {
+    const scene = rotated();
+    scene.podList = [scene.podAt(-90_000, {})];
+    scene.log(UNAUTHORIZED);
+    const pass = await scene.passes(6, () => undefined);
+    expect(pass.intents).toEqual([]);
+    const later = await scene.passes(14, () => scene.log(UNAUTHORIZED));
+    expect(later.intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+  });
+});
+
+const API = "https://kubernetes.default.svc";
+
+describe("a token with an audience", () => {
+  const explicit: Partial<PodView> = {
+    mountsToken: false,
+    audienceTokens: [
+      { audience: "vault", expirationSeconds: 60 },
+      { audience: API, expirationSeconds: 600 },
+    ],
+  };
+
+  it.each<[string, readonly string[], Partial<PodView>, number]>([
+    ["can be renewed by a restart if it names an audience of the API server", ["other", API], explicit, 1],
+    ["is for somebody else if it names none", ["vault2"], explicit, 0],
+    ["is for somebody else while the audiences are not known", [], explicit, 0],
+    ["needs no known life", [API], { mountsToken: false, audienceTokens: [{ audience: API }] }, 1],
+  ])("%s", async (_, audiences, over, intents) => {
+    const scene = new Scene();
+    scene.audiences = audiences;
+    scene.podList = [scene.podAt(-3_600_000, over)];
+    expect((await scene.passes(13, () => scene.log(UNAUTHORIZED))).intents).toHaveLength(intents);
+  });
+
+  it.each([
+    [explicit, -120_000, "ServiceAccountRecreated"],
+    // Of two tokens the one that is renewed first counts: 80 % of 600 s have passed.
+    [{ ...explicit, mountsToken: true, tokenExpirationSeconds: 3_600 }, -520_000, "Unknown"],
+  ])("is proven to be dead by age until it is renewed: %#", async (over, ageMs, cause) => {
+    const scene = new Scene();
+    scene.audiences = [API];
+    scene.podList = [scene.podAt(ageMs, over)];
+    scene.accounts.set("web", scene.account("sa-2", ageMs + 100_000));
+    const pass = await scene.passes(13, () => scene.log(UNAUTHORIZED));
+    expect(pass.intents).toMatchObject([{ restart: { cause } }]);
+  });
+});
+
+/** Passes until the age alone is enough. */
+const OVER_A_MINUTE = 14;
+
+/** A pod that logs nothing, and whose ServiceAccount was recreated. */
+function silent(): Scene {
+  const scene = new Scene();
+  scene.accounts.set("web", scene.account("sa-2", 0));
+  return scene;
+}
+
+function bound(kind: "RoleBinding" | "ClusterRoleBinding", subject: SubjectView): Promise<ScenePass> {
+  const scene = silent();
+  scene.bindingList = [binding({ kind, namespace: kind === "RoleBinding" ? "team" : "", subjects: [subject] })];
+  return scene.passes(OVER_A_MINUTE);
+}
+
+describe("the age of the ServiceAccount as the only evidence", () => {
+  const web = { kind: "ServiceAccount", namespace: "team", name: "web" };
+
+  it.each<[string, "RoleBinding" | "ClusterRoleBinding", SubjectView]>([
+    ["a RoleBinding", "RoleBinding", web],
+    ["a RoleBinding without the namespace of the subject", "RoleBinding", { kind: "ServiceAccount", name: "web" }],
+    ["a ClusterRoleBinding", "ClusterRoleBinding", web],
+    ["a binding of the user name", "RoleBinding", { kind: "User", name: "system:serviceaccount:team:web" }],
+  ])("restarts a pod whose ServiceAccount has %s", async (_, kind, subject) => {
+    expect((await bound(kind, subject)).intents).toHaveLength(1);
+  });
+
+  it.each<[string, SubjectView]>([
+    ["another ServiceAccount", { ...web, name: "web-2" }],
+    ["one of another namespace", { ...web, namespace: "other" }],
+    ["every ServiceAccount, as the defaults of Kubernetes do", { kind: "Group", name: "system:serviceaccounts" }],
+    ["every ServiceAccount of the namespace", { kind: "Group", name: "system:serviceaccounts:team" }],
+  ])("restarts no pod if bindings name only %s", async (_, subject) => {
+    const pass = await bound("ClusterRoleBinding", subject);
+    expect(pass).toMatchObject({ intents: [], status: "True", reason: "Suspected" });
+    expect(pass.message).toBe(
+      "Pod web-5d-a is older than its ServiceAccount web, so its token is invalid; no binding shows that it uses the API, so only a 401 response in its log leads to a restart.",
+    );
+  });
+
+  it("names the hook that recreates it", async () => {
+    const scene = silent();
+    const hook = recreatingHookOf({ "helm.sh/hook": "pre-upgrade" });
+    scene.accounts.set("web", { ...scene.account("sa-2", 0), ...(hook && { hook }) });
+    const pass = await scene.passes(OVER_A_MINUTE);
+    expect(pass.message).toContain(
+      "Pod web-5d-a is older than its ServiceAccount web (a Helm hook recreates it: helm.sh/hook: pre-upgrade), so its token is invalid",
+    );
+    expect(pass.intents).toMatchObject([{ why: expect.stringContaining("helm.sh/hook: pre-upgrade") as string }]);
+  });
+
+  it("is enough once a 401 response confirms it", async () => {
+    const scene = silent();
+    scene.bindingList = [];
+    expect((await scene.passes(OVER_A_MINUTE)).intents).toEqual([]);
+    scene.log(UNAUTHORIZED);
+    expect((await scene.passes(2)).intents).toHaveLength(1);
+  });
+
+  it.each([
+    ["RoleBinding", new ForbiddenError("may not list rolebindings"), "Forbidden"],
+    ["ClusterRoleBinding", new TransientError("not read yet"), "ObserveFailed"],
+  ] as const)("restarts no pod while %ss cannot be read, and says so", async (kind, error, reason) => {
+    const scene = silent();
+    scene.bindingList = [];
+    scene.failing = { [kind]: error };
+    const pass = await scene.passes(OVER_A_MINUTE);
+    expect(pass).toMatchObject({ intents: [], status: "Unknown", reason });
+    expect(pass.message).toContain(error.message);
+    expect(pass.message).toContain("it is unknown whether it uses the API");
+  });
+
+  it("needs no ClusterRoleBindings where a RoleBinding is enough", async () => {
+    const scene = silent();
+    scene.failing = { ClusterRoleBinding: new ForbiddenError("may not list clusterrolebindings") };
+    const pass = await scene.passes(OVER_A_MINUTE);
+    expect(pass.intents).toHaveLength(1);
+    expect(pass.message).not.toContain("may not");
+  });
+
+  it("does not make other errors data", async () => {
+    const scene = silent();
+    scene.failing = { RoleBinding: new TypeError("a mistake") };
+    await expect(scene.passes(OVER_A_MINUTE)).rejects.toThrow("a mistake");
+  });
+});
+
+describe("persistent 401s", () => {
+  it("need no bindings", async () => {
+    const scene = new Scene();
+    scene.failing = { RoleBinding: new TypeError("not to be read") };
+    const pass = await scene.passes(24, () => {
+      scene.log(UNAUTHORIZED);
+    });
+    expect(pass.intents).toHaveLength(1);
+  });
+});
+
+describe("evidence that lacks ServiceAccountAge", () => {
+  it("names the recreated ServiceAccount as the cause, but needs persistent 401s", async () => {
+    const scene = new Scene({ evidence: ["Logs"] });
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    expect(await scene.live(15, () => false)).toMatchObject({ reason: "Accepted", intents: [] });
+    const [intent] = (await scene.live(2)).intents;
+    expect(intent?.restart).toMatchObject({ cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2" });
+  });
+});
