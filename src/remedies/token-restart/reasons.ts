@@ -14,7 +14,7 @@ export const REASONS = {
   },
   BreakerTripped: {
     event: "Warning",
-    help: "Two restarts without proof within an hour did not help: no such restart in the whole cluster until a person resets the breaker with the command in the message.",
+    help: "No restart without proof until a person resets the breaker; the message has the command.",
   },
   Rejected: {
     event: "Warning",
@@ -22,7 +22,7 @@ export const REASONS = {
   },
   Conflict: {
     event: "Warning",
-    help: "An older object, which the message names, acts on the pods of the workload, so this one does not. Remove the workload from the targets of one of them.",
+    help: "Only the oldest of several objects acts on a workload; remove it from the targets of the others.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
