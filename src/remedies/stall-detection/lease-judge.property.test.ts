@@ -10,7 +10,7 @@ import {
 } from "../../core/leases";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
-import { AbleTimes } from "./able-times";
+import { AbleTimes } from "./lease-judge";
 import { hasHadChance, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
 import { lease, Scene } from "./testing/scene";
 

@@ -1,6 +1,10 @@
+import type { StallDetectionSpec } from "../../api/controller-resilience";
+import type { ObjectInMode } from "../../core/mode";
 import type { Key } from "../../core/ports";
+import type { Readers } from "../../core/readers";
 import { LogWatch } from "../../logs/reading/log-watch";
-import { AbleTimes } from "./able-times";
+import type { Problem } from "../kit/problems";
+import { AbleTimes } from "./lease-judge";
 import { LostBindings } from "./lost-bindings";
 
 /** What is remembered of one ControllerResilience between two passes. */
@@ -37,4 +41,14 @@ export class Memories {
     this.#byKey.get(key)?.logs.stop();
     this.#byKey.delete(key);
   }
+}
+
+/** What the functions of one pass share. */
+export interface Pass {
+  readonly object: ObjectInMode;
+  readonly spec: StallDetectionSpec;
+  readonly readers: Readers;
+  readonly memory: ObjectMemory;
+  /** Failed reads are added here. */
+  readonly problems: Problem[];
 }

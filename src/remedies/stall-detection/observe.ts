@@ -1,5 +1,5 @@
-import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { Cause } from "../../api/conditions";
+import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
 import { keyOf } from "../../core/key";
 import type { ObjectInMode } from "../../core/mode";
@@ -11,12 +11,11 @@ import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
 import { describeTarget, readTarget } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
+import { readLeases, withLeases } from "./leases";
+import { readLogs } from "./logs";
 import { namedBy } from "./lost-bindings";
-import type { Memories } from "./memory";
+import type { Memories, Pass } from "./memory";
 import type { Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
-import type { Pass } from "./pass";
-import { readLeases, withLeases } from "./read-leases";
-import { readLogs } from "./read-logs";
 
 /**
  * Reads workloads, pods, Leases, bindings and what was found in the logs.

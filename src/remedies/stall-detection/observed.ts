@@ -1,10 +1,11 @@
-import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
+import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import { parseDuration } from "../../core/duration";
 import type { RestartLimits } from "../../core/intent";
 import type { Mode } from "../../core/mode";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../kit/problems";
-import type { ContainerLog } from "./denials";
 import type { HeldLease } from "./lease-judge";
+import type { ContainerLog } from "./logs";
 import type { LostBinding } from "./lost-bindings";
 
 /** What one pass has read. */
@@ -59,4 +60,18 @@ export interface PresentBinding {
 /** A workload in status and messages, such as `Deployment/web`. */
 export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
   return `${kind}/${name}`;
+}
+
+/** What the functions of one workload share. */
+export interface Scope {
+  readonly observed: Observed;
+  readonly spec: StallDetectionSpec;
+  readonly workload: ObservedWorkload;
+  readonly now: Date;
+  readonly forMs: number;
+}
+
+/** Makes the scope of a workload. */
+export function scopeOf(observed: Observed, spec: StallDetectionSpec, workload: ObservedWorkload, now: Date): Scope {
+  return { observed, spec, workload, now, forMs: parseDuration(spec.for) };
 }

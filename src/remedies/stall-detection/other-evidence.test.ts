@@ -1,3 +1,7 @@
+import type { StallStatus } from "../../api/controller-resilience";
+import type { StatusOwner } from "../../core/ports";
+import { LostBindings } from "./lost-bindings";
+import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";
 import { deniedIn } from "../../logs/stall-topics";
 import { binding, Scene } from "./testing/scene";
@@ -190,4 +194,32 @@ describe("lost Leases", () => {
       ).status,
     ).toBe("True");
   });
+});
+
+const MANY = 400;
+
+it("remembers a bounded number of bindings that went, the latest", () => {
+  const bindings = new LostBindings();
+  const present = (round: number) =>
+    Array.from({ length: MANY }, (_, i) => binding({ name: `x-${round}-${i}`, uid: `x-${round}-${i}` }));
+  for (let round = 0; round < 50; round++) {
+    bindings.follow(present(round), ["team/web"], round * 4_000);
+    const lost = bindings.follow([], ["team/web"], round * 4_000 + 2_000);
+    expect(lost).toHaveLength(64);
+    expect(lost.every(({ atMs }) => atMs === round * 4_000 + 2_000)).toBe(true);
+  }
+  bindings.follow([binding()], ["team/web"], 300_000);
+  expect(bindings.follow([], ["team/web"], 310_000).at(-1)).toMatchObject({ name: "web-rights", atMs: 310_000 });
+});
+
+it("counts the evidence against each workload by its kind", () => {
+  const stall = { workload: "Deployment/web", evidence: "Lease", since: "" } satisfies StallStatus;
+  const stalls: StallStatus[] = [stall, stall, { ...stall, evidence: "Forbidden" }];
+  const sampled = (status: object) => STALLED.samples("team/it", { spec: {}, status } as StatusOwner);
+  const labels = { namespace: "team", name: "it", workload: "Deployment/web" };
+  expect(sampled({ stalls })).toEqual([
+    { labels: { ...labels, evidence: "Lease" }, value: 2 },
+    { labels: { ...labels, evidence: "Forbidden" }, value: 1 },
+  ]);
+  expect(sampled({})).toEqual([]);
 });

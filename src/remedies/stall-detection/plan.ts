@@ -1,18 +1,16 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/duration";
-import type { Plan, PlanItem } from "../../core/remedy";
 import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
+import type { Plan, PlanItem } from "../../core/remedy";
 import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
 import { deniedOf } from "../../logs/topics";
 import { targetNotFound } from "../kit/finding";
-import { judgeLease, otherRenewed, standingLeases, untilStaleMs, type HeldLease } from "./lease-judge";
-import { workloadId, type Observed } from "./observed";
-import { leaseId } from "./read-leases";
+import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
+import { leaseId } from "./leases";
+import { type Observed, type Scope, scopeOf, workloadId } from "./observed";
 import type { Finding } from "./reasons";
-import { decideRestart, type RestartDecision } from "./restart";
-import { scopeOf, type Scope } from "./scope";
-import { settleRestarts } from "./settle";
-import { oldDenials, stallsOf, type Stall } from "./stalls";
+import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
+import { oldDenials, type Stall, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
 const CLOSE_MS = 10_000;

@@ -1,12 +1,30 @@
 import { Cause, ConditionType } from "../../api/conditions";
+import type { StallStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
-import { defineRemedy, type Remedy } from "../../core/remedy";
-import { STALLED } from "./gauges";
+import { splitKey } from "../../core/key";
+import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { Memories } from "./memory";
 import { observeControllers } from "./observe";
 import { planStalls } from "./plan";
 import { REASONS } from "./reasons";
 import { reportStalls } from "./report";
+
+/** Stalled controllers by workload and evidence, as in status. */
+export const STALLED: StatusGauge = {
+  name: "stalled_controllers",
+  help: "Pieces of evidence that a workload is stalled, by kind of evidence. No series: none.",
+  labels: ["namespace", "name", "workload", "evidence"],
+  samples: (key, { status: { stalls = [] } }) => {
+    const counts = new Map<string, { readonly stall: StallStatus; readonly value: number }>();
+    for (const stall of stalls) {
+      const id = `${stall.workload} ${stall.evidence}`;
+      counts.set(id, { stall, value: (counts.get(id)?.value ?? 0) + 1 });
+    }
+    return Array.from(counts.values(), ({ stall: { workload, evidence }, value }) => {
+      return { labels: { ...splitKey(key), workload, evidence }, value };
+    });
+  },
+};
 
 const PERMISSIONS: readonly Permission[] = [
   {

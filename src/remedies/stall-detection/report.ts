@@ -6,7 +6,7 @@ import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
-import { REASONS, type Finding, type Reason } from "./reasons";
+import { type Finding, type Reason, REASONS } from "./reasons";
 import { waiting } from "./restart";
 
 const NOTHING: Finding = { status: "True", reason: "NoPods", sentence: "No workloads to watch." };

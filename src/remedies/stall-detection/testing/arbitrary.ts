@@ -4,7 +4,7 @@ import type { LeaseTrack } from "../../../core/leases";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
 import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/topics";
-import type { ContainerLog } from "../denials";
+import type { ContainerLog } from "../logs";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";
 import type { Observed, ObservedPod, ObservedWorkload } from "../observed";

@@ -1,0 +1,185 @@
+import { parseDuration } from "../../core/duration";
+import type { ContainerView, PodView } from "../../core/views";
+import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
+import { hasLog, type Watched } from "../../logs/reading/watched-log";
+import { findStalls } from "../../logs/stall-topics";
+import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/topics";
+import type { LostBinding } from "./lost-bindings";
+import type { Pass } from "./memory";
+
+// What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
+// its start on, and goes on working.
+
+/** How far back the first read goes. */
+const FIRST_READ_MS = 900_000;
+
+/** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
+export async function readLogs(
+  pods: readonly PodView[],
+  { spec, readers, memory, problems }: Pass,
+): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
+  const rule = denialRule(parseDuration(spec.for));
+  const watched = pods.flatMap(watchedContainers);
+  await memory.logs.want(readers, watched, { windowMs: FIRST_READ_MS, find: findStalls, rule });
+  const nowMs = readers.clock.now().getTime();
+  const logs = watched.map((item): ContainerLog => {
+    const { topics, searchedFromMs, persistence, error } = memory.logs.finding(item, rule, nowMs);
+    if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
+    const has401 = persistence.state !== "quiet";
+    return { ...item, topics, has401, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
+  });
+  const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
+  for (const log of logs) byPod.get(log.pod.uid)?.push(log);
+  return byPod;
+}
+
+/** The API server answers 401 to a pod that is being deleted; that is expected. */
+function watchedContainers(pod: PodView): Watched[] {
+  if (pod.deletedAtMs !== undefined) return [];
+  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
+  return containers.map(container => ({ pod, container, suspicious: false }));
+}
+
+/** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */
+const BEGAN_AFTER_MS = 600_000;
+
+/** A binding that went this long before the first 403 that is known may be the cause; also one that the operator saw a little later. */
+const LOST_BEFORE_MS = 3_600_000;
+const LOST_AFTER_MS = 60_000;
+
+/** The log of one container. */
+export interface ContainerLog {
+  readonly pod: PodView;
+  readonly container: ContainerView;
+  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
+  /** Absent: it was not read yet. */
+  readonly searchedFromMs?: number;
+  readonly has401: boolean;
+}
+
+/** A request of a pod that the API server persistently answers 403. */
+export interface Denial {
+  readonly pod: PodView;
+  readonly request: DeniedRequest;
+  /** The first 403 that is known. */
+  readonly sinceMs: number;
+  /** What had allowed it, as far as the operator saw. */
+  readonly lost?: LostBinding;
+  /** False: it has been there since the program started, as far as is known, so it may be its normal life. */
+  readonly isNew: boolean;
+}
+
+/** When 403s are persistent. */
+export function denialRule(forMs: number): PersistenceRule {
+  return { occasions: 3, windowMs: Math.max(900_000, 3 * forMs), minDurationMs: forMs };
+}
+
+/** Returns the persistent denials of a container's own ServiceAccount. */
+export function denialsOf(log: ContainerLog, lost: readonly LostBinding[], forMs: number, nowMs: number): Denial[] {
+  const rule = denialRule(forMs);
+  return Array.from(log.topics).flatMap(([topic, trace]): Denial[] => {
+    const request = deniedOf(topic);
+    const sinceMs = trace.occasions[0]?.startMs;
+    if (request === undefined || sinceMs === undefined || !isOwn(request, log.pod)) return [];
+    if (persistenceOf(trace, rule, nowMs).state !== "persistent") return [];
+    const isStartKnown = trace.isStartUnknown !== true;
+    const cause = isStartKnown ? lostBefore(request, sinceMs, lost) : undefined;
+    const isNew = cause !== undefined || (isStartKnown && hasBegun(log, sinceMs));
+    return [{ pod: log.pod, request, sinceMs, isNew, ...(cause && { lost: cause }) }];
+  });
+}
+
+/** A proxy logs denials of its users, too. */
+function isOwn({ serviceAccount: { namespace, name } }: DeniedRequest, pod: PodView): boolean {
+  return namespace === pod.namespace && name === pod.serviceAccountName;
+}
+
+function hasBegun({ container, searchedFromMs = Infinity }: ContainerLog, sinceMs: number): boolean {
+  return sinceMs >= Math.max(container.startedAtMs ?? Infinity, searchedFromMs) + BEGAN_AFTER_MS;
+}
+
+/** The last binding of the ServiceAccount that went before the denials began, and that could have allowed the request. */
+function lostBefore(request: DeniedRequest, sinceMs: number, lost: readonly LostBinding[]): LostBinding | undefined {
+  const { namespace, name } = request.serviceAccount;
+  return lost
+    .filter(({ serviceAccounts }) => serviceAccounts.includes(`${namespace}/${name}`))
+    .filter(binding => binding.kind === "ClusterRoleBinding" || binding.namespace === request.namespace)
+    .filter(({ atMs }) => atMs >= sinceMs - LOST_BEFORE_MS && atMs <= sinceMs + LOST_AFTER_MS)
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+}
+
+/** Returns a request for messages, such as `list pods in namespace web`. */
+export function describeRequest({ verb, resource, group, namespace }: DeniedRequest): string {
+  const what = group === "" ? resource : `${resource}.${group}`;
+  return `${verb} ${what} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`;
+}
+
+/** Losses within {@link LOSSES_WINDOW_MS} that show that it does not come to work. */
+export const LOSSES = 3;
+export const LOSSES_WINDOW_MS = 3_600_000;
+
+/** Records about one loss: a client tries for some seconds, says so, exits, and starts again. */
+const ONE_LOSS_MS = 60_000;
+
+/** Records that explain a loss are this close to it. */
+const NEAR_MS = 60_000;
+
+/** Why a program loses its Lease, as far as its log shows. */
+export type LossCause = "Throttled" | "Denied" | "Unauthorized" | "Unknown";
+
+/** Losses of one container in the last hour, if they are too many. */
+export interface Losses {
+  readonly cause: LossCause;
+}
+
+/** Returns the losses of a container if there were {@link LOSSES} or more. */
+export function lossesOf(log: ContainerLog, nowMs: number): Losses | undefined {
+  const starts = lossStarts(log.topics.get(LEASE_LOST)).filter(ms => nowMs - ms < LOSSES_WINDOW_MS && ms <= nowMs);
+  return starts.length >= LOSSES ? { cause: lossCauseOf(log, starts, nowMs) } : undefined;
+}
+
+function lossStarts(trace: UnauthorizedTrace | undefined): number[] {
+  const starts: number[] = [];
+  let lastMs = -Infinity;
+  for (const { startMs, endMs } of trace?.occasions ?? []) {
+    if (startMs - lastMs > ONE_LOSS_MS) starts.push(startMs);
+    lastMs = Math.max(lastMs, endMs);
+  }
+  return starts;
+}
+
+function lossCauseOf(log: ContainerLog, starts: readonly number[], nowMs: number): LossCause {
+  const denied = Array.from(log.topics).filter(([topic]) => deniedOf(topic)?.resource === "leases");
+  if (denied.some(([, trace]) => isNear(trace, starts))) return "Denied";
+  if (log.has401) return "Unauthorized";
+  return [THROTTLED, REFUSED].some(topic => isNear(log.topics.get(topic), starts)) ? "Throttled" : "Unknown";
+
+  function isNear(trace: UnauthorizedTrace | undefined, losses: readonly number[]): boolean {
+    const occasions = trace?.occasions.filter(({ startMs }) => startMs <= nowMs) ?? [];
+    return occasions.some(({ startMs, endMs }) => losses.some(ms => startMs - NEAR_MS <= ms && ms <= endMs + NEAR_MS));
+  }
+}
+
+/** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
+export function showsFailure(log: ContainerLog, nowMs: number): boolean {
+  return log.has401 || isDeniedLeases(log, nowMs) || isRecent(log.topics.get(LEASE_LOST), nowMs);
+}
+
+/** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
+export function isDeniedLeases({ topics }: ContainerLog, nowMs: number): boolean {
+  return Array.from(topics).some(([topic, trace]) => deniedOf(topic)?.resource === "leases" && isRecent(trace, nowMs));
+}
+
+/**
+ * Reports whether the API server refuses requests of the pod with 429 just now, several times lately: one is part of a normal day, and a
+ * holder without seats gets one for nearly every renewal, which client-go tries every 2 s. Delays by the client's own limit do not count.
+ */
+export function isThrottled({ topics }: ContainerLog, nowMs: number): boolean {
+  const trace = topics.get(REFUSED);
+  return trace !== undefined && persistenceOf(trace, denialRule(0), nowMs).state === "persistent";
+}
+
+function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {
+  const rule = { ...denialRule(0), occasions: 1 };
+  return trace !== undefined && persistenceOf(trace, rule, nowMs).state !== "quiet";
+}
