@@ -1,8 +1,4 @@
-import type {
-  BindingStatus,
-  ControllerResilience,
-  ControllerResilienceSpec,
-} from "../../src/api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceSpec } from "../../src/api/controller-resilience";
 import { GoneError } from "../../src/core/errors";
 import type { Admin } from "../cluster/admin";
 import { eventually } from "../cluster/admin";
@@ -91,15 +87,10 @@ export async function describeObject(scene: Scene): Promise<State> {
     conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`),
     restarts: restarts.map(({ workload, cause, outcome }) => `${workload} ${cause} ${outcome}`),
     restartsTotal,
-    bindings: bindings?.map(describeBinding),
+    bindings: bindings?.map(({ name, state }) => `${name} ${state}`),
     daemonSets: daemonSets?.map(({ name, outcome, changes }) => `${name} ${outcome} ${changes ?? 0}`),
     flows: flows?.map(({ serviceAccount, state, changes }) => `${serviceAccount} ${state} ${changes ?? 0}`),
   };
-}
-
-/** Includes what the next renewal depends on: the binding's own life, and whether a renewal is recorded. */
-function describeBinding({ name, state, lastRenewalTime }: BindingStatus): string {
-  return `${name} ${state}, ${lastRenewalTime === undefined ? "not known to be renewed" : "renewed"}`;
 }
 
 /** Whether a condition has that reason. */

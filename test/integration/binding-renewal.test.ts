@@ -212,13 +212,13 @@ describe("with the right to bind the role", () => {
     process.ahead.ms = 29.5 * DAY;
     const object = await eventually(
       () => process.pass("each"),
-      found => condition(found)?.reason === "Current" && process.metrics.seen.some(line => line.includes("Executed")),
+      found => found.status?.bindings?.filter(entry => entry.lastRenewalTime !== undefined).length === names.length,
       60_000,
     );
     expect(condition(object)).toMatchObject({ status: "True", reason: "Current" });
     await process.pass("each");
-    const executed = process.metrics.seen.filter(line => line === "intent:binding-renewal:patch:Executed");
-    expect(executed).toHaveLength(names.length);
+    const renewed = process.events.records.filter(({ reason }) => reason === "BindingRenewed");
+    expect(renewed).toHaveLength(names.length);
     for (const name of names) {
       const after = await admin.get<Binding>(path(name));
       const { metadata, ...rest } = before.get(name)!;

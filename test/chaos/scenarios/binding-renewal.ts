@@ -1,3 +1,4 @@
+import { LIFE_ANNOTATION } from "../../../src/api/names";
 import { GoneError } from "../../../src/core/errors";
 import { OPERATOR } from "../../cluster/installation";
 import { binding } from "../../enforcers/bindings";
@@ -31,7 +32,7 @@ export const bindingRenewal: Scenario = {
   },
 
   async describe(scene) {
-    return { ...(await describeObject(scene)), hours: await hoursOf(scene) };
+    return { ...(await describeObject(scene)), ...(await lifeOf(scene)) };
   },
 
   isOver: state => says(state, "BindingsCurrent", "Current"),
@@ -51,14 +52,16 @@ async function bind(scene: Scene, leftMs: number): Promise<void> {
   await admin.create(bindingsOf(scene), binding({ ...options, annotations: { [EXPIRY.ownExpiresAt]: end } }));
 }
 
-/** The current life of the binding; "gone" after its deletion. */
-async function hoursOf(scene: Scene): Promise<number | "gone"> {
+/** The current life of the binding, "gone" after its deletion; and its first life, on which the next renewal depends, once it is renewed. */
+async function lifeOf(scene: Scene): Promise<{ hours: number | "gone"; firstLife?: number }> {
   try {
     const { metadata } = await scene.admin.get<Marked>(`${bindingsOf(scene)}/${NAME}`);
     const endMs = Date.parse(metadata.annotations[EXPIRY.ownExpiresAt] ?? "");
-    return Math.round((endMs - Date.parse(metadata.creationTimestamp)) / HOUR_MS);
+    const hours = Math.round((endMs - Date.parse(metadata.creationTimestamp)) / HOUR_MS);
+    const seconds = metadata.annotations[LIFE_ANNOTATION];
+    return { hours, ...(seconds === undefined ? {} : { firstLife: Math.round(Number(seconds) / 3_600) }) };
   } catch (error) {
-    if (error instanceof GoneError) return "gone";
+    if (error instanceof GoneError) return { hours: "gone" };
     throw error;
   }
 }
