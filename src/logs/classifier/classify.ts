@@ -32,7 +32,7 @@ const CHECKLIST: readonly Check[] = [
   // This process is the server: it denied a request of one of its clients.
   { class: "none", holds: isInbound },
   // The record repeats a denial between two other parties.
-  { class: "none", holds: record => isRelayed(record) && !isClientThrottled(record) },
+  { class: "none", holds: isRelayed },
   // The answer comes from another server.
   { class: "none", holds: isOthersAnswer },
   // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
@@ -45,17 +45,11 @@ const CHECKLIST: readonly Check[] = [
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
 
-/** Client-side throttling is always about this process's own requests. */
-function isClientThrottled(record: ParsedRecord): boolean {
-  return record.lower.includes("client-side throttling");
-}
-
 /** `User "alice" cannot list pods at the cluster scope`: RBAC before Kubernetes 1.8, without the word "forbidden". */
 function isRbacSentence({ lower }: ParsedRecord): boolean {
-  return lower.includes('user "') && includesAny(lower, RBAC_VERBS) && includesAny(lower, RBAC_SCOPES);
+  return lower.includes('" cannot ') && includesAny(lower, RBAC_SCOPES);
 }
 
-const RBAC_VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"].map(verb => `" cannot ${verb} `);
 const RBAC_SCOPES = [" at the cluster scope", ' in the namespace "', ' in project "'];
 
 /** What apimachinery prints for a 403 without a Status object on an open watch. */

@@ -13,7 +13,7 @@ const ROLES = words(
 
 /** Whether a field holds the name of an object of this process and no statement. */
 export function carriesName(key: string, value: string): boolean {
-  return key !== "" && !value.includes(" ") && !carriesErrors(key) && !includesAny(key, ROLES);
+  return !value.includes(" ") && !carriesErrors(key) && !includesAny(key, ROLES);
 }
 
 /** Whether a field of this name describes an error. Free text has an empty name. */

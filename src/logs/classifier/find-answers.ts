@@ -30,32 +30,25 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
   for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
     const end = at + word.length;
     const exact = sentence.startsWith(denial.word, at);
-    const kind = kindOf(ofArrow(headOf(key, lower, at, denial), failing), tailOf(lower, end), exact, failing);
+    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, failing);
     if (kind !== null) found.push({ at, end, kind });
   }
   return found;
 }
 
-/** What precedes the word: its number, an error chain, an arrow, other words, or a name that reports nothing. */
-type Head = "code" | "chain" | "arrow" | "words" | "name";
+/** What precedes the word: its number or an arrow, an error chain, other words, or a name that reports nothing. */
+type Head = "code" | "chain" | "words" | "name";
 /** What follows the word: the end of the statement, the server that was asked, or an explanation. */
 type Tail = "end" | "asked" | "words";
 
-/** "GET /path -> Unauthorized" is a status in words; "list failed -> Unauthorized" is the end of a sentence. */
-function ofArrow(head: Head, failing: boolean): Exclude<Head, "arrow"> {
-  if (head !== "arrow") return head;
-  return failing ? "words" : "code";
-}
-
-function kindOf(head: Exclude<Head, "arrow">, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
+function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
   if (head === "code") return "http";
-  // The API server gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
-  if (head === "name" || tail === "words") return null;
+  // The API server spells its reason with a capital; registries and proxies say "unauthorized".
+  // It gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
+  if (!exact || head === "name" || tail === "words") return null;
   if (head === "words" && !failing) return null;
   // "Unauthorized from https://...": the named server gave the answer.
-  if (tail === "asked") return exact ? "asked" : null;
-  // The API server spells its reason with a capital; registries and proxies say "unauthorized".
-  return exact ? "bare" : head === "chain" ? "http" : null;
+  return tail === "asked" ? "asked" : "bare";
 }
 
 /** In a sentence that reports a failure, no colon is needed before the reason. */
@@ -97,47 +90,25 @@ function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
   while (i >= 0 && isOpening(lower.charAt(i))) i--;
   if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
-  if (isNamed(lower, i)) return "name";
+  if (NAMING.has(lower.slice(i - 1, i + 1)) || isListed(lower, i, at + denial.word.length)) return "name";
   if (precededByCode(lower, at, denial)) return "code";
-  if (lower.startsWith("->", i - 1)) return "arrow";
   if (CHAINING.has(lower.charAt(i))) return chainOrKey(lower, i);
   return headOfWord(wordBefore(lower, i + 1), lower.slice(i + 1, at));
 }
 
-/** Whether the word is only the name of a reason or of something else. */
-function isNamed(lower: string, i: number): boolean {
-  return isPartOfName(lower, i) || isListedReason(lower, i) || isCompared(lower, i);
+/** `reason == Unauthorized`, `Error::Unauthorized`: the word is only the name of a reason. */
+const NAMING = new Set(["==", "!=", "::"]);
+
+/** `Forbidden, NotFound, Unauthorized`: a list of possible reasons. */
+function isListed(lower: string, before: number, end: number): boolean {
+  if (lower.charAt(before) === "," && REASONS.includes(wordBefore(lower, before))) return true;
+  return lower.charAt(end) === "," && REASONS.some(reason => lower.startsWith(reason, end + 2));
 }
 
-/** `reason == Unauthorized` */
-function isCompared(lower: string, i: number): boolean {
-  return lower.charAt(i) === "=" && ["=", "!"].includes(lower.charAt(i - 1));
-}
-
-/** `exceptions.Unauthorized`, `Error::Unauthorized`, `LOGIN_UNAUTHORIZED`, `path/unauthorized`. */
-function isPartOfName(lower: string, i: number): boolean {
-  return [".", "_", "/"].includes(lower.charAt(i)) || lower.startsWith("::", i - 1);
-}
-
-/** `Unauthorized, Forbidden`: a list of possible reasons. */
-function startsReason(lower: string, comma: number): boolean {
-  if (lower.charAt(comma) !== "," && lower.charAt(comma) !== "|") return false;
-  const rest = lower.slice(comma + 1, comma + REASON_REACH).trimStart();
-  return [...REASONS].some(reason => rest.startsWith(reason));
-}
-
-/** Length of the longest reason with the blanks before it. */
-const REASON_REACH = 24;
-
-/** `Forbidden, NotFound, Unauthorized` */
-function isListedReason(lower: string, i: number): boolean {
-  return (lower.charAt(i) === "," || lower.charAt(i) === "|") && REASONS.has(wordBefore(lower, i));
-}
-
-const REASONS = new Set([
+const REASONS = [
   ...["forbidden", "notfound", "conflict", "gone", "expired", "badrequest", "invalid", "timeout", "alreadyexists"],
   ...["toomanyrequests", "internalerror", "serviceunavailable", "unknown"],
-]);
+];
 
 /** @param between the text between the preceding word and the answer */
 function headOfWord(word: string, between: string): Head {
@@ -159,22 +130,18 @@ function chainOrKey(lower: string, colon: number): Head {
 
 const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class", "codename"]);
 
-/** `401 Unauthorized`, `401, message='Unauthorized'`, `401 Client Error: Unauthorized`, `(401): Unauthorized`. */
+/** `-> Unauthorized`, `401 Unauthorized`, `401, message='Unauthorized'`, `401 Client Error: Unauthorized`, `(401): Unauthorized`. */
 function precededByCode(lower: string, at: number, denial: Denial): boolean {
-  const from = Math.max(0, at - CODE_REACH);
-  const code = lower.slice(from, at).lastIndexOf(denial.code);
-  if (code < 0 || !startsStatusLine(lower, from + code)) return false;
-  const between = wordsIn(lower.slice(from + code + denial.code.length, at));
-  // "(401) Reason: Unauthorized" is how Kubernetes' generated clients print their exception: a chain, not a status line.
-  if (between.includes("reason") && lower.charAt(from + code - 1) === "(") return false;
-  return between.every(word => STATUS_LINE_WORDS.has(word));
+  const before = lower.slice(Math.max(0, at - CODE_REACH), at);
+  if (before.trimEnd().endsWith("->")) return true;
+  const code = before.lastIndexOf(denial.code);
+  if (code < 0 || isLineOfCode(before, code)) return false;
+  return wordsIn(before.slice(code + denial.code.length)).every(word => STATUS_LINE_WORDS.has(word));
 }
 
-/** Excludes line numbers, process ids and ports, which follow a name directly: `sync.go:401]`, `web[401]`. */
-function startsStatusLine(lower: string, code: number): boolean {
-  const before = lower.charAt(code - 1);
-  if (before === ":" || before === "[") return !isWordCode(lower.charCodeAt(code - 2));
-  return !isWordCode(lower.charCodeAt(code - 1)) && before !== "." && before !== "-";
+/** `sync.go:401]`, `web[401]`: a line number or a process id follows a name directly. */
+function isLineOfCode(text: string, at: number): boolean {
+  return ":[".includes(text.charAt(at - 1)) && isWordCode(text.charCodeAt(at - 2));
 }
 
 /** Words between the number and the reason of a status line. */
@@ -228,11 +195,9 @@ function tailOf(lower: string, end: number): Tail {
   // A gap separates columns; the next one may hold the line of code.
   if (lower.startsWith(GAP, i)) return "end";
   while (isSpaceCode(lower.charCodeAt(i))) i++;
-  if (startsReason(lower, i)) return "words";
   if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
   // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
-  if (lower.charAt(i) === ":") return "words";
   if (ASKED.some(w => lower.startsWith(w, i))) return "asked";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }

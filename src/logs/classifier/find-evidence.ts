@@ -1,6 +1,6 @@
 import type { Evidence, Side } from "./evidence";
 import { sideOfAddress } from "./request-address";
-import { isDigitCode, lowerCase, wordBefore, words } from "./text";
+import { lowerCase, words } from "./text";
 import { tokensOf, type Token } from "./tokens";
 import { KUBERNETES_NAMES, KUBERNETES_NOUNS, KUBERNETES_PAIRS, KUBERNETES_WORDS } from "./kubernetes-words";
 import { EXPLAINING, OTHER_PAIRS, OTHER_WORDS } from "./other-words";
@@ -10,16 +10,15 @@ export function evidenceIn(sentence: string): Evidence[] {
   const found: Evidence[] = [];
   const hints: Evidence[] = [];
   let previous = "";
-  const seen = { noun: false, name: false };
+  let isNamed = false;
   for (const token of tokensOf(sentence)) {
     const word = lowerCase(token.token);
     const claim = claimOf(token.token, word, previous);
-    seen.name = isCapital(token.token) && (seen.name || PREPOSITIONS.has(previous));
-    const foundClaim = claim ?? namedServerClaim(token, previous, seen);
+    isNamed = isCapital(token.token) && (isNamed || PREPOSITIONS.has(previous));
+    const foundClaim = claim ?? namedServerClaim(token, previous, isNamed);
     if (foundClaim !== null) found.push({ at: token.at, ...foundClaim });
     if (EXPLAINING.has(`${previous} ${word}`)) hints.push({ at: token.at, side: "other", weight: "word" });
     if (MACHINERY.has(word)) makeNoun(found, token.at - previous.length - 1);
-    seen.noun ||= claim?.side === "noun";
     previous = word;
   }
   return withHints(found, hints);
@@ -30,7 +29,7 @@ export function evidenceIn(sentence: string): Evidence[] {
  * or from this process. They count only if nothing in the sentence points to the API server, whose clients may use them.
  */
 function withHints(found: Evidence[], hints: readonly Evidence[]): Evidence[] {
-  if (hints.length === 0 || found.some(e => e.side === "kubernetes")) return found;
+  if (found.some(e => e.side === "kubernetes")) return found;
   return [...found, ...hints].sort((a, b) => a.at - b.at);
 }
 
@@ -38,7 +37,7 @@ type Claim = Omit<Evidence, "at">;
 
 function claimOf(token: string, word: string, previous: string): Claim | null {
   // "see https://...": documentation, not a request.
-  if (REFERRING.has(previous) && token.includes("://")) return null;
+  if (REFERRING.has(previous)) return null;
   return addressClaim(token) ?? wordClaim(word, previous) ?? nameClaim(word);
 }
 
@@ -52,9 +51,7 @@ function addressClaim(token: string): Claim | null {
 /** "upstream reconciler", "bucket informer": the first word is a kind, even if a service has the same name. */
 function makeNoun(found: Evidence[], at: number): void {
   const last = found.at(-1);
-  if (last?.at === at && last.side === "other" && last.weight === "word") {
-    found[found.length - 1] = { at, side: "noun", weight: "word" };
-  }
+  if (last?.at === at) found[found.length - 1] = { at, side: "noun", weight: "word" };
 }
 
 const MACHINERY = new Set(words("reconciler reconciliation informer informers lister finalizer finalizers crd crds"));
@@ -81,21 +78,9 @@ const API_VERBS = new Set(
  * A name at the end of an error link: "talking to PowerDNS: Unauthorized", "from Prism Central: Unauthorized", "by the
  * license server: Unauthorized". The API server and its kinds have known names, so any other name is another service.
  */
-function namedServerClaim({ token, endsLink }: Token, previous: string, seen: Seen): Claim | null {
-  // "adding a finalizer to Widget" names a kind and not a server.
-  if (!endsLink || seen.noun) return null;
-  const isServer = SERVERS.has(lowerCase(token)) && previous !== "" && !OUR_SERVERS.has(previous);
-  // "calling accounts: Unauthorized"
-  const isCalled = previous === "calling";
-  return seen.name || isServer || isCalled ? { side: "other", weight: "word" } : null;
-}
-
-/** What earlier tokens of the sentence have shown. */
-interface Seen {
-  /** Whether a kind was named. */
-  noun: boolean;
-  /** Whether this token is part of a name after a preposition. */
-  name: boolean;
+function namedServerClaim({ token, endsLink }: Token, previous: string, isNamed: boolean): Claim | null {
+  const isServer = SERVERS.has(lowerCase(token)) && !OUR_SERVERS.has(previous);
+  return endsLink && (isNamed || isServer) ? { side: "other", weight: "word" } : null;
 }
 
 function isCapital(token: string): boolean {
@@ -112,7 +97,7 @@ const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:",
 const CLIENT_NAMES = words(
   "kubernetes.client kubernetes.dynamic fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
   "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
-  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift.dynamic k8s.kubernetes k8s.watcher kr8s",
+  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift. k8s.kubernetes k8s.watcher kr8s",
 );
 
 /** Compound names: Go types, files, packages, exceptions. */
@@ -121,7 +106,6 @@ function nameClaim(word: string): Claim | null {
   if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
     return { side: "kubernetes", weight: "name" };
   }
-  if (isGeneratedApi(word)) return { side: "kubernetes", weight: "name" };
   const part = partSide(word);
   if (part !== null) return { side: part, weight: "name" };
   if (isObjectName(word)) return { side: "noun", weight: "name" };
@@ -130,7 +114,6 @@ function nameClaim(word: string): Claim | null {
 
 /** `output:splunk:splunk.0`, `filter:kubernetes`: plugins are named after their service. */
 function partSide(word: string): Side | null {
-  if (!word.includes(":") || word.startsWith("system:")) return null;
   const parts = word.split(":", 4);
   if (parts.some(part => OTHER_WORDS.has(part))) return "other";
   return parts.some(part => KUBERNETES_NAMES.has(part)) ? "kubernetes" : null;
@@ -139,55 +122,25 @@ function partSide(word: string): Side | null {
 /** `namespace/name` */
 function isObjectName(word: string): boolean {
   const slash = word.indexOf("/");
-  return slash > 0 && slash < word.length - 1 && slash === word.lastIndexOf("/") && !word.includes(".");
+  return slash > 0 && slash < word.length - 1 && !word.includes(".");
 }
 
-/** `CoreV1Api->list_namespaced_pod`, `AppsV1Api.read`, `corev1api_listnamespacedpod`: an API of a generated client. */
-function isGeneratedApi(word: string): boolean {
-  const at = word.indexOf("v1api");
-  return at > 0 && GENERATED_GROUPS.has(wordBefore(word, at)) && !isDigitCode(word.charCodeAt(at + "v1api".length));
-}
-
-const GENERATED_GROUPS = new Set(
-  words("core apps batch coordination networking policy storage autoscaling discovery events rbacauthorization"),
-);
-
-/** `*v1.Pod`, `*unstructured.Unstructured`, `/v1`: types that client-go lists and watches. */
+/** `*v1.Pod`, `*unstructured.Unstructured`: types that client-go lists and watches. */
 function isGoType(word: string): boolean {
-  if (word.startsWith("*")) return word.includes(".");
-  const version = word.slice(word.lastIndexOf("/") + 1);
-  return word.includes("/v") && version.startsWith("v") && isDigitCode(version.charCodeAt(1)) && !word.includes(":");
+  return word.startsWith("*") && word.includes(".");
 }
 
 /** `docker.errors.APIError`, `vault.api:`, `resource.labels.vault`: a name with the name of another service in it. */
 function isNamedAfterOther(word: string): boolean {
   // Web frameworks name exceptions after the status that they send to their callers; Kubernetes clients do not.
   if (FRAMEWORK_EXCEPTIONS.some(name => word.endsWith(name))) return true;
-  const dot = word.indexOf(".");
-  if (dot <= 0) return false;
-  // A Go file with such a name may contain any client.
-  if (word.slice(0, dot).endsWith("_client") && !word.startsWith(".go", dot)) return true;
-  const isFailure = word.includes("error") || word.includes("exception") || word.includes("unauthorized");
-  return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part) || OTHER_CLIENTS.has(part));
+  // `harbor_client.rest.ApiException`, but a Go file with such a name may contain any client.
+  if (word.includes("_client.") && !word.includes("_client.go")) return true;
+  const isFailure = word.includes("error") || word.includes("exception");
+  return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part));
 }
 
 const FRAMEWORK_EXCEPTIONS = words(
   "unauthorizedexception unauthorizederror authenticationexception authenticationerror httpclientresponseexception",
   "unauthorizedhttpexception unauthorizedaccessexception accessdeniedexception",
 );
-
-const OTHER_CLIENTS = new Set([
-  ...["botocore", "boto3", "requests_oauthlib", "keystoneauth1", "pymongo", "psycopg2", "ldap3", "jenkinsapi", "hvac"],
-  ...[
-    "amazonaws",
-    "awssdk",
-    "msal",
-    "msrestazure",
-    "adal",
-    "googleapiclient",
-    "octokit",
-    "jgit",
-    "okhttp3",
-    "sonatype",
-  ],
-]);

@@ -1,38 +1,25 @@
-import { includesAny, isDigitCode, isWordCode, phrases } from "./text";
+import { isWordCode, phrases } from "./text";
 
 // Help texts, comments and hints mention denials that may happen. They report none.
 
-/** Whether a sentence is an explanation: a comment, a flag of a command, a hint. */
+/** Whether a sentence is an explanation: a comment, a flag of a command, a hint, or a test that expected the denial. */
 export function isExplanation(lower: string): boolean {
   if (lower.startsWith("--")) return isWordCode(lower.charCodeAt(2));
-  if (lower.startsWith("#")) return isComment(lower);
-  if (COMMENTS.some(mark => lower.startsWith(mark))) return true;
-  // A probe or a test that expected the denial.
-  if (lower.includes(" as expected")) return true;
-  return LABELS.some(label => lower.startsWith(label));
+  return lower.includes(" as expected") || LABELS.some(label => lower.startsWith(label));
 }
 
-/** Comment marks of other languages, and marks that test runners print before a passed test. */
-const COMMENTS = ["; ", "// ", "✓", "✔", "√"];
-
+/** Comment marks, marks that test runners print before a passed test, and words before an explanation. */
 const LABELS = [
+  ...["# ", "## ", "; ", "// ", "✓", "✔", "√"],
   ...phrases("hint:, note:, tip:, help:, usage:, troubleshooting:, example:, faq:, q:, todo:, see also, known issue:"),
   ...phrases("if you , if the , when you see , what to do if"),
 ];
 
-/** `# text` and `## text`, not fluentd's `#0 text`. */
-function isComment(lower: string): boolean {
-  let i = 0;
-  while (lower.charAt(i) === "#") i++;
-  return lower.charAt(i) === " " && !isDigitCode(lower.charCodeAt(i + 1));
-}
-
 /**
- * Returns the offset from which a sentence is hypothetical or negative: "exit if the API server returns 401". Infinity if
- * it is neither, or if a failure precedes that part ("failed to check if ...").
+ * Returns the offset from which a sentence is hypothetical or negative: "exit if the API server returns 401". Infinity if it is neither, or
+ * if a failure precedes that part ("failed to check if ...").
  */
 export function hypotheticalFrom(lower: string): number {
-  if (!includesAny(lower, HYPOTHETICAL)) return Infinity;
   const start = Math.min(...HYPOTHETICAL.map(marker => offsetOf(lower, marker)));
   return REPORTING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
 }

@@ -74,7 +74,7 @@ class EvidenceFinder {
     if (answer.kind === "asked" && right !== undefined) return right;
     if (left !== null && left.side !== "noun" && !outweighs(right, left)) return left;
     if (right !== undefined) return right;
-    return left !== null && answer.kind === "bare" ? left : this.#elsewhere(index);
+    return left ?? this.#elsewhere(index);
   }
 
   #in(index: number): readonly Evidence[] {
@@ -117,20 +117,13 @@ function evidenceOf(sentence: Sentence | undefined): readonly Evidence[] {
   const found = evidenceIn(text);
   if (SERVICE_KEYS.has(key)) return found.length > 0 ? found : [{ at: 0, side: "other", weight: "word" }];
   // rollout=checkout, eventSource=minio: the name of an object does not say which server was asked.
-  return carriesName(key, text) ? found.filter(e => e.weight === "address" || e.side !== "other") : found;
+  return carriesName(key, text) ? found.filter(e => e.weight === "address") : found;
 }
 
-/** The nearest evidence before the answer; an address further left outweighs a word for another service. */
+/** The clearest evidence before the answer, or the nearest. */
 function nearestBefore(evidence: readonly Evidence[], answer: Answer): Evidence | null {
   const before = evidence.filter(e => e.at < answer.at);
-  // An object's name says what was requested, not from which server; any other evidence has precedence.
-  const nearest = before.findLast(e => !isObjectName(e)) ?? before.at(-1);
-  if (nearest === undefined) return null;
-  if (nearest.side === "kubernetes" && nearest.weight === "word") return strongest(before) ?? nearest;
-  if (nearest.side === "kubernetes" || nearest.weight !== "word") return nearest;
-  // Before a status line, neither does a noun.
-  const seeksClearer = nearest.side === "noun" && answer.kind === "http";
-  return before.findLast(e => e.weight === "address" || (seeksClearer && e.side !== "noun")) ?? nearest;
+  return strongest(before) ?? before.at(-1) ?? null;
 }
 
 /** The nearest evidence after the answer; if at most a word precedes the answer, an address has precedence. */
@@ -156,8 +149,4 @@ function isHint(evidence: Evidence): boolean {
 
 function isClear(evidence: Evidence): boolean {
   return evidence.side === "kubernetes" && evidence.weight !== "word";
-}
-
-function isObjectName(evidence: Evidence): boolean {
-  return evidence.side === "noun" && evidence.weight === "name";
 }

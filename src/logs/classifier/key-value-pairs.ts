@@ -76,8 +76,6 @@ function keyBefore(line: string, at: number, from: number): Key | null {
 }
 
 function opensWord(line: string, start: number, from: number): boolean {
-  // "apps/v1, Kind=Deployment" is how Go prints a GroupVersionKind.
-  if (line.startsWith(", Kind=", start - 2)) return false;
   // Rust's spans: request{method=GET uri=/path}.
   return start <= from || isSpaceCode(line.charCodeAt(start - 1)) || line.charAt(start - 1) === "{";
 }

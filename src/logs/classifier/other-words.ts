@@ -22,6 +22,9 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
     "jenkins sonarqube license licence media chat bot browser websocket proxy sandbox subscription apikey",
     "api-key organization tenant account npm pypi maven huggingface openai snyk trivy handshake conjur cinder sqlstate graphql unauthenticated",
     "ext_authz ext-authz forward-auth forwardauth",
+    // Their clients.
+    "botocore boto3 requests_oauthlib keystoneauth1 pymongo psycopg2 ldap3 jenkinsapi amazonaws awssdk msal",
+    "msrestazure adal googleapiclient octokit jgit okhttp3 sonatype",
   ),
 ]);
 

@@ -1,12 +1,5 @@
 import type { ParsedRecord } from "./parse-record";
-import {
-  isCallerAddress,
-  isSample,
-  isServing,
-  namesCaller,
-  namesClient,
-  namesUnauthorizedClient,
-} from "./server-marks";
+import { isCallerAddress, isServing, namesCaller, namesClient } from "./server-marks";
 import { includesAny, isSpaceCode, phrases } from "./text";
 
 /** Whether the record is about a request *to* this process: an access log line, or a client that it rejected. */
@@ -18,8 +11,6 @@ export function isInbound(record: ParsedRecord): boolean {
     isRequestRecord(record) ||
     isServing(record.lower) ||
     namesClient(record.lower) ||
-    namesUnauthorizedClient(record.lower) ||
-    isSample(record.text) ||
     includesAny(record.lower, REJECTED_CLIENT)
   );
 }
@@ -113,7 +104,7 @@ function isRequestRecord(record: ParsedRecord): boolean {
 
 /** Whether the record repeats an answer that another process received, or that came from behind the API server. */
 export function isRelayed(record: ParsedRecord): boolean {
-  return includesAny(record.lower, RELAYED) || isEventRow(record.text);
+  return includesAny(record.lower, RELAYED);
 }
 
 const RELAYED = [
@@ -127,7 +118,7 @@ const RELAYED = [
   // Answers of the kubelet or of a pod, which the API server relays.
   ...phrases(
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
-    "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250",
+    "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250, :10255",
   ),
   // The log of another process, quoted by this one.
   ...phrases("in the log of, in the logs of, in logs of"),
@@ -141,11 +132,9 @@ const RELAYED = [
   ],
 ];
 
-/** Whether the answer is another server's: it asks for a password, or its body is no Status object. */
+/** Whether the answer is another server's: its body is no Status object. */
 export function isOthersAnswer(record: ParsedRecord): boolean {
   const { lower } = record;
-  // API servers with basic authentication (up to 1.18) have this realm.
-  if (lower.includes("www-authenticate") && !lower.includes('realm="kubernetes')) return true;
   const body = lower.indexOf(BODY);
   if (body < 0) return false;
   const start = lower.indexOf("{", body);
@@ -157,11 +146,6 @@ export function isOthersAnswer(record: ParsedRecord): boolean {
 const BODY = "http response body:";
 /** A Status object has its kind within this many characters. */
 const BODY_REACH = 120;
-
-/** A row of `kubectl get events` or `describe`: type, reason, age and source in wide columns. */
-function isEventRow(text: string): boolean {
-  return text.startsWith("Warning  ") || text.startsWith("Normal  ");
-}
 
 /** Whether the API server rejected an Event of this process. The quoted Event may contain any words. */
 export function isRejectedEvent(record: ParsedRecord, word: string): boolean {

@@ -101,9 +101,7 @@ function isFrame(line: string): boolean {
   if (start === line.length) return true;
   // Go prints package/path.Function, and the file on the next line.
   if (line.indexOf(" ", start) < 0 && line.includes("/") && !line.includes("://") && !line.includes('"')) return true;
-  return (
-    start > 0 && (line.startsWith("at ", start) || line.startsWith('File "', start) || line.startsWith("... ", start))
-  );
+  return start > 0 && (line.startsWith("at ", start) || line.startsWith('File "', start));
 }
 
 /** Returns a frame of Java, .NET or Node; "" for others. */
@@ -115,7 +113,7 @@ function frameOf(line: string): string {
 /** Whether a line is Python's source line below the frame that raised the exception. */
 function isRaise(line: string): boolean {
   const source = line.trim();
-  return line.startsWith(" ") && (source === "raise" || source.startsWith("raise "));
+  return source === "raise" || source.startsWith("raise ");
 }
 
 /** Returns the file of a frame inside a Kubernetes client for Python, from the package's folder on; "" for others. */
@@ -165,22 +163,12 @@ function unescapeAll(text: string): string {
     kept.push(text.slice(from, at));
     let end = at;
     while (text.charAt(end) === "\\") end++;
-    const unit = unicodeEscape(text, end);
-    kept.push(unit ?? ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
-    from = end + (unit === null ? 1 : UNICODE_ESCAPE);
+    kept.push(ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
+    from = end + 1;
     at = text.indexOf("\\", from);
   }
   kept.push(text.slice(from));
   return kept.join("");
-}
-
-/** u and four hexadecimal digits. */
-const UNICODE_ESCAPE = 5;
-
-function unicodeEscape(text: string, at: number): string | null {
-  const digits = text.slice(at + 1, at + UNICODE_ESCAPE);
-  const code = text.charAt(at) === "u" && digits.length === 4 ? Number(`0x${digits}`) : Number.NaN;
-  return Number.isNaN(code) ? null : String.fromCharCode(code);
 }
 
 const ESCAPED = new Map([

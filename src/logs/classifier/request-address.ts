@@ -1,5 +1,5 @@
 import type { Side } from "./evidence";
-import { isDigitCode, lowerCase } from "./text";
+import { lowerCase } from "./text";
 
 /** Resources of the core group. Many services use `/api/v1/...`; followed by one of these it is the API server's. */
 const CORE_RESOURCES = new Set([
@@ -7,12 +7,8 @@ const CORE_RESOURCES = new Set([
   ...["persistentvolumes", "persistentvolumeclaims", "replicationcontrollers", "limitranges", "resourcequotas"],
   ...["podtemplates", "componentstatuses", "bindings", "watch"],
 ]);
-/** Paths that only the discovery of an API server uses. */
-const WHOLE_PATHS = new Set(["/apis", "/openapi/v2", "/openapi/v3", "/swagger.json", "/swaggerapi"]);
 /** API groups whose name is not a domain. */
 const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions", "policy"]);
-/** Ports of the kubelet's API and of its old read-only API. */
-const KUBELET_PORTS = new Set(["10250", "10255"]);
 /** The API server's port with kubeadm and most installers. */
 const API_SERVER_PORT = "6443";
 /** Domains under which clouds run API servers. */
@@ -31,10 +27,10 @@ const MANUALS = [
   "pkg.go.dev",
 ];
 
-/** Returns the server that a URL, a path or host:port points to; null if the token is none of these or points to none. */
+/** Returns the server that a URL or a path points to; null if the token is none of these or points to none. */
 export function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
-  if (scheme < 0) return token.startsWith("/") ? pathSide(token) : hostPortSide(token);
+  if (scheme < 0) return token.startsWith("/") ? pathSide(token) : null;
   const rest = token.slice(scheme + 3);
   const slash = rest.indexOf("/");
   const authority = lowerCase(slash < 0 ? rest : rest.slice(0, slash));
@@ -49,7 +45,6 @@ export function sideOfAddress(token: string): Side | null {
 function pathSide(path: string): "kubernetes" | null {
   const query = path.indexOf("?");
   const bare = query < 0 ? path : path.slice(0, query);
-  if (WHOLE_PATHS.has(bare.endsWith("/") ? bare.slice(0, -1) : bare)) return "kubernetes";
   // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
   const core = bare.indexOf("/api/v1/");
   if (core >= 0) {
@@ -61,9 +56,9 @@ function pathSide(path: string): "kubernetes" | null {
 
 function isUnclear(authority: string, path: string): boolean {
   // Discovery of an API server begins at /api, but so do the paths of many other services.
-  if (path === "/api" || path === "/api/") return true;
+  if (path === "/api") return true;
   // 10.43.0.1 is an API server or a router.
-  return (path === "" || path === "/") && isFirstAddress(authority);
+  return path === "" && isFirstAddress(authority);
 }
 
 /** `/apis/<group>/<version>...` */
@@ -71,7 +66,7 @@ function isGroupPath(path: string): boolean {
   const at = path.indexOf("/apis/");
   if (at < 0) return false;
   const [group, version] = path.slice(at + "/apis/".length).split("/", 3);
-  return group !== undefined && isGroup(group) && (version === undefined || version === "" || isVersion(version));
+  return group !== undefined && isGroup(group) && (version === undefined || VERSION.test(version));
 }
 
 /** Only the oldest API groups have a name without a dot; any service may have a single word in its path. */
@@ -80,43 +75,26 @@ function isGroup(part: string): boolean {
 }
 
 /** v1, v1beta1 or v2alpha1. */
-function isVersion(part: string): boolean {
-  const stage = part.includes("alpha") ? "alpha" : "beta";
-  const numbers = part.slice(1).split(stage);
-  return part.startsWith("v") && numbers.length <= 2 && numbers.every(isNumber);
-}
-
-function isNumber(text: string): boolean {
-  return text !== "" && Array.from(text).every(character => isDigitCode(character.charCodeAt(0)));
-}
+const VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/;
 
 function hostSide(authority: string): Side | null {
   const colon = authority.lastIndexOf(":");
   const port = colon < 0 ? "" : authority.slice(colon + 1);
   const name = colon < 0 ? authority : authority.slice(0, colon);
-  if (KUBELET_PORTS.has(port)) return "other";
   if (port === API_SERVER_PORT || isApiServerName(name)) return "kubernetes";
   return null;
 }
 
 function isApiServerName(name: string): boolean {
   // 10.96.0.1 is the first address of kubeadm's default service range.
-  if (name === "kubernetes" || name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
+  if (name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
 }
 
 /** The first address of a private IPv4 range, which is the API server's in a range for Services. */
 function isFirstAddress(authority: string): boolean {
   const address = authority.endsWith(":443") ? authority.slice(0, -":443".length) : authority;
-  const parts = address.split(".");
-  if (parts.length !== 4 || !parts.every(isNumber) || !address.endsWith(".0.1")) return false;
-  return parts[0] === "10" || parts[0] === "172" || parts[0] === "192";
+  return address.endsWith(".0.1") && PRIVATE_RANGES.some(start => address.startsWith(start));
 }
 
-/** host:port without a scheme. `file.go:12` has the same form but neither a known port nor a known name. */
-function hostPortSide(token: string): Side | null {
-  const colon = token.lastIndexOf(":");
-  if (colon <= 0 || colon === token.length - 1) return null;
-  for (let i = colon + 1; i < token.length; i++) if (!isDigitCode(token.charCodeAt(i))) return null;
-  return hostSide(lowerCase(token));
-}
+const PRIVATE_RANGES = ["10.", "172.", "192."];

@@ -5,7 +5,7 @@ import { includesAny, isOpening, lowerCase, wordBefore, words } from "./text";
 /** Whether a field of this name holds the body of an answer. */
 export function isBodyKey(key: string): boolean {
   const lower = lowerCase(key);
-  return lower.endsWith("body") || lower === "response" || lower === "resp";
+  return lower.endsWith("body") || lower === "response";
 }
 
 /** Keys of the error objects that servers answer with. Log records have others too: a time, a level, a logger. */
@@ -15,8 +15,6 @@ const BODY_KEYS = new Set(
     "requestid request_id error_code errorcode error_description description instance trace_id",
   ),
 );
-/** Keys that say what went wrong. */
-const SAYING = new Set(["message", "code", "title"]);
 /** Keys that log records without a time and a level do not have. */
 const MARKING = new Set(words("type basetype status statuscode status_code code success ok requestid request_id"));
 
@@ -29,28 +27,22 @@ export function isBody(entries: Entries): boolean {
 
 function isError(entries: Entries): boolean {
   const fields = entries.map(([key, value]) => [lowerCase(key), value] as const);
-  if (fields.length === 0 || !fields.every(([key]) => BODY_KEYS.has(key))) return false;
-  if (fields.some(([key, value]) => key === "errors" || (TYPES.has(key) && value === "error"))) return true;
-  const saying = fields.filter(([key, value]) => SAYING.has(key) && typeof value === "string");
-  return saying.some(([said]) => fields.some(([key]) => key !== said && MARKING.has(key)));
+  if (!fields.every(([key]) => BODY_KEYS.has(key))) return false;
+  return fields.some(([key, value]) => value === "error" || MARKING.has(key));
 }
 
 /** `{"error":{"code":"Unauthorized","message":"Unauthorized"}}`, `{"fault":{"faultstring":"Unauthorized"}}` */
 function isWrapped(entries: Entries): boolean {
   const [first, second] = entries;
   if (first === undefined || second !== undefined || typeof first[1] !== "object") return false;
-  return first[0] === "fault" || (first[0] === "error" && isError(Object.entries(first[1] ?? {})));
+  return first[0] === "fault" || isError(Object.entries(first[1] ?? {}));
 }
-
-/** Keys whose value may be just "error". */
-const TYPES = new Set(["type", "basetype"]);
 
 /** `body: Unauthorized`, `response: "Unauthorized"`, `body=Unauthorized`: the word is all that the server sent. */
 export function isWholeBody(key: string, lower: string, at: number): boolean {
   let i = at - 1;
   while (i >= 0 && isOpening(lower.charAt(i))) i--;
   if (i < 0) return isBodyKey(key);
-  if (lower.charAt(i) !== ":" && lower.charAt(i) !== "=") return false;
   const before = lower.slice(Math.max(0, i - HEADER_REACH), i);
   return BODIES.has(wordBefore(lower, i)) && !includesAny(before, KUBERNETES_BODIES);
 }

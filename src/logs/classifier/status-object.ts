@@ -7,7 +7,7 @@ const STATUS_REACH = 700;
 const KEY_REACH = 8;
 
 /**
- * Whether a text contains the API server's Status object with this code, as JSON, Go, Rust, Java, Scala or Node print it.
+ * Whether a text contains the API server's Status object with this code, as JSON, Go, Rust, Java or Node print it.
  * All of them contain Failure, the code under the key `code`, and the reason.
  */
 export function hasStatusObject(text: string, denial: Denial): boolean {
@@ -19,14 +19,11 @@ export function hasStatusObject(text: string, denial: Denial): boolean {
   return false;
 }
 
-/** `code: 401`, `"code":401`, `Code:401`, `code: Optional(401)`; `Some(401)` in Scala, whose case classes print no keys. */
+/** `code: 401`, `"code":401`, `Code:401`. */
 function isUnderCode(text: string, at: number): boolean {
-  let end = keyEnd(text, at);
-  if (text.endsWith("Optional", end)) end = keyEnd(text, end - "Optional".length);
-  return KEYS.some(key => text.endsWith(key, end) && !isWordCode(text.charCodeAt(end - key.length - 1)));
+  const end = keyEnd(text, at);
+  return text.endsWith("code", end) || text.endsWith("Code", end);
 }
-
-const KEYS = ["code", "Code", "Some"];
 
 function keyEnd(text: string, at: number): number {
   let end = at;
