@@ -9,7 +9,7 @@ export const REASONS = {
   },
   ReleaseFailed: {
     event: "Warning",
-    help: "A throttle is over, but the operator cannot lift it; the message says why, and has the command.",
+    help: "A throttle is over, but the operator cannot lift it; the message has the command.",
   },
   Throttled: {
     event: "Warning",
@@ -17,11 +17,11 @@ export const REASONS = {
   },
   ThrottleGivenUp: {
     event: "Warning",
-    help: "It relapsed after each of six throttles, and is released. Fix the client or raise the threshold: a change of spec.flowIsolation, or a day below 80 % of the threshold, starts anew.",
+    help: "Released after six relapses. Fix the client: a change of spec.flowIsolation, or a day below 80 % of the threshold, starts anew.",
   },
   Runaway: {
     event: "Warning",
-    help: "At its threshold for `for`, but not throttled: `onRunaway: Report`, Observe mode, a component of the cluster, the operator itself, or the quarantine level or its FlowSchemas are not in place. Or the write has failed for three minutes: the message says why.",
+    help: "At its threshold for `for`, but not throttled; the message says why.",
   },
   NameTaken: {
     event: "Warning",
@@ -31,7 +31,7 @@ export const REASONS = {
     event: "Warning",
     help: "spec.flowIsolation.priorityLevel names a level that custom controllers must not use.",
   },
-  LevelMissing: { event: "Warning", help: "`priorityLevel` does not exist, or is not for custom controllers." },
+  LevelMissing: { event: "Warning", help: "`priorityLevel` does not exist." },
   FlowContested: {
     event: "Warning",
     help: "A FlowSchema or level was changed three times by others.",
@@ -46,7 +46,7 @@ export const REASONS = {
   },
   TooManyServiceAccounts: {
     event: "Warning",
-    help: "The targets have more than 32 ServiceAccounts; the message names some that are not isolated. Use several objects.",
+    help: "More than 32 ServiceAccounts. Use several objects.",
   },
   WouldIsolate: {
     event: "Warning",
@@ -54,7 +54,7 @@ export const REASONS = {
   },
   Provisioning: {
     event: "Normal",
-    help: "FlowSchemas or levels are being written, or the API server has not taken them up yet.",
+    help: "FlowSchemas or levels are being written, or not taken up yet.",
   },
   TargetNotFound: { event: "Warning", help: "No such workload (yet); existing FlowSchemas are kept." },
   RateUnknown: {
@@ -71,7 +71,7 @@ export const REASONS = {
   },
   Unauthenticated: {
     event: "Normal",
-    help: "Isolated; but the API servers answer 401 to a flood of requests, which have no flow. Find the client ([runbook](../runbook-runaway.md)).",
+    help: "A flood of requests is answered 401, and has no flow. Find the client ([runbook](../runbook-runaway.md)).",
   },
   Isolated: {
     event: "Normal",
