@@ -119,7 +119,6 @@ export default tseslint.config(
                 "A remedy imports core, api, logs and kit, and no other remedy.",
               ),
             ),
-            door("./src/core/restarts", "index.ts", "./src/remedies"),
             layer(
               "./src/engine",
               ["./src/core", "./src/api", "./src/engine"],
@@ -138,7 +137,7 @@ export default tseslint.config(
             door("./src/engine/restarts", "restarts.ts", ["./src/engine/*.ts", "./src/engine/!(restarts)/**"]),
             ...["loop", "lead", "object", "write", "pass"].map(room => ({
               target: `./src/engine/${room}`,
-              from: "./src/core/restarts",
+              from: "./src/core/restarts.ts",
               message: `engine/${room} uses restarts through engine/restarts.`,
             })),
             layer(

@@ -1,5 +1,5 @@
-import { hostname } from "node:os";
 import cfg from "../package.json";
+import { hostname } from "node:os";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { Connection, loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { ApiClusterObjectStore } from "./cluster/write/cluster-object-store";
@@ -19,7 +19,7 @@ import { Webhook } from "./cluster/notify/webhook";
 import type { ErrandPorts } from "./cluster/http/retry";
 import { ApiWriter } from "./cluster/write/writer";
 import { describeError } from "./core/errors";
-import { splitKey } from "./core/key";
+import { splitKey } from "./core/text";
 import type { EventRecord, Log, ObjectVersion } from "./core/ports";
 import type { Remedy, StatusGauge } from "./core/remedy";
 import { KeyMemory } from "./core/signing-keys";

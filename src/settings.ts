@@ -1,5 +1,5 @@
-import { splitKey } from "./core/key";
-import type { Random } from "./core/clock";
+import { splitKey } from "./core/text";
+import type { Random } from "./core/time";
 import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/formats";
 
 /** Settings from the environment, which `npm start` sets from its options. */

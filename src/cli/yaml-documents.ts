@@ -1,5 +1,5 @@
 import { LineCounter, parseAllDocuments } from "yaml";
-import { oneLine } from "../core/one-line";
+import { oneLine } from "../core/text";
 
 /** One document of a YAML or JSON text. */
 export interface YamlDocument {

@@ -1,5 +1,4 @@
-import type { Cancel, Clock, Random } from "../core/clock";
-import { MAX_TIMER_MS } from "../core/clock";
+import { type Cancel, type Clock, type Random, MAX_TIMER_MS } from "../core/time";
 
 /**
  * The local clock. Its timers keep the process alive while the operator waits, so every owner of a timer cancels it when it stops.

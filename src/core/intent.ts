@@ -1,4 +1,5 @@
 import type { Cause } from "../api/conditions";
+import { pluralOf } from "./kinds";
 
 /** Points at one object of the cluster; `uid` and `resourceVersion` are preconditions of a write. */
 export interface ObjectRef {
@@ -114,3 +115,67 @@ export type LimitReason =
   | "UnprovenRestart"
   | "Rollout"
   | "RestartPacer";
+
+/** The names of limits in messages. */
+const LIMITS: Readonly<Record<LimitReason, string>> = {
+  Cooldown: "the cooldown",
+  MaxRestarts: "maxRestarts",
+  PassTime: "the time limit for the writes of one pass; the next pass continues",
+  LeaderWarmup: "the new leader, which is still loading the restarts and rollouts of all namespaces",
+  Breaker: "the restart breaker",
+  OwnTrouble: "the operator's own trouble with the API server",
+  UnprovenRestart: "another restart without proof, whose outcome is still open",
+  Rollout: "the rollout of another DaemonSet",
+  RestartPacer: "the operator's restart pace",
+};
+
+/** Returns the name of a limit for messages. */
+export function nameOfLimit(limit: LimitReason): string {
+  return LIMITS[limit];
+}
+
+/** Results of writes that are still pending, the most severe first. */
+const PENDING = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
+
+/** Returns the writes that are still pending, the most severe outcome first. */
+export function pendingWrites(executions: readonly Execution[]): Execution[] {
+  return PENDING.flatMap(result => executions.filter(({ outcome }) => outcome.result === result));
+}
+
+/** Describes a pending write and its outcome, such as `evict Pod a: held back by the cooldown`. Contains no times, since each new message causes a write of status. */
+export function describePending({ intent, outcome }: Execution): string {
+  const { verb, target } = intent;
+  return `${verb} ${target.kind} ${target.name}: ${describeOutcome({ outcome })}`;
+}
+
+/** Describes why a write is still pending. */
+export function describeOutcome({ outcome }: Pick<Execution, "outcome">): string {
+  if ("message" in outcome) return outcome.message;
+  if (outcome.result !== "Limited") return outcome.result;
+  return outcome.detail ?? `held back by ${nameOfLimit(outcome.limit)}`;
+}
+
+/** What the API server checks for a write, as an RBAC rule states it. */
+export interface RequiredPermission {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly verb: string;
+}
+
+/** The permission that an intent needs. Pure. */
+export function requiredPermission(intent: Intent): RequiredPermission {
+  // The Eviction is of group policy, but the subresource belongs to the pod.
+  if (intent.verb === "evict") return { apiGroup: "", resource: "pods/eviction", verb: "create" };
+  const { apiVersion, kind } = intent.target;
+  const apiGroup = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+  // Server-side apply is a patch, also when it creates.
+  return { apiGroup, resource: pluralOf(kind) ?? kind, verb: intent.verb === "apply" ? "patch" : intent.verb };
+}
+
+/** Reports whether a remedy's permissions cover a required one. */
+export function isPermitted(required: RequiredPermission, permissions: readonly Permission[]): boolean {
+  return permissions.some(
+    ({ apiGroup, resource, verbs }) =>
+      apiGroup === required.apiGroup && resource === required.resource && verbs.includes(required.verb),
+  );
+}

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ControllerResilience } from "../api/controller-resilience";
 import { MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
-import { keyOf } from "./key";
+import { keyOf } from "./text";
 import type { ClusterObjectView } from "./views";
 
 // An object without a namespace can't have an owner in one (garbage collection would delete it at once), so what the operator makes

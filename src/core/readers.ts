@@ -1,8 +1,6 @@
 import type { ControllerResilience } from "../api/controller-resilience";
-import type { Clock } from "./clock";
+import type { Clock } from "./time";
 import type { LeaseReading } from "./leases";
-import type { LogRounds } from "./log-rounds";
-import type { RequestRates } from "./request-rates";
 import type { KeyRotation } from "./signing-keys";
 import type {
   BindingKind,
@@ -17,6 +15,120 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "./views";
+
+// How often logs are read. The rounds themselves are in src/logs/reading/rounds.ts.
+
+/** Time between two reads of a log without 401s, in milliseconds, while the budget of reads allows it. */
+export const HEALTHY_INTERVAL_MS = 30_000;
+
+/** Shortest time between two reads of a log: while 401s are suspected or a restarted pod's successor is observed. */
+export const SUSPICIOUS_INTERVAL_MS = 5_000;
+
+/**
+ * How soon a log is wanted:
+ * - `first`: it was never read.
+ * - `suspect`: after {@link SUSPICIOUS_INTERVAL_MS}.
+ * - `healthy`: after {@link HEALTHY_INTERVAL_MS}.
+ * - `failing`: the last read failed; as `suspect`, but few at once, so that a dead node delays no other log.
+ * - `unreadable`: several reads have failed; as `healthy`, but few at once.
+ */
+export type Urgency = "first" | "suspect" | "healthy" | "failing" | "unreadable";
+
+/** The time between the starts of two reads, in milliseconds. */
+export const INTERVALS_MS: Readonly<Record<Urgency, number>> = {
+  first: 0,
+  suspect: SUSPICIOUS_INTERVAL_MS,
+  healthy: HEALTHY_INTERVAL_MS,
+  failing: SUSPICIOUS_INTERVAL_MS,
+  unreadable: HEALTHY_INTERVAL_MS,
+};
+
+/** What one read of a log came to. */
+export interface LogRead {
+  /** A pass of the object should look at it. */
+  readonly hasNews: boolean;
+  /** Requests that it took; the budget counts each. */
+  readonly requests: number;
+}
+
+/** A log that is read again and again. */
+export interface RoundsLog {
+  /** May change with time, with each read, and with each {@link LogRounds.keep}. */
+  urgency(): Urgency;
+  /** Reads what is new. Never throws. */
+  read(): Promise<LogRead>;
+}
+
+/** Reads the logs of all objects in turn, under one budget, and requests a pass where one has news. */
+export interface LogRounds {
+  /**
+   * Sets the logs that one owner wants to be read for an object; others of this owner are no longer read. Does not wait for a read, but
+   * in tests.
+   */
+  keep(owner: object, key: string, logs: readonly RoundsLog[]): Promise<void>;
+  /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
+  intervalMs(): number;
+  /** Ends the reads for an owner. */
+  drop(owner: object): void;
+}
+
+/** Requests of one FlowSchema, at all API servers that were read, between two readings. Times in milliseconds since the epoch. */
+export interface RequestSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Executed or rejected. A lower bound: counts that a server has not reported yet, or reports for the first time, are missing. */
+  readonly requests: number;
+}
+
+/** Key in {@link RequestRates.spans} of the requests that were answered 401, which no FlowSchema matches. */
+export const UNAUTHENTICATED = "401";
+
+/** What is known of the requests of the operator's FlowSchemas. */
+export interface RequestRates {
+  /**
+   * By name of the FlowSchema, oldest first, of the last 15 minutes at most, and bounded in number. A schema that is absent had no
+   * requests. Spans of one schema are contiguous and don't overlap. A later answer may describe two spans as one: what a server
+   * has missed to tell in between is known of both together.
+   */
+  readonly spans: Readonly<Record<string, readonly RequestSpan[]>>;
+  /** When the last successful reading was made; absent: there was none yet. */
+  readonly readMs?: number;
+  /** Why the rates are not known, or not any more: a sentence for people. Absent: they are known. */
+  readonly unknown?: string;
+  /** An API server counts more FlowSchemas than are kept: what is absent from `spans` is unknown. */
+  readonly isCut?: boolean;
+  /**
+   * An API server has started, appeared or left. Until then, in milliseconds since the epoch, clients may list everything again, so that a high
+   * rate proves nothing. Absent: there was no such change.
+   */
+  readonly settlingUntilMs?: number;
+  /**
+   * API servers that there are, as far as is known, and how many of them the last attempt could read: with fewer the rates are lower bounds.
+   * Behind one address, the servers that answered there lately.
+   */
+  readonly servers: { readonly found: number; readonly read: number };
+}
+
+/** The requests that all API servers together have answered 401. A second witness beside the logs of a pod. */
+export interface Refusals {
+  /** The counters cover this time without a gap, in milliseconds since the epoch. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
+}
+
+/**
+ * Returns what the counters say; undefined if they can prove nothing: an API server could not be read, or several may answer at one address,
+ * so that the refused requests may be at another one. Pure.
+ */
+export function refusalsIn({ spans, servers, unknown }: RequestRates): Refusals | undefined {
+  const read = spans[UNAUTHENTICATED] ?? [];
+  const [first, last] = [read[0], read.at(-1)];
+  if (unknown !== undefined || servers.found < 2 || servers.read < servers.found) return undefined;
+  if (first === undefined || last === undefined) return undefined;
+  const count = read.reduce((sum, { requests }) => sum + requests, 0);
+  return { fromMs: first.fromMs, toMs: last.toMs, count };
+}
 
 /** Which part of a container's log to read. */
 export interface LogRequest {

@@ -1,15 +1,62 @@
-import type { Cause, EngineReason } from "../api/conditions";
 import type {
   ControllerResilience,
   ControllerResilienceSpec,
   ControllerResilienceStatus,
   RestartStatus,
 } from "../api/controller-resilience";
+import { SKIP_ANNOTATION } from "../api/names";
+import type { Cause, EngineReason } from "../api/conditions";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
-import type { ObjectInMode } from "./mode";
 import type { Key, StatusOwner } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
+import { CHOICES } from "../api/generated/choices";
+
+/**
+ * Whether the operator acts for an object, or only observes it, and why: `spec.mode` is Observe, the operator runs with `--mode=Observe`, or the
+ * Namespace of the object has the skip annotation. Only `Enforce` allows writes besides status, Events and cleanup.
+ */
+export type Mode = "Enforce" | "Observe" | "OperatorObserves" | "NamespaceSkipped";
+
+/** An object with its mode in this pass, which wins over `spec.mode`. */
+export type ObjectInMode = ControllerResilience & { readonly mode: Mode };
+
+/** The modes that observe. */
+export type ObserveMode = Exclude<Mode, "Enforce">;
+
+const WHY: Readonly<Record<ObserveMode, string>> = {
+  Observe: "mode Observe",
+  OperatorObserves: "the operator runs with --mode=Observe",
+  NamespaceSkipped: `the Namespace has the annotation ${SKIP_ANNOTATION}`,
+};
+
+/** Returns why nothing is written, such as `the operator runs with --mode=Observe`. */
+export function whyObserved(mode: ObserveMode): string {
+  return WHY[mode];
+}
+
+/** Returns the sentence that Ready ends with while what wins over `spec.mode` lets the operator only observe; undefined in other modes. */
+export function observedSentence(mode: Mode): string | undefined {
+  return mode === "Enforce" || mode === "Observe" ? undefined : `Only observed: ${whyObserved(mode)}.`;
+}
+
+/** Returns the mode that the message of Ready tells; undefined if it tells none. */
+export function modeIn(message: string): ObserveMode | undefined {
+  return (["OperatorObserves", "NamespaceSkipped"] as const).find(mode =>
+    message.includes(observedSentence(mode) ?? ""),
+  );
+}
+
+/** Returns the part of a sentence before the verb of what is not done, such as `in Enforce mode the operator would`. */
+export function whatWould(mode: ObserveMode): string {
+  if (mode === "Observe") return "in Enforce mode the operator would";
+  return `${WHY[mode]}, else ${mode === "OperatorObserves" ? "it" : "the operator"} would`;
+}
+
+/** Returns the text as the beginning of a sentence. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 // The contract between a remedy and the engine. A remedy declares everything in one constant by defineRemedy; the engine, the metrics,
 // the chart's rights and the documentation are derived from it or checked against it.
@@ -216,4 +263,67 @@ export function defineRemedy<Block extends RemedyBlock, Rules extends Reasons, O
 
 function isSteps<P extends Plan>(planned: P | Steps<P>): planned is Steps<P> {
   return Symbol.iterator in planned;
+}
+
+/** The block itself takes an unknown value for its most careful one: a throttle must still end. */
+const HANDLED: readonly string[] = ["flowIsolation.requestRate.onRunaway"];
+
+/** A block that looks at unknown values of the targets itself, for the same reason. */
+const ENDS_THROTTLES = "flowIsolation";
+
+/** Longest part of a value in a sentence. */
+const SHOWN = 40;
+
+/**
+ * Returns which values of a block or of the targets this version does not know, one sentence each. An earlier or a later version may have allowed
+ * them: the API server does not check an object again. Pure.
+ */
+export function unknownValues(spec: object, block: string): string[] {
+  const isRead = (path: string): boolean =>
+    path.startsWith(`${block}.`) || (isOfTargets(path) && block !== ENDS_THROTTLES);
+  return unknownAt(spec, path => isRead(path) && !HANDLED.includes(path));
+}
+
+/** Returns the same for the targets alone. Pure. */
+export function unknownTargets(spec: object): string[] {
+  return unknownAt(spec, isOfTargets);
+}
+
+/** Returns what a condition says of unknown values. */
+export function describeUnknown(unknown: readonly string[]): string {
+  return `No action: ${explainUnknown(unknown)}`;
+}
+
+/** Returns the same without what the operator does about it. */
+export function explainUnknown(unknown: readonly string[]): string {
+  return `${unknown.join("; ")}. This version of the operator does not know it: run one that does, or change the spec.`;
+}
+
+function isOfTargets(path: string): boolean {
+  return path.startsWith("targets[]");
+}
+
+function unknownAt(spec: object, isRead: (path: string) => boolean): string[] {
+  return CHOICES.filter(([path]) => isRead(path)).flatMap(([path, known]) =>
+    valuesAt(spec, path.split("."))
+      .filter(value => !known.includes(value as string))
+      .map(value => `found ${shown(value)} in ${path}, expected ${known.join(" or ")}`),
+  );
+}
+
+/** The values that are there: an absent field has none. */
+function valuesAt(value: unknown, [step, ...rest]: readonly string[]): unknown[] {
+  if (value === undefined || value === null) return [];
+  if (step === undefined) return [value];
+  const isList = step.endsWith("[]");
+  const field = (value as Readonly<Record<string, unknown>>)[isList ? step.slice(0, -2) : step];
+  return isList ? asList(field).flatMap(item => valuesAt(item, rest)) : valuesAt(field, rest);
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value).slice(0, SHOWN);
 }

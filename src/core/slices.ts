@@ -1,4 +1,4 @@
-import type { Clock } from "./clock";
+import type { Clock } from "./time";
 
 /** Long work that can be interrupted wherever it yields. */
 export type Steps<T = void> = Generator<void, T>;

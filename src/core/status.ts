@@ -1,10 +1,44 @@
+import { toSeconds } from "./time";
+import type { StatusCondition, ControllerResilienceStatus } from "../api/controller-resilience";
 import { isDeepStrictEqual } from "node:util";
-import type { ControllerResilienceStatus } from "../api/controller-resilience";
 import { ConditionType } from "../api/conditions";
-import { oneLine } from "./one-line";
+import { oneLine } from "./text";
 import type { StatusList } from "./remedy";
-import { pruneRestarts } from "./restarts/budget";
-import { RESTARTS_COUNTED_MS } from "./restarts/history";
+import { pruneRestarts, RESTARTS_COUNTED_MS } from "./restarts";
+
+/** The desired state of a condition. */
+export interface ConditionUpdate {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Maximum length of a message in metav1.Condition. */
+const MAX_SCHEMA_MESSAGE = 32_768;
+
+/**
+ * Returns one condition per update. Other conditions are dropped, since their remedies are disabled. lastTransitionTime changes
+ * only with status, as metav1.Condition requires.
+ */
+export function nextConditions(
+  previous: readonly StatusCondition[],
+  updates: readonly ConditionUpdate[],
+  generation: number,
+  now: Date,
+): StatusCondition[] {
+  return updates.map(update => {
+    const before = previous.find(condition => condition.type === update.type);
+    return {
+      type: update.type,
+      status: update.status,
+      observedGeneration: generation,
+      lastTransitionTime: before?.status === update.status ? before.lastTransitionTime : toSeconds(now),
+      reason: update.reason,
+      message: update.message.slice(0, MAX_SCHEMA_MESSAGE),
+    };
+  });
+}
 
 /** Longest message of a condition. The schema allows 32768 characters, far more than a terminal shows. */
 const MAX_MESSAGE = 4_096;

@@ -1,3 +1,24 @@
+import { TransientError } from "./errors";
+
+/** Cancels a timer; does nothing if it has fired. */
+export type Cancel = () => void;
+
+/** The source of time for core, engine and the remedies, so that tests control time. */
+export interface Clock {
+  /** Returns wall-clock time, for stored times and comparison with timestamps of the cluster. */
+  now(): Date;
+  /** Returns monotonic milliseconds, for measuring durations. */
+  monotonicMs(): number;
+  /** Calls `callback` once, `delayMs` from now. Delays are clamped to 0..2^31-1 ms. */
+  after(delayMs: number, callback: () => void): Cancel;
+}
+
+/** Maximum delay of a Node.js timer; a longer one would fire immediately. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Returns a random number in [0, 1). */
+export type Random = () => number;
+
 /**
  * Largest difference, in milliseconds, between a timestamp that the API server wrote and the operator's own record of the same
  * moment: clocks of a cluster's nodes are synchronized.
@@ -12,4 +33,125 @@ export function toSeconds(time: Date): string {
 /** Formats a time as metav1.MicroTime: RFC 3339 with six digits. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
+}
+
+const MS_PER_UNIT = { h: 3_600_000, m: 60_000, s: 1_000 } as const;
+
+/**
+ * Returns the milliseconds of a duration of the API: whole numbers with h, m or s, such as `90s`, `15m` or `1h30m`.
+ *
+ * @throws RangeError for any other text. The API server rejects such values, so this is a bug.
+ */
+export function parseDuration(text: string): number {
+  let totalMs = 0;
+  let digits = "";
+  for (const char of text) {
+    if (char >= "0" && char <= "9") {
+      digits += char;
+      continue;
+    }
+    if (digits === "" || !(char in MS_PER_UNIT)) throw invalid(text);
+    totalMs += Number(digits) * MS_PER_UNIT[char as keyof typeof MS_PER_UNIT];
+    digits = "";
+  }
+  if (text === "" || digits !== "") throw invalid(text);
+  return totalMs;
+}
+
+function invalid(text: string): RangeError {
+  return new RangeError(
+    `expected a duration of whole numbers with h, m or s, such as 90s, 15m or 1h30m, got "${text}"`,
+  );
+}
+
+/** Formats a duration as kubectl prints ages, with at most two units. */
+export function formatDuration(ms: number): string {
+  const totalSeconds = Math.max(0, Math.round(ms / 1000));
+  const units: [number, string][] = [
+    [Math.floor(totalSeconds / 86_400), "d"],
+    [Math.floor(totalSeconds / 3_600) % 24, "h"],
+    [Math.floor(totalSeconds / 60) % 60, "m"],
+    [totalSeconds % 60, "s"],
+  ];
+  const first = units.findIndex(([amount]) => amount > 0);
+  if (first < 0) return "0s";
+  return units
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount}${unit}`)
+    .join("");
+}
+
+/** Timeout of one read or write of a ControllerResilience. */
+export const STORE_DEADLINE_MS = 30_000;
+
+/**
+ * Runs work with a deadline. The work is not canceled at the deadline; its result is ignored.
+ *
+ * @throws TransientError that names `what` if the deadline passes first
+ */
+export function withDeadline<T>(clock: Clock, limitMs: number, what: string, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(limitMs, () => {
+      reject(new TransientError(`${what} timed out after ${formatDuration(limitMs)}`));
+    });
+    // The async function turns a synchronous throw into a rejection.
+    (async () => work())().then(resolve, reject).finally(cancel);
+  });
+}
+
+/** Size of a bucket, and the rate at which it refills. */
+export interface BucketSize {
+  readonly burst: number;
+  readonly ratePerSecond: number;
+}
+
+/** A token bucket. */
+export class TokenBucket {
+  readonly #size: BucketSize;
+  readonly #clock: Clock;
+  /** Negative while reservations wait. */
+  #tokens: number;
+  #filledAtMs: number;
+
+  constructor(clock: Clock, size: BucketSize) {
+    this.#clock = clock;
+    this.#size = size;
+    this.#tokens = size.burst;
+    this.#filledAtMs = clock.monotonicMs();
+  }
+
+  /** Reports whether the whole burst is available. */
+  isFull(): boolean {
+    this.#fill();
+    return this.#tokens === this.#size.burst;
+  }
+
+  /** Takes a token; returns false if there is none. */
+  take(): boolean {
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  /** Reserves a token. Returns the milliseconds until it is available. */
+  reserve(): number {
+    this.#fill();
+    this.#tokens--;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#size.ratePerSecond) * 1000;
+  }
+
+  /** Takes tokens for what has already happened; the bucket may become negative. */
+  charge(tokens: number): void {
+    this.#fill();
+    this.#tokens -= tokens;
+  }
+
+  #fill(): void {
+    const { burst, ratePerSecond } = this.#size;
+    const nowMs = this.#clock.monotonicMs();
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#filledAtMs) / 1000) * ratePerSecond);
+    this.#filledAtMs = nowMs;
+  }
 }

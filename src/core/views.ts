@@ -1,4 +1,4 @@
-import type { RecreatingHook } from "./recreating-hooks";
+import type { LabelSelector } from "../api/controller-resilience";
 
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
@@ -269,4 +269,84 @@ export interface ConditionView {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
+}
+
+// Objects that Helm or Argo CD delete and create again, instead of updating them in place, by the annotations that say so.
+
+/** Why a tool recreates an object. */
+export interface RecreatingHook {
+  readonly tool: "Helm" | "Argo CD";
+  /** The annotation that makes the object a hook, such as `helm.sh/hook: pre-upgrade`. */
+  readonly annotation: string;
+  /** When the tool deletes it, such as `before-hook-creation`. */
+  readonly deletePolicy: string;
+  /** What a person does that recreates it. */
+  readonly occasion: string;
+}
+
+const HELM = "helm.sh/hook";
+const ARGO = "argocd.argoproj.io/hook";
+
+/** The annotation of each tool that makes an object a hook. */
+export const HOOK_ANNOTATIONS: Readonly<Record<RecreatingHook["tool"], string>> = { Helm: HELM, "Argo CD": ARGO };
+
+/** All phases of Helm together are shorter. */
+const MAX_CHARACTERS = 128;
+
+/** Without a policy both tools delete the former object before they create it again. */
+const DEFAULT_POLICIES = { [HELM]: "before-hook-creation", [ARGO]: "BeforeHookCreation" } as const;
+
+/** Returns the hook that deletes and recreates an object with these annotations; undefined if none does. */
+export function recreatingHookOf(annotations: Readonly<Record<string, string>>): RecreatingHook | undefined {
+  const argo = wordsOf(annotations[ARGO]).filter(phase => phase !== "Skip");
+  if (argo.length > 0) return hookOf("Argo CD", ARGO, annotations, "each sync of its Argo CD application");
+  const phases = wordsOf(annotations[HELM]).map(phase => phase.replace(/^(pre|post)-/, ""));
+  const occasions = [
+    phases.includes("install") ? "install" : "",
+    phases.includes("upgrade") ? "upgrade" : "",
+    phases.includes("rollback") ? "rollback" : "",
+  ].filter(text => text !== "");
+  if (occasions.length === 0) return undefined;
+  return hookOf("Helm", HELM, annotations, `each helm ${occasions.join(" or ")} of its release`);
+}
+
+function hookOf(
+  tool: RecreatingHook["tool"],
+  key: typeof HELM | typeof ARGO,
+  annotations: Readonly<Record<string, string>>,
+  occasion: string,
+): RecreatingHook {
+  const deletePolicy = wordsOf(annotations[`${key}-delete-policy`]).join(",") || DEFAULT_POLICIES[key];
+  return { tool, annotation: `${key}: ${wordsOf(annotations[key]).join(",")}`, deletePolicy, occasion };
+}
+
+/** Others write annotations, and messages quote them: only what may be a name of a phase or policy counts, and no more than there are. */
+function wordsOf(text = ""): string[] {
+  return text
+    .slice(0, MAX_CHARACTERS)
+    .split(",")
+    .map(word => word.trim())
+    .filter(word => /^[a-z-]+$/i.test(word));
+}
+
+/** Reports whether labels match a selector, by the rules of the API server: an empty selector matches everything. */
+export function matchesSelector(labels: Readonly<Record<string, string>>, selector: LabelSelector): boolean {
+  const all = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  return all && (selector.matchExpressions ?? []).every(requirement => meets(labels, requirement));
+}
+
+type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
+
+function meets(labels: Readonly<Record<string, string>>, { key, operator, values = [] }: Requirement): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { KIND } from "../api/names";
-import type { Random } from "../core/clock";
+import type { Random } from "../core/time";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";

@@ -1,11 +1,10 @@
+import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Outcome } from "../core/intent";
+import { type Outcome, isPermitted, requiredPermission } from "../core/intent";
 import type { Plan } from "../core/remedy";
 import { intentsOf, outcomesOf } from "../core/testing/remedy-sample";
-import { isPermitted, requiredPermission } from "../engine/write/permissions";
 import { createRemedies } from "./registry";
 import { missingParts, partsIn } from "../../test/toy-remedy/parts";
 import { SAMPLES } from "./testing/samples";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { splitKey } from "../core/key";
+import { splitKey } from "../core/text";
 import type { StatusGauge } from "../core/remedy";
 import { ShardedGauge } from "./gauges";
 import { Metrics } from "./metrics";

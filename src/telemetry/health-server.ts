@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describeError } from "../core/errors";
-import { oneLine } from "../core/one-line";
+import { oneLine } from "../core/text";
 import type { Log } from "../core/ports";
 
 export interface HealthCheck {

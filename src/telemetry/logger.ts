@@ -1,5 +1,5 @@
 import { type DestinationStream, pino, stdTimeFunctions } from "pino";
-import type { Clock } from "../core/clock";
+import type { Clock } from "../core/time";
 import type { Log } from "../core/ports";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

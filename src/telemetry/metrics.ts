@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { CLUSTER_KIND, KIND } from "../api/names";
-import { splitKey } from "../core/key";
-import type { Clock } from "../core/clock";
+import { splitKey } from "../core/text";
+import type { Clock } from "../core/time";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
 import type {

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Clock } from "../../src/core/clock";
-import type { RoundsLog } from "../../src/core/log-rounds";
-import type { LogReader } from "../../src/core/readers";
+import type { Clock } from "../../src/core/time";
+import type { RoundsLog, LogReader } from "../../src/core/readers";
 import { findByClass as find } from "../../src/logs/detector";
 import { LogWatch } from "../../src/logs/reading/log-watch";
 import { Rounds } from "../../src/logs/reading/rounds";

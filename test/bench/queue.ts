@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Clock } from "../../src/core/clock";
+import type { Clock } from "../../src/core/time";
 import { WorkQueue } from "../../src/engine/loop/work-queue";
 
 const KEYS = 1_000_000;

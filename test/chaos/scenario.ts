@@ -1,7 +1,6 @@
 import type { ControllerResilience, ControllerResilienceSpec } from "../../src/api/controller-resilience";
 import { GoneError } from "../../src/core/errors";
-import type { Admin } from "../cluster/admin";
-import { eventually } from "../cluster/admin";
+import { type Admin, eventually } from "../cluster/admin";
 import type { ClusterClient } from "../cluster/client";
 import type { StandInNode } from "./node";
 

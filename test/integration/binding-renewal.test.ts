@@ -9,7 +9,7 @@ import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
-import type { Clock } from "../../src/core/clock";
+import type { Clock } from "../../src/core/time";
 import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";

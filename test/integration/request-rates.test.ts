@@ -8,7 +8,7 @@ import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { readServerCounts } from "../../src/cluster/measure/server-counts";
 import { StaleTokens } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
-import type { RequestRates } from "../../src/core/request-rates";
+import type { RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";

@@ -5,7 +5,7 @@ import { Cause } from "../../src/api/conditions";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { checkSpec, type Schema } from "../../src/cli/schema/check";
 import { schemaOf } from "../../src/cli/schema/crds";
-import { keyOf } from "../../src/core/key";
+import { keyOf } from "../../src/core/text";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { ObjectSession } from "../../src/engine/object/object-session";
 import { MemoryObjects } from "../../src/engine/testing/fakes";

@@ -1,6 +1,6 @@
+import ts from "typescript";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
 import { beforeAll, describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { EmptyReaders } from "../../src/core/testing/empty-readers";

@@ -1,6 +1,5 @@
-import { count } from "../../core/count";
-import { formatDuration } from "../../core/duration";
-import { oneLine } from "../../core/one-line";
+import { count, oneLine } from "../../core/text";
+import { formatDuration } from "../../core/time";
 import { classify, LOG_CLASSES, type LogClass, stripColors } from "../../logs/classifier/index";
 import { timestampAt, toMs } from "../../logs/reading/timestamp";
 import type { LogText } from "../replay/log-text";

@@ -1,5 +1,5 @@
-import { KubeConfig } from "@kubernetes/client-node";
 import cfg from "../../../package.json";
+import { KubeConfig } from "@kubernetes/client-node";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
 import { Connection, locateCluster } from "../../cluster/http/connection";
@@ -7,8 +7,7 @@ import { describeCall, listPages, type ListRequest } from "../../cluster/http/re
 import { pause } from "../../cluster/http/retry";
 import { ExpiredError } from "../../cluster/http/status-errors";
 import { systemClock } from "../../cluster/system";
-import type { Clock } from "../../core/clock";
-import { parseDuration } from "../../core/duration";
+import { type Clock, parseDuration } from "../../core/time";
 import { TerminalError, WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
 import { confirm } from "./change/change";

@@ -1,11 +1,9 @@
-import type { Readable, Writable } from "node:stream";
 import Table from "cli-table3";
+import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
-import type { Clock } from "../../core/clock";
-import { count } from "../../core/count";
-import { formatDuration } from "../../core/duration";
+import { type Clock, formatDuration } from "../../core/time";
+import { count, oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
-import { oneLine } from "../../core/one-line";
 import { write } from "../streams";
 import { terminalText } from "../terminal-text";
 

@@ -1,5 +1,5 @@
-import { count } from "../../core/count";
-import { formatDuration } from "../../core/duration";
+import { count } from "../../core/text";
+import { formatDuration } from "../../core/time";
 import type { PersistenceRule } from "../../logs/persistence";
 import type { LogText } from "./log-text";
 

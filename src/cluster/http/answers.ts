@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Log } from "../../core/ports";
 
 // What the answers of API servers show besides what was asked for.

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { RequestMetrics } from "../../core/ports";
 import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";

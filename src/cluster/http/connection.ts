@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
 
 /** Address, connections and credentials of the API server. */

@@ -1,11 +1,11 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Identity } from "../../core/ports";
 import type { Api } from "./api";
 import type { Connection } from "./connection";
 import { numberOf, parseObject, textOf } from "../../core/json";
 import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
-import { SERVICE_ACCOUNT_USERS } from "../../core/service-account-user";
+import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 
 export class OwnIdentity implements Identity {
   readonly #api: Api;

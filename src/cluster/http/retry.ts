@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../../core/clock";
+import type { Clock, Random } from "../../core/time";
 import { publicMessage, WaitError } from "../../core/errors";
 import type { Log } from "../../core/ports";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Api } from "../http/api";

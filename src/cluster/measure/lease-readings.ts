@@ -1,8 +1,7 @@
-import type { Clock } from "../../core/clock";
+import { type Clock, TokenBucket } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
-import { TokenBucket } from "../../core/token-bucket";
 import type { Api } from "../http/api";
 import { listPages } from "../http/resources";
 import { leaseView } from "../read/views";

@@ -1,9 +1,9 @@
+import fc from "fast-check";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { KubeConfig } from "@kubernetes/client-node";
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { FakeClock, settle } from "../../core/testing/fake-clock";

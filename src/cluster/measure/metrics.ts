@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { type Api, TimeoutError } from "../http/api";
 import type { Instance } from "../http/connection";

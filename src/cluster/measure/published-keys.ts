@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { publicMessage, TransientError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import type { Log } from "../../core/ports";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import type { RequestRates } from "../../core/request-rates";
+import type { RequestRates } from "../../core/readers";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { RequestCounts } from "./request-counts";

@@ -1,5 +1,5 @@
 import { publicMessage } from "../../core/errors";
-import type { RequestRates } from "../../core/request-rates";
+import type { RequestRates } from "../../core/readers";
 import type { Api } from "../http/api";
 import { EachInstance, readyInstances } from "./instances";
 import type { Instance } from "../http/connection";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RequestSpan } from "../../core/request-rates";
+import type { RequestSpan } from "../../core/readers";
 import { RequestHistory } from "./request-history";
 import type { ServerCounts } from "./server-counts";
 

@@ -1,4 +1,4 @@
-import { UNAUTHENTICATED, type RequestSpan } from "../../core/request-rates";
+import { UNAUTHENTICATED, type RequestSpan } from "../../core/readers";
 import type { ServerCounts } from "./server-counts";
 
 const WINDOW_MS = 900_000;

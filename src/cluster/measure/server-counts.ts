@@ -1,6 +1,6 @@
 import { FLOW_PREFIX } from "../../api/names";
 import { TransientError } from "../../core/errors";
-import { UNAUTHENTICATED } from "../../core/request-rates";
+import { UNAUTHENTICATED } from "../../core/readers";
 import type { Instance } from "../http/connection";
 import { metricLines, type MetricSource, parseSample, type Sample } from "./metrics";
 

@@ -1,8 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import type { Clock } from "../../core/clock";
+import { type Clock, type BucketSize, TokenBucket } from "../../core/time";
 import { TransientError } from "../../core/errors";
 import type { Log } from "../../core/ports";
-import { type BucketSize, TokenBucket } from "../../core/token-bucket";
 
 /**
  * Above the worst normal rate: while an API server is down, Pepr reopens each of its three watches (two of its store) every five to six

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Key, ObjectVersion } from "../../core/ports";
 
 /**

@@ -1,13 +1,11 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { LeaseReading } from "../../core/leases";
-import type { LogRounds } from "../../core/log-rounds";
-import type { LogReader, Readers, Right } from "../../core/readers";
-import type { RequestRates } from "../../core/request-rates";
+import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
 import type { KeyRotation } from "../../core/signing-keys";
 import type {
   BindingKind,

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { ClusterMetrics } from "../../core/ports";
 import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
 import { type Answer, type Api, TimeoutError } from "../http/api";

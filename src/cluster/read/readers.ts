@@ -1,10 +1,8 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { LeaseReading } from "../../core/leases";
-import type { LogRounds } from "../../core/log-rounds";
+import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
 import type { Log } from "../../core/ports";
-import type { LogReader, Readers, Right } from "../../core/readers";
-import type { RequestRates } from "../../core/request-rates";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
 import type {
   BindingKind,

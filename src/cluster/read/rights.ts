@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Permission } from "../../core/intent";
 import type { Right } from "../../core/readers";
 import type { Api } from "../http/api";

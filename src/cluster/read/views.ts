@@ -16,17 +16,17 @@ import { CLUSTER_KIND, KIND } from "../../api/names";
 import { objectOf, textOf } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { LeaseView } from "../../core/leases";
-import { recreatingHookOf } from "../../core/recreating-hooks";
-import type {
-  BindingKind,
-  BindingView,
-  ClusterKind,
-  ClusterObjectView,
-  ConditionView,
-  NamespaceView,
-  RoleView,
-  ServiceAccountView,
-  SubjectView,
+import {
+  recreatingHookOf,
+  type BindingKind,
+  type BindingView,
+  type ClusterKind,
+  type ClusterObjectView,
+  type ConditionView,
+  type NamespaceView,
+  type RoleView,
+  type ServiceAccountView,
+  type SubjectView,
 } from "../../core/views";
 import {
   annotationsOf,

@@ -1,7 +1,7 @@
 import { OWNER_ANNOTATION } from "../../api/names";
-import type { Cancel } from "../../core/clock";
+import type { Cancel } from "../../core/time";
 import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
-import { splitKey } from "../../core/key";
+import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
 import type { Log } from "../../core/ports";
 import type {

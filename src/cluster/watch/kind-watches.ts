@@ -1,4 +1,4 @@
-import type { Cancel } from "../../core/clock";
+import type { Cancel } from "../../core/time";
 import { type Delta, type Identified, isChange } from "./view-cache";
 import { Watch, type WatchCache, type WatchContext, type WatchSubject } from "./watch";
 

@@ -3,7 +3,7 @@ import type { ClusterControllerResilience } from "../../api/cluster-controller-r
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { GoneError } from "../../core/errors";
-import { keyOf, splitKey } from "../../core/key";
+import { keyOf, splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
 import type { Key } from "../../core/ports";
 import { type ClusterObjectOfOurs, clusterObjectOfOursView, type ObjectView, objectView } from "../read/views";

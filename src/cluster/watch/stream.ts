@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../../core/clock";
+import type { Cancel, Clock } from "../../core/time";
 import { describeError, ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
 import { type JsonObject, numberOf, objectOf, parseObject, textOf } from "../../core/json";
 import { errorOfRefusal, ExpiredError } from "../http/status-errors";

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../../core/clock";
+import type { Clock, Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";

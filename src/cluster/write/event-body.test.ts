@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { oneLine } from "../../core/one-line";
+import { oneLine } from "../../core/text";
 import { buildEvent, cutNote, eventName, eventNamespace } from "./event-body";
 
 const record = {

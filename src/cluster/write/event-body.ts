@@ -1,6 +1,6 @@
 import { MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
-import { oneLine } from "../../core/one-line";
+import { oneLine } from "../../core/text";
 import type { EventRecord } from "../../core/ports";
 import { microTime } from "../../core/time";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { ConflictError, describeError, GoneError, TerminalError, TerminatingError, WaitError } from "../../core/errors";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import type { Api } from "../http/api";

@@ -1,6 +1,6 @@
 import { FINALIZER, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
-import { keyOf, splitKey } from "../../core/key";
+import { keyOf, splitKey } from "../../core/text";
 import { GoneError, TerminalError } from "../../core/errors";
 import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
 import { describeCall, listPages, pathOf } from "../http/resources";

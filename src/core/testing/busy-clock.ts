@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../clock";
+import type { Cancel, Clock } from "../time";
 import { settle } from "./fake-clock";
 
 /** A clock that advances by 1 ms on each read, to simulate CPU work. It counts how often the code yields to the event loop. */

@@ -1,11 +1,10 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
+
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
-import type { Clock } from "../clock";
+import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
-import type { LogRounds } from "../log-rounds";
 import { ImmediateRounds } from "./immediate-rounds";
-import type { LogReader, Readers, Right } from "../readers";
-import type { RequestRates } from "../request-rates";
+import type { LogReader, LogRounds, Readers, RequestRates, Right } from "../readers";
 import type { KeyRotation } from "../signing-keys";
 import type {
   BindingKind,

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { MAX_TIMER_MS, type Cancel, type Clock, type Random } from "../clock";
+import { MAX_TIMER_MS, type Cancel, type Clock, type Random } from "../time";
 
 interface Timer {
   readonly dueMs: number;

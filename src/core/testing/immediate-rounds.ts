@@ -1,5 +1,5 @@
-import type { Clock } from "../clock";
-import { INTERVALS_MS, type LogRounds, type RoundsLog } from "../log-rounds";
+import type { Clock } from "../time";
+import { INTERVALS_MS, type LogRounds, type RoundsLog } from "../readers";
 
 /** A pass waits this long for its reads. */
 const WAIT_MS = 3_000;

@@ -3,7 +3,7 @@ import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
 } from "../../api/controller-resilience";
-import { splitKey } from "../key";
+import { splitKey } from "../text";
 import { GROUP, KIND, VERSION } from "../../api/names";
 import type { Key } from "../ports";
 

@@ -1,7 +1,7 @@
 import { PROTECT_LABEL } from "../../api/names";
 import { type Candidate, type Facts, type NamespaceFacts, oldestFirst } from "../../core/cluster-wide";
 import { WORKLOAD_KINDS } from "../../core/kinds";
-import { SERVICE_ACCOUNT_USERS } from "../../core/service-account-user";
+import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 import type { BindingView, NamespaceView, ServiceAccountView, SubjectView, WorkloadView } from "../../core/views";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 

@@ -4,7 +4,7 @@ import type { ClusterControllerResilience } from "../../api/cluster-controller-r
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { type Facts, workloadName } from "../../core/cluster-wide";
-import { count } from "../../core/count";
+import { count } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical, isObject } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";

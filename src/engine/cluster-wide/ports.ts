@@ -1,4 +1,4 @@
-import type { Random } from "../../core/clock";
+import type { Random } from "../../core/time";
 import type { ClusterObjectStore, ClusterWideCaches, ClusterWideMetrics } from "../../core/cluster-wide";
 import type { Outcome } from "../../core/intent";
 import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";

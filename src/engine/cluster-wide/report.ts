@@ -7,10 +7,9 @@ import type {
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
-import { type ConditionUpdate, nextConditions } from "../../core/conditions";
-import { count, firstOf } from "../../core/count";
-import { whyObserved } from "../../core/mode";
-import { cutMessage } from "../../core/status";
+import { type ConditionUpdate, nextConditions, cutMessage } from "../../core/status";
+import { count, firstOf } from "../../core/text";
+import { whyObserved } from "../../core/remedy";
 import { type Coverage, countOf } from "./coverage";
 import type { NamespaceShare } from "./plan";
 

@@ -1,6 +1,6 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { matchesSelector } from "../../core/label-selector";
+import { matchesSelector } from "../../core/views";
 import { type Candidate, type NamespaceFacts, workloadName } from "../../core/cluster-wide";
 
 /** Namespaces whose workloads are never protected: kube-node-lease has only Leases of nodes. */

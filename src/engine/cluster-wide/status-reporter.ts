@@ -5,11 +5,10 @@ import type {
 import { ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
-import type { ConditionUpdate } from "../../core/conditions";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { type ConditionUpdate, isSameStatus } from "../../core/status";
+import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import { isSameStatus } from "../../core/status";
 import type { EngineMetrics } from "../../core/ports";
 import type { PassResult } from "../loop/requeue";
 import type { FactsReader } from "./facts";

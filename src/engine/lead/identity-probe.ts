@@ -1,7 +1,6 @@
-import type { Cancel, Clock } from "../../core/clock";
+import { type Cancel, type Clock, withDeadline } from "../../core/time";
 import { publicMessage, UnauthorizedError } from "../../core/errors";
 import type { Identity, IdentityMetrics, Log } from "../../core/ports";
-import { withDeadline } from "../../core/deadline";
 
 /** The API server does not authenticate open watches again, so only new requests show that the identity is rejected. */
 const INTERVAL_MS = 30_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Cancel, Clock, Random } from "../../core/clock";
+import type { Cancel, Clock, Random } from "../../core/time";
 import { TransientError } from "../../core/errors";
 import type { LeaseStore } from "../../core/ports";
 import { FakeClock, seededRandom } from "../../core/testing/fake-clock";

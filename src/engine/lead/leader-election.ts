@@ -1,7 +1,6 @@
-import type { Cancel, Clock, Random } from "../../core/clock";
+import { type Cancel, type Clock, type Random, withDeadline } from "../../core/time";
 import { ConflictError, describeError, framesOf, GoneError, publicMessage, WaitError } from "../../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/ports";
-import { withDeadline } from "../../core/deadline";
 import {
   expiresAfterMs,
   fingerprint,

@@ -1,5 +1,5 @@
 import type { LeaseRecord } from "../../core/ports";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import { formatKeys, type KeyMemory } from "../../core/signing-keys";
 
 // Builds and compares Lease records. Times in a record come from remote wall clocks: they are for people, and are compared for

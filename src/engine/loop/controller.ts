@@ -1,11 +1,10 @@
-import type { Cancel, Clock, Random } from "../../core/clock";
+import { type Cancel, type Clock, type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
 import { RateLimiter, type PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";
-import { splitKey } from "../../core/key";
+import { splitKey } from "../../core/text";
 
 /** Settings of the loop. */
 export interface LoopSettings {

@@ -1,8 +1,6 @@
-import { ConflictError, GoneError } from "../../core/errors";
+import { ConflictError, GoneError, retryAfter, type Retry } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import { retryAfter, type Retry } from "../../core/retry";
-import type { Clock } from "../../core/clock";
-import { type BucketSize, TokenBucket } from "../../core/token-bucket";
+import { type Clock, type BucketSize, TokenBucket } from "../../core/time";
 
 /** When to requeue a key after its pass. */
 export type PassResult =

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/clock";
+import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/time";
 import type { QueueMetrics } from "../../core/ports";
 
 const LANES = ["event", "due", "sweep"] as const;

@@ -1,6 +1,5 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { type Clock, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectStore } from "../../core/ports";
 import { isSameStatus } from "../../core/status";
 

@@ -1,13 +1,11 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
-import { ForbiddenError, publicMessage } from "../../core/errors";
+import { ForbiddenError, publicMessage, retryAfter } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import type { Mode } from "../../core/mode";
+import type { Mode, Remedy, Report } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import type { Remedy, Report } from "../../core/remedy";
-import { withDeadline } from "../../core/deadline";
+import { withDeadline } from "../../core/time";
 import type { ExecutionScope, Executor } from "../write/executor";
-import { retryAfter } from "../../core/retry";
 import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
 import type { RequeueRequest } from "../loop/requeue";

@@ -6,8 +6,7 @@ import {
   OWNER_ANNOTATION,
   OWNER_UID_LABEL,
 } from "../../api/names";
-import type { Cancel } from "../../core/clock";
-import { withDeadline } from "../../core/deadline";
+import { type Cancel, withDeadline } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import { objectOf } from "../../core/json";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
-import type { Report } from "../../core/remedy";
+import type { Report, Mode } from "../../core/remedy";
 import { conditionUpdates, passMode } from "./ready";
-import type { Mode } from "../../core/mode";
 import { makeReport, makeDecision, makeEviction, makePatch, makeRemedy, specWith } from "../testing/remedies";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";

@@ -1,11 +1,10 @@
 import { ConditionType } from "../../api/conditions";
-import type { ConditionUpdate } from "../../core/conditions";
+import type { ConditionUpdate } from "../../core/status";
 import type { Execution } from "../../core/intent";
-import { observedSentence, type Mode } from "../../core/mode";
-import type { Report } from "../../core/remedy";
+import { observedSentence, type Mode, type Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { ForbiddenError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 

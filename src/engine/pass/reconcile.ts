@@ -1,14 +1,11 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
-import type { Random } from "../../core/clock";
-import { nextConditions } from "../../core/conditions";
-import { STORE_DEADLINE_MS, withDeadline } from "../../core/deadline";
+import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
+import { nextConditions, boundStatus } from "../../core/status";
 import { framesOf, NotYetError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import type { Mode } from "../../core/mode";
+import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Remedy, Report, StatusLists } from "../../core/remedy";
-import { boundStatus } from "../../core/status";
 import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";

@@ -1,12 +1,20 @@
-import { withDeadline } from "../../core/deadline";
-import { ForbiddenError, framesOf, NotYetError, publicMessage } from "../../core/errors";
-import type { ObjectInMode } from "../../core/mode";
+import { withDeadline } from "../../core/time";
+import { ForbiddenError, framesOf, NotYetError, publicMessage, retryAfter, type Retry } from "../../core/errors";
+import {
+  type ObjectInMode,
+  type Observation,
+  type Outcomes,
+  type PendingWrite,
+  type Plan,
+  type PlannedPass,
+  type Remedy,
+  type Report,
+  describeUnknown,
+  unknownValues,
+} from "../../core/remedy";
 import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import type { Observation, Outcomes, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../../core/remedy";
-import { retryAfter, type Retry } from "../../core/retry";
 import { inSlices, type Steps } from "../../core/slices";
-import { describeUnknown, unknownValues } from "../../core/unknown-values";
 
 /** Longest time that a remedy may take to read. */
 export const OBSERVE_DEADLINE_MS = 45_000;

@@ -1,5 +1,5 @@
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";

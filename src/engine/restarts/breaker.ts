@@ -1,10 +1,8 @@
 import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import { type Clock, toSeconds } from "../../core/time";
 import type { Deferral, ObjectRef, RestartClaim } from "../../core/intent";
-import { isOpen, isUnproven } from "../../core/restarts/budget";
-import { restartId } from "../../core/restarts/history";
-import { toSeconds } from "../../core/time";
+import { isOpen, isUnproven, restartId } from "../../core/restarts";
 
 // One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
 // an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).

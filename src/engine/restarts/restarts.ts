@@ -1,20 +1,23 @@
 import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
-import type { Mode } from "../../core/mode";
+import type { Clock } from "../../core/time";
+import type { Mode } from "../../core/remedy";
 import type { Key } from "../../core/ports";
-import { joinRestarts, type SettledRestarts, countConfirmed, restartId } from "../../core/restarts/history";
-import type { ObjectSession } from "../object/object-session";
-import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
-import { LeaderWarmup, Rollouts } from "./rollouts";
-import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./restart-pacer";
-import type { Deferral, RestartClaim, RolloutClaim } from "../../core/intent";
 import {
+  joinRestarts,
+  type SettledRestarts,
+  countConfirmed,
+  restartId,
   requestedRestart,
   withOutcome,
   withoutRequest,
   checkRestartBudget,
   isUnproven,
-} from "../../core/restarts/budget";
+} from "../../core/restarts";
+import type { ObjectSession } from "../object/object-session";
+import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
+import { LeaderWarmup, Rollouts } from "./rollouts";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./restart-pacer";
+import type { Deferral, RestartClaim, RolloutClaim } from "../../core/intent";
 import { boundStatus } from "../../core/status";
 
 export type { BreakerState, SettledRestarts };

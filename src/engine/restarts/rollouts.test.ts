@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LeaderWarmup } from "./rollouts";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,

@@ -1,7 +1,6 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
-import type { Execution, Intent } from "../../core/intent";
-import { describePending, pendingWrites } from "../../core/outcomes";
+import { type Execution, type Intent, describePending, pendingWrites } from "../../core/intent";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type Remedy, type RemedyDeclaration, type Report, type StatusLists } from "../../core/remedy";
 import type { Steps } from "../../core/slices";

@@ -1,5 +1,5 @@
 import { Cause } from "../../api/conditions";
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Intent, RestartClaim } from "../../core/intent";
 import type { Readers } from "../../core/readers";
 import type { RemedyBlock, Report } from "../../core/remedy";

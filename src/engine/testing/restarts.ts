@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Key } from "../../core/ports";
 import { Restarts, type BreakerState, type RestartsPorts } from "../restarts/restarts";
 

@@ -1,5 +1,5 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import { type Clock, withDeadline } from "../../core/time";
 import {
   ConflictError,
   describeError,
@@ -11,12 +11,17 @@ import {
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import type { Execution, Intent, Outcome, RestartClaim, RolloutClaim } from "../../core/intent";
-import type { Mode } from "../../core/mode";
+import {
+  type Execution,
+  type Intent,
+  type Outcome,
+  type RestartClaim,
+  type RolloutClaim,
+  isPermitted,
+  requiredPermission,
+} from "../../core/intent";
+import type { Mode, Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
-import type { Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
-import { withDeadline } from "../../core/deadline";
-import { isPermitted, requiredPermission } from "./permissions";
 import { WriteBackoff } from "./write-backoff";
 import type { ObjectRestarts } from "../restarts/restarts";
 

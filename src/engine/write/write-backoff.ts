@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { Intent, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock";
+import type { Clock } from "../../core/time";
 import type { LogReader } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import type { ContainerView, PodView } from "../../core/views";

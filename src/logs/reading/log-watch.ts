@@ -1,5 +1,5 @@
 import { NotYetError, TransientError } from "../../core/errors";
-import type { LogRounds } from "../../core/log-rounds";
+import type { LogRounds } from "../../core/readers";
 import type { PersistenceRule } from "../persistence";
 import type { LogSource } from "./container-log";
 import { FIRST_READ_MS, WatchedLog, type LogFinding, type LogRule, type Watched } from "./watched-log";

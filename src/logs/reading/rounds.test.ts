@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { LogRead, RoundsLog, Urgency } from "../../core/log-rounds";
+import type { LogRead, RoundsLog, Urgency } from "../../core/readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Rounds } from "./rounds";
 

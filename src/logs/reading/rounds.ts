@@ -1,7 +1,6 @@
-import type { Cancel, Clock } from "../../core/clock";
-import { HEALTHY_INTERVAL_MS, INTERVALS_MS, type LogRounds, type RoundsLog, type Urgency } from "../../core/log-rounds";
+import { type Cancel, type Clock, TokenBucket } from "../../core/time";
+import { HEALTHY_INTERVAL_MS, INTERVALS_MS, type LogRounds, type RoundsLog, type Urgency } from "../../core/readers";
 import type { LogMetrics } from "../../core/ports";
-import { TokenBucket } from "../../core/token-bucket";
 
 /** Reads per second over all objects, unless set otherwise. 1,500 healthy logs are then read every 30 s. */
 export const DEFAULT_READS_PER_SECOND = 50;

@@ -1,5 +1,5 @@
 import { ForbiddenError, publicMessage } from "../../core/errors";
-import type { LogRead, RoundsLog, Urgency } from "../../core/log-rounds";
+import type { LogRead, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
 import { persistenceOf, type Persistence, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";

@@ -1,6 +1,6 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { RENEW_ANNOTATION } from "../../api/names";
-import type { Mode, ObjectInMode } from "../../core/mode";
+import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingKind, BindingView } from "../../core/views";

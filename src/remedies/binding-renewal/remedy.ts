@@ -1,7 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { BindingStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
-import { splitKey } from "../../core/key";
+import { splitKey } from "../../core/text";
 import type { StatusOwner } from "../../core/ports";
 import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
 import { isFinal, observeBindings } from "./observe";

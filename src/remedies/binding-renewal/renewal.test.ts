@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec, ControllerResilience } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION } from "../../api/names";
 import type { Outcome } from "../../core/intent";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import { BusyClock } from "../../core/testing/busy-clock";
 import { inSlices } from "../../core/slices";
 import type { BindingView } from "../../core/views";

@@ -1,6 +1,5 @@
 import type { BindingStatus } from "../../api/controller-resilience";
-import type { Execution } from "../../core/intent";
-import { describeOutcome } from "../../core/outcomes";
+import { type Execution, describeOutcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { worstFirst } from "../kit/severity";

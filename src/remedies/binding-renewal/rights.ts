@@ -1,4 +1,4 @@
-import { withDeadline } from "../../core/deadline";
+import { withDeadline } from "../../core/time";
 import { publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
 import { KINDS, pluralOf } from "../../core/kinds";
 import type { Readers, Right } from "../../core/readers";

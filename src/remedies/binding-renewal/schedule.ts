@@ -1,7 +1,6 @@
 import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION } from "../../api/names";
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import { toSeconds } from "../../core/time";
+import { parseDuration, toSeconds } from "../../core/time";
 import type { BindingView } from "../../core/views";
 import {
   type Change,

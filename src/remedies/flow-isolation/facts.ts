@@ -1,6 +1,6 @@
 import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
-import type { Mode } from "../../core/mode";
-import type { RequestRates } from "../../core/request-rates";
+import type { Mode } from "../../core/remedy";
+import type { RequestRates } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
 import { QUARANTINE_LEVEL } from "./levels";
 

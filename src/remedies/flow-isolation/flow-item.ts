@@ -1,8 +1,7 @@
-import { viewIn } from "../../core/desired";
-import { formatDuration } from "../../core/duration";
+import { viewIn } from "./desired";
+import { formatDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
-import { capitalize, whyObserved } from "../../core/mode";
-import type { EventRequest, PlanItem } from "../../core/remedy";
+import { capitalize, whyObserved, type EventRequest, type PlanItem } from "../../core/remedy";
 import { throttles } from "./facts";
 import {
   type Flow,

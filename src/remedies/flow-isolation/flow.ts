@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { viewIn } from "../../core/desired";
-import { parseDuration } from "../../core/duration";
-import { flowSchemaName } from "../../core/flow-schema-names";
+import { viewIn, flowSchemaName } from "./desired";
+import { parseDuration, toSeconds } from "../../core/time";
 import { canonical } from "../../core/json";
 import { isOwnedBy } from "../../core/owned";
-import { toSeconds } from "../../core/time";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";

@@ -1,4 +1,4 @@
-import { viewIn } from "../../core/desired";
+import { viewIn } from "./desired";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { changesOf, type Flow, isQuarantined, MAX_CHANGES } from "./flow";

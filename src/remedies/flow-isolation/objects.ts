@@ -1,7 +1,13 @@
 import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { compareDesired, covers, type DesiredObject, type DesiredState } from "../../core/desired";
-import { flowSchemaName, leaseFlowSchemaName } from "../../core/flow-schema-names";
+import {
+  compareDesired,
+  covers,
+  type DesiredObject,
+  type DesiredState,
+  flowSchemaName,
+  leaseFlowSchemaName,
+} from "./desired";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { isManaged, isOwnedBy, isOwnedName, ownerAnnotations, ownerLabels } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";

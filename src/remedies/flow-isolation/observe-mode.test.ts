@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import { Scene } from "./testing/scene";
 
 describe("a ServiceAccount of the targets", () => {

@@ -1,10 +1,9 @@
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
+import { parseDuration } from "../../core/time";
 import { NotYetError, publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
-import type { ObjectInMode } from "../../core/mode";
+import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import { serviceAccountUser } from "../../core/service-account-user";
-import { explainUnknown, unknownTargets } from "../../core/unknown-values";
+import { serviceAccountUser } from "../../core/text";
 import type { WorkloadView } from "../../core/views";
 import { describeTarget, readTarget } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";

@@ -1,10 +1,10 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import { firstOf } from "../../core/count";
-import { parseDuration } from "../../core/duration";
-import { flowSchemaName } from "../../core/flow-schema-names";
+import { firstOf } from "../../core/text";
+import { parseDuration } from "../../core/time";
+import { flowSchemaName } from "./desired";
 import type { Intent } from "../../core/intent";
 import type { EventRequest, Plan } from "../../core/remedy";
-import { UNAUTHENTICATED } from "../../core/request-rates";
+import { UNAUTHENTICATED } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
 import { type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";

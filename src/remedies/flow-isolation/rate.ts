@@ -1,5 +1,5 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import type { RequestRates, RequestSpan } from "../../core/request-rates";
+import type { RequestRates, RequestSpan } from "../../core/readers";
 
 /** Longest newest span, in milliseconds: after a longer gap in the readings, the counts say nothing about the present. */
 const MAX_NEWEST_MS = 90_000;

@@ -2,7 +2,7 @@ import { ConditionType } from "../../api/conditions";
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
 import { ForbiddenError } from "../../core/errors";
 import type { Intent, Permission } from "../../core/intent";
-import { keyOf, splitKey } from "../../core/key";
+import { keyOf, splitKey } from "../../core/text";
 import type { Key, StatusOwner } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";

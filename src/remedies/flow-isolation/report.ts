@@ -1,9 +1,14 @@
 import type { FlowStatus } from "../../api/controller-resilience";
-import { firstOf } from "../../core/count";
-import type { Execution, Outcome } from "../../core/intent";
-import { capitalize, type ObserveMode, whyObserved } from "../../core/mode";
-import { describePending, pendingWrites } from "../../core/outcomes";
-import type { Outcomes, Report, SharedReason } from "../../core/remedy";
+import { firstOf } from "../../core/text";
+import { type Execution, type Outcome, describePending, pendingWrites } from "../../core/intent";
+import {
+  capitalize,
+  type ObserveMode,
+  whyObserved,
+  type Outcomes,
+  type Report,
+  type SharedReason,
+} from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import { MAX_RELEASES } from "./flow";

@@ -1,5 +1,5 @@
 import type { ClusterObjectView } from "../../core/views";
-import { serviceAccountUser } from "../../core/service-account-user";
+import { serviceAccountUser } from "../../core/text";
 
 /** A ServiceAccount. */
 interface Account {

@@ -1,4 +1,4 @@
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
 

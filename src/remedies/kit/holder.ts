@@ -1,8 +1,7 @@
 import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../../api/controller-resilience";
-import { matchesSelector } from "../../core/label-selector";
-import type { ObjectInMode } from "../../core/mode";
+import { matchesSelector, type WorkloadView } from "../../core/views";
+import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import type { WorkloadView } from "../../core/views";
 
 // Two objects that act on one workload would not count each other's restarts, revert each other's changes and end each other's trials. So of
 // several objects that take pods of a workload down, only the oldest acts.

@@ -1,8 +1,7 @@
 import type { TargetSelector } from "../../api/controller-resilience";
 import { WORKLOAD_KINDS } from "../../core/kinds";
-import { matchesSelector } from "../../core/label-selector";
+import { matchesSelector, type WorkloadView } from "../../core/views";
 import type { Readers } from "../../core/readers";
-import type { WorkloadView } from "../../core/views";
 import { type Problem, unlessForbidden } from "./problems";
 
 /** What workloads are read with. Failed reads are added to `problems`. */

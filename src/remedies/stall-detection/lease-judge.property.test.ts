@@ -10,8 +10,7 @@ import {
 } from "../../core/leases";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
-import { AbleTimes } from "./lease-judge";
-import { hasHadChance, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
+import { AbleTimes, hasHadChance, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
 import { lease, Scene } from "./testing/scene";
 
 const FOR_MS = 300_000;

@@ -1,7 +1,6 @@
 import type { StallStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/clock";
+import { type Clock, CLOCK_SKEW_MS } from "../../core/time";
 import { type LeaseTrack, longestPauseMs, RENEWALS_KEPT } from "../../core/leases";
-import { CLOCK_SKEW_MS } from "../../core/time";
 import type { PodView } from "../../core/views";
 
 // Whether a Lease that a pod holds is still renewed. Pure. Unknown means no accusation.

@@ -1,4 +1,4 @@
-import { parseDuration } from "../../core/duration";
+import { parseDuration } from "../../core/time";
 import type { ContainerView, PodView } from "../../core/views";
 import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
 import { hasLog, type Watched } from "../../logs/reading/watched-log";

@@ -1,5 +1,5 @@
 import type { StallDetectionSpec } from "../../api/controller-resilience";
-import type { ObjectInMode } from "../../core/mode";
+import type { ObjectInMode } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { LogWatch } from "../../logs/reading/log-watch";

@@ -1,10 +1,9 @@
 import { Cause } from "../../api/conditions";
 import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import { keyOf } from "../../core/key";
-import type { ObjectInMode } from "../../core/mode";
+import { parseDuration } from "../../core/time";
+import { keyOf, serviceAccountUser } from "../../core/text";
+import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import { serviceAccountUser } from "../../core/service-account-user";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { withHolders } from "../kit/holder";
 import { hasEnded, isOwnedBy } from "../kit/pods";

@@ -1,7 +1,7 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
+import { parseDuration } from "../../core/time";
 import type { RestartLimits } from "../../core/intent";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../kit/problems";
 import type { HeldLease } from "./lease-judge";

@@ -1,6 +1,6 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
+import { parseDuration } from "../../core/time";
+import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
 import { deniedOf } from "../../logs/topics";

@@ -1,7 +1,7 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { StallStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
-import { splitKey } from "../../core/key";
+import { splitKey } from "../../core/text";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { Memories } from "./memory";
 import { observeControllers } from "./observe";

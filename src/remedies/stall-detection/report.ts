@@ -1,7 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
-import type { Execution } from "../../core/intent";
-import { HEALTHY_INTERVAL_MS } from "../../core/log-rounds";
-import { describeOutcome } from "../../core/outcomes";
+import { type Execution, describeOutcome } from "../../core/intent";
+import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import { whatWould } from "../../core/mode";
+import { whatWould } from "../../core/remedy";
 import { checkRestartBudget, isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { type Check, firstMatch } from "../kit/checks";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import type { DaemonSetView } from "../../core/views";
 import { bounded, PLAIN, Scene, tried } from "./testing/scene";
 

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
-import { keyOf } from "../../core/key";
-import type { ObjectInMode } from "../../core/mode";
+import { keyOf } from "../../core/text";
+import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import type { Right } from "../../core/readers";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";

@@ -1,6 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import type { Execution, Intent, Outcome } from "../../core/intent";
-import { describePending, pendingWrites } from "../../core/outcomes";
+import { type Execution, type Intent, type Outcome, describePending, pendingWrites } from "../../core/intent";
 import type { Outcomes, Report } from "../../core/remedy";
 import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";

@@ -1,6 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { formatDuration } from "../../core/duration";
-import { toSeconds } from "../../core/time";
+import { formatDuration, toSeconds } from "../../core/time";
 import { isSettled } from "./checks/rollout";
 import {
   isOurRollout,

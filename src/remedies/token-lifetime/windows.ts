@@ -1,7 +1,6 @@
 import { Cron } from "croner";
 import type { TokenLifetimeSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import { toSeconds } from "../../core/time";
+import { parseDuration, toSeconds } from "../../core/time";
 
 // Maintenance windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
 // time. What the clock skips when daylight saving time begins opens as soon as the skipped hour is over; what it repeats opens once.

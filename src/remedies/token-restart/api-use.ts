@@ -1,5 +1,5 @@
 import type { Readers } from "../../core/readers";
-import { serviceAccountUser } from "../../core/service-account-user";
+import { serviceAccountUser } from "../../core/text";
 import type { BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
 import { type Problem, unlessUnreadable } from "../kit/problems";
 import type { TokenProof } from "./observed";

@@ -1,6 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
+import { parseDuration } from "../../core/time";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";

@@ -1,6 +1,6 @@
 import { SKIP_ANNOTATION } from "../../api/names";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { count } from "../../core/count";
+import { count } from "../../core/text";
 import type { Intent } from "../../core/intent";
 import { type BudgetDecision, checkRestartBudget, isOpen } from "../../core/restarts";
 import { firstMatch, type Check } from "../kit/checks";

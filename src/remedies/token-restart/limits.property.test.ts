@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
+import { parseDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
-import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts/budget";
+import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts";
 import { intentsOf } from "../../core/testing/remedy-sample";
 import type { ObservedPod, Observed } from "./observed";
 import { planRestarts } from "./plan";

@@ -1,9 +1,9 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/duration";
-import type { ObjectInMode } from "../../core/mode";
+import { parseDuration } from "../../core/time";
+import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
-import { serviceAccountUser } from "../../core/service-account-user";
+import { serviceAccountUser } from "../../core/text";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";

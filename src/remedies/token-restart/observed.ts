@@ -1,9 +1,8 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { Mode } from "../../core/mode";
-import type { RecreatingHook } from "../../core/recreating-hooks";
-import type { Refusals } from "../../core/refusals";
-import type { PodView, WorkloadView } from "../../core/views";
+import type { Mode } from "../../core/remedy";
+import type { RecreatingHook, PodView, WorkloadView } from "../../core/views";
+import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/watched-log";
 import type { SandboxFailures } from "../../logs/sandboxes/failures";

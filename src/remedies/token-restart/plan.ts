@@ -1,7 +1,7 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, oldestFirst } from "../../core/restarts";
-import { SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
+import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import { targetNotFound, type Finding } from "../kit/finding";
 import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";

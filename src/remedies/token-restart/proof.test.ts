@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { recreatingHookOf } from "../../core/recreating-hooks";
+import { recreatingHookOf, type PodView, type SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
-import type { PodView, SubjectView } from "../../core/views";
 import { proveByAge, weighLogs } from "./proof";
 import { container, pod } from "./testing/fake-log";
 import { binding, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";

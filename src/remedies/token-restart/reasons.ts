@@ -1,5 +1,4 @@
-import type { Mode } from "../../core/mode";
-import type { ReasonRule } from "../../core/remedy";
+import type { Mode, ReasonRule } from "../../core/remedy";
 import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */

@@ -1,6 +1,6 @@
 import { ConditionType } from "../../api/conditions";
 import type { Permission } from "../../core/intent";
-import { keyOf } from "../../core/key";
+import { keyOf } from "../../core/text";
 import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createFinder, type Finder } from "../../logs/detector";

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/ports";
-import { recreatingHookOf } from "../../core/recreating-hooks";
+import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
 import type { PendingWrite } from "../../core/remedy";
 import { intentsOf } from "../../core/testing/remedy-sample";
-import type { ServiceAccountView } from "../../core/views";
 import { Metrics } from "../../telemetry/metrics";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";

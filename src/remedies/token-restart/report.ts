@@ -1,12 +1,18 @@
 import type { TargetStatus } from "../../api/controller-resilience";
-import { count } from "../../core/count";
+import { count, splitKey } from "../../core/text";
 import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
-import { capitalize, whatWould } from "../../core/mode";
-import { splitKey } from "../../core/key";
+import {
+  capitalize,
+  whatWould,
+  type EventRequest,
+  type GaugeSample,
+  type Outcomes,
+  type Report,
+  type StatusGauge,
+} from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import type { EventRequest, GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
 import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
-import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/log-rounds";
+import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
 import { TOKEN_CAUSES } from "./observed";

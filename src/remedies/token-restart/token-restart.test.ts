@@ -1,5 +1,5 @@
 import { makeObject } from "../../core/testing/objects";
-import type { Mode } from "../../core/mode";
+import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import { KEYS_RECHECK_MS } from "./proof";

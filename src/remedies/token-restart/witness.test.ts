@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { UNAUTHENTICATED } from "../../core/request-rates";
+import { UNAUTHENTICATED } from "../../core/readers";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
 /** Two API servers, which have refused this many requests every 10 s since the start. */

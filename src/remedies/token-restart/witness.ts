@@ -1,5 +1,4 @@
-import type { Readers } from "../../core/readers";
-import { refusalsIn, type Refusals } from "../../core/refusals";
+import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
 import { isUnproven } from "../../core/restarts";
 import { wasUsedUp, type WorkloadState } from "./candidates";
 import { targetOf, type Observed, type ObservedWorkload } from "./observed";

@@ -1,8 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { count } from "../../core/count";
-import { formatDuration } from "../../core/duration";
-import { toSeconds } from "../../core/time";
+import { count } from "../../core/text";
+import { formatDuration, toSeconds } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import {

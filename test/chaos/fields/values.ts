@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../../src/core/json";
-import { parseDuration } from "../../../src/core/duration";
+import { parseDuration } from "../../../src/core/time";
 import type { Field, Schema } from "./schema";
 
 /** The reference for the final state after a value. */

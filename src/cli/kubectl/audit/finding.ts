@@ -1,5 +1,4 @@
-import { count } from "../../../core/count";
-import { oneLine } from "../../../core/one-line";
+import { count, oneLine } from "../../../core/text";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;

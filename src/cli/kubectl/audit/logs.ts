@@ -1,5 +1,5 @@
 import { pathOf } from "../../../cluster/http/resources";
-import { count } from "../../../core/count";
+import { count } from "../../../core/text";
 import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { PodView } from "../../../core/views";

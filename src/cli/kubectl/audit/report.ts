@@ -1,4 +1,4 @@
-import { oneLine } from "../../../core/one-line";
+import { oneLine } from "../../../core/text";
 import { wrapText, formatTable, type Paint } from "../terminal";
 import type { Unread } from "./facts";
 import { type CheckName, CHECKS, countOf, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";

@@ -15,7 +15,7 @@ import type { LabelSelector } from "../../../api/controller-resilience";
 import { daemonSetView, workloadView } from "../../../cluster/read/workload-views";
 import { itemsOf, present, type Received } from "../../../cluster/read/received";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
-import { serviceAccountUser } from "../../../core/service-account-user";
+import { serviceAccountUser } from "../../../core/text";
 import type { WorkloadView } from "../../../core/views";
 import type {
   BudgetFacts,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { whyObserved } from "../../../core/mode";
+import { whyObserved } from "../../../core/remedy";
 import { conditionUpdates } from "../../../engine/pass/ready";
 import { main } from "../program";
 import { type FakeAnswer, FakeServer, run } from "../testing/run";

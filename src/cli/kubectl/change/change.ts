@@ -6,7 +6,7 @@ import { describeCall, pathOf, type Place, type Resource } from "../../../cluste
 import { ConflictError } from "../../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
-import { modeIn, type ObserveMode, whyObserved } from "../../../core/mode";
+import { modeIn, type ObserveMode, whyObserved } from "../../../core/remedy";
 import { isManaged } from "../../../core/owned";
 import { terminalText } from "../../terminal-text";
 import { CALL } from "../command";

@@ -1,4 +1,4 @@
-import { count } from "../../../core/count";
+import { count } from "../../../core/text";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience } from "../../../api/controller-resilience";

@@ -10,8 +10,8 @@ import type {
   TargetStatus,
   TokenRestartSpec,
 } from "../../../api/controller-resilience";
-import { count } from "../../../core/count";
-import { formatDuration, parseDuration } from "../../../core/duration";
+import { count } from "../../../core/text";
+import { formatDuration, parseDuration } from "../../../core/time";
 import { timeOf } from "../../../core/json";
 import { checkRestartBudget, incidentOf, RESTARTS_WINDOW_MS, restartsOf } from "../../../core/restarts";
 import { safeText, when } from "../terminal";

@@ -2,7 +2,7 @@ import { ConditionType, EngineReason } from "../../../api/conditions";
 import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
 import { KIND, MANAGER, SKIP_ANNOTATION } from "../../../api/names";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf } from "../../../core/json";
-import { matchesSelector } from "../../../core/label-selector";
+import { matchesSelector } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
 import { safeText } from "../terminal";
 import type { OperatorState } from "../reader";

@@ -2,7 +2,7 @@ import type { ControllerResilience, LabelSelector, TargetStatus } from "../../..
 import { MANAGER } from "../../../api/names";
 import { type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
-import { HOOK_ANNOTATIONS } from "../../../core/recreating-hooks";
+import { HOOK_ANNOTATIONS } from "../../../core/views";
 import { commandFor, shellWord } from "../change/change";
 import { OPERATOR_NAMESPACE, type PartialReader } from "../reader";
 import { budgetsOf, idOf } from "./evidence";

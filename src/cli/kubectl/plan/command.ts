@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/views";
-import { count } from "../../../core/count";
+import { count } from "../../../core/text";
 import { KINDS } from "../../../core/kinds";
 import { readCoverage } from "../audit/facts";
 import { addClusterCommand, type Flags, type Shell } from "../command";

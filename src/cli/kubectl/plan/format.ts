@@ -1,6 +1,5 @@
-import { count } from "../../../core/count";
-import type { Mode } from "../../../core/mode";
-import { whyObserved } from "../../../core/mode";
+import { count } from "../../../core/text";
+import { type Mode, whyObserved } from "../../../core/remedy";
 import { type Paint, wrapText } from "../terminal";
 import type { ClusterPlan, NamespacePlanned } from "./plan-cluster";
 import type { ObjectPlan, RemedyPlan, Step } from "./plan-object";

@@ -13,7 +13,7 @@ import { SANDBOX_FAILED, sandboxEventView } from "../../../cluster/read/sandbox-
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import type { JsonObject } from "../../../core/json";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
-import { HEALTHY_INTERVAL_MS, type LogRounds, type RoundsLog } from "../../../core/log-rounds";
+import { HEALTHY_INTERVAL_MS, type LogRounds, type RoundsLog } from "../../../core/readers";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import type { AuditFacts } from "../audit/facts";
 import { workloadFacts } from "../audit/views";

@@ -1,12 +1,10 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
-import type { Execution, Intent, Outcome } from "../../../core/intent";
-import { type Mode, whyObserved } from "../../../core/mode";
-import type { PlanItem, Remedy } from "../../../core/remedy";
+import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
+import { type Mode, whyObserved, type PlanItem, type Remedy } from "../../../core/remedy";
 import { isUnproven } from "../../../core/restarts";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
-import { requiredPermission } from "../../../engine/write/permissions";
 import { evidenceOf } from "../explain/evidence";
 import { safeText } from "../terminal";
 import type { PlanTools } from "./tools";

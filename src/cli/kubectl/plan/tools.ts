@@ -3,7 +3,7 @@ import { MANAGER } from "../../../api/names";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { ClusterReaders } from "../../../cluster/read/readers";
 import { OwnRights } from "../../../cluster/read/rights";
-import type { Cancel, Clock } from "../../../core/clock";
+import type { Cancel, Clock } from "../../../core/time";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import { objectOf } from "../../../core/json";
 import type { Log } from "../../../core/ports";

@@ -1,9 +1,8 @@
 import type { BindingRenewalSpec, BindingStatus, ControllerResilience } from "../../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION, RENEW_ANNOTATION } from "../../../api/names";
-import type { Mode } from "../../../core/mode";
+import type { Mode, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
-import type { Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";

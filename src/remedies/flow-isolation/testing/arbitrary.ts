@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
-import { flowSchemaName } from "../../../core/flow-schema-names";
+import { flowSchemaName } from "../desired";
 import type { Intent } from "../../../core/intent";
-import type { RequestRates } from "../../../core/request-rates";
+import type { RequestRates } from "../../../core/readers";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { ClusterObjectView } from "../../../core/views";

@@ -1,4 +1,4 @@
-import type { RequestRates, RequestSpan } from "../../../core/request-rates";
+import type { RequestRates, RequestSpan } from "../../../core/readers";
 
 /** Requests per second of a client at a moment. */
 export type Client = (ms: number) => number;

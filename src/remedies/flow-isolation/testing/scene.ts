@@ -1,16 +1,15 @@
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
 import { FINALIZER } from "../../../api/names";
-import type { Mode } from "../../../core/mode";
+import type { Mode, Outcomes, Plan, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { RequestRates } from "../../../core/request-rates";
+import type { RequestRates } from "../../../core/readers";
 import { runToEnd } from "../../../core/slices";
-import type { Outcomes, Plan, Report } from "../../../core/remedy";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
-import { flowSchemaName } from "../../../core/flow-schema-names";
+import { flowSchemaName } from "../desired";
 import { applyTo, type World } from "./world";
 
 /** What the API server defaults. */

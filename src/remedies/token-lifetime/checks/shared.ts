@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
-import { formatDuration } from "../../../core/duration";
+import { formatDuration } from "../../../core/time";
 import type { DaemonSetView } from "../../../core/views";
 import { RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isOurRollout } from "../observed";

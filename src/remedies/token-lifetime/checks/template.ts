@@ -1,4 +1,4 @@
-import { whatWould } from "../../../core/mode";
+import { whatWould } from "../../../core/remedy";
 import { firstMatch, type Check } from "../../kit/checks";
 import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
 import { buildRollout } from "../intents";

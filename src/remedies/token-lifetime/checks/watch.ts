@@ -1,6 +1,6 @@
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
 import { isOpen, restartsOf } from "../../../core/restarts";
-import { HEALTHY_INTERVAL_MS } from "../../../core/log-rounds";
+import { HEALTHY_INTERVAL_MS } from "../../../core/readers";
 import { toSeconds } from "../../../core/time";
 import { IMMEDIATE_MS, type DaemonSetFinding } from "../finding";
 import { activePodsOf, isBounded, isCanary, isOurRollout, type ObservedPod, type Spec } from "../observed";

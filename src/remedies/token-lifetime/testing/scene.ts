@@ -1,7 +1,6 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
-import type { Mode } from "../../../core/mode";
+import type { Mode, Plan, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { Plan, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { checkRestartBudget } from "../../../core/restarts";
 import { EmptyReaders } from "../../../core/testing/empty-readers";

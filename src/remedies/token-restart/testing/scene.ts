@@ -1,8 +1,7 @@
 import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
-import type { Mode } from "../../../core/mode";
+import type { Mode, PendingWrite, PlannedPass, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
-import type { PendingWrite, PlannedPass, Report } from "../../../core/remedy";
-import type { RequestRates } from "../../../core/request-rates";
+import type { RequestRates } from "../../../core/readers";
 import type { KeyRotation } from "../../../core/signing-keys";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";

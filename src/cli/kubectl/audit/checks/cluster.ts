@@ -1,8 +1,6 @@
-import { count } from "../../../../core/count";
-import { formatDuration } from "../../../../core/duration";
-import { matchesSelector } from "../../../../core/label-selector";
-import { serviceAccountUser } from "../../../../core/service-account-user";
-import type { BindingView } from "../../../../core/views";
+import { count, serviceAccountUser } from "../../../../core/text";
+import { formatDuration } from "../../../../core/time";
+import { matchesSelector, type BindingView } from "../../../../core/views";
 import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
 import { markedOf } from "../../../../remedies/binding-renewal/schedule";
 import {

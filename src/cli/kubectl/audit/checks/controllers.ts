@@ -1,5 +1,5 @@
-import { count } from "../../../../core/count";
-import { formatDuration } from "../../../../core/duration";
+import { count } from "../../../../core/text";
+import { formatDuration } from "../../../../core/time";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { BoundAccounts } from "../../../../engine/cluster-wide/facts";
 import { protectionsOf } from "../../../../engine/cluster-wide/coverage";

@@ -1,11 +1,10 @@
 import { signsOf } from "../../../../cluster/read/pod-view";
 import { isCniFolder } from "../../../../core/components";
 import { objectOf } from "../../../../core/json";
-import { firstOf } from "../../../../core/count";
-import { formatDuration } from "../../../../core/duration";
-import { capitalize } from "../../../../core/mode";
-import type { RecreatingHook } from "../../../../core/recreating-hooks";
-import type { PodView, ServiceAccountView } from "../../../../core/views";
+import { firstOf } from "../../../../core/text";
+import { formatDuration } from "../../../../core/time";
+import { capitalize } from "../../../../core/remedy";
+import type { RecreatingHook, PodView, ServiceAccountView } from "../../../../core/views";
 import { planTemplate } from "../../../../remedies/token-lifetime/template";
 import { isNodeAgent } from "../../../../remedies/token-lifetime/trial/first-pod";
 import { proveByAge } from "../../../../remedies/token-restart/proof";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { firstOf } from "./count";
+import { firstOf } from "./text";
 
 it.each([
   [[], ""],

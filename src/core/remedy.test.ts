@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CHOICES } from "../api/generated/choices";
-import { describeUnknown, unknownTargets, unknownValues } from "./unknown-values";
+import { describeUnknown, unknownTargets, unknownValues } from "./remedy";
 
 const targets = [{ kind: "Deployment", name: "web" }];
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Cause } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
-import type { RestartClaim } from "../intent";
+import { Cause } from "../api/conditions";
+import type { RestartStatus } from "../api/controller-resilience";
+import type { RestartClaim } from "./intent";
 import {
   checkRestartBudget,
   isOpen,
@@ -11,7 +11,7 @@ import {
   RESTARTS_KEPT,
   withOutcome,
   withoutRequest,
-} from "./budget";
+} from "./restarts";
 
 const MINUTE = 60_000;
 const NOW = new Date("2025-06-01T12:00:00Z");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareDesired, covers, equals, viewIn, type DesiredObject } from "./desired";
-import type { ClusterObjectView } from "./views";
+import type { ClusterObjectView } from "../../core/views";
 
 const desired: DesiredObject = {
   kind: "FlowSchema",

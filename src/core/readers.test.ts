@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusalsIn } from "./refusals";
-import { UNAUTHENTICATED, type RequestRates } from "./request-rates";
+import { refusalsIn, UNAUTHENTICATED, type RequestRates } from "./readers";
 
 const spans = {
   [UNAUTHENTICATED]: [

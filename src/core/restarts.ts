@@ -1,7 +1,10 @@
-import { Cause } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
-import type { LimitReason, RestartClaim } from "../intent";
-import { isCreatedAfter } from "./settle";
+import { Cause } from "../api/conditions";
+import type { RestartStatus } from "../api/controller-resilience";
+import type { LimitReason, RestartClaim } from "./intent";
+import { CLOCK_SKEW_MS } from "./time";
+
+// What remedies use of this folder: the restarts of a workload, whether its budget allows another one, and the outcomes of open ones.
+// The engine records restarts, with src/engine/restarts.
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
 // "Restart" means a restart within one workload. Each cause has its own budget, and the pods of one incident count as one restart
@@ -202,4 +205,91 @@ export function pruneRestarts(
     return isOpen(entry) || age(timeMs(entry), now) < countedMs;
   });
   return kept.slice(-limit);
+}
+
+/**
+ * A request younger than this may have been executed, although its answer was lost: the known pods are up to 240 s old (the longest
+ * silence of a watch), and another clock may have stamped them.
+ */
+const IN_FLIGHT_MS = 300_000;
+
+/** What a remedy observed about its restarts. */
+export interface RestartEvidence {
+  /** Reports whether the effect of a requested restart is visible, such as a pod that is gone. */
+  readonly wasExecuted: (entry: RestartStatus) => boolean;
+  /** Returns the outcome of an executed restart: Restarted while its effect is unknown. */
+  readonly outcomeOf: (entry: RestartStatus) => RestartStatus["outcome"];
+}
+
+/**
+ * Settles the open restarts of a history; the other entries stay unchanged. A request whose answer was lost, or that a crash left behind,
+ * counts as executed once its effect is visible. Without a visible effect it stays open while it may be in flight, then it is dropped:
+ * it was never executed, so it costs no budget. An executed restart gets the outcome that the remedy observed. Pure: history in, history out.
+ */
+export function settleOpenRestarts(
+  history: readonly RestartStatus[],
+  evidence: RestartEvidence,
+  nowMs: number,
+): RestartStatus[] {
+  return history.flatMap(entry => {
+    const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, evidence, nowMs) : entry;
+    if (confirmed?.outcome !== "Restarted") return confirmed ?? [];
+    return { ...confirmed, outcome: evidence.outcomeOf(confirmed) };
+  });
+}
+
+/** Returns undefined for a request that was never executed. An unreadable time counts as long ago. */
+function confirmRequest(
+  entry: RestartStatus,
+  { wasExecuted }: RestartEvidence,
+  nowMs: number,
+): RestartStatus | undefined {
+  if (wasExecuted(entry)) return { ...entry, outcome: "Restarted" };
+  return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
+}
+
+/** Reports whether a pod was created after a restart. The API server's clock stamps pods, in whole seconds. */
+export function isCreatedAfter(createdAtMs: number, { time }: RestartStatus): boolean {
+  return createdAtMs >= Math.floor(Date.parse(time) / 1000) * 1000 - CLOCK_SKEW_MS;
+}
+
+/** A week. Younger restarts may still count: those that did not help, for as long as the doubled cooldowns. */
+export const RESTARTS_COUNTED_MS = 168 * 3_600_000;
+
+/** The restarts of one remedy with their current outcomes, and the causes of that remedy. */
+export interface SettledRestarts {
+  readonly causes: readonly string[];
+  readonly restarts: readonly RestartStatus[];
+}
+
+/** Replaces the restarts of each settled cause in status.restarts. Restarts with other causes stay unchanged. Oldest first. */
+export function joinRestarts(before: readonly RestartStatus[], settled: readonly SettledRestarts[]): RestartStatus[] {
+  const others = before.filter(({ cause }) => !settled.some(({ causes }) => causes.includes(cause)));
+  const all = [...others, ...settled.flatMap(({ restarts }) => restarts)];
+  return oldestFirst(all);
+}
+
+/** Sorts restarts by time. Those with an unreadable time come first. */
+export function oldestFirst(restarts: readonly RestartStatus[]): RestartStatus[] {
+  return restarts.toSorted((a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0));
+}
+
+/** Returns the restarts of one workload, such as `Deployment/app`. */
+export function restartsOf(workload: string, history: readonly RestartStatus[]): RestartStatus[] {
+  return history.filter(entry => entry.workload === workload);
+}
+
+/** Counts restarts that are confirmed in `after` and not in `before`: new ones, and requests that a crash had left open. */
+export function countConfirmed(before: readonly RestartStatus[], after: readonly RestartStatus[]): number {
+  const known = new Set(before.filter(isConfirmed).map(restartId));
+  return after.filter(entry => isConfirmed(entry) && !known.has(restartId(entry))).length;
+}
+
+function isConfirmed(entry: RestartStatus): boolean {
+  return entry.outcome !== "Requested";
+}
+
+/** Identifies a restart across histories. */
+export function restartId(entry: RestartStatus): string {
+  return `${entry.podUID ?? entry.pod} ${entry.time}`;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Intent } from "../../core/intent";
-import { isPermitted, requiredPermission } from "./permissions";
+import { type Intent, isPermitted, requiredPermission } from "./intent";
 
 function intent(verb: Intent["verb"], apiVersion: string, kind: string): Intent {
   return { verb, target: { apiVersion, kind, name: "x" }, why: "because", eventReason: "Done" };

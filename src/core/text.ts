@@ -1,0 +1,43 @@
+import type { ControllerResilience } from "../api/controller-resilience";
+import type { Key } from "./ports";
+
+/** Returns an amount with its noun, such as `1 pod` or `3 pods`. */
+export function count(amount: number, noun: string): string {
+  return `${String(amount)} ${noun}${amount === 1 ? "" : "s"}`;
+}
+
+/** Returns the first names of a list and how many are left, such as `a, b and 3 more`; all names if they are not more than `most`. */
+export function firstOf(names: readonly string[], most: number): string {
+  const left = names.length - most;
+  return `${names.slice(0, most).join(", ")}${left > 0 ? ` and ${String(left)} more` : ""}`;
+}
+
+/**
+ * Characters that a terminal may obey, and those that reorder, hide or break text: controls, formats such as U+202E, and separators of
+ * lines. Whoever may create an Event or a RoleBinding writes texts and names that contain them.
+ */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/** Returns text on one line, with a space for characters that a terminal may obey. */
+export function oneLine(text: string): string {
+  return text.replaceAll(UNSAFE, " ");
+}
+
+/** Returns the key of an object: `namespace/name`. */
+export function keyOf({ metadata }: Pick<ControllerResilience, "metadata">): Key {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** Splits a key into namespace and name, the inverse of {@link keyOf}. */
+export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };
+}
+
+/** Beginning of the user names of all ServiceAccounts (kubernetes/kubernetes pkg/serviceaccount/util.go). */
+export const SERVICE_ACCOUNT_USERS = "system:serviceaccount:";
+
+/** Returns the user name of a ServiceAccount's requests. */
+export function serviceAccountUser(namespace: string, name: string): string {
+  return `${SERVICE_ACCOUNT_USERS}${namespace}:${name}`;
+}
