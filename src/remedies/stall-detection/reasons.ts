@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "As many restarts in a row as `maxRestarts` within a day did not help. Find out why the Lease is not renewed; a day later the operator tries again.",
+    help: "`maxRestarts` restarts in a row did not help. Find out why the Lease is not renewed.",
   },
   BreakerTripped: {
     event: "Warning",
@@ -13,19 +13,19 @@ export const REASONS = {
   },
   LeaseNotRenewed: {
     event: "Warning",
-    help: "A running pod holds a Lease and has stopped renewing it. Look at the pod, then delete it, or set `onStall: Restart`. The message says why the operator does not restart it.",
+    help: "A running pod holds a Lease and has stopped renewing it. Look at the pod, then delete it, or set `onStall: Restart`.",
   },
   AccessLost: {
     event: "Warning",
-    help: "Since some time the pods get 403 responses. The message names the denied request and the binding that went. Restore it; a restart cannot help. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
+    help: "The pods get 403 responses since some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
   },
   LeadershipLost: {
     event: "Warning",
-    help: "A pod loses its Lease again and again. The message says what its log shows as the cause: throttled, denied or unauthorized requests, or none of these, such as a slow API server.",
+    help: "A pod loses its Lease again and again. The message has the cause, if the log shows one: throttled, denied or unauthorized requests.",
   },
   Conflict: {
     event: "Warning",
-    help: "An older object, which the message names, acts on the pods of the workload, so this one does not. Remove the workload from the targets of one of them.",
+    help: "An older object, which the message names, acts on the workload. Remove it from the targets of one of them.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
   RestartBlocked: {
@@ -35,7 +35,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "Cooldown, `maxUnavailable`, a rollout in progress, the restart pace, leader warm-up, 429 responses to the pod, or the open outcome of another restart without proof; the message says which.",
+    help: "The restart waits; the message says for what.",
   },
   Restarting: {
     event: "None",
@@ -44,11 +44,11 @@ export const REASONS = {
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {
     event: "Warning",
-    help: "The operator may not read something that the message names, or may not evict pods.",
+    help: "The operator lacks a right, which the message names.",
   },
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed; the message names the resource. Time in which the operator cannot read Leases, or only slowly, does not count.",
+    help: "A read failed; the message names the resource.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
   NoPods: { event: "Normal", help: "No workload of the targets has a pod." },
