@@ -4,7 +4,7 @@ import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingKind, BindingView } from "../../core/views";
-import { describeTarget, readTarget } from "../kit/targets";
+import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { hasExpiryKey, readExpiry } from "./conventions";
 import { reviewed, type Review } from "./rights";
 import { isContested, markedOf, memoryOf, noteOf, scheduleOf, settingsOf } from "./schedule";
@@ -98,8 +98,9 @@ export async function observeBindings(
 async function readTargets({ metadata, spec }: ObjectInMode, readers: Readers) {
   const accounts = new Set<string>();
   const missingTargets: string[] = [];
+  const once = listingOnce(spec.targets, readers);
   for (const [index, target] of spec.targets.entries()) {
-    const workloads = await readTarget(target, metadata.namespace, readers);
+    const workloads = await readTarget(target, metadata.namespace, once);
     if (workloads.length === 0) missingTargets.push(describeTarget(target, index));
     for (const { serviceAccountName } of workloads) accounts.add(serviceAccountName);
   }

@@ -5,7 +5,7 @@ import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/re
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
 import type { WorkloadView } from "../../core/views";
-import { describeTarget, readTarget } from "../kit/targets";
+import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
 import { MAX_OLDEST_MS } from "./rate";
 
@@ -117,8 +117,9 @@ async function findAccounts(
 ): Promise<Found> {
   const workloads = new Map<string, WorkloadView>();
   const missingTargets: string[] = [];
+  const once = listingOnce(object.spec.targets, readers);
   for (const [index, target] of object.spec.targets.entries()) {
-    const views = await readTarget(target, object.metadata.namespace, readers);
+    const views = await readTarget(target, object.metadata.namespace, once);
     for (const view of views) workloads.set(view.uid, view);
     if (views.length === 0) missingTargets.push(describeTarget(target, index));
   }

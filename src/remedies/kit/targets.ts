@@ -25,8 +25,9 @@ interface FoundTargets {
 export async function findTargets(targets: readonly TargetSelector[], search: Search): Promise<FoundTargets> {
   const views = new Map<string, WorkloadView>();
   const missing: string[] = [];
+  const readers = listingOnce(targets, search.readers);
   for (const [index, target] of targets.entries()) {
-    const read = (): Promise<WorkloadView[]> => readTarget(target, search.namespace, search.readers);
+    const read = (): Promise<WorkloadView[]> => readTarget(target, search.namespace, readers);
     const found = await unlessForbidden(read, search.problems);
     if (found?.length === 0) missing.push(describeTarget(target, index));
     for (const view of found ?? []) views.set(view.uid, view);
@@ -39,7 +40,11 @@ export async function findTargets(targets: readonly TargetSelector[], search: Se
  *
  * @throws any error of the reader
  */
-export async function readTarget(target: TargetSelector, namespace: string, readers: Readers): Promise<WorkloadView[]> {
+export async function readTarget(
+  target: TargetSelector,
+  namespace: string,
+  readers: WorkloadReaders,
+): Promise<WorkloadView[]> {
   if (!WORKLOAD_KINDS.includes(target.kind)) return [];
   if (target.name !== undefined) {
     const workload = await readers.workload(target.kind, namespace, target.name);
@@ -49,6 +54,31 @@ export async function readTarget(target: TargetSelector, namespace: string, read
   if (selector === undefined) return [];
   const all = await readers.workloads(target.kind, namespace);
   return all.filter(workload => matchesSelector(workload.labels, selector));
+}
+
+/** What targets are read with. */
+type WorkloadReaders = Pick<Readers, "workload" | "workloads">;
+
+/** With more targets of a kind by name, one list is cheaper than reading each of them. */
+const FEW = 16;
+
+/** Returns readers for all targets of one pass, which list a kind once if many targets name one of it. */
+export function listingOnce(targets: readonly TargetSelector[], readers: WorkloadReaders): WorkloadReaders {
+  const lists = new Map<string, Promise<readonly WorkloadView[]>>();
+  const workloads: Readers["workloads"] = (kind, namespace) => {
+    const list = lists.get(kind) ?? readers.workloads(kind, namespace);
+    lists.set(kind, list);
+    return list;
+  };
+  const hasMany = (kind: string): boolean => targets.filter(target => target.kind === kind).length > FEW;
+  const listed = new Set<string>(WORKLOAD_KINDS.filter(hasMany));
+  return {
+    workloads,
+    workload: async (kind, namespace, name) =>
+      listed.has(kind)
+        ? ((await workloads(kind, namespace)).find(view => view.name === name) ?? null)
+        : readers.workload(kind, namespace, name),
+  };
 }
 
 /** Returns a target for messages: `Deployment/web`, or `Deployment matching spec.targets[0].selector`. */

@@ -8,7 +8,7 @@ import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { withHolders } from "../kit/holder";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { unlessForbidden } from "../kit/problems";
-import { describeTarget, readTarget } from "../kit/targets";
+import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
@@ -66,8 +66,9 @@ function isDue({ pods }: ObservedWorkload, { onStall, for: duration }: StallDete
 async function findTargets({ object, readers, problems }: Pass) {
   const views = new Map<string, WorkloadView>();
   const missing: string[] = [];
+  const once = listingOnce(object.spec.targets, readers);
   for (const [index, target] of object.spec.targets.entries()) {
-    const read = () => readTarget(target, object.metadata.namespace, readers);
+    const read = () => readTarget(target, object.metadata.namespace, once);
     const found = await unlessForbidden(read, problems);
     if (found?.length === 0) missing.push(describeTarget(target, index));
     for (const view of found ?? []) views.set(view.uid, view);

@@ -7,7 +7,7 @@ import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes/review";
-import { describeTarget, readTarget } from "../kit/targets";
+import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { isWatched } from "./checks/watch";
 import { holderOf, otherObjects } from "../kit/holder";
 import { readFormerTrials } from "./trial/cleanup";
@@ -98,9 +98,10 @@ async function findDaemonSets(
   const { namespace } = object.metadata;
   const views = new Map<string, DaemonSetView>();
   const missingTargets: string[] = [];
+  const once = listingOnce(object.spec.targets, readers);
   for (const [index, target] of object.spec.targets.entries()) {
     if (target.kind !== "DaemonSet") continue;
-    const workloads = await readTarget(target, namespace, readers);
+    const workloads = await readTarget(target, namespace, once);
     for (const { name } of workloads) {
       const view = views.has(name) ? null : await readers.daemonSet(namespace, name);
       if (view !== null) views.set(name, view);
