@@ -1,25 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
+import { provisioned, throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const MINUTES = 60;
-
-async function provisioned(scene: Scene): Promise<Scene> {
-  await scene.pass();
-  await scene.pass();
-  scene.written.length = 0;
-  return scene;
-}
-
-/** Runs passes until the runaway is throttled. */
-async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
-  await provisioned(scene);
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  return scene;
-}
 
 describe("the threshold", () => {
   it("counts per running pod of the ServiceAccount", async () => {

@@ -1,29 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
+import { provisioned, throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const LEASES = "controller-resilience-leases";
 const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
-
-/** Runs passes until all objects exist and are in effect. */
-async function provisioned(scene: Scene): Promise<Scene> {
-  await scene.pass();
-  await scene.pass();
-  scene.written.length = 0;
-  return scene;
-}
-
-/** Runs passes until the runaway is throttled. */
-async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
-  await provisioned(scene);
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  return scene;
-}
 
 /** Gives an object a level of its own and a low precedence, as version 0.1.0 did if its spec said so. Returns the level's name. */
 function dedicated(scene: Scene): string {

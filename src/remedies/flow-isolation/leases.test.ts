@@ -1,17 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterObjectView } from "../../core/views";
 import { onRunaway, Scene } from "./testing/scene";
+import { provisioned } from "./testing/throttled";
 
 const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const [LEASES, BUILT_IN] = ["controller-resilience-leases", "leader-election"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
-
-async function provisioned(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
-  await scene.pass();
-  await scene.pass();
-  scene.written.length = 0;
-  return scene;
-}
 
 const nameOf = (scene: Scene): string =>
   [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;

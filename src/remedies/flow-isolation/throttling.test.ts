@@ -1,26 +1,11 @@
 import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
+import { provisioned, throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 const MINUTES = 60;
-
-async function provisioned(scene: Scene): Promise<Scene> {
-  await scene.pass();
-  await scene.pass();
-  scene.written.length = 0;
-  return scene;
-}
-
-/** Runs passes until the runaway is throttled. */
-async function throttled(scene = new Scene(onRunaway("Throttle"))): Promise<Scene> {
-  await provisioned(scene);
-  scene.perSecond.set("app", 5_000);
-  await scene.run(61);
-  expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  return scene;
-}
 
 describe("a runaway", () => {
   it("is read as often while another write fails", async () => {
