@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Finding } from "./audit/finding";
 import { formatHtml } from "./audit/html";
 import { formatReport, formatWide, type Report } from "./audit/report";
-import { eventFacts } from "./explain/explain";
+import { eventFacts } from "./explain/views";
 import { formatTimeline } from "./explain/format";
 import { momentOf } from "./explain/evidence";
 import { paintFor, Output } from "./terminal";

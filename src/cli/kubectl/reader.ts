@@ -5,7 +5,7 @@ import { objectView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../core/errors";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { type EventFacts, eventFacts } from "./explain/explain";
+import { type EventFacts, eventFacts } from "./explain/views";
 import type { Session } from "./session";
 import { safeText } from "./terminal";
 

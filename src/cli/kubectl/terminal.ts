@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import Table from "cli-table3";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
@@ -209,4 +210,22 @@ const LONGEST = 300;
 /** Returns a text on one line, without characters that a terminal may obey, cut to a length that one can read. */
 export function safeText(text: string, longest = LONGEST): string {
   return oneLine(text).slice(0, longest);
+}
+
+/**
+ * Asks before a write. Returns whether the user agrees.
+ *
+ * @param consequence what will happen, as whole sentences
+ * @throws CliError without a terminal, unless the user has agreed with `--yes`
+ */
+export async function confirm(consequence: string, { yes }: { yes?: boolean }, io: Io): Promise<boolean> {
+  if (yes === true) return true;
+  if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
+  const lines = createInterface({ input: io.stdin, output: io.stderr });
+  try {
+    const answer = await lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
 }

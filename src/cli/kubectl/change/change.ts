@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline/promises";
 import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience, FlowStatus } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, LEVELS_ANNOTATION } from "../../../api/names";
@@ -8,9 +7,8 @@ import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../co
 import { KINDS } from "../../../core/kinds";
 import { modeIn, type ObserveMode, whyObserved } from "../../../core/remedy";
 import { isManaged } from "../../../core/owned";
-import { terminalText } from "../../terminal-text";
 import { CALL } from "../command";
-import { CliError, Exit, type ExitCode, type Io } from "../terminal";
+import { CliError, Exit, type ExitCode } from "../terminal";
 import type { OperatorState } from "../reader";
 import type { Session } from "../session";
 
@@ -228,22 +226,4 @@ function whyNotActed(object: ControllerResilience): string {
   if (suspend) return "the object is suspended";
   const observed = mode === "Observe" ? mode : observedAs(object);
   return observed === undefined ? "no operator works" : whyObserved(observed);
-}
-
-/**
- * Asks before a write. Returns whether the user agrees.
- *
- * @param consequence what will happen, as whole sentences
- * @throws CliError without a terminal, unless the user has agreed with `--yes`
- */
-export async function confirm(consequence: string, { yes }: { yes?: boolean }, io: Io): Promise<boolean> {
-  if (yes === true) return true;
-  if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
-  const lines = createInterface({ input: io.stdin, output: io.stderr });
-  try {
-    const answer = await lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    lines.close();
-  }
 }

@@ -7,7 +7,8 @@ import { commandFor } from "../change/change";
 import { safeText } from "../terminal";
 import type { OperatorState } from "../reader";
 import type { Action } from "./next";
-import { explainConditions, type EventFacts, type ExplainedCondition } from "./explain";
+import { explainConditions } from "./explain";
+import type { EventFacts, ExplainedCondition } from "./views";
 import { formatActions, formatCondition, formatTimeline, describeOperator, type Look, section } from "./format";
 import { type Moment, momentOf } from "./evidence";
 

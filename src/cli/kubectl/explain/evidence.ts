@@ -15,7 +15,7 @@ import { formatDuration, parseDuration } from "../../../core/time";
 import { timeOf } from "../../../core/json";
 import { checkRestartBudget, incidentOf, RESTARTS_WINDOW_MS, restartsOf } from "../../../core/restarts";
 import { safeText, when } from "../terminal";
-import type { EventFacts } from "./explain";
+import type { EventFacts } from "./views";
 
 /** Something that the status of an object says about other objects. */
 interface Evidence {

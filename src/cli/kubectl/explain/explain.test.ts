@@ -4,9 +4,10 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { COMMANDS } from "../program";
 import type { OperatorState } from "../reader";
 import { parseSubject } from "../subject";
-import { explain, type ExplainFacts, eventFacts, type LiveSubject } from "./explain";
+import { explain, type ExplainFacts } from "./explain";
 import { formatExplanation, formatTimeline } from "./format";
 import { timelineOf } from "./evidence";
+import { eventFacts, type LiveSubject } from "./views";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
 const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();

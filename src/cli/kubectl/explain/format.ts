@@ -1,7 +1,8 @@
 import { ConditionType } from "../../../api/conditions";
 import { type Paint, when, wrapText } from "../terminal";
 import type { OperatorState } from "../reader";
-import type { Explanation, ObjectExplanation, ExplainedCondition } from "./explain";
+import type { Explanation, ObjectExplanation } from "./explain";
+import type { ExplainedCondition } from "./views";
 import type { Moment, BudgetLeft } from "./evidence";
 import type { Action } from "./next";
 

@@ -6,7 +6,7 @@ import { CliError, when } from "../terminal";
 import type { PartialReader } from "../reader";
 import { describeSubject, type Subject } from "../subject";
 import { idOf } from "./evidence";
-import { controllerOf, type LiveSubject } from "./explain";
+import { controllerOf, type LiveSubject } from "./views";
 
 const REPLICA_SETS: Resource = { group: "apps", version: "v1", plural: "replicasets" };
 const KIND_RESOURCES: Readonly<Record<string, Resource>> = { ...KINDS, ReplicaSet: REPLICA_SETS };

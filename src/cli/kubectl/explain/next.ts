@@ -6,7 +6,7 @@ import { HOOK_ANNOTATIONS } from "../../../core/views";
 import { commandFor, shellWord } from "../change/change";
 import { OPERATOR_NAMESPACE, type PartialReader } from "../reader";
 import { budgetsOf, idOf } from "./evidence";
-import type { ExplainedCondition } from "./explain";
+import type { ExplainedCondition } from "./views";
 
 /** Something that the operator does next. */
 export interface NextStep {
