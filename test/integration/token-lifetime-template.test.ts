@@ -2,17 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MANAGER, RESTARTED_AT_ANNOTATION } from "../../src/api/names";
 import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
+import type { JsonObject } from "../../src/core/json";
+import { fingerprint } from "../../src/remedies/token-lifetime/template/fingerprint";
 import {
-  fingerprint,
-  type JsonObject,
-  planRelease,
-  planTemplate,
   type PreviousSeconds,
   type TemplateInput,
   type TemplatePatch,
   type TemplatePlan,
   VOLUME_NAME,
-} from "../../src/remedies/token-lifetime/template";
+} from "../../src/remedies/token-lifetime/template/parts";
+import { planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
 import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
 import { Admin, eventually } from "./cluster-world";
 

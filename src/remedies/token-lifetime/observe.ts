@@ -1,21 +1,35 @@
 import { Cause } from "../../api/conditions";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
+import { ForbiddenError, TransientError } from "../../core/errors";
+import type { Intent } from "../../core/intent";
 import { keyOf } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
-import type { Readers } from "../../core/readers";
+import type { Key } from "../../core/ports";
+import type { Readers, Right } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes/review";
-import { describeTarget, listingOnce, readTarget } from "../kit/targets";
-import { isWatched } from "./checks/watch";
 import { holderOf, otherObjects } from "../kit/holder";
-import { readFormerTrials } from "./trial/cleanup";
-import { withProof } from "./trial/observe";
-import { isOnTrial } from "./trial/strategy";
-import { withTrialRights } from "./trial/rights";
-import type { WatchedTimes } from "./trial/watched";
-import { templatePlanOf, type Observed, type ObservedDaemonSet, type ObservedPod, type Spec } from "./observed";
+import { describeTarget, listingOnce, readTarget } from "../kit/targets";
+import { isWatched } from "./harm";
+import {
+  activePodsOf,
+  buildRelease,
+  type DaemonSetFinding,
+  entryOf,
+  isBounded,
+  isRelease,
+  nameOf,
+  type Observed,
+  type ObservedDaemonSet,
+  type ObservedPod,
+  type Spec,
+  type Subject,
+  templatePlanOf,
+  isOnTrial,
+} from "./subject";
+import { firstPodOf, isNodeAgent, tokenDiedMs } from "./trial";
 
 /** Former DaemonSets that status keeps, in case they come back. */
 const MAX_FORMER = 32;
@@ -193,4 +207,161 @@ function stateOf({ uid }: PodView, states: States): Pick<ObservedPod, "logState"
   if (sandboxState === undefined) return { logState, logReadMs };
   const worst = WORST.find(state => state === logState || state === sandboxState) ?? logState;
   return { logState: worst, logReadMs, sandboxState };
+}
+
+/** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */
+export async function withProof(
+  daemonSet: ObservedDaemonSet,
+  spec: Spec,
+  readers: Readers,
+): Promise<ObservedDaemonSet> {
+  const first = firstPodOf(daemonSet, spec);
+  const node = first?.pod.nodeName;
+  if (first === undefined || node === undefined || !isAwaited(daemonSet, spec)) return daemonSet;
+  const sinceMs = tokenDiedMs(first, spec);
+  if (readers.clock.now().getTime() < sinceMs) return daemonSet;
+  const proof = await proofOn(node, sinceMs, readers);
+  const pods = daemonSet.pods.map(one => (one.pod.uid === first.pod.uid ? { ...one, ...proof } : one));
+  return { ...daemonSet, pods };
+}
+
+function isAwaited(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
+  return isNodeAgent(daemonSet) && activePodsOf(daemonSet).some(({ pod }) => !isBounded(pod, spec));
+}
+
+/** Without the right to read the node's pods there is no proof. */
+async function proofOn(
+  node: string,
+  sinceMs: number,
+  readers: Readers,
+): Promise<Pick<ObservedPod, "hasSandboxStarted" | "isNodeForbidden">> {
+  try {
+    const pods = await readers.podsOnNode(node);
+    return pods.some(pod => hasStartedSince(pod, sinceMs)) ? { hasSandboxStarted: true } : {};
+  } catch (error) {
+    if (error instanceof ForbiddenError) return { isNodeForbidden: true };
+    if (error instanceof TransientError) return {};
+    throw error;
+  }
+}
+
+/** A network plugin has set up the pod's network since that time. */
+function hasStartedSince({ hostNetwork, createdAtMs, volumesReadyMs, containers }: PodView, sinceMs: number): boolean {
+  if (hostNetwork === true || createdAtMs < sinceMs) return false;
+  return volumesReadyMs !== undefined || containers.some(({ startedAtMs }) => startedAtMs !== undefined);
+}
+
+// A right that is missed in the middle of a trial leaves the DaemonSet with updateStrategy OnDelete, so rights are checked before.
+
+/** Adds the rights that the operator lacks for a trial that is about to begin. */
+export async function withTrialRights(
+  daemonSet: ObservedDaemonSet,
+  readers: Pick<Readers, "may">,
+): Promise<ObservedDaemonSet> {
+  const rights = rightsFor(daemonSet);
+  const answers = await Promise.all(rights.map(right => readers.may(right)));
+  const missingRights = rights.filter((_, index) => answers[index] !== true);
+  return missingRights.length === 0 ? daemonSet : { ...daemonSet, missingRights };
+}
+
+function rightsFor(daemonSet: ObservedDaemonSet): readonly Right[] {
+  const { namespace } = daemonSet.view;
+  const eviction: Right = { apiGroup: "", resource: "pods/eviction", verb: "create", namespace };
+  return isNodeAgent(daemonSet) ? [eviction, { apiGroup: "", resource: "pods", verb: "list" }] : [eviction];
+}
+
+/** The operator could not finish a trial, so it begins none. */
+export function lacksRights(subject: Subject): DaemonSetFinding | undefined {
+  const missing = subject.daemonSet.missingRights ?? [];
+  if (missing.length === 0 || isRelease(subject)) return undefined;
+  const message = `the operator may not ${missing.map(describe).join(" and ")}; grant that`;
+  return {
+    status: "False",
+    reason: "Waiting",
+    sentence: `${nameOf(subject)} unchanged: the operator lacks a right for the trial on one node.`,
+    entry: { ...entryOf(subject, "Waiting"), hindrance: { reason: "Forbidden", message } },
+    isStalled: true,
+  };
+}
+
+function describe({ verb, resource, namespace }: Right): string {
+  return `${verb} ${resource} ${namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`}`;
+}
+
+/** A pass without a successor for this long ends the watch, in milliseconds. */
+const MAX_GAP_MS = 300_000;
+
+/** Since when this process has watched each DaemonSet without a gap. What happened before is not known. */
+export interface WatchedTimes {
+  /** Returns the times by uid; DaemonSets of the object that are not named are not watched any more. */
+  note(key: Key, uids: readonly string[], nowMs: number): ReadonlyMap<string, number>;
+  /** Forgets a deleted object. */
+  forget(key: Key): void;
+}
+
+interface Watched {
+  readonly sinceMs: ReadonlyMap<string, number>;
+  readonly lastMs: number;
+}
+
+export function createWatchedTimes(): WatchedTimes {
+  const watches = new Map<Key, Watched>();
+  return {
+    note(key, uids, nowMs): ReadonlyMap<string, number> {
+      const known = watches.get(key);
+      const isCurrent = known !== undefined && nowMs - known.lastMs <= MAX_GAP_MS;
+      const sinceMs = new Map(uids.map(uid => [uid, (isCurrent ? known.sinceMs.get(uid) : undefined) ?? nowMs]));
+      watches.set(key, { sinceMs, lastMs: nowMs });
+      return sinceMs;
+    },
+
+    forget: key => void watches.delete(key),
+  };
+}
+
+const WHY = "The trial ends, because the object does not ask for shorter tokens any more.";
+
+/** DaemonSets on trial that are no target any more. */
+export async function readFormerTrials(
+  namespace: string,
+  former: readonly DaemonSetStatus[],
+  readers: Readers,
+): Promise<Observed["formerTrials"]> {
+  const names = former.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
+  return readTrials(namespace, names, former, readers);
+}
+
+/** Restores a former target. */
+export function buildTrialEnd(daemonSet: Observed["formerTrials"][number]): Intent {
+  return buildRelease(daemonSet, WHY);
+}
+
+/** Ends the trials of an object that is being deleted or has no tokenLifetime block any more: OnDelete would hold up all updates. */
+export async function endTrials(object: ControllerResilience, readers: Readers): Promise<Intent[]> {
+  const { namespace } = object.metadata;
+  const records = object.status?.daemonSets ?? [];
+  const names = new Set(records.map(({ name }) => name));
+  // Status may have been written without the list.
+  for (const target of object.spec.targets.filter(({ kind }) => kind === "DaemonSet")) {
+    for (const { name } of await readTarget(target, namespace, readers)) names.add(name);
+  }
+  const trials = await readTrials(namespace, [...names], records, readers);
+  if (trials.length === 0) return [];
+  const others = await otherObjects(object, readers)();
+  return trials.filter(({ view }) => holderOf(view, object, others) === undefined).map(buildTrialEnd);
+}
+
+async function readTrials(
+  namespace: string,
+  names: readonly string[],
+  records: readonly DaemonSetStatus[],
+  readers: Readers,
+): Promise<Pick<ObservedDaemonSet, "view" | "record">[]> {
+  const found: Pick<ObservedDaemonSet, "view" | "record">[] = [];
+  for (const name of names) {
+    const view = await readers.daemonSet(namespace, name);
+    const record = records.find(one => one.name === name);
+    if (view !== null && isOnTrial(view)) found.push({ view, ...(record && { record }) });
+  }
+  return found;
 }

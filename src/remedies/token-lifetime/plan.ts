@@ -1,12 +1,9 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Plan, PlanItem } from "../../core/remedy";
-import { checkTemplate } from "./checks/template";
-import type { DaemonSetFinding } from "./finding";
-import { isOurRollout, type Observed, type Spec } from "./observed";
-import { subjectOf } from "./subject";
-import { buildTrialEnd } from "./trial/cleanup";
-import { settleRestarts } from "./trial/restarts";
-import { isOnTrial } from "./trial/strategy";
+import { checkTemplate } from "./checks";
+import { buildTrialEnd } from "./observe";
+import { type DaemonSetFinding, isOurRollout, type Observed, type Spec, subjectOf, isOnTrial } from "./subject";
+import { settleRestarts } from "./trial";
 
 /** If several DaemonSets are blocked, each is tried first for this long, in milliseconds. */
 const ROTATION_MS = 60_000;

@@ -12,19 +12,19 @@ export const REASONS = {
   },
   FieldContested: {
     event: "Warning",
-    help: "Others reverted it twice: remove the field from Git, or see [with Argo CD or Flux](#with-argo-cd-or-flux).",
+    help: "Others reverted it twice: [remove the field from Git](../gitops.md#fields-that-both-write).",
   },
   RolloutStuck: {
     event: "Warning",
-    help: "For ten minutes no pod was replaced or became Ready: see `kubectl rollout status`. Other DaemonSets of the object wait.",
+    help: "For ten minutes no pod became Ready: see `kubectl rollout status`. Others wait.",
   },
   TrialUnproven: {
     event: "Warning",
-    help: "The first pod with the shorter token gave no proof in time; the message says what is missing. The template was restored.",
+    help: "The trial gave no proof in time; the message says what is missing. The template was restored.",
   },
   OwnedByController: {
     event: "Warning",
-    help: "A controller, such as an operator, owns the DaemonSet and would revert a template: use its own setting.",
+    help: "A controller owns the DaemonSet and would revert a template: use its own setting.",
   },
   OnDeleteStrategy: {
     event: "Warning",
@@ -32,7 +32,7 @@ export const REASONS = {
   },
   TooManyAtOnce: {
     event: "Warning",
-    help: "A rolling update would replace more than one pod and more than 10 % of them at once: lower `maxUnavailable` or `maxSurge`.",
+    help: "More than one pod and more than 10 % would be replaced at once: lower `maxUnavailable` or `maxSurge`.",
   },
   OwnMount: {
     event: "Warning",
@@ -45,20 +45,20 @@ export const REASONS = {
   },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refused the eviction for now, such as for a PodDisruptionBudget; the operator retries.",
+    help: "The eviction was refused for now, such as for a PodDisruptionBudget.",
   },
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A limit of the operator delays the eviction or the change: cooldown, restart pace, leader warm-up, another object's rollout. The message says which.",
+    help: "A limit of the operator delays the eviction or the change; the message says which.",
   },
   Rolling: {
     event: "Normal",
-    help: "The trial has passed, or the template is restored; the DaemonSet controller is replacing the pods.",
+    help: "The DaemonSet controller is replacing the pods.",
   },
   Replacing: {
     event: "Normal",
-    help: "The trial on one node lasts; the message says what the others wait for.",
+    help: "The trial lasts; the message says what it waits for.",
   },
   Planned: {
     event: "Normal",
@@ -66,11 +66,11 @@ export const REASONS = {
   },
   WaitingForWindow: {
     event: "Normal",
-    help: "It changes in the next [maintenance window](#maintenance-windows). Stalled if a window never opens.",
+    help: "It changes in the next window. Stalled if one never opens.",
   },
   Waiting: {
     event: "Normal",
-    help: "Not the moment for a change: no pod, a rollout, 401s, unreadable logs, no ServiceAccount, or another object has it; the message says which. Stalled after an hour, except without pods.",
+    help: "Not the moment for a change; the message says why. Stalled after an hour, except without pods.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
   DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },

@@ -4,13 +4,11 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { findAny } from "../../logs/detector";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { createSandboxReview } from "../../logs/sandboxes/review";
-import { observeDaemonSets } from "./observe";
+import { createWatchedTimes, endTrials, observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
-import { endTrials } from "./trial/cleanup";
-import { describeHeldTrials } from "./trial/held";
-import { createWatchedTimes } from "./trial/watched";
+import { describeHeldTrials } from "./trial";
 
 const PERMISSIONS: readonly Permission[] = [
   {

@@ -6,10 +6,9 @@ import { toSeconds } from "../../core/time";
 import { type Finding, targetNotFound } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
-import { RECHECK_MS } from "./finding";
 import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
-import { REASONS, type Reason } from "./reasons";
-import { countChange } from "./subject";
+import { type Reason, REASONS } from "./reasons";
+import { countChange, RECHECK_MS } from "./subject";
 
 type TokenLifetimeReport = Report<Reason | "Forbidden">;
 

@@ -1,15 +1,125 @@
-import type { DaemonSetStatus } from "../../api/controller-resilience";
+import { Cause } from "../../api/conditions";
+import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
 import { formatDuration, toSeconds } from "../../core/time";
-import { isSettled } from "./checks/rollout";
-import {
-  isOurRollout,
-  templateInputOf,
-  templatePlanOf,
-  type Observed,
-  type ObservedDaemonSet,
-  type Spec,
-} from "./observed";
-import { fingerprint, type TemplatePlan } from "./template";
+import type { Intent, ObjectRef, RestartLimits } from "../../core/intent";
+import type { Mode } from "../../core/remedy";
+import type { Right } from "../../core/readers";
+import type { DaemonSetView, PodView } from "../../core/views";
+import type { PodLogState } from "../../logs/pod-log-review";
+import type { Finding } from "../kit/finding";
+import type { Reason } from "./reasons";
+import { fingerprint } from "./template/fingerprint";
+import type { TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
+import { planRelease, planTemplate } from "./template/plan";
+
+/** What the checks found out about one DaemonSet, and what the operator writes for it. */
+export interface DaemonSetFinding extends Finding<Reason> {
+  readonly status: "True" | "False";
+  /** For status.daemonSets, before any write of this pass. */
+  readonly entry: DaemonSetStatus;
+  /** Present when the intents shorten tokens: status counts the change once they are executed. */
+  readonly shortens?: true;
+  /** The outcome in status once the intents are executed. */
+  readonly after?: DaemonSetStatus["outcome"];
+  readonly recheckAfterMs?: number;
+}
+
+/** Delay of the next pass when it only waits for status to be written, in milliseconds. */
+export const IMMEDIATE_MS = 1_000;
+
+/** Delay of the next pass while the cluster has to change first, in milliseconds. */
+export const RECHECK_MS = 10_000;
+
+/** Everything that a plan is based on: plain data. */
+export interface Observed {
+  readonly mode: Mode;
+  /** Generation of the ControllerResilience: status counts changes per generation. */
+  readonly generation: number;
+  readonly daemonSets: readonly ObservedDaemonSet[];
+  /** Targets of kind DaemonSet that match no DaemonSet. */
+  readonly missingTargets: readonly string[];
+  /** Logs are read, or a restart has no outcome yet. */
+  readonly isReviewing: boolean;
+  /** How many expired tokens API servers have received; null if unknown. */
+  readonly staleTokens: number | null;
+  /** Status entries of DaemonSets that do not exist or are no targets now. */
+  readonly formerEntries: readonly DaemonSetStatus[];
+  /** Those of them that are still on trial. */
+  readonly formerTrials: readonly Pick<ObservedDaemonSet, "view" | "record">[];
+  /** Restarts by this remedy. */
+  readonly restarts: readonly RestartStatus[];
+  /** Restarts by other remedies whose outcome is not known yet. */
+  readonly otherOpenRestarts: readonly RestartStatus[];
+}
+
+export interface ObservedDaemonSet {
+  readonly view: DaemonSetView;
+  /** automountServiceAccountToken of its ServiceAccount. */
+  readonly automount?: boolean;
+  /** The ServiceAccount is missing or being deleted: no pod can be created, and all pods get 401 responses. */
+  readonly lacksServiceAccount: boolean;
+  /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
+  readonly record?: DaemonSetStatus;
+  readonly pods: readonly ObservedPod[];
+  /** Since when this process has watched it without a gap; absent in Observe mode and with the skip annotation. */
+  readonly watchedSinceMs?: number;
+  /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
+  readonly holder?: string;
+  /** Rights that a trial needs and the operator lacks; read only before a change. */
+  readonly missingRights?: readonly Right[];
+}
+
+export interface ObservedPod {
+  readonly pod: PodView;
+  /** What its logs say; `unread` also if they were not requested. */
+  readonly logState: PodLogState;
+  /** All its logs were read up to this time; -Infinity if one was not. */
+  readonly logReadMs: number;
+  /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
+  readonly sandboxState?: PodLogState;
+  /** A pod with its own network has started on its node since a copy of its first token expired. Absent: not known. */
+  readonly hasSandboxStarted?: boolean;
+  /** The operator may not list the pods of its node. */
+  readonly isNodeForbidden?: boolean;
+  /** Its ServiceAccount was recreated after it, which explains every 401. */
+  readonly isOlderThanServiceAccount: boolean;
+}
+
+export type Spec = TokenLifetimeSpec;
+
+export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "view" | "automount">): TemplateInput {
+  return { template: view.template, automount, ownedVolumes: view.ownedVolumes };
+}
+
+/** The change that the template needs. */
+export function templatePlanOf(
+  daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">,
+  spec: Spec,
+): TemplatePlan {
+  return planTemplate(templateInputOf(daemonSet), spec, daemonSet.record?.previous);
+}
+
+/** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */
+export function isBounded({ mountsToken, maxTokenExpirationSeconds }: PodView, spec: Spec): boolean {
+  return mountsToken !== true || (maxTokenExpirationSeconds ?? Infinity) <= spec.expirationSeconds;
+}
+
+/** A pod with bounded tokens: its logs show whether they do harm. */
+export function isCanary(pod: PodView, spec: Spec): boolean {
+  return pod.mountsToken === true && isBounded(pod, spec);
+}
+
+/** The pods that are not being deleted. */
+export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): ObservedPod[] {
+  return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
+}
+
+const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Trial", "Rolling", "Stuck"];
+
+/** Reports whether pods are replaced because of this remedy's change. */
+export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
+  return record !== undefined && ROLLING.includes(record.outcome);
+}
 
 /** Changes of one template for one generation of the ControllerResilience: the first, and one repetition if another manager reverts it. */
 export const MAX_CHANGES = 2;
@@ -132,4 +242,77 @@ export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outc
 
 export function countChange(entry: DaemonSetStatus, now: Date): DaemonSetStatus {
   return { ...entry, appliedTime: toSeconds(now), changes: (entry.changes ?? 0) + 1 };
+}
+
+/** Event reason of a change that shortens tokens. */
+export const SHORTENED = "TokenLifetimeShortened";
+
+/** Event reason of a reverted change. */
+export const RESTORED = "TokenLifetimeRestored";
+
+/** Event reason of an eviction, the same for every remedy. */
+const EVICTED = "PodEvicted";
+
+/** The defaults of token restarts. */
+const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
+
+/** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
+export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
+  return { verb: "apply", target: refOf(view), body: bodyOf(patch, strategy), why, eventReason: SHORTENED };
+}
+
+/** As {@link buildChange}, for the first write of a rollout: the operator rolls out one template at a time. */
+export function buildRollout(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object): Intent {
+  return { ...buildChange(view, patch, why, strategy), rollout: { workload: workloadOf(view) } };
+}
+
+/** Restores the template. */
+export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
+  const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
+  return { verb: "apply", target: refOf(daemonSet.view), body: bodyOf(patch), why, eventReason: RESTORED };
+}
+
+/** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
+export function buildEviction({ namespace, name, uid }: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  const restart = {
+    workload: workloadOf(daemonSet),
+    pod: name,
+    podUID: uid,
+    cause: Cause.TokenTooLong,
+    limits: LIMITS,
+  };
+  return {
+    verb: "evict",
+    target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
+    why,
+    eventReason: EVICTED,
+    restart,
+  };
+}
+
+/** The workload's name in status.restarts. */
+export function workloadOf({ name }: Pick<DaemonSetView, "name">): string {
+  return `DaemonSet/${name}`;
+}
+
+function bodyOf(patch: TemplatePatch, strategy: object = {}): object {
+  return { spec: { ...strategy, template: { spec: patch } } };
+}
+
+function refOf({ namespace, name, uid, resourceVersion }: DaemonSetView): ObjectRef {
+  return { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name, uid, resourceVersion };
+}
+
+/** Reports whether the DaemonSet controller has finished the rollout of the current template. */
+export function isSettled(view: DaemonSetView): boolean {
+  const { generation, observedGeneration, replicas, updatedPods, availablePods } = view;
+  return observedGeneration >= generation && updatedPods >= replicas && availablePods >= replicas;
+}
+
+/** Part of an apply: the DaemonSet controller replaces no pod by itself. Leaving it out gives RollingUpdate, the default, again. */
+export const TRIAL_STRATEGY = { updateStrategy: { type: "OnDelete" } } as const;
+
+/** The operator has set updateStrategy OnDelete, so only the pods that it evicts get the changed template. */
+export function isOnTrial({ updateStrategy, ownsUpdateStrategy }: DaemonSetView): boolean {
+  return updateStrategy === "OnDelete" && ownsUpdateStrategy === true;
 }

@@ -1,9 +1,202 @@
-import { describe, expect, it } from "vitest";
+import fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { NEVER } from "./testing/arbitrary";
+import { describeOpening, type MaintenanceWindow, problemOf, windowsAt } from "./windows";
 import { Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+
+const at = (time: string): number => Date.parse(time);
+const makeWindow = (over: Partial<MaintenanceWindow> = {}): MaintenanceWindow => ({
+  ...{ schedule: "0 2 * * 6", duration: "3h", timeZone: "UTC" },
+  ...over,
+});
+
+/** `open`, or when the next window opens. */
+function stateAt(window: Partial<MaintenanceWindow>, time: string): string {
+  const state = windowsAt([makeWindow(window)], at(time));
+  return state.isOpen ? "open" : state.opensMs === undefined ? "never" : new Date(state.opensMs).toISOString();
+}
+
+describe("maintenance windows", () => {
+  it("are always open if there are none", () => {
+    expect([windowsAt(undefined, 0), windowsAt([], 0)]).toEqual([{ isOpen: true }, { isOpen: true }]);
+  });
+
+  it("open at their schedule, and are closed once their duration is over", () => {
+    // A Saturday.
+    expect(stateAt({}, "2025-01-04T01:59:59.999Z")).toBe("2025-01-04T02:00:00.000Z");
+    expect(stateAt({}, "2025-01-04T02:00:00Z")).toBe("open");
+    expect(stateAt({}, "2025-01-04T04:59:59.999Z")).toBe("open");
+    expect(stateAt({}, "2025-01-04T05:00:00Z")).toBe("2025-01-11T02:00:00.000Z");
+  });
+
+  it("are open if one of several is, and else name the one that opens first", () => {
+    const windows = [makeWindow(), makeWindow({ schedule: "0 4 * * *", duration: "10m" })];
+    expect(windowsAt(windows, at("2025-01-03T04:05:00Z"))).toEqual({ isOpen: true });
+    expect(windowsAt(windows, at("2025-01-03T05:00:00Z"))).toEqual({
+      isOpen: false,
+      opensMs: at("2025-01-04T02:00:00Z"),
+    });
+  });
+
+  it("may overlap themselves", () => {
+    const window = { schedule: "0 * * * *", duration: "168h" };
+    expect(stateAt(window, "2025-01-03T04:05:00Z")).toBe("open");
+  });
+
+  it("follow their time zone", () => {
+    const berlin = { schedule: "0 2 * * *", timeZone: "Europe/Berlin" };
+    expect(stateAt(berlin, "2025-01-04T00:00:00Z")).toBe("2025-01-04T01:00:00.000Z");
+    expect(stateAt(berlin, "2025-07-04T23:00:00Z")).toBe("2025-07-05T00:00:00.000Z");
+  });
+
+  describe("when daylight saving time begins", () => {
+    // Europe/Berlin skips 02:00 to 03:00 at 01:00Z, America/New_York at 07:00Z of its day.
+    it.each([
+      ["Europe/Berlin", "2025-03-30T00:00:00Z", "2025-03-30T01:00:00.000Z"],
+      ["America/New_York", "2025-03-09T06:00:00Z", "2025-03-09T07:00:00.000Z"],
+    ])("open in %s as soon as the skipped hour is over", (timeZone, from, opens) => {
+      const skipped = { schedule: "30 2 * * *", duration: "1h", timeZone };
+      expect(stateAt(skipped, from)).toBe(opens);
+      expect(stateAt(skipped, opens)).toBe("open");
+    });
+
+    it("last as long as on any other day", () => {
+      const night = { schedule: "0 1 * * *", duration: "3h", timeZone: "Europe/Berlin" };
+      expect(stateAt(night, "2025-03-30T02:59:59Z")).toBe("open");
+      expect(stateAt(night, "2025-03-30T03:00:00Z")).not.toBe("open");
+    });
+  });
+
+  describe("when daylight saving time ends", () => {
+    it.each([
+      ["Europe/Berlin", "30 2 * * *", "2025-10-26T00:30:00Z", "2025-10-27T01:30:00.000Z"],
+      ["America/New_York", "30 1 * * *", "2025-11-02T05:30:00Z", "2025-11-03T06:30:00.000Z"],
+    ])("open once in %s, though the hour is repeated", (timeZone, schedule, opens, next) => {
+      const repeated = { schedule, duration: "10m", timeZone };
+      expect(stateAt(repeated, opens)).toBe("open");
+      const later = new Date(at(opens) + 11 * MINUTE).toISOString();
+      const again = new Date(at(opens) + HOUR).toISOString();
+      expect([stateAt(repeated, later), stateAt(repeated, again)]).toEqual([next, next]);
+    });
+  });
+
+  const schedules = fc.record({
+    schedule: fc.constantFrom("0 2 * * 6", "30 2 * * *", "*/15 * * * *", "0 0 1,15 * *", "30 1 * 3,10,11 0"),
+    duration: fc.constantFrom("10m", "1h", "3h", "26h", "168h"),
+    timeZone: fc.constantFrom("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"),
+  });
+  const times = fc.integer({ min: at("2024-01-01T00:00:00Z"), max: at("2027-01-01T00:00:00Z") });
+
+  it("open after now, and are open at their opening", () => {
+    fc.assert(
+      fc.property(schedules, times, (window, nowMs) => {
+        const state = windowsAt([window], nowMs);
+        if (state.isOpen) return;
+        const opensMs = state.opensMs!;
+        expect(opensMs).toBeGreaterThan(nowMs);
+        expect(windowsAt([window], opensMs)).toEqual({ isOpen: true });
+        expect(windowsAt([window], opensMs - 1)).toEqual(state);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("open later and later, the same whatever was asked before", () => {
+    fc.assert(
+      fc.property(schedules, fc.array(times, { minLength: 2, maxLength: 6 }), (window, moments) => {
+        const opens = (nowMs: number): number => {
+          const state = windowsAt([window], nowMs);
+          return state.isOpen ? nowMs : state.opensMs!;
+        };
+        const sorted = moments.toSorted((a, b) => a - b).map(opens);
+        expect(sorted).toEqual(sorted.toSorted((a, b) => a - b));
+        expect(moments.map(opens)).toEqual(moments.map(moment => opens(moment)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("a window that never opens", () => {
+  it.each<[Partial<MaintenanceWindow>, string]>([
+    [NEVER, '.schedule: expected a schedule with a date that exists, got "0 2 31 2 *"'],
+    [
+      { schedule: "61 2 * * *" },
+      '.schedule: expected a cron schedule of five fields, such as 0 2 * * 6, got "61 2 * * *"',
+    ],
+    [{ schedule: "0 2 * *" }, ".schedule: expected a cron schedule of five fields"],
+    [{ timeZone: "Mars/Base" }, '.timeZone: expected an IANA time zone, such as Europe/Berlin, got "Mars/Base"'],
+  ])("%j is a problem in words, and closed", (over, words) => {
+    const windows = [makeWindow(), makeWindow(over)];
+    expect(problemOf(windows, 0)).toContain(`spec.tokenLifetime.windows[1]${words}`);
+    expect(windowsAt([makeWindow(over)], 0)).toEqual({ isOpen: false });
+    expect(windowsAt(windows, at("2025-01-04T03:00:00Z"))).toEqual({ isOpen: true });
+  });
+
+  it("is no problem as long as it opens some day", () => {
+    expect(problemOf([makeWindow({ schedule: "0 2 29 2 *" })], at("2025-03-01T00:00:00Z"))).toBeUndefined();
+    expect(problemOf(undefined, 0)).toBeUndefined();
+  });
+
+  it("is described without a time", () => {
+    expect(describeOpening({ isOpen: false })).toBe("no maintenance window opens; correct spec.tokenLifetime.windows");
+    const state = windowsAt([makeWindow()], at("2025-01-05T00:00:00Z"));
+    expect(state.isOpen ? "" : describeOpening(state)).toBe(
+      "the next maintenance window opens at 2025-01-11T02:00:00Z",
+    );
+  });
+});
+
+describe("the cost of a window", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each(["0 2 30 2 *", "0 2 31 2,4,6,9,11 *", "0 2 30W 2 *", "0 2 31 2 ?"])(
+    "is bounded although the date of %s never comes, also without the cache",
+    schedule => {
+      const steps = vi.spyOn(Date, "UTC");
+      expect(windowsAt([makeWindow({ schedule })], at("2025-01-05T00:00:00Z"))).toEqual({ isOpen: false });
+      expect(steps.mock.calls.length).toBeLessThan(500);
+    },
+  );
+
+  it("finds a date that is eight years away", () => {
+    const leap = { schedule: "0 2 29 2 *", timeZone: "Pacific/Kiritimati" };
+    expect(stateAt(leap, "2096-03-01T00:00:00Z")).toBe("2104-02-28T12:00:00.000Z");
+  });
+
+  /** Asks for a window again and again while `others` other windows are asked for, and returns how often it was evaluated. */
+  function countEvaluations(window: Partial<MaintenanceWindow>, others: number): number {
+    const isOpen = () => windowsAt([makeWindow(window)], at("2025-01-05T00:00:00Z")).isOpen;
+    isOpen();
+    let evaluations = 0;
+    for (let i = 0; i < others; i++) {
+      windowsAt([makeWindow({ timeZone: `Mars/${i}` })], 0);
+      if (i % 500 !== 0) continue;
+      const formats = vi.spyOn(Intl, "DateTimeFormat");
+      isOpen();
+      if (formats.mock.calls.length > 0) evaluations++;
+      formats.mockRestore();
+    }
+    return evaluations;
+  }
+
+  it("is paid once, whatever other windows are asked for in between", () => {
+    expect(countEvaluations({ schedule: "7 2 * * *" }, 6_000)).toBe(0);
+    expect(countEvaluations({ schedule: "0 2 30 2 *", timeZone: "Europe/Berlin" }, 6_000)).toBe(0);
+  });
+
+  it("is paid once for each duration of one schedule", () => {
+    const windows = ["10m", "168h"].map(duration => makeWindow({ schedule: "3 4 5 * *", duration }));
+    const now = at("2025-01-06T00:00:00Z");
+    windowsAt(windows, now);
+    const formats = vi.spyOn(Intl, "DateTimeFormat");
+    windowsAt(windows, now);
+    expect(formats).not.toHaveBeenCalled();
+  });
+});
 
 /** Scenes start on Wednesday, 2025-01-01T00:00:00Z. */
 function withWindow<S extends Scene>(scene: S, schedule: string, duration = "1h"): S {

@@ -1,6 +1,7 @@
 import { Cron } from "croner";
 import type { TokenLifetimeSpec } from "../../api/controller-resilience";
 import { parseDuration, toSeconds } from "../../core/time";
+import { type DaemonSetFinding, entryOf, isRelease, nameOf, RECHECK_MS, type Subject } from "./subject";
 
 // Maintenance windows. A window opens at each time of its schedule, in its time zone, and closes after its duration of elapsed
 // time. What the clock skips when daylight saving time begins opens as soon as the skipped hour is over; what it repeats opens once.
@@ -106,4 +107,21 @@ function isTimeZone(timeZone: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A change is not urgent, so it begins in a maintenance window. Restoring the template never waits. */
+export function windowClosed(subject: Subject): DaemonSetFinding | undefined {
+  const { spec, nowMs } = subject;
+  const window = windowsAt(spec.windows, nowMs);
+  if (window.isOpen || isRelease(subject)) return undefined;
+  const problem = problemOf(spec.windows, nowMs);
+  const sentence = `${nameOf(subject)}: bounding its tokens waits; ${describeOpening(window)}.`;
+  return {
+    status: "False",
+    reason: "WaitingForWindow",
+    sentence: problem === undefined ? sentence : `${sentence} ${problem}`,
+    entry: entryOf(subject, "Waiting"),
+    isStalled: problem !== undefined,
+    recheckAfterMs: window.opensMs === undefined ? RECHECK_MS : window.opensMs - nowMs,
+  };
 }

@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
 import { RESTARTED_AT_ANNOTATION } from "../../../api/names";
-import { readTemplate, type Reading } from "./arrange";
-import { CONTAINER_LISTS, withoutOurMount } from "./containers";
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
-import { podSpecOf, type PreviousSeconds, type TemplateInput } from "./model";
-import { withSeconds } from "./sources";
+import {
+  CONTAINER_LISTS,
+  podSpecOf,
+  type PreviousSeconds,
+  type TemplateInput,
+  withoutOurMount,
+  withSeconds,
+} from "./parts";
+import { type Reading, readTemplate } from "./plan";
 
 /** Digits of the hash; enough to distinguish the templates of one DaemonSet. */
 const LENGTH = 16;

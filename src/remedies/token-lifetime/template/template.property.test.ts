@@ -1,18 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import {
-  containersWithOwnMount,
-  fingerprint,
-  type JsonObject,
-  planRelease,
-  planTemplate,
-  type PreviousSeconds,
-  type TemplateInput,
-  type TemplatePlan,
-  type TemplateSpec,
-  VOLUME_NAME,
-} from "./";
-import { canonical, objectOf } from "../../../core/json";
+import { canonical, type JsonObject, objectOf } from "../../../core/json";
+import { fingerprint } from "./fingerprint";
+import { type PreviousSeconds, type TemplateInput, type TemplatePlan, type TemplateSpec, VOLUME_NAME } from "./parts";
+import { containersWithOwnMount, planRelease, planTemplate } from "./plan";
 import { admit, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";

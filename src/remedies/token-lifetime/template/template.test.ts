@@ -1,17 +1,15 @@
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../../core/json";
+import { fingerprint } from "./fingerprint";
 import {
-  containersWithOwnMount,
-  fingerprint,
-  type JsonObject,
-  planRelease,
-  planTemplate,
   type PreviousSeconds,
   type TemplateInput,
   type TemplatePatch,
   type TemplatePlan,
   type TemplateSpec,
   VOLUME_NAME,
-} from "./";
+} from "./parts";
+import { containersWithOwnMount, planRelease, planTemplate } from "./plan";
 import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 
 const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";

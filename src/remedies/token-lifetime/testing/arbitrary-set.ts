@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { DaemonSetStatus } from "../../../api/controller-resilience";
 import type { DaemonSetView, PodView } from "../../../core/views";
-import { templateInputOf, templatePlanOf, type ObservedDaemonSet, type ObservedPod } from "../observed";
-import { fingerprint } from "../template";
+import { type ObservedDaemonSet, type ObservedPod, templateInputOf, templatePlanOf } from "../subject";
+import { fingerprint } from "../template/fingerprint";
 import { DEFAULTS, PLAIN } from "./scene";
 
 const START = Date.parse("2025-01-01T00:00:00Z");

@@ -4,13 +4,13 @@ import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-r
 import type { Intent } from "../../../core/intent";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { Observed, ObservedDaemonSet } from "../observed";
 import type { TokenLifetimePlan } from "../plan";
 import { reportTokenLifetime } from "../report";
-import type { TemplatePatch } from "../template";
+import type { Observed, ObservedDaemonSet } from "../subject";
+import type { TemplatePatch } from "../template/parts";
 import { applyPatch } from "../template/testing/apply";
-import { daemonSets, times } from "./arbitrary-set";
 import type { MaintenanceWindow } from "../windows";
+import { daemonSets, times } from "./arbitrary-set";
 import { DEFAULTS } from "./scene";
 
 const restarts = fc

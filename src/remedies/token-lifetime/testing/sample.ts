@@ -1,7 +1,7 @@
 import type { RemedySample } from "../../../core/testing/remedy-sample";
-import type { Observed, Spec } from "../observed";
 import { planTokenLifetime, type TokenLifetimePlan } from "../plan";
 import { reportTokenLifetime } from "../report";
+import type { Observed, Spec } from "../subject";
 import { applied, observations, specs } from "./arbitrary";
 
 /** For the contract test. */

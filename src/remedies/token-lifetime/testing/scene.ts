@@ -1,20 +1,20 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
-import type { Mode, Plan, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
-import { runToEnd } from "../../../core/slices";
+import type { Mode, Plan, Report } from "../../../core/remedy";
+import type { Right } from "../../../core/readers";
 import { checkRestartBudget } from "../../../core/restarts";
+import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
-import type { Right } from "../../../core/readers";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
 import { createSandboxReview } from "../../../logs/sandboxes/review";
 import { createTokenLifetime } from "../remedy";
+import type { TemplatePatch } from "../template/parts";
 import { applyPatch } from "../template/testing/apply";
-import type { TemplatePatch } from "../template";
 
 /** What the API server defaults. */
 export const DEFAULTS: TokenLifetimeSpec = {

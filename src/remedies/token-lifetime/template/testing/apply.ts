@@ -1,7 +1,5 @@
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../../core/json";
-import { namedOf } from "../json";
-import type { TemplatePatch } from "../model";
-import { VOLUME_NAME } from "../own-volume";
+import { namedOf, type TemplatePatch, VOLUME_NAME } from "../parts";
 
 // Server-side apply with force, as structured-merge-diff does it, for pod templates.
 

@@ -1,8 +1,6 @@
 import fc from "fast-check";
-import { ownVolume } from "../own-volume";
-import { TOKEN_PATH } from "../containers";
 import type { JsonObject } from "../../../../core/json";
-import type { TemplateInput, TemplateSpec } from "../model";
+import { ownVolume, type TemplateInput, type TemplateSpec, TOKEN_PATH } from "../parts";
 import { defaulted } from "./apply";
 
 const NAMES = [

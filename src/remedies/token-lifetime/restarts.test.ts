@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { Cause } from "../../../api/conditions";
-import type { RestartStatus } from "../../../api/controller-resilience";
-import type { PodLogState } from "../../../logs/pod-log-review";
-import { makeObject } from "../../../core/testing/objects";
-import type { DaemonSetView, PodView } from "../../../core/views";
-import type { ObservedDaemonSet, Observed } from "../observed";
-import { DEFAULTS } from "../testing/scene";
-import { settleRestarts } from "./restarts";
+import { Cause } from "../../api/conditions";
+import type { RestartStatus } from "../../api/controller-resilience";
+import { makeObject } from "../../core/testing/objects";
+import type { DaemonSetView, PodView } from "../../core/views";
+import type { PodLogState } from "../../logs/pod-log-review";
+import type { Observed, ObservedDaemonSet } from "./subject";
+import { DEFAULTS } from "./testing/scene";
+import { settleRestarts } from "./trial";
 
 const START = Date.parse("2025-01-01T00:00:00Z");
 

@@ -1,17 +1,172 @@
-import type { DaemonSetStatus } from "../../../api/controller-resilience";
-import { isOpen, restartsOf } from "../../../core/restarts";
-import { toSeconds } from "../../../core/time";
-import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "../checks/shared";
-import { RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { buildChange, buildEviction, buildRelease, workloadOf } from "../intents";
-import { activePodsOf, isBounded, templateInputOf, type ObservedPod } from "../observed";
-import { appliedMs, entryWithChange, isSameTemplate, lifetimeOf, MAX_CHANGES, nameOf, type Subject } from "../subject";
-import { planKeep } from "../template";
-import { trialMs } from "../checks/watch";
-import { firstPodOf, missingProof, PATIENCE_MS } from "./first-pod";
-import { describeHeldTrials } from "./held";
-import { isOnTrial } from "./strategy";
-import { waitOf } from "./wait";
+import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
+import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
+import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
+import { canBeAgent } from "../../logs/sandboxes/failures";
+import { isReadAt, trialMs } from "./harm";
+import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
+import {
+  activePodsOf,
+  appliedMs,
+  buildChange,
+  buildEviction,
+  buildRelease,
+  type DaemonSetFinding,
+  entryWithChange,
+  isBounded,
+  isCanary,
+  isSameTemplate,
+  lifetimeOf,
+  MAX_CHANGES,
+  nameOf,
+  type Observed,
+  type ObservedDaemonSet,
+  type ObservedPod,
+  RECHECK_MS,
+  type Spec,
+  type Subject,
+  templateInputOf,
+  workloadOf,
+  isOnTrial,
+} from "./subject";
+import { planKeep } from "./template/plan";
+
+/** A trial that does not go on leaves OnDelete in place; undefined: there is none. Pure. */
+export function describeHeldTrials(entries: readonly Pick<DaemonSetStatus, "name" | "outcome">[]): string | undefined {
+  const names = entries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
+  if (names.length === 0) return undefined;
+  return `DaemonSet ${names.join(", ")}: updateStrategy OnDelete of the trial holds every update of the template; let this object go on, or take it back by hand (docs/remedies/token-lifetime.md).`;
+}
+
+// The first pod with the shorter token must outlive it before another pod gets one. Pure.
+
+/**
+ * A trial without proof ends after the life of the token and this time, in milliseconds: OnDelete also holds up the owner's own updates.
+ */
+export const PATIENCE_MS = 3_600_000;
+
+/** Reports whether the DaemonSet's pods may leave a copy of their token on the node, for a network plugin. */
+export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean {
+  return pods.some(({ pod }) => canBeAgent(pod));
+}
+
+/** The oldest pod with the shorter token of the changed template. */
+export function firstPodOf(daemonSet: Pick<ObservedDaemonSet, "pods" | "record">, spec: Spec): ObservedPod | undefined {
+  const appliedMs = Date.parse(daemonSet.record?.appliedTime ?? "");
+  return activePodsOf(daemonSet)
+    .filter(({ pod }) => isCanary(pod, spec) && pod.createdAtMs >= appliedMs - CLOCK_SKEW_MS)
+    .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
+}
+
+/** From this time on a copy of the first token is dead. The kubelet requests the token before the pod is Ready. */
+export function tokenDiedMs({ pod }: Pick<ObservedPod, "pod">, { expirationSeconds }: Spec): number {
+  return (pod.readySinceMs ?? pod.createdAtMs) + 1000 * expirationSeconds;
+}
+
+/** What the trial still waits for, as the end of a sentence; undefined: it has passed. */
+export function missingProof(subject: Subject): string | undefined {
+  const { daemonSet, spec, nowMs } = subject;
+  const first = firstPodOf(daemonSet, spec);
+  if (first === undefined) return "no pod has the shorter token yet";
+  const endMs = first.pod.createdAtMs + trialMs(spec);
+  if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
+  return unhealthy(first, endMs) ?? unprovenNode(first, subject);
+}
+
+function unhealthy(first: ObservedPod, endMs: number): string | undefined {
+  const { pod, logState } = first;
+  if (!pod.ready) return `pod ${pod.name}, the first with the shorter token, is not Ready`;
+  if (logState === "quiet" && isReadAt(first, endMs)) return undefined;
+  const cause = logState === "suspected" || logState === "persistent" ? "gets 401 responses" : "has unread logs";
+  return `pod ${pod.name}, the first with the shorter token, ${cause}`;
+}
+
+function unprovenNode(first: ObservedPod, { daemonSet, spec }: Subject): string | undefined {
+  if (!isNodeAgent(daemonSet) || first.hasSandboxStarted === true) return undefined;
+  if (first.isNodeForbidden === true)
+    return "the operator may not list the pods of all namespaces, so it cannot see whether pods start on a node; grant list pods";
+  const since = toSeconds(new Date(tokenDiedMs(first, spec)));
+  return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there`;
+}
+
+// How long a trial waits for its proof. Pure.
+
+/** Each new leader waits again, since it does not know what it missed; but OnDelete holds up the owner's updates meanwhile. */
+const MAX_WAITS = 5;
+
+/** Since when the trial waits for its proof, for status. */
+export type Wait = Required<Pick<DaemonSetStatus, "waitStartTime" | "trialWaits">>;
+
+/** The present wait: from the change of the template on, or from when this leader, or an object that was suspended, went on. */
+export function waitOf(subject: Subject): Wait {
+  const { record, watchedSinceMs = -Infinity } = subject.daemonSet;
+  const recordedMs = Math.max(appliedMs(subject), Date.parse(record?.waitStartTime ?? "") || 0);
+  const { trialWaits = 1 } = record ?? {};
+  // Status has whole seconds.
+  const isNew = watchedSinceMs >= recordedMs + 1_000 && trialWaits < MAX_WAITS;
+  const startMs = isNew ? watchedSinceMs : recordedMs;
+  return { waitStartTime: toSeconds(new Date(startMs)), trialWaits: isNew ? trialWaits + 1 : trialWaits };
+}
+
+// The rules for an executed restart differ from those of token-restart: the pod was healthy, so a successor that has not recovered in
+// time counts as harm, and the operator replaces no more pods.
+
+/** A successor that is Ready for this long counts as recovered, in milliseconds. */
+const SETTLED_MS = 30_000;
+
+/** A restart without a recovered successor after this time is ineffective, in milliseconds. */
+const INEFFECTIVE_AFTER_MS = 600_000;
+
+/** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
+export function settleRestarts(observed: Observed, spec: Spec, nowMs: number): RestartStatus[] {
+  const daemonSetOf = ({ workload }: RestartStatus): ObservedDaemonSet | undefined =>
+    observed.daemonSets.find(({ view }) => workloadOf(view) === workload);
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => !isAlive(entry, daemonSetOf(entry)),
+    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, daemonSetOf(entry), spec, nowMs),
+  };
+  return settleOpenRestarts(observed.restarts, evidence, nowMs);
+}
+
+function isAlive({ podUID }: RestartStatus, daemonSet: ObservedDaemonSet | undefined): boolean {
+  return daemonSet !== undefined && activePodsOf(daemonSet).some(({ pod }) => pod.uid === podUID);
+}
+
+function outcomeOf(
+  entry: RestartStatus,
+  daemonSet: ObservedDaemonSet | undefined,
+  spec: Spec,
+  nowMs: number,
+): RestartStatus["outcome"] {
+  const successor = daemonSet && successorOf(entry, daemonSet);
+  if (daemonSet !== undefined && successor !== undefined) {
+    if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
+    if (hasRecovered(successor, nowMs)) return "Recovered";
+  }
+  return ageMs(entry, nowMs) < INEFFECTIVE_AFTER_MS ? "Restarted" : "Ineffective";
+}
+
+/** The first pod that was created after the restart: the operator replaces one pod at a time. */
+function successorOf(entry: RestartStatus, daemonSet: ObservedDaemonSet): ObservedPod | undefined {
+  return activePodsOf(daemonSet)
+    .filter(({ pod }) => pod.uid !== entry.podUID && isCreatedAfter(pod.createdAtMs, entry))
+    .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
+}
+
+/** It gets 401 responses, or its token is still too long although the template is changed. */
+function hasFailed({ pod, logState }: ObservedPod, { record }: ObservedDaemonSet, spec: Spec): boolean {
+  const isReverted = record?.outcome === "Reverting" || record?.outcome === "Reverted";
+  return logState === "persistent" || (!isReverted && !isBounded(pod, spec));
+}
+
+function hasRecovered({ pod, logState }: ObservedPod, nowMs: number): boolean {
+  return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && logState === "quiet";
+}
+
+/** An invalid time counts as long ago, so that it blocks nothing. */
+function ageMs({ time }: RestartStatus, nowMs: number): number {
+  const ms = nowMs - Date.parse(time);
+  return Number.isNaN(ms) ? Infinity : ms;
+}
 
 // Every change is tried on one node first (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
 // the life of its token the rolling update continues, or the template is restored. Pure.

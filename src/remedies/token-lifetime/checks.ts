@@ -1,22 +1,7 @@
-import { whatWould } from "../../../core/remedy";
-import { firstMatch, type Check } from "../../kit/checks";
-import { IMMEDIATE_MS, RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { buildRollout } from "../intents";
-import { activePodsOf } from "../observed";
-import {
-  changesOf,
-  entryOf,
-  fingerprintOf,
-  isRelease,
-  lifetimeOf,
-  MAX_CHANGES,
-  nameOf,
-  type Subject,
-} from "../subject";
-import { onTrial, unproven } from "../trial/checks";
-import { lacksRights } from "../trial/rights";
-import { TRIAL_STRATEGY } from "../trial/strategy";
-import { reverted, reverting } from "./revert";
+import { whatWould } from "../../core/remedy";
+import { type Check, firstMatch } from "../kit/checks";
+import { reverted, reverting, withWatch } from "./harm";
+import { lacksRights } from "./observe";
 import {
   blockerOf,
   bounded,
@@ -27,10 +12,26 @@ import {
   staleTokenWarning,
   tooManyAtOnce,
   waitingFor,
-} from "./shared";
-import { withPatience } from "./waiting";
-import { withWatch } from "./watch";
-import { windowClosed } from "./window";
+  withPatience,
+} from "./rollout";
+import {
+  activePodsOf,
+  buildRollout,
+  changesOf,
+  type DaemonSetFinding,
+  entryOf,
+  fingerprintOf,
+  IMMEDIATE_MS,
+  isRelease,
+  lifetimeOf,
+  MAX_CHANGES,
+  nameOf,
+  RECHECK_MS,
+  type Subject,
+  TRIAL_STRATEGY,
+} from "./subject";
+import { onTrial, unproven } from "./trial";
+import { windowClosed } from "./windows";
 
 const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   skipped,

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ObservedDaemonSet, Spec } from "../observed";
-import { planTokenLifetime } from "../plan";
-import { applied, observations, specs } from "../testing/arbitrary";
-import { trialMs } from "../checks/watch";
-import { firstPodOf, isNodeAgent } from "./first-pod";
-import { isOnTrial } from "./strategy";
+import { trialMs } from "./harm";
+import { planTokenLifetime } from "./plan";
+import { type ObservedDaemonSet, type Spec, isOnTrial } from "./subject";
+import { applied, observations, specs } from "./testing/arbitrary";
+import { firstPodOf, isNodeAgent } from "./trial";
 
 const NOW = new Date("2025-01-01T12:00:00Z");
 

@@ -1,12 +1,70 @@
-import type { DaemonSetStatus } from "../../../api/controller-resilience";
-import { formatDuration } from "../../../core/time";
-import type { DaemonSetView } from "../../../core/views";
-import { RECHECK_MS, type DaemonSetFinding } from "../finding";
-import { activePodsOf, isOurRollout } from "../observed";
-import { appliedMs, entryOf, entryWithChange, lifetimeOf, nameOf, type Subject } from "../subject";
-import { isOnTrial } from "../trial/strategy";
-import { atOnceOf, mostAtOnce } from "./at-once";
-import { isSettled, rolloutOf } from "./rollout";
+import type { DaemonSetStatus } from "../../api/controller-resilience";
+import { formatDuration, toSeconds } from "../../core/time";
+import type { DaemonSetView } from "../../core/views";
+import {
+  activePodsOf,
+  appliedMs,
+  type DaemonSetFinding,
+  entryOf,
+  entryWithChange,
+  isBounded,
+  isOurRollout,
+  lifetimeOf,
+  nameOf,
+  type ObservedDaemonSet,
+  RECHECK_MS,
+  type Spec,
+  type Subject,
+  isOnTrial,
+  isSettled,
+} from "./subject";
+
+/** A rollout without a new or newly Ready pod for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
+const STUCK_AFTER_MS = 600_000;
+
+export interface Rollout {
+  readonly isDone: boolean;
+  readonly isStuck: boolean;
+  readonly stuckAfterMs: number;
+  readonly pods: number;
+  readonly boundedPods: number;
+}
+
+/** The replacement of the pods since the template was changed. */
+export function rolloutOf(daemonSet: ObservedDaemonSet, spec: Spec, appliedMs: number, nowMs: number): Rollout {
+  const pods = activePodsOf(daemonSet).map(({ pod }) => pod);
+  const bounded = pods.filter(pod => isBounded(pod, spec));
+  // A pod that became unready is no progress.
+  const times = pods.flatMap(({ createdAtMs, ready, readySinceMs = 0 }) => [createdAtMs, ready ? readySinceMs : 0]);
+  const lastProgressMs = Math.max(appliedMs, ...times);
+  const isDone = isSettled(daemonSet.view) && bounded.length === pods.length;
+  return {
+    isDone,
+    isStuck: !isDone && nowMs - lastProgressMs > STUCK_AFTER_MS,
+    stuckAfterMs: STUCK_AFTER_MS,
+    pods: pods.length,
+    boundedPods: bounded.length,
+  };
+}
+
+/** Part of the pods that a rollout of this remedy may replace at once; at least one pod. */
+const MAX_SHARE = 0.1;
+
+/** How many pods a rolling update replaces at once. The DaemonSet controller rounds percentages up; an unreadable value counts as all. */
+export function atOnceOf({ replicas, maxUnavailable = 1, maxSurge = 0 }: DaemonSetView): number {
+  return Math.max(1, countOf(maxUnavailable, replicas), countOf(maxSurge, replicas));
+}
+
+/** How many pods a rollout of this remedy may replace at once. */
+export function mostAtOnce({ replicas }: DaemonSetView): number {
+  return Math.max(1, Math.ceil(replicas * MAX_SHARE));
+}
+
+function countOf(value: number | string, replicas: number): number {
+  if (typeof value === "number") return value;
+  const percent = /^(\d+)%$/.exec(value)?.[1];
+  return percent === undefined ? replicas : Math.ceil((replicas * Number(percent)) / 100);
+}
 
 /** Outcomes that the skip annotation must not erase. */
 const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = [
@@ -178,4 +236,30 @@ export function waitingFor(subject: Subject, blocker: string, change = "bounding
 export function staleTokenWarning({ observed, templatePlan }: Subject): string {
   if (!observed.staleTokens || templatePlan.kind !== "Change" || !templatePlan.projects) return "";
   return " Warning: the API server has received expired tokens (serviceaccount_stale_tokens_total). Some client in this cluster does not reread its token; if it is one of these pods, it will get 401 responses.";
+}
+
+/** A person must act after a wait of this long, in milliseconds. */
+const STALLED_AFTER_MS = 3_600_000;
+
+/** Outcomes of a change that is not made yet. */
+const WAITING: readonly DaemonSetStatus["outcome"][] = ["Waiting", "Planned"];
+
+/** Records when a change began to wait. No wait lasts forever: after an hour the DaemonSet is Stalled. */
+export function withPatience(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
+  const { entry, isProgressing, sentence } = finding;
+  if (isProgressing !== true || !WAITING.includes(entry.outcome)) return finding;
+  const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
+  const waitStartTime = toSeconds(new Date(sinceMs));
+  const waiting = { ...finding, entry: { ...entry, waitStartTime } };
+  // What is planned is about to happen, unless something hinders the write.
+  const isHeld = entry.outcome === "Waiting" || record?.hindrance !== undefined;
+  if (!isHeld || nowMs - sinceMs < STALLED_AFTER_MS) return waiting;
+  const reason = "Waiting";
+  return {
+    ...waiting,
+    reason,
+    sentence: `${sentence} Waiting since ${waitStartTime}.`,
+    isStalled: true,
+    isProgressing: false,
+  };
 }

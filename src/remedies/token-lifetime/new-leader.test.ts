@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PLAIN, Scene } from "../testing/scene";
+import { PLAIN, Scene } from "./testing/scene";
 
 // A new leader remembers nothing: what a trial needs is in status or in the cluster, or the trial waits for it again.
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ForbiddenError } from "../../../core/errors";
-import type { PodView } from "../../../core/views";
-import { isAnyUnauthorized } from "../../../logs/detector";
-import type { ReviewedPod } from "../../../logs/pod-log-review";
-import { PLAIN, Scene } from "../testing/scene";
+import { ForbiddenError } from "../../core/errors";
+import type { PodView } from "../../core/views";
+import { isAnyUnauthorized } from "../../logs/detector";
+import type { ReviewedPod } from "../../logs/pod-log-review";
+import { PLAIN, Scene } from "./testing/scene";
 
 // A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
 
