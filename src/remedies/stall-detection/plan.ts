@@ -1,3 +1,4 @@
+import { Cause } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
@@ -75,7 +76,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     pods: pods.length,
     intents: decision?.intents ?? [],
     entries: stalls.map(({ entry }) => entry),
-    findings: findings.length > 0 ? findings : [calm(scope)],
+    findings: findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
       ? { restart: { sentence: stalls[index].finding.sentence, index, isLate: decision.isLate === true } }
       : {}),
@@ -86,6 +87,16 @@ function withDecision({ finding }: Stall, decision: RestartDecision | undefined)
   if (decision === undefined) return finding;
   const { reason, sentence, isStalled = false, isProgressing = false } = decision.finding;
   return { ...finding, reason, sentence: `${finding.sentence} ${sentence}`, isStalled, isProgressing };
+}
+
+/** A restart whose outcome is open: nothing shows yet that it helped. */
+function awaited({ workload: { view } }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
+  const open = restarts.findLast(
+    entry => isOpen(entry) && entry.cause === Cause.LeaseNotRenewed && entry.workload === workloadId(view),
+  );
+  if (open === undefined) return undefined;
+  const sentence = `Evicted pod ${open.pod} of ${workloadId(view)}, which no longer renewed its Lease; its successor has not renewed it yet.`;
+  return { status: "False", reason: "Restarting", sentence, isProgressing: true };
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */

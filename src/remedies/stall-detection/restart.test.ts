@@ -56,6 +56,14 @@ describe("onStall: Restart", () => {
     expect(report({ result: "Forbidden", message: "no" }).reason).toBe("Forbidden");
   });
 
+  it("is Restarting, not Active, until the successor renews a Lease", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", false);
+    expect(await scene.run(10)).toMatchObject({ status: "False", reason: "Restarting", progressing: true });
+    replace("web-5d-b", true);
+    expect(await scene.run(60)).toMatchObject({ status: "True", reason: "Active" });
+  });
+
   it("is Recovered once another pod renews a Lease", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
