@@ -9,14 +9,7 @@ const root = join(__dirname, "..");
 const folder = join(root, "src/logs/classifier");
 
 /** How text is cut and searched. These files have no rule. */
-const MECHANICS = new Set([
-  "text.ts",
-  "tokens.ts",
-  "required-literals.ts",
-  "envelope.ts",
-  "json.ts",
-  "key-value-pairs.ts",
-]);
+const MECHANICS = new Set(["text.ts", "unwrap.ts", "literals.ts"]);
 
 /** A record and its class. */
 export interface Labelled {
@@ -32,7 +25,6 @@ export function labelledRecords(): Labelled[] {
       .trimEnd()
       .split("\n")
       .map(line => JSON.parse(line) as Labelled)
-      // Other clients' 401s and plain noise are both ignored.
       .map(record => (["other-401", "noise"].includes(record.label) ? { ...record, label: "none" } : record)),
   );
 }
@@ -66,11 +58,6 @@ export function* ablate(most = Infinity): Generator<Decided> {
 
 type Function_ = (...args: unknown[]) => unknown;
 
-interface Check {
-  readonly class: string;
-  holds: Function_;
-}
-
 /** Which rule is off, and which had an effect on the last record. */
 class Switches {
   off = "";
@@ -90,11 +77,10 @@ class Switches {
 
   /** Switches each check of a checklist, and makes a list of words empty while its rule is off. */
   ofVariable(rule: string, value: unknown): void {
-    if (Array.isArray(value) && typeof value[0] === "object") this.#ofChecks(rule, value as Check[]);
-    else if (Array.isArray(value) || value instanceof Set) this.#ofList(rule, value);
-  }
-
-  #ofList(rule: string, list: object): void {
+    if (!Array.isArray(value) && !(value instanceof Set)) return;
+    for (const [index, check] of Array.from(value as Iterable<{ class: string; holds?: Function_ }>).entries())
+      if (check.holds !== undefined)
+        check.holds = this.ofFunction(`${rule}[${index}], ${check.class}`, check.holds, false);
     for (const [method, none] of Object.entries({
       has: false,
       some: false,
@@ -102,15 +88,10 @@ class Switches {
       find: undefined,
       map: [],
     })) {
-      const original = (list as Record<string, Function_>)[method];
-      if (original !== undefined)
-        Object.defineProperty(list, method, { value: this.ofFunction(rule, original.bind(list), none) });
+      const original = (value as unknown as Record<string, Function_>)[method];
+      if (original !== undefined && !rule.endsWith(" CHECKLIST"))
+        Object.defineProperty(value, method, { value: this.ofFunction(rule, original.bind(value), none) });
     }
-  }
-
-  #ofChecks(rule: string, checks: Check[]): void {
-    for (const [index, check] of checks.entries())
-      check.holds = this.ofFunction(`${rule}[${index}], ${check.class}`, check.holds, false);
   }
 }
 
@@ -150,8 +131,8 @@ function switching(file: string, text: string): string {
     .join("\n");
 }
 
-function isExported(statement: ts.FunctionDeclaration | ts.VariableStatement): boolean {
-  return statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+function isExported({ modifiers }: ts.FunctionDeclaration | ts.VariableStatement): boolean {
+  return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
 }
 
 /** What a function of this type answers where it finds nothing; undefined if it always finds something. */
@@ -165,8 +146,7 @@ function noneOf(type: string): string | undefined {
 function main(): void {
   for (const { rule, records } of ablate()) {
     console.log(`${String(records.length).padStart(5)}  ${rule}`);
-    const [example] = records;
-    if (example !== undefined) console.log(`       ${example.label}: ${example.line.split("\n")[0]?.slice(0, 160)}`);
+    for (const { label, line } of records.slice(0, 1)) console.log(`       ${label}: ${line.slice(0, 160)}`);
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Steps } from "../core/slices";
-import { classify, isFromOtherPod, scanInSteps, unwrap, type PodName } from "./classifier/index";
-import { recordEnd } from "./classifier/records";
-import { has401 } from "./classifier/required-literals";
+import { classify, isFromOtherPod, type PodName, scanInSteps, unwrap } from "./classifier/index";
+import { recordEnd } from "./classifier/scan-log";
+import { has401 } from "./classifier/literals";
 import type { FindUnauthorized } from "./reading/container-log";
+import { type DeniedRequest, REFUSED, THROTTLED, topicOf } from "./traces";
 
 /** Finds 401s in a log. */
 export interface Finder {
@@ -59,4 +60,78 @@ function* findEach(text: Buffer, isFound: (record: string) => boolean, onRecord:
     start = end;
     yield;
   }
+}
+
+const VERBS = "get|list|watch|create|update|patch|delete|deletecollection";
+
+/**
+ * The sentence of the API server's RBAC authorizer. Quotes are escaped where a log has it inside of JSON, which may be inside of other JSON.
+ * Each part is bounded, and no part can match what the next one begins with, so the time is linear.
+ */
+const SENTENCE = new RegExp(
+  [
+    /user \\{0,3}"system:serviceaccount:(?<namespace>[a-z0-9-]{1,63}):(?<name>[a-z0-9.-]{1,253})\\{0,3}" cannot /,
+    new RegExp(`(?<verb>${VERBS}) `),
+    /resource \\{0,3}"(?<resource>[a-z0-9-]{1,63}(?:\/[a-z0-9-]{1,63})?)\\{0,3}"/,
+    /(?: in api group \\{0,3}"(?<group>[a-z0-9.-]{0,253})\\{0,3}")?/,
+    /(?: in the namespace \\{0,3}"(?<where>[a-z0-9-]{1,63})\\{0,3}"| at the cluster scope)/,
+  ]
+    .map(({ source }) => source)
+    .join(""),
+  "i",
+);
+
+/** Returns which request a record says was denied; undefined if it does not name one of a ServiceAccount. */
+export function deniedIn(record: string): DeniedRequest | undefined {
+  const found = SENTENCE.exec(record)?.groups;
+  if (found === undefined) return undefined;
+  const { namespace = "", name = "", verb = "", resource = "", group = "", where } = lowered(found);
+  const serviceAccount = { namespace, name };
+  return { serviceAccount, verb, resource, group, ...(where === undefined ? {} : { namespace: where }) };
+}
+
+function lowered(groups: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(groups).map(([key, value]) => [key, value?.toLowerCase()]));
+}
+
+/** client-go says this of its own limit when a deadline is near, whatever took the time. */
+const NO_TIME_LEFT = "client rate limiter Wait returned an error";
+
+/**
+ * What only an answer of the API server looks like, since a program also gets a 429 from clouds and registries: client-go
+ * (rest/with_retry.go), apimachinery (NewGenericServerResponse), kubectl, the Python client, and a Status object in JSON or as fabric8 prints
+ * it. Not the number, which leaderelection.go has as the line of a frequent message.
+ */
+const REFUSALS = [
+  /server-side throttling|server has received too many requests|error from server \(toomanyrequests\)/i,
+  /\bkubernetes(?:_asyncio)?\.client\.(?:exceptions|rest)\.ApiException: \(429\)/,
+  /"kind\\{0,3}": ?\\{0,3}"Status\\{0,3}"[^]{0,2000}"reason\\{0,3}": ?\\{0,3}"TooManyRequests/,
+  /\bStatus\(apiVersion=v1, code=429,/,
+];
+
+/** The Eviction API answers 429 for a PodDisruptionBudget, whatever the rate. */
+const EVICTION = "disruption budget";
+
+/** Finds 401s, and as topics denied requests, lost Leases, throttling, and which of it is a refusal of the API server. */
+export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
+  scanInSteps(text, (cls, start, end) => {
+    if (cls === "watch-ended") return;
+    const record = text.toString("utf8", start, end);
+    if (pod !== undefined && isFromOtherPod(record, pod)) return;
+    if (cls === "unauthorized") onRecord(start);
+    else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
+    else if (cls !== "none") {
+      if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
+      if (isRefused(record)) onRecord(start, REFUSED);
+    }
+  });
+
+/** A Lease that is lost because of a 429 is a lost Lease. */
+function isRefused(record: string): boolean {
+  return !record.includes(EVICTION) && REFUSALS.some(refusal => refusal.test(record));
+}
+
+function noteDenied(record: string, note: (topic: string) => void): void {
+  const denied = deniedIn(record);
+  if (denied !== undefined) note(topicOf(denied));
 }

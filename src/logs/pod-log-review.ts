@@ -3,8 +3,7 @@ import type { Readers } from "../core/readers";
 import type { PodView } from "../core/views";
 import { findByClass } from "./detector";
 import type { FindUnauthorized } from "./reading/container-log";
-import { LogWatch } from "./reading/log-watch";
-import { hasLog, type LogFinding, type Watched } from "./reading/watched-log";
+import { LogWatch, hasLog, type LogFinding, type Watched } from "./reading/log-watch";
 import type { PersistenceRule } from "./persistence";
 
 /**

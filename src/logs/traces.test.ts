@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "./topics";
-import { Traces } from "./traces";
+import { LEASE_LOST, REFUSED, THROTTLED, topicOf, Traces } from "./traces";
 
 const denied = (resource: string, namespace: string): string =>
   topicOf({ serviceAccount: { namespace: "team", name: "web" }, verb: "list", resource, group: "", namespace });

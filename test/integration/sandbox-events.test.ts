@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ForbiddenError } from "../../src/core/errors";
 import type { SandboxEventView } from "../../src/core/views";
 import { persistenceOf } from "../../src/logs/persistence";
-import { SandboxTraces } from "../../src/logs/sandboxes/traces";
+import { SandboxTraces } from "../../src/logs/sandboxes";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
 import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 

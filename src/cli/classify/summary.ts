@@ -1,10 +1,13 @@
 import { count, oneLine } from "../../core/text";
 import { formatDuration } from "../../core/time";
-import { classify, LOG_CLASSES, type LogClass, stripColors } from "../../logs/classifier/index";
-import { timestampAt, toMs } from "../../logs/reading/timestamp";
+import { classify, type LogClass, stripColors } from "../../logs/classifier/index";
+import { timestampAt, toMs } from "../../logs/reading/lines";
 import type { LogText } from "../replay/log-text";
 
 type Found = Exclude<LogClass, "none">;
+
+/** Every class but `none`, in the order of the checklist. */
+const LOG_CLASSES = ["unauthorized", "forbidden", "lease-lost", "watch-ended", "throttled"] as const;
 
 interface Count {
   records: number;

@@ -1,12 +1,113 @@
-// `replay`: reports when tokenRestart would have acted on a log, without a cluster.
+import { isMapping } from "../is-mapping";
+import { createDetector, type Detector, loadSpec, LogText, Replay, SpecError } from "./log-text";
+import { count } from "../../core/text";
+import { formatDuration } from "../../core/time";
+import type { PersistenceRule } from "../../logs/persistence";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { createDetector, type Detector } from "./detector";
-import { LogText } from "./log-text";
-import { answer, parseQuestion } from "./questions";
-import { loadSpec, SpecError } from "./spec-file";
-import { describeReplay } from "./report";
 import { linesOf, write } from "../streams";
+
+/** One log record of a question. */
+interface LogRecord {
+  readonly tMs: number;
+  readonly line: string;
+  readonly life: number;
+}
+
+/** One input line of `--json`: the log of one container. */
+interface Question {
+  readonly id: unknown;
+  readonly records: readonly LogRecord[];
+}
+
+/** One output line of `--json`. */
+export interface Answer {
+  readonly id: unknown;
+  readonly persistent: boolean;
+  readonly at_ms: number | null;
+}
+
+/** Parses a line of JSON; returns what is wrong with it as text. */
+export function parseQuestion(text: string): Question | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `not JSON (${error instanceof Error ? error.message : String(error)})`;
+  }
+  if (!isMapping(value)) return "not an object";
+  if (value["id"] === undefined) return 'has no "id"';
+  const items = value["records"];
+  if (!Array.isArray(items)) return 'has no "records" that is a list';
+  const records: LogRecord[] = [];
+  for (const [index, item] of items.entries()) {
+    const record = parseRecord(item);
+    if (typeof record === "string") return `records[${index}] ${record}`;
+    records.push(record);
+  }
+  return { id: value["id"], records };
+}
+
+function parseRecord(value: unknown): LogRecord | string {
+  if (!isMapping(value)) return "is not an object";
+  const { t_ms: tMs, line, life = 1 } = value;
+  if (typeof tMs !== "number" || !Number.isFinite(tMs)) return 'has no "t_ms" that is a number';
+  if (typeof line !== "string") return 'has no "line" that is a string';
+  if (typeof life !== "number" || !Number.isInteger(life) || life < 1)
+    return 'has a "life" that is not a whole number of 1 or more';
+  return { tMs, line, life };
+}
+
+/** Replays the records in their order, and returns when the remedy would have acted. */
+export function answer({ id, records }: Question, { finder, rule }: Detector): Answer {
+  const replay = new Replay(rule);
+  for (const { tMs, line, life } of records) {
+    if (finder.isUnauthorized(line)) replay.unauthorized(tMs, life);
+    else replay.line(tMs, life);
+  }
+  const { action } = replay;
+  return { id, persistent: action !== undefined, at_ms: action?.atMs ?? null };
+}
+
+/** Occasions that the report lists. */
+const LISTED = 12;
+
+/** Describes for people whether tokenRestart would have acted on a log, and why. */
+export function describeReplay(log: LogText, rule: PersistenceRule): string {
+  const { action, occasionsMs } = log.replay;
+  const required = `${count(rule.occasions, "occasion")} within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
+  const result =
+    action === undefined
+      ? [`tokenRestart would not have acted.`, describeFound(log), `Required: ${required}, still going on.`]
+      : [
+          `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
+          `Found ${count(action.persistence.occasions, "occasion")} of 401 over ${formatDuration(action.atMs - (action.persistence.firstMs ?? 0))}. Required: ${required}.`,
+        ];
+  return [...result, ...listOccasions(action?.occasionsMs ?? occasionsMs)].join("\n") + "\n";
+}
+
+function describeFound(log: LogText): string {
+  const { occasionsMs } = log.replay;
+  const span = log.spanMs;
+  const read = `${count(log.lines, "line")}${span === undefined ? "" : ` from ${time(span.first)} to ${time(span.last)}`}`;
+  if (occasionsMs.length === 0) return `Found no 401 for a request of this process in ${read}.`;
+  const first = occasionsMs[0] ?? 0;
+  const spread = formatDuration((occasionsMs.at(-1) ?? first) - first);
+  return `Found ${count(occasionsMs.length, "occasion")} of 401 over ${spread} in ${read}.`;
+}
+
+function listOccasions(occasionsMs: readonly number[]): string[] {
+  if (occasionsMs.length === 0) return [];
+  const shown = occasionsMs.slice(0, LISTED).map(ms => `  ${time(ms)}`);
+  const rest = occasionsMs.length - LISTED;
+  return ["Occasions (401s less than 2 s apart are one):", ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])];
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+// `replay`: reports when tokenRestart would have acted on a log, without a cluster.
 
 interface Options {
   readonly json?: boolean;

@@ -1,7 +1,134 @@
+import { readFileSync } from "node:fs";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
+import { KIND } from "../../api/names";
+import { isMapping } from "../is-mapping";
+import { checkSpec, type Schema } from "../schema/check";
+import { schemaOf } from "../schema/crds";
+import { readYaml, YamlError } from "../yaml-documents";
+import { createFinder, findByClass, type Finder } from "../../logs/detector";
+import type { FindUnauthorized } from "../../logs/reading/container-log";
+import { ruleOf } from "../../remedies/token-restart/observe";
+import {
+  NO_TRACE,
+  type Persistence,
+  persistenceOf,
+  type PersistenceRule,
+  withLine,
+  withUnauthorized,
+} from "../../logs/persistence";
 import { runToEnd } from "../../core/slices";
-import { headBefore } from "../../logs/classifier/records";
-import { timestampAt, toMs } from "../../logs/reading/timestamp";
-import { Replay, type Detector } from "./detector";
+import { headBefore } from "../../logs/classifier/scan-log";
+import { timestampAt, toMs } from "../../logs/reading/lines";
+
+const PATH = "spec.tokenRestart";
+
+/** An error in the file of `--spec`, with a message for people. */
+export class SpecError extends Error {}
+
+/**
+ * Returns the tokenRestart block of a file with the defaults of the CRD; all defaults without a file.
+ *
+ * @throws SpecError with one error per line
+ */
+export function loadSpec(file: string | undefined): TokenRestartSpec {
+  const block = file === undefined ? {} : blockOf(readDocuments(file), file);
+  const errors = checkSpec(block, tokenRestartSchema(), PATH);
+  if (errors.length > 0) throw new SpecError(errors.map(error => `${file ?? "default"}: ${error}`).join("\n"));
+  return block as unknown as TokenRestartSpec;
+}
+
+function tokenRestartSchema(): Schema {
+  const schema = schemaOf(KIND).properties?.["spec"]?.properties?.["tokenRestart"];
+  if (schema === undefined) throw new SpecError(`the schema of ${KIND}: expected ${PATH}`);
+  return schema;
+}
+
+function readDocuments(file: string): unknown[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SpecError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  try {
+    return readYaml(text).map(({ value }) => value);
+  } catch (error) {
+    if (error instanceof YamlError) throw new SpecError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */
+function blockOf(documents: readonly unknown[], file: string): Record<string, unknown> {
+  const document = documents.find(candidate => isMapping(candidate) && candidate["kind"] === KIND) ?? documents[0];
+  if (!isMapping(document)) throw new SpecError(`${file}: expected a ControllerResilience or a tokenRestart block`);
+  const spec = isMapping(document["spec"]) ? document["spec"] : document;
+  if (!("tokenRestart" in spec) && ("targets" in spec || "kind" in document))
+    throw new SpecError(`${file}: no tokenRestart block, so the remedy is off`);
+  const block = "tokenRestart" in spec ? (spec["tokenRestart"] ?? {}) : spec;
+  if (!isMapping(block)) throw new SpecError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
+  // The API server replaces null by the default.
+  return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
+}
+
+/** The detection of tokenRestart with one spec. */
+export interface Detector {
+  readonly finder: Finder;
+  readonly rule: PersistenceRule;
+}
+
+/** Returns the detection of tokenRestart with this spec. */
+export function createDetector(spec: TokenRestartSpec): Detector {
+  return { finder: spec.evidence.includes("Logs") ? createFinder(spec.extraPhrases) : BLIND, rule: ruleOf(spec) };
+}
+
+/** For a spec whose evidence does not include Logs. */
+const findNothing: FindUnauthorized = (_, onRecord) => findByClass(Buffer.alloc(0), onRecord);
+const BLIND = { find: findNothing, isUnauthorized: () => false };
+
+/** The moment at which tokenRestart would have acted, and why. */
+interface Action {
+  readonly atMs: number;
+  readonly persistence: Persistence;
+  /** Start times of the counted occasions. */
+  readonly occasionsMs: readonly number[];
+}
+
+/** Replays one container's log, record by record. Checks persistence after each 401. */
+export class Replay {
+  #trace = NO_TRACE;
+  #action: Action | undefined;
+  readonly #rule: PersistenceRule;
+
+  constructor(rule: PersistenceRule) {
+    this.#rule = rule;
+  }
+
+  /** The first action; undefined if tokenRestart would not have acted so far. */
+  get action(): Action | undefined {
+    return this.#action;
+  }
+
+  /** Start times of the remembered occasions. */
+  get occasionsMs(): readonly number[] {
+    return this.#trace.occasions.map(occasion => occasion.startMs);
+  }
+
+  /** Adds a record that is no 401. */
+  line(atMs: number, life: number): void {
+    this.#trace = withLine(this.#trace, atMs, life);
+  }
+
+  /** Adds a 401. */
+  unauthorized(atMs: number, life: number): void {
+    this.#trace = withUnauthorized(this.#trace, atMs, life);
+    if (this.#action !== undefined) return;
+    const persistence = persistenceOf(this.#trace, this.#rule, atMs);
+    if (persistence.state !== "persistent") return;
+    const occasionsMs = this.occasionsMs.filter(ms => ms >= (persistence.firstMs ?? 0) && ms <= atMs);
+    this.#action = { atMs, persistence, occasionsMs };
+  }
+}
 
 const NEWLINE = 0x0a;
 

@@ -3,11 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { createDetector } from "./detector";
-import { LogText } from "./log-text";
-import { answer, parseQuestion, type Answer } from "./questions";
-import { describeReplay } from "./report";
-import { loadSpec, SpecError } from "./spec-file";
+import { createDetector, LogText, loadSpec, SpecError } from "./log-text";
+import { answer, parseQuestion, type Answer, describeReplay } from "./command";
 
 const KLOG = 'E1120 13:47:14.474533 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 const PYTHON = "kubernetes.client.exceptions.ApiException: (401)\nReason: Unauthorized";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkSpec, type Schema } from "./check";
+import { checkSpec, type Schema, brokenRules, type Rule } from "./check";
 import { schemaOf } from "./crds";
-import { brokenRules, type Rule } from "./rules";
 
 const targets = [{ kind: "Deployment", name: "web" }];
 const check = (spec: object): string[] =>
@@ -19,7 +18,7 @@ describe("a ControllerResilience against its schema", () => {
   it.each([
     [{ targets, tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} }],
     [{ targets, flowIsolation: { requestRate: { threshold: 1, for: "1h" } } }],
-    [{ targets, windows: [{ schedule: "0 2 * * 6", duration: "4h" }] }],
+    [{ targets, tokenLifetime: { windows: [{ schedule: "0 2 * * 6", duration: "4h" }] } }],
     [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
     [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],
   ])("accepts %o", spec => expect(check(spec)).toEqual([]));

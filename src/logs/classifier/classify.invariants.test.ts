@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LogClass } from "./classes";
-import { classify } from "./classify";
+import { type LogClass, classify } from "./classify";
 
 const TIME = "2024-03-01T09:12:44.113201599Z";
 

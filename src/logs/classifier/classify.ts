@@ -1,11 +1,20 @@
-import type { LogClass } from "./classes";
-import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./denial";
+import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./status-codes";
 import { isDenied } from "./is-denied";
 import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./others-requests";
-import { parseRecord, type ParsedRecord } from "./parse-record";
-import { hasLiteral } from "./required-literals";
-import { isLeaseLost, isThrottled, isWatchEnded } from "./symptoms";
-import { includesAny } from "./text";
+import { type ParsedRecord, parseRecord } from "./parse-record";
+import { hasLiteral } from "./literals";
+import { includesAny, phrases } from "./text";
+
+/**
+ * What a log record says about the requests of its own process to the API server.
+ * - `unauthorized`: the API server answered a request 401.
+ * - `forbidden`: the API server answered a request 403.
+ * - `lease-lost`: the process lost its Lease, or could not renew it in time.
+ * - `watch-ended`: a watch broke or its resource version expired; clients relist.
+ * - `throttled`: requests waited or were rejected because of their rate.
+ * - `none`: anything else, including every 401 from or to another process.
+ */
+export type LogClass = "unauthorized" | "forbidden" | "lease-lost" | "watch-ended" | "throttled" | "none";
 
 /**
  * Returns what a log record says about the requests of its own process to the API server.
@@ -40,8 +49,8 @@ const CHECKLIST: readonly Check[] = [
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
   { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
-  { class: "lease-lost", holds: isLeaseLost },
-  { class: "watch-ended", holds: isWatchEnded },
+  { class: "lease-lost", holds: record => isLeaseLost(record) },
+  { class: "watch-ended", holds: record => isWatchEnded(record) },
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
 
@@ -56,3 +65,81 @@ const RBAC_SCOPES = [" at the cluster scope", ' in the namespace "', ' in projec
 function isUnreadableForbidden(record: ParsedRecord): boolean {
   return includesAny(record.lower, [": unknown (get ", '"unknown (get ']);
 }
+
+/** Whether the process lost leadership or could not renew the lock, for a reason other than a denial. */
+function isLeaseLost(record: ParsedRecord): boolean {
+  const { lower } = record;
+  if (includesAny(lower, LEADERSHIP_LOST)) return true;
+  // Two candidates wrote at the same time; the next attempt succeeds.
+  if (lower.includes("operation cannot be fulfilled")) return false;
+  if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
+  // `?timeout=5s` in the URL is the limit and no outcome.
+  return includesAny(lower, LOCK_NOT_READ) && includesAny(lower.replaceAll("timeout=", ""), TOO_LATE);
+}
+
+const LEADERSHIP_LOST = [
+  ...phrases(
+    "leader election lost, leaderelection lost, lost leader election, leadership lost, lost leadership",
+    "lost lease, lost the lease, lost the leader, leadership was lost, failed to renew lease, failed to renew leader",
+    "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
+    "lost lock, leader lost, lost leader lease, could not renew lease, unable to renew lease",
+    "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership",
+  ),
+];
+const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];
+const LOCK_NOT_READ = [
+  "error retrieving resource lock",
+  "error retrieving lease lock",
+  "error initially creating lease",
+];
+const TOO_LATE = ["timeout", "timed out", "deadline exceeded", "request canceled"];
+
+/** Whether a watch ended or its resource version expired, so that the client relists. */
+function isWatchEnded(record: ParsedRecord): boolean {
+  const { lower } = record;
+  if (includesAny(lower, WATCH_ENDED)) return true;
+  return lower.includes("watch") && includesAny(lower, STREAM_CUT);
+}
+
+const WATCH_ENDED = [
+  ...phrases(
+    "too old resource version, resource version too old, resourceversion too old, watch is too old",
+    "list is too old, an event from the watch stream, watch closed, watch channel closed",
+    "watch stream closed, watch stream ended, watch connection expired, revision has been compacted",
+  ),
+  ...["very short watch", "watch expired", "reason:expired,code:410", "closed the watch", "watch connection closed"],
+];
+const STREAM_CUT = [
+  ...[
+    "unexpected eof",
+    "410 gone",
+    "410 client error",
+    "channel closed",
+    "socket hang up",
+    "ended with",
+    "client connection lost",
+    "connection reset by peer",
+    "code: 410",
+    '"code":410',
+  ],
+  ...phrases(
+    "stream error, received goaway, server sent goaway, error 410, status 410, (410)",
+    "might have been closed",
+  ),
+];
+
+/** Whether requests to the API server waited or were rejected because of their rate. */
+function isThrottled(record: ParsedRecord): boolean {
+  const { lower } = record;
+  if (includesAny(lower, THROTTLED)) return true;
+  const tooMany = includesAny(lower, ["toomanyrequests", "too many requests", "throttl"]);
+  return tooMany && includesAny(lower, ["kubernetes", "apiserver", "/apis/", "/api/v1/", "kopf"]);
+}
+
+const THROTTLED = [
+  ...phrases(
+    "client-side throttling, server-side throttling, throttling request took",
+    "rate limiter wait returned an error, server has received too many requests, throttling is over",
+    "throttling for",
+  ),
+];

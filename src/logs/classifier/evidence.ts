@@ -1,20 +1,333 @@
+import { lowerCase, words } from "./text";
+import {
+  EXPLAINING,
+  KUBERNETES_NAMES,
+  KUBERNETES_NOUNS,
+  KUBERNETES_PAIRS,
+  KUBERNETES_WORDS,
+  OTHER_PAIRS,
+  OTHER_WORDS,
+} from "./vocabulary";
+import type { ParsedRecord } from "./parse-record";
+
 /**
  * The server that a word or an address points to.
  * - `kubernetes`: the API server.
  * - `noun`: an ordinary word that is also a Kubernetes kind.
  * - `other`: another service.
  */
-export type Side = "kubernetes" | "noun" | "other";
+type Side = "kubernetes" | "noun" | "other";
 
 /**
  * How much a piece of evidence says: an address is the server itself, a name (a client library, a Go type, "apiserver")
  * rarely means anything else, a word only hints.
  */
-export type Weight = "address" | "name" | "word";
+type Weight = "address" | "name" | "word";
 
 /** A word or an address that points to one side, and its offset. */
 export interface Evidence {
   readonly at: number;
   readonly side: Side;
   readonly weight: Weight;
+}
+
+/** Finds the evidence in a sentence, from left to right. */
+export function evidenceIn(sentence: string): Evidence[] {
+  const found: Evidence[] = [];
+  const hints: Evidence[] = [];
+  let previous = "";
+  let isNamed = false;
+  for (const token of tokensOf(sentence)) {
+    const word = lowerCase(token.token);
+    const claim = claimOf(token.token, word, previous);
+    isNamed = isCapital(token.token) && (isNamed || PREPOSITIONS.has(previous));
+    const foundClaim = claim ?? namedServerClaim(token, previous, isNamed);
+    if (foundClaim !== null) found.push({ at: token.at, ...foundClaim });
+    if (EXPLAINING.has(`${previous} ${word}`)) hints.push({ at: token.at, side: "other", weight: "word" });
+    if (MACHINERY.has(word)) makeNoun(found, token.at - previous.length - 1);
+    previous = word;
+  }
+  return withHints(found, hints);
+}
+
+/**
+ * "authentication failed", "invalid token": the API server gives no explanation, so the words come from another service
+ * or from this process. They count only if nothing in the sentence points to the API server, whose clients may use them.
+ */
+function withHints(found: Evidence[], hints: readonly Evidence[]): Evidence[] {
+  if (found.some(e => e.side === "kubernetes")) return found;
+  return [...found, ...hints].sort((a, b) => a.at - b.at);
+}
+
+type Claim = Omit<Evidence, "at">;
+
+function claimOf(token: string, word: string, previous: string): Claim | null {
+  // "see https://...": documentation, not a request.
+  if (REFERRING.has(previous)) return null;
+  return addressClaim(token) ?? wordClaim(word, previous) ?? nameClaim(word);
+}
+
+const REFERRING = new Set(words("see visit refer docs documentation troubleshooting information details"));
+
+function addressClaim(token: string): Claim | null {
+  const side = sideOfAddress(token);
+  return side === null ? null : { side, weight: "address" };
+}
+
+/** "upstream reconciler", "bucket informer": the first word is a kind, even if a service has the same name. */
+function makeNoun(found: Evidence[], at: number): void {
+  const last = found.at(-1);
+  if (last?.at === at) found[found.length - 1] = { at, side: "noun", weight: "word" };
+}
+
+const MACHINERY = new Set(words("reconciler reconciliation informer informers lister finalizer finalizers crd crds"));
+
+function wordClaim(word: string, previous: string): Claim | null {
+  const pair = `${previous} ${word}`;
+  if (OTHER_PAIRS.has(pair)) return { side: "other", weight: "word" };
+  if (KUBERNETES_PAIRS.has(pair) || KUBERNETES_NAMES.has(word)) return { side: "kubernetes", weight: "name" };
+  if (OTHER_WORDS.has(word)) return { side: "other", weight: "word" };
+  // "list pods" is a request; "pod metrics" only mentions pods.
+  if (KUBERNETES_WORDS.has(word)) return { side: "kubernetes", weight: API_VERBS.has(previous) ? "name" : "word" };
+  return KUBERNETES_NOUNS.has(word) ? { side: "noun", weight: "word" } : null;
+}
+
+/** Verbs of requests to the API server. */
+const API_VERBS = new Set(
+  words(
+    "get getting list listing watch watching create creating update updating patch patching delete deleting",
+    "fetch fetching retrieve retrieving read reading query querying find finding the",
+  ),
+);
+
+/**
+ * A name at the end of an error link: "talking to PowerDNS: Unauthorized", "from Prism Central: Unauthorized", "by the
+ * license server: Unauthorized". The API server and its kinds have known names, so any other name is another service.
+ */
+function namedServerClaim({ token, endsLink }: Token, previous: string, isNamed: boolean): Claim | null {
+  const isServer = SERVERS.has(lowerCase(token)) && !OUR_SERVERS.has(previous);
+  return endsLink && (isNamed || isServer) ? { side: "other", weight: "word" } : null;
+}
+
+function isCapital(token: string): boolean {
+  return token.charAt(0) !== lowerCase(token.charAt(0));
+}
+
+const PREPOSITIONS = new Set(words("from to with at by via against"));
+const SERVERS = new Set(words("server api backend"));
+const OUR_SERVERS = new Set(words("the this our api kubernetes k8s kube core cluster resource remote"));
+
+/** Source files of client-go that log only requests to the API server. */
+const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:", "round_trippers.go:", "client-go"];
+/** Names of Kubernetes client libraries in types and packages. */
+const CLIENT_NAMES = words(
+  "kubernetes.client kubernetes.dynamic fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
+  "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
+  "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift. k8s.kubernetes k8s.watcher kr8s",
+);
+
+/** Compound names: Go types, files, packages, exceptions. */
+function nameClaim(word: string): Claim | null {
+  if (isGoType(word)) return { side: "kubernetes", weight: "name" };
+  if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
+    return { side: "kubernetes", weight: "name" };
+  }
+  const part = partSide(word);
+  if (part !== null) return { side: part, weight: "name" };
+  if (isObjectName(word)) return { side: "noun", weight: "name" };
+  return isNamedAfterOther(word) ? { side: "other", weight: "name" } : null;
+}
+
+/** `output:splunk:splunk.0`, `filter:kubernetes`: plugins are named after their service. */
+function partSide(word: string): Side | null {
+  const parts = word.split(":", 4);
+  if (parts.some(part => OTHER_WORDS.has(part))) return "other";
+  return parts.some(part => KUBERNETES_NAMES.has(part)) ? "kubernetes" : null;
+}
+
+/** `namespace/name` */
+function isObjectName(word: string): boolean {
+  const slash = word.indexOf("/");
+  return slash > 0 && slash < word.length - 1 && !word.includes(".");
+}
+
+/** `*v1.Pod`, `*unstructured.Unstructured`: types that client-go lists and watches. */
+function isGoType(word: string): boolean {
+  return word.startsWith("*") && word.includes(".");
+}
+
+/** `docker.errors.APIError`, `vault.api:`, `resource.labels.vault`: a name with the name of another service in it. */
+function isNamedAfterOther(word: string): boolean {
+  // Web frameworks name exceptions after the status that they send to their callers; Kubernetes clients do not.
+  if (FRAMEWORK_EXCEPTIONS.some(name => word.endsWith(name))) return true;
+  // `harbor_client.rest.ApiException`, but a Go file with such a name may contain any client.
+  if (word.includes("_client.") && !word.includes("_client.go")) return true;
+  const isFailure = word.includes("error") || word.includes("exception");
+  return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part));
+}
+
+const FRAMEWORK_EXCEPTIONS = words(
+  "unauthorizedexception unauthorizederror authenticationexception authenticationerror httpclientresponseexception",
+  "unauthorizedhttpexception unauthorizedaccessexception accessdeniedexception",
+);
+
+/** A word, a name or an address of a sentence. */
+interface Token {
+  readonly token: string;
+  /** Its offset in the sentence. */
+  readonly at: number;
+  /** Whether it ends a link of an error chain: a colon or the end of the sentence follows. */
+  readonly endsLink: boolean;
+}
+
+/** Blanks, quotes, brackets and commas separate tokens; a token may contain anything else. */
+const SEPARATORS = new Set(" \t\r\n\"'`()[]{}<>,;|\\");
+/** Punctuation at a token's edges belongs to the sentence. */
+const EDGE = new Set(":.!?=&#");
+/** Longer tokens are data such as base64. */
+const LONGEST_TOKEN = 2048;
+
+/** Returns the tokens of a sentence, from left to right. */
+function tokensOf(sentence: string): Token[] {
+  const tokens: Token[] = [];
+  let start = 0;
+  for (let i = 0; i <= sentence.length; i++) {
+    if (i < sentence.length && !SEPARATORS.has(sentence.charAt(i))) continue;
+    if (i > start && i - start <= LONGEST_TOKEN) pushTrimmed(tokens, sentence, start, i);
+    start = i + 1;
+  }
+  return tokens;
+}
+
+function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number): void {
+  let [start, end] = [from, to];
+  while (start < end && EDGE.has(sentence.charAt(start))) start++;
+  while (end > start && EDGE.has(sentence.charAt(end - 1))) end--;
+  if (end > start)
+    tokens.push({
+      token: sentence.slice(start, end),
+      at: start,
+      endsLink: end === sentence.length || sentence.charAt(end) === ":",
+    });
+}
+
+/** Resources of the core group. Many services use `/api/v1/...`; followed by one of these it is the API server's. */
+const CORE_RESOURCES = new Set([
+  ...["namespaces", "pods", "nodes", "services", "endpoints", "configmaps", "secrets", "events", "serviceaccounts"],
+  ...["persistentvolumes", "persistentvolumeclaims", "replicationcontrollers", "limitranges", "resourcequotas"],
+  ...["podtemplates", "componentstatuses", "bindings", "watch"],
+]);
+/** API groups whose name is not a domain. */
+const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions", "policy"]);
+/** The API server's port with kubeadm and most installers. */
+const API_SERVER_PORT = "6443";
+/** Domains under which clouds run API servers. */
+const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com"];
+/** Prefixes of documentation hosts. Such a URL explains an error. */
+const MANUALS = [
+  "docs.",
+  "doc.",
+  "kubernetes.io",
+  "www.",
+  "aka.ms",
+  "developer.",
+  "help.",
+  "support.",
+  "go.dev",
+  "pkg.go.dev",
+];
+
+/** Returns the server that a URL or a path points to; null if the token is none of these or points to none. */
+function sideOfAddress(token: string): Side | null {
+  const scheme = token.indexOf("://");
+  if (scheme < 0) return token.startsWith("/") ? pathSide(token) : null;
+  const rest = token.slice(scheme + 3);
+  const slash = rest.indexOf("/");
+  const authority = lowerCase(slash < 0 ? rest : rest.slice(0, slash));
+  if (MANUALS.some(m => authority.startsWith(m))) return null;
+  const host = hostSide(authority);
+  if (host !== null) return host;
+  const path = slash < 0 ? "" : rest.slice(slash);
+  return isUnclear(authority, path) ? null : (pathSide(path) ?? "other");
+}
+
+/** Returns `kubernetes` for a path that only an API server serves. */
+function pathSide(path: string): "kubernetes" | null {
+  const query = path.indexOf("?");
+  const bare = query < 0 ? path : path.slice(0, query);
+  // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
+  const core = bare.indexOf("/api/v1/");
+  if (core >= 0) {
+    const resource = bare.slice(core + "/api/v1/".length).split("/", 1)[0] ?? "";
+    if (CORE_RESOURCES.has(resource)) return "kubernetes";
+  }
+  return isGroupPath(bare) ? "kubernetes" : null;
+}
+
+function isUnclear(authority: string, path: string): boolean {
+  // Discovery of an API server begins at /api, but so do the paths of many other services.
+  if (path === "/api") return true;
+  // 10.43.0.1 is an API server or a router.
+  return path === "" && isFirstAddress(authority);
+}
+
+/** `/apis/<group>/<version>...` */
+function isGroupPath(path: string): boolean {
+  const at = path.indexOf("/apis/");
+  if (at < 0) return false;
+  const [group, version] = path.slice(at + "/apis/".length).split("/", 3);
+  return group !== undefined && isGroup(group) && (version === undefined || VERSION.test(version));
+}
+
+/** Only the oldest API groups have a name without a dot; any service may have a single word in its path. */
+function isGroup(part: string): boolean {
+  return part.includes(".") || GROUPS_WITHOUT_DOT.has(part);
+}
+
+/** v1, v1beta1 or v2alpha1. */
+const VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/;
+
+function hostSide(authority: string): Side | null {
+  const colon = authority.lastIndexOf(":");
+  const port = colon < 0 ? "" : authority.slice(colon + 1);
+  const name = colon < 0 ? authority : authority.slice(0, colon);
+  if (port === API_SERVER_PORT || isApiServerName(name)) return "kubernetes";
+  return null;
+}
+
+function isApiServerName(name: string): boolean {
+  // 10.96.0.1 is the first address of kubeadm's default service range.
+  if (name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
+  return API_SERVER_HOSTS.some(end => name.endsWith(end));
+}
+
+/** The first address of a private IPv4 range, which is the API server's in a range for Services. */
+function isFirstAddress(authority: string): boolean {
+  const address = authority.endsWith(":443") ? authority.slice(0, -":443".length) : authority;
+  return address.endsWith(".0.1") && PRIVATE_RANGES.some(start => address.startsWith(start));
+}
+
+const PRIVATE_RANGES = ["10.", "172.", "192."];
+
+// Traefik logs the errors of all its providers in the same words, and names the provider in a field (pkg/provider/*, v2 and v3).
+
+/** Providers that ask only the API server. */
+const KUBERNETES_PROVIDERS: ReadonlySet<string> = new Set(
+  words("kubernetes kubernetescrd kubernetesingress kubernetesgateway kubernetesingressnginx knative"),
+);
+
+/** Reports whether a record is about such a provider. */
+export function isKubernetesProvider({ fields }: Pick<ParsedRecord, "fields">): boolean {
+  return KUBERNETES_PROVIDERS.has(fields.get("providername") ?? "");
+}
+
+/** The word "Provider" in them is no evidence for another service. */
+const SENTENCES = ["Provider error, retrying in ", "Provider connection error: ", "Cannot connect to Provider: "];
+
+/** Returns the evidence of a sentence about such a provider, without the provider itself. */
+export function withoutProvider(text: string, evidence: readonly Evidence[]): readonly Evidence[] {
+  const sentence = SENTENCES.find(one => text.includes(one));
+  if (sentence === undefined) return evidence;
+  const start = text.indexOf(sentence);
+  return evidence.filter(({ at }) => at < start || at >= start + sentence.length);
 }

@@ -1,6 +1,6 @@
-export { LOG_CLASSES, type LogClass } from "./classes";
+export { type LogClass } from "./classify";
 export { classify } from "./classify";
-export { stripColors, unwrap } from "./envelope";
+export { stripColors, unwrap } from "./unwrap";
 export { RecordStream, scanInSteps, scanRecords, type OnRecord, type OnStreamRecord } from "./scan-log";
-export { MAX_RECORD_BYTES, MAX_RECORD_LINES } from "./records";
+export { MAX_RECORD_BYTES, MAX_RECORD_LINES } from "./scan-log";
 export { isFromOtherPod, type PodName } from "./other-pod";

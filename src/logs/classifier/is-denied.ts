@@ -1,14 +1,9 @@
-import type { Answer } from "./answer";
-import type { Denial } from "./denial";
-import type { Evidence } from "./evidence";
-import { carriesName, SERVICE_KEYS } from "./field-names";
-import { answersIn } from "./find-answers";
-import { evidenceIn } from "./find-evidence";
+import { type Answer, type Denial, hasStatusObject } from "./status-codes";
+import { type Evidence, evidenceIn, isKubernetesProvider, withoutProvider } from "./evidence";
+import { carriesName, SERVICE_KEYS } from "./vocabulary";
+import { answersIn, isExplanation } from "./answers";
 import type { ParsedRecord, Sentence } from "./parse-record";
-import { hasStatusObject } from "./status-object";
-import { isExplanation } from "./hypothetical";
 import { includesAny, lowerCase } from "./text";
-import { isKubernetesProvider, withoutProvider } from "./traefik";
 
 /** Whether the API server denied a request of this process, as the record reports it. */
 export function isDenied(record: ParsedRecord, denial: Denial): boolean {

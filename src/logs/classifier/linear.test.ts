@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
 import { createFinder } from "../detector";
 import { isFromOtherPod } from "./other-pod";
-import { MAX_RECORD_BYTES } from "./records";
+import { MAX_RECORD_BYTES } from "./scan-log";
 
 // Work is counted, not timed: every function of a string that looks at characters adds the characters it looked at.
 

@@ -1,5 +1,4 @@
-import { unwrap } from "./envelope";
-import { objectIn } from "./json";
+import { unwrap, objectIn } from "./unwrap";
 import { parseRecord } from "./parse-record";
 import { lowerCase } from "./text";
 

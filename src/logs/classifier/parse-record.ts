@@ -1,6 +1,4 @@
-import { stripColors, unwrap } from "./envelope";
-import { takeJson } from "./json";
-import { pairsOf } from "./key-value-pairs";
+import { stripColors, unwrap, takeJson, pairsOf } from "./unwrap";
 import { isSpaceCode, lowerCase, words } from "./text";
 
 /** One sentence of a record, and the key of its field ("" for free text). */

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
-import { MAX_RECORD_BYTES, MAX_RECORD_LINES, recordEnd } from "./records";
-import { RecordStream, scanRecords } from "./scan-log";
+import { MAX_RECORD_BYTES, MAX_RECORD_LINES, recordEnd, RecordStream, scanRecords } from "./scan-log";
 
 interface Found {
   readonly cls: string;

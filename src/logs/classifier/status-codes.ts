@@ -1,7 +1,74 @@
-import type { Answer } from "./answer";
-import type { Denial } from "./denial";
-import { KUBERNETES_NOUNS, KUBERNETES_WORDS } from "./kubernetes-words";
-import { includesAny, indexOfWord, isWholeWord, wordBefore } from "./text";
+import { KUBERNETES_NOUNS, KUBERNETES_WORDS } from "./vocabulary";
+import { includesAny, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
+
+/** A denial by the API server, and its wording. */
+export interface Denial {
+  /** HTTP status. */
+  readonly code: string;
+  /** `reason` of the Status object, and its whole message: the API server says only this word. */
+  readonly word: string;
+  /** Phrases that only Kubernetes clients print for it, in lower case. */
+  readonly phrases: readonly string[];
+}
+
+/** 401: not authenticated. */
+export const UNAUTHORIZED: Denial = {
+  code: "401",
+  word: "Unauthorized",
+  phrases: [
+    // apimachinery, for a 401 without a readable body: open watches, discovery, helm.
+    "the server has asked for the client to provide credentials",
+    // kubectl, for both.
+    "you must be logged in to the server",
+    "error from server (unauthorized):",
+    // fabric8, depending on its kind of credential.
+    "unauthorized! configured service account doesn't have access",
+    "unauthorized! token may have expired",
+    // kopf, after a 401 for each of its credentials.
+    "ran out of valid credentials",
+  ],
+};
+
+/** 429: too many requests. */
+export const TOO_MANY_REQUESTS: Denial = {
+  code: "429",
+  word: "TooManyRequests",
+  phrases: ["error from server (toomanyrequests)", "the server has received too many requests"],
+};
+
+/** 403: not permitted. */
+export const FORBIDDEN: Denial = {
+  code: "403",
+  word: "Forbidden",
+  phrases: [
+    // RBAC of Kubernetes 1.4 and later, and of earlier versions.
+    ' is forbidden: user "',
+    'user "system:',
+    // Admission plugins, after the quoted object name: quotas, Pod Security.
+    '" is forbidden: ',
+    "error from server (forbidden):",
+    // apimachinery, for a 403 without a readable body.
+    "the server does not allow access to the requested resource",
+    // fabric8.
+    "forbidden!configured service account doesn't have access",
+    "forbidden! configured service account doesn't have access",
+    // fabric8's websocket; only a watch of the API server uses this upgrade.
+    "expected http 101 response but was '403 forbidden'",
+  ],
+};
+
+/**
+ * A place in a sentence that reports a denied request.
+ * - `bare`: the API server's whole answer at the end of an error chain. It counts as the API server's unless evidence
+ *   points to another service.
+ * - `http`: a status that any HTTP server gives. It counts as the API server's only with evidence.
+ * - `asked`: the words after it name the server that gave it.
+ */
+export interface Answer {
+  readonly at: number;
+  readonly end: number;
+  readonly kind: "bare" | "http" | "asked";
+}
 
 /** Finds every place in a lower-cased sentence where the number is an HTTP status, from left to right. */
 export function codeAnswers(key: string, lower: string, denial: Denial): Answer[] {
@@ -132,3 +199,33 @@ const STATUS_VERBS = new Set([
   "said",
   "with",
 ]);
+
+/** Longer than a Status object in any language's format. */
+const STATUS_REACH = 700;
+/** Most characters between a key and its value: quotes, colons and brackets. */
+const KEY_REACH = 8;
+
+/**
+ * Whether a text contains the API server's Status object with this code, as JSON, Go, Rust, Java or Node print it.
+ * All of them contain Failure, the code under the key `code`, and the reason.
+ */
+export function hasStatusObject(text: string, denial: Denial): boolean {
+  for (let at = indexOfWord(text, denial.code); at >= 0; at = indexOfWord(text, denial.code, at + 1)) {
+    if (!isUnderCode(text, at)) continue;
+    const around = text.slice(Math.max(0, at - STATUS_REACH), at + STATUS_REACH);
+    if (indexOfWord(around, "Failure") >= 0 && indexOfWord(around, denial.word) >= 0) return true;
+  }
+  return false;
+}
+
+/** `code: 401`, `"code":401`, `Code:401`. */
+function isUnderCode(text: string, at: number): boolean {
+  const end = keyEnd(text, at);
+  return text.endsWith("code", end) || text.endsWith("Code", end);
+}
+
+function keyEnd(text: string, at: number): number {
+  let end = at;
+  while (end > 0 && !isWordCode(text.charCodeAt(end - 1)) && at - end < KEY_REACH) end--;
+  return end;
+}

@@ -3,12 +3,11 @@ import type { LogReader } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import type { ContainerView, PodView } from "../../core/views";
 import { MAX_RECORD_BYTES, type PodName } from "../classifier/index";
-import { headBefore } from "../classifier/records";
+import { headBefore } from "../classifier/scan-log";
 import { firstCursor, followLife, jumping, nextRequest, takeChunk, type Cursor, type Taken } from "./cursor";
-import { lastLine } from "./lines";
+import { lastLine, timestampAt, toMs } from "./lines";
 import type { UnauthorizedTrace } from "../persistence";
 import { Traces } from "../traces";
-import { timestampAt, toMs } from "./timestamp";
 
 /** Most reads of one container in one pass, about 9 MiB together. */
 const READS_PER_PASS = 4;

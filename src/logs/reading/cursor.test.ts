@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { runToEnd } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
 import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, TAIL_LINES, takeChunk, type Cursor } from "./cursor";
-import { toMs } from "./timestamp";
+import { toMs } from "./lines";
 import { container, FakeLogs, pod, stamp } from "../../remedies/token-restart/testing/fake-log";
 
 const POD = { namespace: "team", name: "web" };

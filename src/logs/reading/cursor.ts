@@ -1,9 +1,16 @@
 import type { LogChunk, LogRequest } from "../../core/readers";
 import type { Steps } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
-import { NEWLINE, startOfLine } from "./lines";
-import { isAhead, isSetBackAfter, lastSetBack } from "./set-back";
-import { timestampAt, toMs, type Nanoseconds } from "./timestamp";
+import {
+  NEWLINE,
+  startOfLine,
+  isAhead,
+  isSetBackAfter,
+  lastSetBack,
+  timestampAt,
+  toMs,
+  type Nanoseconds,
+} from "./lines";
 
 // Keeps the position in a container's log, so that no line is lost and none is counted twice. Pure.
 //

@@ -4,9 +4,8 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
 import { UNAUTHORIZED } from "../../remedies/token-restart/testing/scene";
 import { findByClass as find } from "../detector";
-import { LogWatch } from "./log-watch";
+import { LogWatch, type Watched } from "./log-watch";
 import { Rounds } from "./rounds";
-import type { Watched } from "./watched-log";
 
 const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
 const SEARCH = { windowMs: RULE.windowMs, find, rule: RULE };

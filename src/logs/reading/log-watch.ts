@@ -1,14 +1,178 @@
-import { NotYetError, TransientError } from "../../core/errors";
-import type { LogRounds } from "../../core/readers";
-import type { PersistenceRule } from "../persistence";
-import type { LogSource } from "./container-log";
-import { FIRST_READ_MS, WatchedLog, type LogFinding, type LogRule, type Watched } from "./watched-log";
+import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../../core/errors";
+import type { LogRead, LogRounds, RoundsLog, Urgency } from "../../core/readers";
+import type { ContainerView, PodView } from "../../core/views";
+import { type Persistence, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
+import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
+
+/** The current silence in a log: from the last 401 (or its first line) to its newest line. */
+export interface QuietTime {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** For this long after a log was first wanted, in milliseconds, no message says that it is not read yet. */
+const FIRST_READ_MS = 3_000;
+
+/** Failed reads in a row after which an error is reported. */
+const FAILURES_UNTIL_REPORTED = 3;
+
+/** Above the kubelet's longest delay before the next life of a container, which is 5 min. */
+const MAX_DOWN_MS = 600_000;
+
+/** A container whose log is watched. */
+export interface Watched {
+  readonly pod: PodView;
+  readonly container: ContainerView;
+  /** Read it more often for another reason, such as the age of the ServiceAccount. */
+  readonly suspicious: boolean;
+}
+
+/** Whether a container has a log. Between two lives it has the log of the last one. */
+export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView): boolean {
+  return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
+}
+
+/** What is known of one container. */
+export interface LogFinding {
+  readonly persistence: Persistence;
+  readonly readMs?: number;
+  /** It was not read yet, and is wanted only since some seconds. */
+  readonly isNew: boolean;
+  /** A part of the log inside the window was skipped: it is written faster than it can be read. */
+  readonly isPartial: boolean;
+  /** The current silence. */
+  readonly quiet: QuietTime;
+  /** What else the search has found, by topic. */
+  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
+  /** The log was searched from this time on, or from the start of its container. Absent: it was not read yet. */
+  readonly searchedFromMs?: number;
+  /** Why the log can't be read: forbidden, or several failures in a row. */
+  readonly error?: { readonly forbidden: boolean; readonly message: string };
+}
+
+/** What to search for in a log, and when 401s count as persistent. */
+type LogRule = LogSearch & { readonly rule: PersistenceRule };
+
+/** The log of one container: when it was read, and what was found. */
+class WatchedLog implements RoundsLog {
+  readonly #log = new ContainerLog();
+  readonly #wantedMs: number;
+  #source: LogSource;
+  #item: Watched;
+  #search: LogRule;
+  /** Time of the first read. */
+  #firstReadMs: number | undefined;
+  /** The log was read up to this time. */
+  #readMs: number | undefined;
+  #failures = 0;
+  #error: unknown;
+
+  constructor(source: LogSource, item: Watched, search: LogRule) {
+    this.#source = source;
+    this.#item = item;
+    this.#search = search;
+    this.#wantedMs = source.clock.monotonicMs();
+  }
+
+  /** Takes the present state of the container. */
+  update(source: LogSource, item: Watched, search: LogRule): void {
+    this.#source = source;
+    this.#item = item;
+    this.#search = search;
+  }
+
+  urgency(): Urgency {
+    if (this.#firstReadMs === undefined) return "first";
+    if (this.#failures > 0) return this.#isReported() ? "unreadable" : "failing";
+    const isSuspect = this.#item.suspicious || this.#hasUnreadLife() || this.#stateNow() !== "quiet";
+    return isSuspect ? "suspect" : "healthy";
+  }
+
+  async read(): Promise<LogRead> {
+    const before = { isKnown: this.#isKnown(), isReported: this.#isReported(), urgency: this.urgency() };
+    const requestsBefore = this.#log.requests;
+    const startedAtMs = this.#source.clock.now().getTime();
+    this.#firstReadMs ??= startedAtMs;
+    try {
+      await this.#log.read(this.#source, this.#item.pod, this.#item.container, this.#search);
+      this.#readMs = startedAtMs;
+      this.#failures = 0;
+      this.#error = undefined;
+    } catch (error) {
+      this.#failures++;
+      this.#error = error;
+    }
+    const isClose = before.urgency === "suspect" || this.urgency() === "suspect";
+    return {
+      hasNews: isClose || this.#isKnown() !== before.isKnown || this.#isReported() !== before.isReported,
+      requests: this.#log.requests - requestsBefore,
+    };
+  }
+
+  /** What is known at `nowMs`, wall-clock time. */
+  finding(rule: PersistenceRule, nowMs: number): LogFinding {
+    const { trace, skippedAtMs = -Infinity } = this.#log;
+    return {
+      persistence: this.#persistence(rule, nowMs),
+      isNew: this.isNew(),
+      isPartial: nowMs - skippedAtMs < rule.windowMs,
+      quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
+      topics: this.#log.topics,
+      ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#firstReadMs - this.#search.windowMs }),
+      ...(this.#readMs === undefined ? {} : { readMs: this.#readMs }),
+      ...(this.#isReported()
+        ? { error: { forbidden: this.#error instanceof ForbiddenError, message: publicMessage(this.#error) } }
+        : {}),
+    };
+  }
+
+  /** Reports whether it was not read yet, and is wanted only since some seconds. */
+  isNew(): boolean {
+    return !this.#isKnown() && this.#source.clock.monotonicMs() - this.#wantedMs < FIRST_READ_MS;
+  }
+
+  #isKnown(): boolean {
+    return this.#isReported() || (this.#readMs !== undefined && this.#failures === 0);
+  }
+
+  #isReported(): boolean {
+    return this.#error instanceof ForbiddenError || this.#failures >= FAILURES_UNTIL_REPORTED;
+  }
+
+  #stateNow(): Persistence["state"] {
+    return this.#persistence(this.#search.rule, this.#source.clock.now().getTime()).state;
+  }
+
+  #persistence(rule: PersistenceRule, nowMs: number): Persistence {
+    return persistenceOf(this.#log.trace, rule, nowMs, this.#downMs(nowMs));
+  }
+
+  /**
+   * Time since the last 401 in which the container waited for its next life, in milliseconds. Of a life that was not read to its end
+   * nothing is known.
+   */
+  #downMs(nowMs: number): number {
+    const { running, startedAtMs, lastFinishedAtMs } = this.#item.container;
+    const last401Ms = this.#log.trace.occasions.at(-1)?.endMs ?? nowMs;
+    const isUnknown = this.#hasUnreadLife();
+    const fromMs = isUnknown ? last401Ms : Math.max(last401Ms, lastFinishedAtMs ?? last401Ms);
+    const untilMs = running && !isUnknown ? (startedAtMs ?? fromMs) : nowMs;
+    return Math.min(MAX_DOWN_MS, Math.max(0, untilMs - fromMs));
+  }
+
+  /** A life of a container with 401s has begun or ended since its log was read. */
+  #hasUnreadLife(): boolean {
+    const { restartCount, lastFinishedAtMs = -Infinity } = this.#item.container;
+    const { occasions, life } = this.#log.trace;
+    return occasions.length > 0 && (restartCount > life || lastFinishedAtMs > (this.#readMs ?? Infinity));
+  }
+}
 
 /** What was found in a log is kept this long after it was last wanted, in milliseconds: a pass on caches may miss its pod for a moment. */
 const KEPT_MS = 300_000;
 
 /** What a watch needs of the readers. */
-export interface LogWatchPorts extends LogSource {
+interface LogWatchPorts extends LogSource {
   readonly rounds: LogRounds;
 }
 

@@ -1,9 +1,9 @@
 import { parseDuration } from "../../core/time";
 import type { ContainerView, PodView } from "../../core/views";
 import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { hasLog, type Watched } from "../../logs/reading/watched-log";
-import { findStalls } from "../../logs/stall-topics";
-import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/topics";
+import { hasLog, type Watched } from "../../logs/reading/log-watch";
+import { findStalls } from "../../logs/detector";
+import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
 import type { Pass } from "./memory";
 

@@ -3,7 +3,7 @@ import type { StatusOwner } from "../../core/ports";
 import { LostBindings } from "./lost-bindings";
 import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";
-import { deniedIn } from "../../logs/stall-topics";
+import { deniedIn } from "../../logs/detector";
 import { binding, Scene } from "./testing/scene";
 
 let scene: Scene;

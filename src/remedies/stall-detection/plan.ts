@@ -4,7 +4,7 @@ import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
-import { deniedOf } from "../../logs/topics";
+import { deniedOf } from "../../logs/traces";
 import { targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";

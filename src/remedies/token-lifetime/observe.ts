@@ -9,7 +9,7 @@ import type { Readers, Right } from "../../core/readers";
 import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
-import type { SandboxReview } from "../../logs/sandboxes/review";
+import type { SandboxReview } from "../../logs/sandboxes";
 import { holderOf, otherObjects } from "../kit/holder";
 import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { isWatched } from "./harm";

@@ -3,7 +3,7 @@ import type { Permission } from "../../core/intent";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { findAny } from "../../logs/detector";
 import { createPodLogReview } from "../../logs/pod-log-review";
-import { createSandboxReview } from "../../logs/sandboxes/review";
+import { createSandboxReview } from "../../logs/sandboxes";
 import { createWatchedTimes, endTrials, observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";

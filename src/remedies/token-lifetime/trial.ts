@@ -1,7 +1,7 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
-import { canBeAgent } from "../../logs/sandboxes/failures";
+import { canBeAgent } from "../../logs/sandboxes";
 import { isReadAt, trialMs } from "./harm";
 import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
 import {

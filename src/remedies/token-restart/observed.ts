@@ -4,8 +4,8 @@ import type { Mode } from "../../core/remedy";
 import type { RecreatingHook, PodView, WorkloadView } from "../../core/views";
 import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
-import type { QuietTime } from "../../logs/reading/watched-log";
-import type { SandboxFailures } from "../../logs/sandboxes/failures";
+import type { QuietTime } from "../../logs/reading/log-watch";
+import type { SandboxFailures } from "../../logs/sandboxes";
 import type { Problem } from "../kit/problems";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.

@@ -1,7 +1,7 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
-import { hasLog, type LogFinding, type Watched } from "../../logs/reading/watched-log";
+import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
 import type { Problem } from "../kit/problems";
 import { workloadId, type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
 import { weighLogs } from "./proof";

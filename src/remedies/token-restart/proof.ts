@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KEYS_SETTLE_MS, type KeyRotation } from "../../core/signing-keys";
 import type { PodView, ServiceAccountView } from "../../core/views";
-import type { QuietTime } from "../../logs/reading/watched-log";
+import type { QuietTime } from "../../logs/reading/log-watch";
 import type { Recreation, TokenProof } from "./observed";
 
 // Proof without a log line. Pure. A token names the uid of its ServiceAccount and the key that signed it, and the kubelet keeps a pod's token

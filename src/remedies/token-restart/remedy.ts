@@ -5,7 +5,7 @@ import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createFinder, type Finder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
-import { SandboxTraces } from "../../logs/sandboxes/traces";
+import { SandboxTraces } from "../../logs/sandboxes";
 import { withHolders } from "../kit/holder";
 import { observeTargets } from "./observe";
 import { isRejected, type Observed, TOKEN_CAUSES } from "./observed";

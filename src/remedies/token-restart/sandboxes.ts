@@ -1,8 +1,7 @@
 import type { Readers } from "../../core/readers";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
-import { canBeAgent, failuresSince, type SandboxFailures } from "../../logs/sandboxes/failures";
-import type { SandboxTraces } from "../../logs/sandboxes/traces";
+import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
 import { type Problem, unlessUnreadable } from "../kit/problems";
 import { workloadId, type AmbiguousNode, type OneSidedNode } from "./observed";
 

@@ -3,7 +3,7 @@ import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../../ap
 import type { LeaseTrack } from "../../../core/leases";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
-import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/topics";
+import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/traces";
 import type { ContainerLog } from "../logs";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";

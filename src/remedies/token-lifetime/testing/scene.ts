@@ -11,7 +11,7 @@ import { intentsOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../core/testing/restarts";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
-import { createSandboxReview } from "../../../logs/sandboxes/review";
+import { createSandboxReview } from "../../../logs/sandboxes";
 import { createTokenLifetime } from "../remedy";
 import type { TemplatePatch } from "../template/parts";
 import { applyPatch } from "../template/testing/apply";

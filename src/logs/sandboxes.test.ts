@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SandboxEventView } from "../../core/views";
-import { persistenceOf, MAX_OCCASIONS } from "../persistence";
-import { SandboxTraces } from "./traces";
+import type { SandboxEventView } from "../core/views";
+import { persistenceOf, MAX_OCCASIONS } from "./persistence";
+import { SandboxTraces } from "./sandboxes";
 
 const T = Date.parse("2025-01-01T12:00:00Z");
 const WINDOW = 900_000;

@@ -1,4 +1,145 @@
-import { LITERALS, WINDOW } from "./required-literals";
+import { isDigitCode, isWordCode } from "./text";
+
+// Every record with a class contains one of these literals. They are searched in raw bytes before decoding.
+
+/** A literal, and the part of it that the search compares first. */
+interface Literal {
+  readonly text: string;
+  /** Offset of a window of WINDOW characters. */
+  readonly window: number;
+}
+
+/** Length of a window, and the largest step of the search: a shorter literal would slow down the whole search. */
+const WINDOW = 8;
+
+/**
+ * Every record with a class contains one of these or a free-standing 401. The first letter is often left out, so that both
+ * its cases match. "^" marks the start of the window: the one whose pairs of letters, the last above all, are rarest in
+ * logs.
+ */
+const LITERALS: readonly Literal[] = [
+  // unauthorized
+  ...["na^uthorized", "NA^UTHORIZED", "cre^dentials"],
+  // forbidden
+  ...[
+    "^orbidden",
+    "^FORBIDDEN",
+    "t^atus code 403",
+    "t^atus 403",
+    "ta^tus: 403",
+    "^403 from ",
+    "po^nse [403",
+    // At every depth of quoting: the quote follows any number of backslashes.
+    '^" cannot ',
+    "no^t allow access",
+    "un^known (get ",
+  ],
+  // lease-lost
+  ...[
+    "lec^tion lost",
+    "o^st leader",
+    "^ost lease",
+    "o^st the lea",
+    "re^new lease",
+    "ren^ew leader",
+    "p^date lock",
+    "pd^ate lease",
+    "res^ource lock",
+    "l^ease lock",
+    "onger t^he leader",
+    "ong^er leader",
+    "opped^ leading",
+    "l^ease lost",
+    "e^ader lost",
+    "new ^deadline",
+    "tepp^ing down",
+    "e^adership",
+  ],
+  // watch-ended
+  ...[
+    "^too old resource",
+    " is^ too old",
+    "ersion^ too old",
+    "watc^h stream",
+    "^atch closed",
+    "nexpe^cted EOF",
+    "^410 Gone",
+    "a^tch of *",
+    "client connec^tion lost",
+    "r^eset by peer",
+    "^stream error",
+    "very ^short watch",
+    "at^ch expired",
+    "h^ave been closed",
+    "close^d the watch",
+    "cha^nnel closed",
+    "socke^t hang up",
+    "tch con^nection ",
+    "^been compacted",
+    "4^10 Client",
+    "^sent GOAWAY",
+    "as^on:Expired",
+  ],
+  // throttled
+  ...[
+    "h^rottling",
+    "^rate limiter",
+    "^many requests",
+    "^Many Requests",
+    "^oManyRequests",
+    "t^atus code 429",
+    "T^TP status 429",
+  ],
+].map(marked => ({ text: marked.replace("^", ""), window: marked.indexOf("^") }));
+
+/** Whether a record contains a literal or a free-standing 401: the rule of the byte search, for one record. */
+export function hasLiteral(record: string): boolean {
+  return LITERALS.some(({ text }) => record.includes(text)) || has401(record);
+}
+
+/** Whether a record contains a free-standing 401. */
+export function has401(record: string): boolean {
+  for (let at = record.indexOf("401"); at >= 0; at = record.indexOf("401", at + 1)) {
+    if (standsFree(i => record.charCodeAt(i), at)) return true;
+  }
+  return false;
+}
+
+/** Returns the offset of the next free-standing 401 in [from, to), or `to`. */
+export function next401(bytes: Buffer, from: number, to: number): number {
+  for (let at = bytes.indexOf("401", from); at >= 0 && at < to; at = bytes.indexOf("401", at + 1)) {
+    if (standsFree(i => bytes[i] ?? 0, at)) return at;
+  }
+  return to;
+}
+
+/** Whether the three digits at `at` can be an HTTP status and are not part of a number, an id, a path or a line of code. */
+function standsFree(codeAt: (i: number) => number, at: number): boolean {
+  const before = codeAt(at - 1);
+  const after = codeAt(at + 3);
+  if (isJoining(after) || (before === COLON && after === BRACKET)) return false;
+  return !isJoining(before) || (before === LETTER_M && endsColor(codeAt, at - 1));
+}
+
+const COLON = 0x3a;
+const BRACKET = 0x5d;
+const LETTER_M = 0x6d;
+const OPENING_BRACKET = 0x5b;
+const ESCAPE = 0x1b;
+
+/** Whether the m at `at` ends a color: ESC [ digits and semicolons m. */
+function endsColor(codeAt: (i: number) => number, at: number): boolean {
+  let i = at - 1;
+  while (isDigitCode(codeAt(i)) || codeAt(i) === SEMICOLON) i--;
+  return codeAt(i) === OPENING_BRACKET && codeAt(i - 1) === ESCAPE;
+}
+
+const SEMICOLON = 0x3b;
+
+/** Letters, digits, `_`, `-`, `/`, `#` and `%`. A missing neighbor is NaN or 0. */
+function isJoining(code: number): boolean {
+  return isWordCode(code) || code === 0x2d || code === 0x2f || code === 0x23 || code === 0x25;
+}
 
 // Wu and Manber, "A fast algorithm for multi-pattern searching" (1994), with blocks of two bytes: reads the last block of a
 // window of fixed length, and skips the whole window if the block is in no literal's window.
