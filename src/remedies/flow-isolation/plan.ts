@@ -146,7 +146,7 @@ const MAX_NAMES = 5;
 
 function leftOut({ leftOut: names }: FlowIsolationFacts): Finding[] {
   if (names.length === 0) return [];
-  const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${firstOf(names, MAX_NAMES)}. Use several objects.`;
+  const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${firstOf(names, MAX_NAMES)}. Use several objects; one that a person writes takes its workloads from a generated one.`;
   return [{ status: "False", reason: "TooManyServiceAccounts", sentence, isStalled: true }];
 }
 

@@ -213,6 +213,8 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
   const { daemonSet, templatePlan, observed } = subject;
   const { record, view } = daemonSet;
   const previous = templatePlan.kind === "Change" ? templatePlan.previous : (record?.previous ?? []);
+  // A trial, and harm, are those of the template on record until the template is restored, also if its owner changes it meanwhile.
+  const isOfRecord = HARMFUL.includes(outcome) || isOnTrial(view);
   return {
     name: view.name,
     uid: view.uid,
@@ -224,7 +226,7 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
     ...timesOf(record),
     changes: changesOf(subject),
     generation: observed.generation,
-    fingerprint: (HARMFUL.includes(outcome) ? record?.fingerprint : undefined) ?? fingerprintOf(subject),
+    fingerprint: (isOfRecord ? record?.fingerprint : undefined) ?? fingerprintOf(subject),
   };
 }
 

@@ -364,3 +364,50 @@ it("does not roll a shorter token out to an agent whose requests to the kubelet 
   await scene.run(480);
   expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
 });
+
+/** One pod has the shorter token. */
+async function onTrial(): Promise<Scene> {
+  const begun = new Scene();
+  for (let i = 0; i < 60 && begun.count(600) === 0; i++) {
+    await begun.pass();
+    await begun.clock.run(10_000);
+  }
+  await begun.run(12);
+  expect(begun.entry()).toMatchObject({ outcome: "Trial" });
+  return begun;
+}
+
+/** The owner gives the DaemonSet another image. */
+function changeImage(changed: Scene, more: { readonly skip?: boolean } = {}): void {
+  const template = structuredClone(changed.set().template) as { spec: { containers: { image: string }[] } };
+  template.spec.containers[0]!.image = "agent:2";
+  changed.sets.set("agent", { ...changed.set(), template, ...more });
+}
+
+describe("a trial of another template proves nothing", () => {
+  const untilOver = async (tried: Scene): Promise<string> => {
+    for (let i = 0; i < 100 && tried.set().updateStrategy === "OnDelete"; i++) await tried.run(1);
+    return JSON.stringify(tried.set().template);
+  };
+
+  it("also if the ServiceAccount is missing for a moment", async () => {
+    const tried = await onTrial();
+    tried.hasAccount = false;
+    changeImage(tried);
+    await tried.run(1);
+    tried.hasAccount = true;
+    expect(await untilOver(tried)).not.toContain('"expirationSeconds":600');
+  });
+
+  it.each(["Conflict", "Observe", "skip"])("also if the restore does not happen at once: %s", async how => {
+    const tried = await onTrial();
+    changeImage(tried, { skip: how === "skip" });
+    if (how === "Conflict") tried.outcome = { result: "Conflict", message: "the object has been modified" };
+    if (how === "Observe") tried.judged = "Observe";
+    await tried.run(1);
+    tried.outcome = undefined;
+    tried.judged = undefined;
+    tried.sets.set("agent", { ...tried.set(), skip: false });
+    expect(await untilOver(tried)).not.toContain('"expirationSeconds":600');
+  });
+});

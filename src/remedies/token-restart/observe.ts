@@ -144,12 +144,12 @@ async function readServiceAccounts(
   pods: readonly PodView[],
   { object, readers, problems }: Pass,
 ): Promise<ReadonlyMap<string, Account>> {
-  const accounts = new Map<string, Account>();
-  for (const name of new Set(pods.map(pod => pod.serviceAccountName))) {
-    const read = (): Promise<ServiceAccountView | null> => readers.serviceAccount(object.metadata.namespace, name);
-    accounts.set(name, await unlessForbidden(read, problems));
-  }
-  return accounts;
+  const names = [...new Set(pods.map(pod => pod.serviceAccountName))];
+  const read = async (name: string): Promise<[string, Account]> => {
+    const account = (): Promise<ServiceAccountView | null> => readers.serviceAccount(object.metadata.namespace, name);
+    return [name, await unlessForbidden(account, problems)];
+  };
+  return new Map(await Promise.all(names.map(read)));
 }
 
 interface PodContext extends ProofContext {
