@@ -9,6 +9,7 @@ import type { Reason } from "./reasons";
 import { rulesOf } from "./rights";
 import {
   isContested,
+  limitingEnd,
   markedOf,
   type Memory,
   memoryOf,
@@ -178,16 +179,23 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   };
 }
 
-/** renewUntil has passed, or no later time can be written. */
+/** renewUntil has passed, another key ends the access, or no later time can be written. */
 function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, renewal, schedule, untilMs } = expiring;
   if (nowMs < untilMs && (renewal !== undefined || nowMs < schedule.warnAtMs)) return undefined;
-  const why = Number.isFinite(untilMs)
-    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}; review the access, then set a later date`
-    : "no later time can be written; spec.bindingRenewal.extendBy may help";
-  const sentence = `${clauseOf(expiring)} and is not renewed: ${why}.`;
+  const sentence = `${clauseOf(expiring)} and is not renewed: ${whyEnded(schedule, untilMs)}.`;
   const ended = problem(expiring, { state: "Ended", reason: "RenewalEnded", event: "BindingNotRenewed", sentence });
   return { ...ended, nextMs: [schedule.expiryMs] };
+}
+
+function whyEnded(schedule: Schedule, untilMs: number): string {
+  const end = limitingEnd(schedule, untilMs);
+  if (end !== undefined) {
+    return `${end.keys.join(", ")} ends the access at ${timeOf(end.atMs)}; review the access, then set a later time there, or remove it`;
+  }
+  return Number.isFinite(untilMs)
+    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}; review the access, then set a later date`
+    : "no later time can be written; spec.bindingRenewal.extendBy may help";
 }
 
 function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {

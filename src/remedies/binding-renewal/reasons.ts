@@ -36,7 +36,7 @@ export const REASONS = {
   },
   RenewalEnded: {
     event: "Warning",
-    help: "`renewUntil` has passed or leaves no room: review the access, then set a later date. Or no later time can be written; `extendBy` may help.",
+    help: "`renewUntil`, or a later time in another key, leaves no room: review the access, then set a later one. Or no later time can be written; `extendBy` may help.",
   },
   Expired: {
     event: "Warning",

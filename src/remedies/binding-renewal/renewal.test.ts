@@ -112,11 +112,26 @@ describe("a binding that expires", () => {
     expect(scene.written.length).toBeLessThanOrEqual(16);
   });
 
-  it("in two conventions expires at the earlier time, and both are renewed", async () => {
-    const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "31d" } });
+  it("at the same time in two keys is renewed in both", async () => {
+    const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "30d" } });
     expect((await scene.pass()).message).toBe("RoleBinding edit is renewed until 2025-03-02T00:00:00Z.");
     expect(marksOf(scene.now())).toEqual({ [OWN]: "2025-03-02T00:00:00Z", [TTL]: "60d" });
-    expect(scene.entry()).toMatchObject({ source: OWN, expiryTime: "2025-03-02T00:00:00Z" });
+  });
+
+  it("at two times is renewed at the earlier one until just before the later one, which ends it", async () => {
+    const scene = await withDaysLeft(1, {}, { annotations: { [OWN]: GONE_AT, [TTL]: "35d" } });
+    expect((await scene.pass()).message).toBe("RoleBinding edit is renewed until 2025-02-04T23:59:59Z.");
+    expect(marksOf(scene.now())).toEqual({ [OWN]: "2025-02-04T23:59:59Z", [TTL]: "35d" });
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", intents: [] });
+    expect(decision.message).toBe(
+      `RoleBinding edit expires at 2025-02-04T23:59:59Z (${OWN}) and is not renewed: ${TTL} ends the access at ` +
+        "2025-02-05T00:00:00Z; review the access, then set a later time there, or remove it.",
+    );
+    expect(decision.recheckAfterMs).toBe(6 * DAY - 1_000);
+    scene.change({ annotations: { [OWN]: "2025-02-04T23:59:59Z" } });
+    await scene.live(6 * DAY - HOUR);
+    expect(scene.written).toHaveLength(2);
   });
 
   it("uses a finer form of the key if rounding would lose too much of the extension", async () => {

@@ -31,7 +31,7 @@ const KEPT_SHARE = 2 / 3;
  */
 const LEAST_LIFE_MS = 3_600_000;
 
-/** Minimum gain of a renewal, or half of its extension: the rest before renewUntil is not worth a write. */
+/** Minimum gain of a renewal, or half of its extension: the rest before renewUntil or a hard end is not worth a write. */
 const LEAST_GAIN_MS = 70_000;
 
 /** 0000-01-01T00:00:00Z, the first time in RFC 3339. */
@@ -94,11 +94,19 @@ function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000;
 }
 
+/** A later expiry beside the earliest one, and the keys that contain it. */
+export interface End {
+  readonly atMs: number;
+  readonly keys: readonly string[];
+}
+
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
   readonly expiryMs: number;
   /** The keys that contain this expiry. */
   readonly sources: readonly string[];
+  /** The next later expiry of the binding: a hard end that a person has set. Absent if all keys contain the same time. */
+  readonly end?: End;
   /** From creation, or from the write of an absolute expiry, to the expiry. The default extension. */
   readonly lifeMs: number;
   /** By how much a renewal extends. */
@@ -132,11 +140,31 @@ export function scheduleOf(
   return {
     expiryMs,
     sources,
+    ...endOf(expiry, expiryMs),
     lifeMs,
     extendByMs,
     renewAtMs: Math.ceil(expiryMs - renewBeforeMs),
     warnAtMs: Math.ceil(expiryMs - Math.max(warnBeforeMs, renewBeforeMs)),
   };
+}
+
+function endOf({ readings }: Expiry, expiryMs: number): Pick<Schedule, "end"> {
+  const later = readings.filter(({ atMs }) => atMs > expiryMs);
+  if (later.length === 0) return {};
+  const endMs = Math.min(...later.map(({ atMs }) => atMs));
+  return {
+    end: { atMs: endMs, keys: later.filter(({ atMs }) => atMs === endMs).map(({ convention }) => convention.key) },
+  };
+}
+
+/** The last whole second before the hard end: a renewal that reached it would make its key one of the earliest. */
+function lastMsBefore(end: End | undefined): number {
+  return end === undefined ? Infinity : wholeSeconds(end.atMs - 1);
+}
+
+/** The hard end, if it limits the next renewal more than anything else does. */
+export function limitingEnd({ expiryMs, extendByMs, end }: Schedule, untilMs: number): End | undefined {
+  return lastMsBefore(end) < Math.min(expiryMs + extendByMs, untilMs) ? end : undefined;
 }
 
 /** The time before an absolute expiry was written is no part of the life: "a month from now", written on a binding of three years, means a month. */
@@ -158,20 +186,21 @@ export interface Renewal {
 }
 
 /**
- * Plans a later expiry: one value per convention that the binding uses, in the form that was found, `extendByMs` after the present one at
- * most and never after `untilMs`; and the memory of it. Undefined if no later time can be written.
+ * Plans a later expiry: one value per key that contains the earliest one, in the form that was found, `extendByMs` after the present one at
+ * most, never after `untilMs`, and before the hard end; and the memory of it. Undefined if no later time can be written.
  */
 export function planRenewal(
   marked: Marked,
   { readings }: Expiry,
-  { expiryMs: fromMs, extendByMs, lifeMs }: Schedule,
+  { expiryMs: fromMs, extendByMs, lifeMs, end }: Schedule,
   untilMs: number,
 ): Renewal | undefined {
-  const targetMs = Math.min(fromMs + extendByMs, untilMs);
+  const limitMs = Math.min(untilMs, lastMsBefore(end));
+  const targetMs = Math.min(fromMs + extendByMs, limitMs);
   const keptMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
-  const leastMs = targetMs < untilMs ? keptMs : Math.max(keptMs, untilMs - LEAST_GAIN_MS);
+  const leastMs = targetMs < limitMs ? keptMs : Math.max(keptMs, limitMs - LEAST_GAIN_MS);
   const changes = readings.flatMap(({ convention, atMs }) =>
-    atMs < targetMs ? (convention.write(marked, targetMs, leastMs) ?? []) : [],
+    atMs === fromMs ? (convention.write(marked, targetMs, leastMs) ?? []) : [],
   );
   // The earliest of all conventions must be later, or its enforcer deletes the binding.
   const expiryMs = readExpiry(changes.reduce<Marked>(withChange, marked)).earliest?.atMs ?? -Infinity;
