@@ -46,6 +46,13 @@ let namespace: string;
 beforeAll(async () => {
   namespace = await admin.namespace("bindings");
   operator = await clientWith(admin, namespace, shippedRules());
+  // It does not run as ServiceAccount web, so each object handles only the bindings that it names.
+  const labels = { app: "web" };
+  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web" }] } };
+  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    metadata: { name: "web" },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template },
+  });
 });
 
 afterAll(() => {

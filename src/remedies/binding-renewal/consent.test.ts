@@ -129,7 +129,7 @@ describe("what is named and missing", () => {
     expect(decision.message).toContain("RoleBinding endless has no expiry that the operator can read.");
   });
 
-  it("is a target only where no binding is named, and nothing of its bindings is forgotten meanwhile", async () => {
+  it("is a target also where bindings are named, and nothing of its bindings is forgotten meanwhile", async () => {
     const scene = new Scene();
     scene.bind(EXPIRES);
     await scene.pass();
@@ -138,7 +138,20 @@ describe("what is named and missing", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
     expect(scene.entry()).toEqual(entry);
     scene.object.spec.bindingRenewal!.bindings = [EDIT];
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "TargetNotFound" });
+  });
+
+  it("is a target whose annotated binding therefore expires although another one is named", async () => {
+    const scene = new Scene({ bindings: [EDIT] });
+    scene.bind({ annotations: { [OWN]: "2025-03-31T00:00:00Z" } }, false);
+    scene.bind({ ...EXPIRES, name: "other" });
+    await scene.live(2 * DAY);
+    scene.workloadList = [];
+    await scene.live(27.5 * DAY);
+    const decision = await scene.pass();
+    expect(decision).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(decision.message).toContain("Deployment/web");
+    expect(scene.entry("other")).toMatchObject({ expiryTime: GONE_AT });
   });
 
   it("is nothing without bindings that expire", async () => {

@@ -23,7 +23,7 @@ export interface ObservedBindings {
   readonly kept: readonly BindingStatus[];
   /** Named bindings that do not exist and never did. */
   readonly absent: readonly { readonly kind: BindingKind; readonly name: string }[];
-  /** Targets without a workload, where they matter: their ServiceAccounts are unknown. */
+  /** Targets without a workload: their ServiceAccounts are unknown. */
   readonly missingTargets: readonly string[];
   /** Bindings beyond {@link MAX_BINDINGS}. */
   readonly omitted: number;
@@ -90,7 +90,7 @@ export async function observeBindings(
     living: found.living,
     ...rest,
     absent: spec.bindings.filter(binding => !known.has(bindingId(binding))),
-    missingTargets: spec.bindings.length > 0 ? [] : context.missingTargets,
+    missingTargets: context.missingTargets,
     omitted: Math.max(0, candidates.length - MAX_BINDINGS),
   };
 }
