@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ControllerResilience, ControllerResilienceSpec } from "../../api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceSpec, DaemonSetStatus } from "../../api/controller-resilience";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject } from "../../core/testing/objects";
-import { holderOf, withHolders } from "./holder";
+import { changeHolderOf, describeHolder, holderOf, withHolders } from "./holder";
 
 const VIEW = { kind: "Deployment", name: "web", uid: "u", labels: { app: "web" } };
 const TARGETS = [{ kind: "Deployment", name: "web" }] as const;
@@ -32,11 +32,21 @@ describe("the object that acts on the pods of a workload", () => {
     ["is no observing one", undefined, object("a", { mode: "Observe" })],
     ["is none with another target", undefined, object("a", { targets: [{ kind: "Deployment", name: "db" }] })],
     [
+      "is none with a target that this version does not know, and so does nothing",
+      undefined,
+      object("a", { targets: [...TARGETS, { kind: "Pod", name: "x" } as never] }),
+    ],
+    [
+      "is none with evidence that this version does not know, and so does nothing",
+      undefined,
+      object("a", { tokenRestart: undefined, stallDetection: { onStall: "Restart", evidence: ["Audit"] } } as never),
+    ],
+    [
       "is none with a target of another kind",
       undefined,
       object("a", { targets: [{ kind: "StatefulSet", name: "web" }] }),
     ],
-  ])("%s", (_, expected, other) => expect(holderOf(VIEW, own, [other])).toBe(expected));
+  ])("%s", (_, expected, other) => expect(holderOf(VIEW, own, [other])?.name).toBe(expected));
 
   it("is exactly one, whichever asks", () => {
     const objects = fc.uniqueArray(fc.record({ name: fc.constantFrom("a", "b", "c", "d"), second: fc.nat(2) }), {
@@ -60,6 +70,73 @@ describe("the object that acts on the pods of a workload", () => {
   });
 });
 
+const AGENT = { kind: "DaemonSet", name: "agent", uid: "u", labels: {} };
+const BOUND = { tokenLifetime: { expirationSeconds: 600 } as never };
+const LIFETIME: Partial<ControllerResilienceSpec> = { tokenRestart: undefined as never, ...BOUND };
+
+/** An object with a DaemonSet. */
+function onAgent(
+  name: string,
+  spec: Partial<ControllerResilienceSpec>,
+  second: number,
+  outcome?: DaemonSetStatus["outcome"],
+): ControllerResilience {
+  const made = object(name, { targets: [{ kind: "DaemonSet", name: "agent" }], ...spec }, second);
+  if (outcome === undefined) return made;
+  return { ...made, status: { daemonSets: [{ name: "agent", uid: "u", outcome, changes: 1 }] } };
+}
+
+describe("the object that acts on a DaemonSet", () => {
+  const own = onAgent("own", {}, 5);
+
+  it.each<[string, string | undefined, ControllerResilience]>([
+    ["is an older one that bounds tokens", "which is older", onAgent("a", LIFETIME, 0)],
+    ["is no younger one that has bounded them", undefined, onAgent("a", LIFETIME, 9, "Bounded")],
+    [
+      "is no suspended one that has bounded them",
+      undefined,
+      onAgent("a", { ...LIFETIME, suspend: true }, 0, "Bounded"),
+    ],
+    [
+      "is no observing one that has bounded them",
+      undefined,
+      onAgent("a", { ...LIFETIME, mode: "Observe" }, 0, "Bounded"),
+    ],
+    ["is a younger one that is changing it", "which is changing it", onAgent("a", LIFETIME, 9, "Rolling")],
+    ["is a suspended one in a trial", "which is changing it", onAgent("a", { ...LIFETIME, suspend: true }, 9, "Trial")],
+    ["is of two of the same age the first by name", "which comes first by name", onAgent("a", LIFETIME, 5)],
+  ])("%s", (_, why, other) => {
+    const holder = holderOf(AGENT, own, [other]);
+    expect(holder?.why).toBe(why);
+    if (holder !== undefined) expect(describeHolder(holder)).toContain(`ControllerResilience a, ${why}, acts on its`);
+  });
+
+  it("is exactly one of those that are active, whether it restarts pods or changes the template", () => {
+    const change = fc.record({
+      name: fc.constantFrom("a", "b", "c", "d"),
+      second: fc.nat(2),
+      block: fc.constantFrom("restart", "lifetime", "both"),
+      outcome: fc.constantFrom<(DaemonSetStatus["outcome"] | undefined)[]>(undefined, "Bounded", "Reverted", "Rolling"),
+    });
+    const objects = fc.uniqueArray(change, { selector: ({ name }) => name, minLength: 1 });
+    fc.assert(
+      fc.property(objects, made => {
+        const all = made.map(({ name, second, block, outcome }) => {
+          const spec = { restart: {}, lifetime: LIFETIME, both: BOUND }[block];
+          return onAgent(name, spec, second, block === "restart" ? undefined : outcome);
+        });
+        const acting = all.filter(one => {
+          const others = all.filter(other => other !== one);
+          const isRestarting = one.spec.tokenRestart !== undefined && holderOf(AGENT, one, others) === undefined;
+          const isChanging = one.spec.tokenLifetime !== undefined && changeHolderOf(AGENT, one, others) === undefined;
+          return isRestarting || isChanging;
+        });
+        expect(acting).toHaveLength(1);
+      }),
+    );
+  });
+});
+
 describe("an object's workloads", () => {
   it("are held only where one is due and the object acts, and the others are read once", async () => {
     const readers = new EmptyReaders(new FakeClock());
@@ -68,7 +145,7 @@ describe("an object's workloads", () => {
     const workloads = ["web", "db", "web"].map(name => ({ view: { ...VIEW, name } }));
     const own = { ...object("own", {}, 5), mode: "Enforce" as const };
     const holders = async (isDue: boolean, mode: "Enforce" | "Observe") =>
-      (await withHolders(workloads, () => isDue, { ...own, mode }, readers)).map(({ holder }) => holder);
+      (await withHolders(workloads, () => isDue, { ...own, mode }, readers)).map(({ holder }) => holder?.name);
     expect(await holders(true, "Observe")).toEqual([undefined, undefined, undefined]);
     expect(await holders(false, "Enforce")).toEqual([undefined, undefined, undefined]);
     expect(reads).toBe(0);

@@ -1,10 +1,10 @@
 import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../../api/controller-resilience";
 import { matchesSelector, type WorkloadView } from "../../core/views";
-import type { ObjectInMode } from "../../core/remedy";
+import { type ObjectInMode, unknownValues } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 
 // Two objects that act on one workload would not count each other's restarts, revert each other's changes and end each other's trials. So of
-// several objects that take pods of a workload down, only the oldest acts.
+// several objects that take pods of a workload down, only the oldest acts. What an object has changed counts only between those that change.
 
 /** What decides whether a workload is a target. */
 type Workload = Pick<WorkloadView, "name" | "uid" | "labels"> & { readonly kind: string };
@@ -21,20 +21,60 @@ export function otherObjects(
   };
 }
 
+/** Another object that acts on a workload. */
+export interface Holder {
+  readonly name: string;
+  /** Why it comes before the object that asked. */
+  readonly why: string;
+}
+
 /**
- * The name of the other object that acts on the workload: the one that began to change a DaemonSet's template, else the oldest. Undefined: this
- * object acts. Pure.
+ * The other object that restarts pods of the workload, or keeps others from it: the one that is changing the DaemonSet's template, else the oldest
+ * that acts. Undefined: this object does. Pure.
  */
 export function holderOf(
   view: Workload,
   object: ControllerResilience,
   others: readonly ControllerResilience[],
-): string | undefined {
-  const claims = others.filter(other => isClaim(view, other));
-  const [first] = [object, ...claims].toSorted(
-    (a, b) => stageOf(view, b) - stageOf(view, a) || createdMs(a) - createdMs(b) || (nameOf(a) < nameOf(b) ? -1 : 1),
+): Holder | undefined {
+  const all = [object, ...others];
+  const changer = firstOf(
+    all.filter(one => mayChange(view, one)),
+    one => stageOf(view, one),
   );
-  return first === undefined || first === object ? undefined : nameOf(first);
+  const isClaim = (one: ControllerResilience): boolean =>
+    restarts(view, one) || (one === changer && (changes(view, one) || isChanging(view, one)));
+  const rank = (one: ControllerResilience): number => (isChanging(view, one) ? 1 : 0);
+  return holder(view, object, firstOf([object, ...others.filter(isClaim)], rank));
+}
+
+/** The other object that keeps this one from a change of the DaemonSet's template: the one that has changed it, else the holder. Pure. */
+export function changeHolderOf(
+  view: Workload,
+  object: ControllerResilience,
+  others: readonly ControllerResilience[],
+): Holder | undefined {
+  const changer = firstOf([object, ...others.filter(one => mayChange(view, one))], one => stageOf(view, one));
+  return holder(view, object, changer) ?? holderOf(view, object, others);
+}
+
+function firstOf(
+  objects: readonly ControllerResilience[],
+  rank: (object: ControllerResilience) => number,
+): ControllerResilience | undefined {
+  return objects.toSorted(
+    (a, b) => rank(b) - rank(a) || createdMs(a) - createdMs(b) || (nameOf(a) < nameOf(b) ? -1 : 1),
+  )[0];
+}
+
+function holder(
+  view: Workload,
+  object: ControllerResilience,
+  first: ControllerResilience | undefined,
+): Holder | undefined {
+  if (first === undefined || first === object) return undefined;
+  if (createdMs(first) < createdMs(object)) return { name: nameOf(first), why: "which is older" };
+  return { name: nameOf(first), why: isChanging(view, first) ? "which is changing it" : "which comes first by name" };
 }
 
 /** Adds to each workload that is due for a restart which other object acts on it. An object that is only observed restarts nothing. */
@@ -43,9 +83,9 @@ export async function withHolders<W extends { readonly view: Workload }>(
   isDue: (workload: W) => boolean,
   object: ObjectInMode,
   readers: Pick<Readers, "objects">,
-): Promise<(W & { readonly holder?: string })[]> {
+): Promise<(W & { readonly holder?: Holder })[]> {
   const others = otherObjects(object, readers);
-  const found: (W & { readonly holder?: string })[] = [];
+  const found: (W & { readonly holder?: Holder })[] = [];
   for (const workload of workloads) {
     const isActing = object.mode === "Enforce" && isDue(workload);
     const holder = isActing ? holderOf(workload.view, object, await others()) : undefined;
@@ -55,21 +95,41 @@ export async function withHolders<W extends { readonly view: Workload }>(
 }
 
 /** The end of a sentence about a workload that another object acts on. */
-export function describeHolder(holder: string): string {
-  return `ControllerResilience ${holder}, which is older, acts on its pods, and this one does not; remove the workload from the targets of one of them`;
+export function describeHolder({ name, why }: Holder): string {
+  return `ControllerResilience ${name}, ${why}, acts on its pods, and this one does not; remove the workload from the targets of one of them`;
 }
 
-/** The object acts on the workload, or would. Of a DaemonSet that is no target any more it only ends the trial. */
-function isClaim(view: Workload, object: ControllerResilience): boolean {
-  const { targets, tokenLifetime, tokenRestart, stallDetection } = object.spec;
-  if (entryIn(object, view)?.outcome === "Trial") return true;
-  if (!targets.some(target => isTarget(view, target))) return false;
-  if (tokenLifetime !== undefined && view.kind === "DaemonSet") return isActive(object) || stageOf(view, object) > 0;
-  return isActive(object) && (tokenRestart !== undefined || stallDetection?.onStall === "Restart");
+/** The object restarts pods of the workload, or would. */
+function restarts(view: Workload, object: ControllerResilience): boolean {
+  const { stallDetection } = object.spec;
+  return (
+    isTargetOf(view, object) &&
+    (acts(object, "tokenRestart") || (acts(object, "stallDetection") && stallDetection?.onStall === "Restart"))
+  );
+}
+
+/** The object changes the DaemonSet, or would. */
+function changes(view: Workload, object: ControllerResilience): boolean {
+  return view.kind === "DaemonSet" && isTargetOf(view, object) && acts(object, "tokenLifetime");
+}
+
+/** It does, or it has something to keep or to take back. Of a DaemonSet that is no target any more it only ends the trial. */
+function mayChange(view: Workload, object: ControllerResilience): boolean {
+  if (entryIn(object, view)?.outcome === "Trial" || changes(view, object)) return true;
+  return object.spec.tokenLifetime !== undefined && isTargetOf(view, object) && stageOf(view, object) > 0;
+}
+
+/** An object with a value that this version does not know does nothing. */
+function acts(object: ControllerResilience, block: "tokenRestart" | "stallDetection" | "tokenLifetime"): boolean {
+  return isActive(object) && object.spec[block] !== undefined && unknownValues(object.spec, block).length === 0;
 }
 
 function isActive({ spec: { mode, suspend }, metadata }: ControllerResilience): boolean {
   return mode === "Enforce" && !suspend && metadata.deletionTimestamp === undefined;
+}
+
+function isTargetOf(view: Workload, { spec }: ControllerResilience): boolean {
+  return spec.targets.some(target => isTarget(view, target));
 }
 
 function isTarget({ kind, name, labels }: Workload, target: TargetSelector): boolean {
@@ -80,6 +140,10 @@ function isTarget({ kind, name, labels }: Workload, target: TargetSelector): boo
 
 /** Outcomes of status.daemonSets while the object changes the template, or takes the change back. A planned change may not be made yet. */
 const CHANGING: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Stuck", "Reverting"];
+
+function isChanging(view: Workload, object: ControllerResilience): boolean {
+  return stageOf(view, object) === 2;
+}
 
 /** 2: the object is changing the DaemonSet; 1: it has changed it; 0: neither. */
 function stageOf(view: Workload, object: ControllerResilience): number {

@@ -7,6 +7,7 @@ import type { Problem } from "../kit/problems";
 import type { HeldLease } from "./lease-judge";
 import type { ContainerLog } from "./logs";
 import type { LostBinding } from "./lost-bindings";
+import type { Holder } from "../kit/holder";
 
 /** What one pass has read. */
 export interface Observed {
@@ -36,7 +37,7 @@ export interface ObservedWorkload {
   readonly view: WorkloadView;
   readonly pods: readonly ObservedPod[];
   /** Another object that acts on the workload. Absent: this one does, or no Lease is stale. */
-  readonly holder?: string;
+  readonly holder?: Holder;
 }
 
 /** A pod that has not ended. */

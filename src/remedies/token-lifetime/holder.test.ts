@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
-import { holderOf } from "../kit/holder";
+import { changeHolderOf } from "../kit/holder";
 import { createTokenLifetime } from "./remedy";
 import { DEFAULTS, Scene, type ScenePass } from "./testing/scene";
 
@@ -108,6 +108,6 @@ describe("the object that has a DaemonSet", () => {
     ["is one that still reverts it", "a", rival({ mode: "Observe" }, { outcome: "Reverting" })],
     ["is none that changed a predecessor", undefined, rival({ suspend: true }, { outcome: "Trial", uid: "gone" })],
   ])("%s", (_, expected, other) => {
-    expect(holderOf(view, own, [other])).toBe(expected);
+    expect(changeHolderOf(view, own, [other])?.name).toBe(expected);
   });
 });

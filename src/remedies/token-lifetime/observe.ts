@@ -10,7 +10,7 @@ import { isOpen } from "../../core/restarts";
 import type { DaemonSetView, PodView, ServiceAccountView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes";
-import { holderOf, otherObjects } from "../kit/holder";
+import { changeHolderOf, otherObjects } from "../kit/holder";
 import { describeTarget, listingOnce, readTarget } from "../kit/targets";
 import { isWatched } from "./harm";
 import {
@@ -100,7 +100,7 @@ async function readRest(
   const daemonSet = await withProof(withLogs(found, states), spec, readers);
   const isDue = isChangeDue(found, spec);
   if (!isDue && !isOnTrial(view)) return daemonSet;
-  const holder = holderOf(view, object, await others());
+  const holder = changeHolderOf(view, object, await others())?.name;
   if (holder !== undefined) return { ...daemonSet, holder };
   return isDue ? withTrialRights(daemonSet, readers) : daemonSet;
 }
@@ -348,7 +348,7 @@ export async function endTrials(object: ControllerResilience, readers: Readers):
   const trials = await readTrials(namespace, [...names], records, readers);
   if (trials.length === 0) return [];
   const others = await otherObjects(object, readers)();
-  return trials.filter(({ view }) => holderOf(view, object, others) === undefined).map(buildTrialEnd);
+  return trials.filter(({ view }) => changeHolderOf(view, object, others) === undefined).map(buildTrialEnd);
 }
 
 async function readTrials(

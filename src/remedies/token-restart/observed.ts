@@ -7,6 +7,7 @@ import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
 import type { Problem } from "../kit/problems";
+import type { Holder } from "../kit/holder";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
 
@@ -57,7 +58,7 @@ export interface ObservedWorkload {
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
   /** Another object that acts on the workload. Absent: this one does, or no pod is rejected. */
-  readonly holder?: string;
+  readonly holder?: Holder;
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number;
 }
