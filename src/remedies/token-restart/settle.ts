@@ -66,10 +66,18 @@ export function settleRestarts(
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
 }
 
-/** Settles an entry without any pod to compare it with, such as an entry of a former target. */
+/** Settles an entry of a workload that is gone or no target any more: nothing shows whether it helped. */
 export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
-  const isExpired = isOpen(entry) && nowMs - Date.parse(entry.time) >= UNKNOWN_MS;
-  return isExpired ? { ...entry, outcome: "Ineffective" } : entry;
+  return isOpen(entry) && isExpired(entry, nowMs) ? { ...entry, outcome: "Replaced" } : entry;
+}
+
+/** The outcome of an open restart whose effect is not known yet. */
+function unknownOutcome(entry: RestartStatus, nowMs: number): Outcome {
+  return isExpired(entry, nowMs) ? "Ineffective" : entry.outcome;
+}
+
+function isExpired({ time }: RestartStatus, nowMs: number): boolean {
+  return nowMs - Date.parse(time) >= UNKNOWN_MS;
 }
 
 /** The last restart before a rejected pod was created: the pod is its successor, or it had the same chance to be accepted. */
@@ -99,7 +107,7 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   if (effect !== undefined) return effect;
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successor.view.ready;
-  return isUndecided || !isObservable(successor, entry) ? settleUnwatched(entry, nowMs).outcome : entry.outcome;
+  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, nowMs) : entry.outcome;
 }
 
 /** If the workload is as large as it should be, all its pods must be healthy. */
@@ -108,7 +116,7 @@ function outcomeWithoutSuccessor(entry: RestartStatus, { workload, nowMs }: Cont
   const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
   const effects = present.map(pod => judge(pod, entry, nowMs));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole && !effects.includes(undefined);
-  if (!isKnown) return settleUnwatched(entry, nowMs).outcome;
+  if (!isKnown) return unknownOutcome(entry, nowMs);
   return effects.includes("Replaced") ? "Replaced" : "Recovered";
 }
 

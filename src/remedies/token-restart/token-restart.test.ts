@@ -265,7 +265,7 @@ describe("after a restart", () => {
     });
     scene.object = { ...scene.object, status: { restarts: [open(11), open(9)] as never } };
     const pass = await scene.pass();
-    expect(pass.restarts).toMatchObject([{ outcome: "Ineffective" }, { outcome: "Restarted" }]);
+    expect(pass.restarts).toMatchObject([{ outcome: "Replaced" }, { outcome: "Restarted" }]);
     expect(pass.recheckAfterMs).toBe(KEYS_RECHECK_MS);
   });
 

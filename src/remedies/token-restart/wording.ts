@@ -120,7 +120,7 @@ export function describeRecovery({ pod, workload, cause }: RestartStatus): strin
 
 /** A restart whose successor shows no sign of trouble, and none of success. */
 export function describeReplacement({ pod, workload }: RestartStatus): string {
-  return `The successor of pod ${pod} of ${workload} is Ready, but its log is empty: whether its tokens are accepted is not confirmed.`;
+  return `Whether restarting pod ${pod} of ${workload} helped is not confirmed: the log of its successor is empty, or the workload is gone or no target any more.`;
 }
 
 /** A restart that has not helped, or whose effect is unknown. */
