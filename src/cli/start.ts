@@ -47,10 +47,9 @@ const program = new Command("controller-resilience")
       .default("50"),
   )
   .addOption(
-    new Option(
-      "--notify-dir <folder>",
-      "post Warnings to the receiver in its files url, header.<name>, ca.crt",
-    ).env("RESILIENCE_NOTIFY_DIR"),
+    new Option("--notify-dir <folder>", "post Warnings to the receiver in its files url, header.<name>, ca.crt").env(
+      "RESILIENCE_NOTIFY_DIR",
+    ),
   )
   .addOption(
     new Option("--notify-format <format>", "body of a notification")

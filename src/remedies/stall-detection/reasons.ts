@@ -25,7 +25,7 @@ export const REASONS = {
   },
   Conflict: {
     event: "Warning",
-    help: "An older object, which the message names, acts on the workload. Remove it from the targets of one of them.",
+    help: "Another object, which the message names, acts on the workload. Remove it from the targets of one of them.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
   RestartBlocked: {

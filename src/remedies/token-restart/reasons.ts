@@ -21,7 +21,7 @@ export const REASONS = {
   },
   Conflict: {
     event: "Warning",
-    help: "Only the oldest of several objects acts on a workload; remove it from the targets of the others.",
+    help: "Only one of several objects acts on a workload, as a rule the oldest; remove it from the targets of the others.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
