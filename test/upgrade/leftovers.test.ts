@@ -18,7 +18,7 @@ import { bundleEntry } from "../operator/bundle";
 const NAMESPACE = "leftovers";
 const EARLIER = join(__dirname, "../fixtures/releases/0.1.0/crds");
 const FLOWS = "flowcontrol.apiserver.k8s.io/v1";
-const POLICIES = "admissionregistration.k8s.io/v1beta1";
+const POLICIES = "admissionregistration.k8s.io/v1";
 /** Ten minutes from the start of the lead, and the time to delete. */
 const SWEPT_MS = 900_000;
 
@@ -95,7 +95,7 @@ function madeFor(owner: ControllerResilience): object[] {
           resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
         },
         matchConditions: [{ name: "never", expression: "false" }],
-        mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[]" } }],
+        mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/none"}]' } }],
       },
     },
     {
