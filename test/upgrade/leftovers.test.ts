@@ -17,6 +17,7 @@ import { bundleEntry } from "../operator/bundle";
 
 const NAMESPACE = "leftovers";
 const EARLIER = join(__dirname, "../fixtures/releases/0.1.0/crds");
+const API = "controller-resilience.io/v1alpha1";
 const FLOWS = "flowcontrol.apiserver.k8s.io/v1";
 const POLICIES = "admissionregistration.k8s.io/v1";
 /** Ten minutes from the start of the lead, and the time to delete. */
@@ -42,7 +43,7 @@ let level: string;
 let policy: string;
 
 const cres = (name: string, spec: object, more: object = {}): object => ({
-  apiVersion: "controller-resilience.io/v1alpha1",
+  apiVersion: API,
   kind: "ControllerResilience",
   metadata: { name, namespace: NAMESPACE, ...more },
   spec,
@@ -109,7 +110,8 @@ function madeFor(owner: ControllerResilience): object[] {
 async function upgraded(): Promise<void> {
   for (const file of ["controllerresilience.yaml", "clustercontrollerresilience.yaml"])
     await client.apply(readFileSync(join(EARLIER, file), "utf8"));
-  await client.untilServed(["crd/controllerresiliences.controller-resilience.io"]);
+  const ours = ["controllerresiliences", "clustercontrollerresiliences"];
+  await client.untilServed(ours.map(plural => `crd/${plural}.controller-resilience.io`));
   await client.createNamespace(NAMESPACE);
   const labels = { app: "web" };
   const template = {
@@ -125,8 +127,21 @@ async function upgraded(): Promise<void> {
     cres("former", FORMER_SPEC, { finalizers: [FINALIZER] }),
     cres("pods", { targets: [{ kind: "Pod", selector: { matchLabels: labels } }], tokenRestart: {} }),
     cres("admission", { targets: [{ kind: "DaemonSet", name: "agent" }], tokenLifetime: { via: "Admission" } }),
-    cres("all-2", { targets: [{ kind: "Deployment", name: "web" }] }, { labels: { [GENERATED_FOR_LABEL]: "gone" } }),
+    {
+      ...{ apiVersion: API, kind: "ClusterControllerResilience", metadata: { name: "all" } },
+      spec: {
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": NAMESPACE } },
+        ...{ presets: { disabled: [] }, template: { tokenRestart: {} } },
+      },
+    },
   ]);
+  const all = await read<ControllerResilience>("ccres", "all");
+  const owner = { apiVersion: API, kind: "ClusterControllerResilience", name: "all", uid: all.metadata.uid };
+  const generated = {
+    labels: { [GENERATED_FOR_LABEL]: "all" },
+    ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
+  };
+  await client.apply([cres("all-2", { targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} }, generated)]);
   await client.apply(madeFor(await read<ControllerResilience>("cres", "former")));
   await install(client);
 }
@@ -182,6 +197,7 @@ describe("what version 0.1.0 left", () => {
   });
 
   it("lets go of deleted objects, and leaves nothing", async () => {
+    await client.output(["delete", "ccres", "all"]);
     await client.output(["delete", "cres", "--all", "-n", NAMESPACE, "--wait=false"]);
     await until("all objects to go", async () => (await read<{ items: object[] }>("cres")).items.length === 0, 120_000);
     const left = await client.output(["get", "flowschemas", "-o", "name"]);
