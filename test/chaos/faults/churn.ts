@@ -19,7 +19,7 @@ export const AGENT = "agent";
 export const CROWD = "crowd";
 
 /** The sandbox failures end sooner, so they restart nothing. The stale pod is restarted without it, since it is older than its ServiceAccount. */
-const NEVER_PERSISTENT = "12m";
+const NEVER_PERSISTENT = "10m";
 
 /** The kubelet tries to start a pod again after 10 to 15 s. In milliseconds. */
 const TRIED_AGAIN_MS = 15_000;

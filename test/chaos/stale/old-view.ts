@@ -8,7 +8,7 @@ interface List {
   readonly metadata: { readonly resourceVersion: string };
 }
 
-/** Collections of a scene's namespace of which old lists can be shown. */
+/** Collections of which old lists can be shown: of all namespaces, as the operator watches them. */
 export type Collection = "pods" | "rolebindings";
 
 const ROOTS: Readonly<Record<Collection, string>> = {
@@ -47,7 +47,7 @@ export class OldView {
 
   /** Records the current list. */
   static async remember(scene: Scene, collection: Collection): Promise<OldView> {
-    const path = `${ROOTS[collection]}/namespaces/${scene.namespace}/${collection}`;
+    const path = `${ROOTS[collection]}/${collection}`;
     return new OldView(path, await scene.admin.get<List>(path), scene);
   }
 
@@ -84,6 +84,6 @@ export class OldView {
   }
 
   #concerns({ method, namespace, resource }: Call): boolean {
-    return method === "GET" && namespace === this.scene.namespace && this.#path.endsWith(`/${resource}`);
+    return method === "GET" && namespace === undefined && this.#path.endsWith(`/${resource}`);
   }
 }
