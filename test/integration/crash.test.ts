@@ -41,6 +41,7 @@ it("evicts no second pod after a crash between the eviction and its answer", asy
   await expectTheSame(staleToken, "POST pods/eviction", ["after"]);
 }, 240_000);
 
-it("changes a template once despite a crash before or after the write", async () => {
-  await expectTheSame(tokenTrial, "PATCH daemonsets", ["before", "after"]);
-}, 360_000);
+// A trial takes minutes, and is played once without a crash and once for each moment; `npm run chaos -- crash` has the moment before the write.
+it("changes a template once despite a crash between the write and its answer", async () => {
+  await expectTheSame(tokenTrial, "PATCH daemonsets", ["after"]);
+}, 600_000);
