@@ -144,7 +144,10 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
     receiver.received.filter(
       ({ data: { regarding, problem } }) => regarding.namespace === OBSERVED && problem === "TokensAccepted",
     );
-  expect(told().filter(({ subject }) => subject === "WouldRestart")).toMatchObject([{ data: { isEnd: false } }]);
+  const begins = () => told().filter(({ subject }) => subject === "WouldRestart");
+  // A Warning about a condition is written once it has lasted for half a minute.
+  await client.until("the notification", () => Promise.resolve(begins().length > 0), HEAL_MS);
+  expect(begins()).toMatchObject([{ data: { isEnd: false } }]);
 
   await walk("Heal it");
   await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
