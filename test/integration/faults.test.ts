@@ -32,7 +32,7 @@ beforeAll(async () => {
     print: () => undefined,
     defer: end => void ends.push(end),
   });
-}, 480_000);
+}, 1_200_000);
 
 afterAll(async () => {
   for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
