@@ -355,6 +355,3 @@ export type WatchCache<V extends Identified> = Pick<
   Watch<V>,
   "isAttempted" | "attempted" | "ageMs" | "views" | "find" | "lastKnown"
 >;
-
-/** The same of a watch of all namespaces. */
-export type AllCache<V extends Identified> = WatchCache<V> & Pick<Watch<V>, "viewsOf">;
