@@ -16,7 +16,7 @@ export const stale: Suite = {
       const seen = await tell(rig, story);
       for (const { way, shown, refused, failures } of seen) {
         const result = failures.length === 0 ? "no action repeated" : failures.join("; ");
-        print(`${story.name}, ${way}: ${result} (the old list shown ${shown} times, ${refused} writes refused)`);
+        print(`${story.name}, ${way}: ${result} (the old view shown ${shown} times, ${refused} writes refused)`);
       }
       findings.push(findingOf(story, seen));
     }
@@ -31,7 +31,7 @@ function findingOf({ name, action }: Story, seen: readonly Seen[]): Finding {
     fault: `${name}, but stale lists do not show it (${seen.map(({ way }) => way).join("; ")})`,
     times: seen.length,
     promised: `one ${action}, and the same state once the lists are current`,
-    seen: `${shown} stale lists; ${refused} writes refused by the API server`,
+    seen: `${shown} stale views; ${refused} writes refused by the API server`,
     failures: seen.flatMap(({ way, failures }) => failures.map(text => `${way}: ${text}`)),
   };
 }

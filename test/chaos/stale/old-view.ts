@@ -28,7 +28,7 @@ const GONE: Reply = {
  * proxy returns recorded lists; everything else comes from the real API server.
  */
 export class OldView {
-  /** How often an old list was returned. */
+  /** How often a client got the old view: the old list, or a watch that resumes from it and stays silent. */
   shown = 0;
   readonly #path: string;
   readonly #list: List;
@@ -79,6 +79,7 @@ export class OldView {
       return { code: 200, body: this.#list };
     }
     if (query.get("resourceVersion") !== this.#list.metadata.resourceVersion) return GONE;
+    this.shown++;
     await this.#caughtUp;
     return undefined;
   }

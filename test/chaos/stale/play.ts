@@ -32,7 +32,7 @@ const PATIENCE_MS = 120_000;
 /** The result of one old list. */
 export interface Seen {
   readonly way: Way;
-  /** How often the old list was returned. */
+  /** How often the operator got the old view. */
   readonly shown: number;
   /** Writes that the API server has refused, including those of status. */
   readonly refused: number;
@@ -85,7 +85,7 @@ async function replay(
   void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
   view.show(rig.proxy, way === "start, object too" ? object : undefined);
   if (way !== "relist") await rig.succeed();
-  await until("a request for the old list", () => Promise.resolve(view.shown > 0), PATIENCE_MS);
+  await until("a request for the old view", () => Promise.resolve(view.shown > 0), PATIENCE_MS);
   await scene.untilLedFor(BRAKE_MS);
   await lookTwice(rig, stage);
   const meanwhile = await story.scenario.describe(scene);
