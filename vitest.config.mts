@@ -31,6 +31,7 @@ export default defineConfig({
             "test/docs/**/*.test.ts",
             "test/monitoring/**/*.test.ts",
             "test/release/**/*.test.ts",
+            "test/simulation/**/*.test.ts",
             "test/toy-remedy/**/*.test.ts",
           ],
         },
