@@ -5,14 +5,13 @@ import type { Connection } from "./cluster/http/connection";
 import type { Reachability } from "./cluster/http/answers";
 import { type ErrandPorts, untilDone } from "./cluster/http/retry";
 import type { Answers, Need } from "./cluster/read/rights";
-import { systemClock } from "./cluster/system";
 import type { Informers } from "./cluster/watch/informers";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
+import type { Clock } from "./core/time";
 import type { Engine } from "./engine/engine";
 import type { IdentityProbe } from "./engine/lead/identity-probe";
 import { reviewRights } from "./rights-review";
-import type { Settings } from "./settings";
 import type { HealthServer, HealthServerOptions } from "./telemetry/health-server";
 
 // From the start of the process to its end.
@@ -57,7 +56,9 @@ export function healthChecks(parts: {
 
 /** Returns what ends the process in order: nothing new begins, passes in flight end, the Lease is released. */
 export function createStop(parts: {
+  readonly clock: Clock;
   readonly log: Log;
+  readonly exit: (code: number) => void;
   readonly stopping: AbortController;
   readonly identityProbe: IdentityProbe;
   readonly engine: Engine;
@@ -65,36 +66,40 @@ export function createStop(parts: {
   /** The watches of this project's own objects. */
   readonly own: { stop(): Promise<void> };
   readonly events: { stop(timeoutMs: number): Promise<unknown> };
-  readonly health: HealthServer;
+  /** The pages of health and metrics. */
+  readonly pages: { stop(): Promise<void> };
   readonly connection: Connection;
 }): Stop {
-  const { log, stopping, identityProbe, engine, informers, own, events, health, connection } = parts;
+  const { clock, log, exit, stopping, identityProbe, engine, informers, own, events, pages, connection } = parts;
   return async (reason, exitCode = 0) => {
     if (stopping.signal.aborted) return;
     stopping.abort();
     log.info({ reason }, "stopping");
     identityProbe.stop();
-    systemClock.after(STOP_WITHIN_MS, () => {
+    clock.after(STOP_WITHIN_MS, () => {
       log.error({ withinMs: STOP_WITHIN_MS }, "shutdown timed out");
-      process.exit(1);
+      exit(1);
     });
     await engine.stop();
-    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), health.stop()]);
+    await Promise.allSettled([informers.stop(), own.stop(), events.stop(500), pages.stop()]);
     connection.close();
     log.info({}, "stopped");
-    process.exit(exitCode);
+    exit(exitCode);
   };
 }
 
 /** Ends the process if the port cannot be opened. */
-export async function openHealthPort(health: HealthServer, settings: Settings, log: Log): Promise<void> {
-  const { healthHost: host, healthPort } = settings;
+export async function openHealthPort(
+  health: HealthServer,
+  parts: { readonly host: string; readonly port: number; readonly log: Log; readonly exit: (code: number) => void },
+): Promise<void> {
+  const { host, log, exit } = parts;
   try {
     const port = await health.start();
     log.info({ host, port }, "health port is open");
   } catch (error) {
-    log.error({ host, port: healthPort, error: describeError(error) }, "failed to open the health port");
-    process.exit(1);
+    log.error({ host, port: parts.port, error: describeError(error) }, "failed to open the health port");
+    exit(1);
   }
 }
 
@@ -111,7 +116,7 @@ export async function startPepr(
   start: () => void,
   ports: ErrandPorts,
 ): Promise<void> {
-  paceFramework(systemClock, ports.log);
+  paceFramework(ports.clock, ports.log);
   const [store = ""] = peprStoreNames(moduleId);
   const failed =
     "failed to read Pepr's store, retrying; until then only the operator's own watch sees changes of objects";

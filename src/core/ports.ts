@@ -7,7 +7,7 @@ import type {
 } from "../api/controller-resilience";
 import type { Intent, LimitReason, ObjectRef } from "./intent";
 
-// What the engine needs from the outside; src/cluster and src/telemetry implement it, src/main.ts joins the two.
+// What the engine needs from the outside; src/cluster and src/telemetry implement it, src/assemble.ts joins the two.
 
 /** `namespace/name` of a ControllerResilience: the unit of work. */
 export type Key = string;

@@ -94,7 +94,7 @@ async function made(): Promise<string[]> {
 /** Sends a request as the ServiceAccount, which has no rights. Returns the uid of the matching FlowSchema, and the duration. */
 async function request(path: string, signal = AbortSignal.timeout(60_000)): Promise<{ uid: string; ms: number }> {
   const began = performance.now();
-  const answer = await Connection.send(await user.access(), { method: "GET", path, headers: {} }, signal);
+  const answer = await user.send(await user.access(), { method: "GET", path, headers: {} }, signal);
   answer.resume();
   return { uid: String(answer.headers[UID_HEADER]), ms: performance.now() - began };
 }

@@ -46,7 +46,7 @@ async function request(count: number): Promise<string | undefined> {
   for (let i = 0; i < count; i++) {
     const access = await user.access();
     const wire = { method: "GET", path: `/api/v1/namespaces/${namespace}/configmaps`, headers: {} };
-    const answer = await Connection.send(access, wire, new AbortController().signal);
+    const answer = await user.send(access, wire, new AbortController().signal);
     answer.resume();
     uid = String(answer.headers[UID_HEADER]);
   }

@@ -55,7 +55,7 @@ export class Session {
     this.context = config.currentContext;
     this.isNamespaceChosen = flags.namespace !== undefined;
     this.namespace = flags.namespace ?? (config.getContextObject(this.context)?.namespace?.trim() || "default");
-    this.#connection = new Connection(() => loadChosen(flags), systemClock, flags.asGroup);
+    this.#connection = new Connection(() => loadChosen(flags), systemClock, { groups: flags.asGroup });
     this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,

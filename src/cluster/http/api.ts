@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/time";
 import type { RequestMetrics } from "../../core/ports";
 import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
-import { type Access, Connection, type Instance, WireError, type WireRequest } from "./connection";
+import { type Access, type Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
 import { errorOfRefusal, parseStatus, retryAfterMs } from "./status-errors";
 
@@ -199,7 +199,7 @@ export class Api {
 
   async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const sentAtMs = this.#clock.monotonicMs();
-    const response = await this.#counted(wire.method, Connection.send(access, wire, signal));
+    const response = await this.#counted(wire.method, this.#connection.send(access, wire, signal));
     // The response of one instance says nothing about the address that all other requests use.
     if (wire.instance === undefined)
       this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);

@@ -114,6 +114,16 @@ function locationIn(config: KubeConfig): ClusterLocation | undefined {
   return { server, ...(podNamespace ? { podNamespace } : {}) };
 }
 
+/** How a request reaches the API server. */
+export type Send = (access: Access, wire: WireRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+
+export interface ConnectionOptions {
+  /** Impersonated with the user that the kubeconfig impersonates. */
+  readonly groups?: readonly string[] | undefined;
+  /** HTTP or HTTPS over the network by default. */
+  readonly send?: Send | undefined;
+}
+
 /**
  * Connections and credentials for one API server. client-node's KubeConfig reads contexts, TLS settings, exec plugins and proxies.
  * This class keeps the agent, which client-node would create for each call, and reloads the kubeconfig after a 401.
@@ -122,6 +132,8 @@ export class Connection {
   readonly #load: () => KubeConfig;
   readonly #clock: Clock;
   readonly #groups: readonly string[];
+  /** Sends a request and resolves with the response head; the caller reads the body. Rejects with a {@link WireError}. */
+  readonly send: Send;
   #config: KubeConfig | null = null;
   #access: Promise<Access> | null = null;
   #agents: Agents | null = null;
@@ -130,11 +142,11 @@ export class Connection {
   #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
-  /** @param groups impersonated with the user that the kubeconfig impersonates */
-  constructor(load: () => KubeConfig, clock: Clock, groups: readonly string[] = []) {
+  constructor(load: () => KubeConfig, clock: Clock, { groups = [], send = sendByNetwork }: ConnectionOptions = {}) {
     this.#load = load;
     this.#clock = clock;
     this.#groups = groups;
+    this.send = send;
   }
 
   /**
@@ -179,28 +191,6 @@ export class Connection {
       this.#access = null;
     }
     return this.access();
-  }
-
-  /** Sends a request and resolves with the response head; the caller reads the body. @throws WireError */
-  static send(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    if (signal.aborted) return Promise.reject(signal.reason as Error);
-    const { instance, isFresh = false } = wire;
-    const options: RequestOptions = {
-      ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
-      ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
-      method: wire.method,
-      headers: { ...wire.headers, ...access.headers, ...impersonation(access) },
-      ...(access.auth === undefined ? {} : { auth: access.auth }),
-    };
-    const send = instance === undefined && access.server.isPlain ? requestHttp : requestHttps;
-    return new Promise((resolve, reject) => {
-      const request = send(options, resolve);
-      // Less work than the option `signal`, which also waits for the end of the stream. The signal lives no longer than the request.
-      signal.addEventListener("abort", () => request.destroy(signal.reason as Error), { once: true });
-      request.on("socket", socket => socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
-      request.on("error", (error: Error) => reject(new WireError(error, request)));
-      request.end(wire.body);
-    });
   }
 
   /** Closes all sockets immediately. */
@@ -251,6 +241,27 @@ export class Connection {
     this.#agents = { agent, instanceAgent: instanceAgentOf(options), identity };
     return this.#agents;
   }
+}
+
+function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  const { instance, isFresh = false } = wire;
+  const options: RequestOptions = {
+    ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
+    ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
+    method: wire.method,
+    headers: { ...wire.headers, ...access.headers, ...impersonation(access) },
+    ...(access.auth === undefined ? {} : { auth: access.auth }),
+  };
+  const send = instance === undefined && access.server.isPlain ? requestHttp : requestHttps;
+  return new Promise((resolve, reject) => {
+    const request = send(options, resolve);
+    // Less work than the option `signal`, which also waits for the end of the stream. The signal lives no longer than the request.
+    signal.addEventListener("abort", () => request.destroy(signal.reason as Error), { once: true });
+    request.on("socket", socket => socket.setKeepAlive(true, TCP_KEEPALIVE_MS));
+    request.on("error", (error: Error) => reject(new WireError(error, request)));
+    request.end(wire.body);
+  });
 }
 
 interface Agents extends Pick<Access, "agent" | "instanceAgent"> {

@@ -1,0 +1,193 @@
+import cfg from "../package.json";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { Api, type ApiOptions } from "./cluster/http/api";
+import { ClockOffset, Reachability } from "./cluster/http/answers";
+import { Connection, type Send } from "./cluster/http/connection";
+import { OwnIdentity } from "./cluster/http/own-identity";
+import type { ErrandPorts } from "./cluster/http/retry";
+import { Webhook } from "./cluster/notify/webhook";
+import { CachedReaders, InformerCaches } from "./cluster/read/cached-readers";
+import { ApiLogReader } from "./cluster/read/log-reader";
+import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
+import { Informers } from "./cluster/watch/informers";
+import { ClusterObjectWatch, ObjectWatch } from "./cluster/watch/own-objects";
+import type { WatchContext } from "./cluster/watch/watch";
+import { ApiClusterObjectStore } from "./cluster/write/cluster-object-store";
+import { ApiEventSink } from "./cluster/write/event-sink";
+import { ApiLeaseStore } from "./cluster/write/lease-store";
+import { ApiObjectStore } from "./cluster/write/object-store";
+import { ApiWriter } from "./cluster/write/writer";
+import type { EventRecord, Key, Log } from "./core/ports";
+import type { Remedy, StatusGauge } from "./core/remedy";
+import { KeyMemory } from "./core/signing-keys";
+import { splitKey } from "./core/text";
+import type { Clock, Random } from "./core/time";
+import { Engine, type EnginePorts } from "./engine/engine";
+import { IdentityProbe } from "./engine/lead/identity-probe";
+import { createStop, healthChecks, reviewOwnRights, type Stop } from "./lifecycle";
+import { Rounds } from "./logs/reading/rounds";
+import { createRemedies } from "./remedies/registry";
+import { allNeeds } from "./rights-review";
+import { isWatched, type Settings } from "./settings";
+import type { HealthServerOptions } from "./telemetry/health-server";
+import { Metrics } from "./telemetry/metrics";
+
+// Joins all parts of the operator. It takes everything that is outside of it, time, luck and the network too, from its surroundings.
+
+/** Name of the Lease, in the operator's namespace. */
+const LEASE = "controller-resilience";
+
+/** Part of it for passes in flight; the rest is for releasing the Lease and for writing the last Events. */
+const PASSES_WITHIN_MS = 3_000;
+
+/** What the operator shows of itself: its checks, and its metrics as text. */
+export type Pages = Pick<HealthServerOptions, "health" | "readiness" | "metrics">;
+
+/** Everything outside of the operator. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** For jitter, not for secrets. */
+  readonly random: Random;
+  readonly log: Log;
+  readonly loadKubeConfig: () => KubeConfig;
+  /** How requests reach the API servers; over the network by default. */
+  readonly send?: Send;
+  /** Whether the metrics contain those of the process. */
+  readonly hasProcessMetrics: boolean;
+  /** Serves the pages from `start` on. */
+  readonly serve: (pages: Pages) => { start(): void; stop(): Promise<void> };
+  /** Ends the process. */
+  readonly exit: (code: number) => void;
+}
+
+/** The operator, ready to start. */
+export interface Assembly {
+  readonly api: Api;
+  readonly store: ApiObjectStore;
+  /** Requests a pass of an object, unless its namespace is not watched. */
+  readonly enqueue: (key: Key) => void;
+  /** For work that is repeated until the operator stops. */
+  readonly untilStopped: ErrandPorts;
+  readonly stop: Stop;
+  start(): void;
+}
+
+/** Joins the parts of the operator. Nothing happens before `start`. */
+export function assemble(settings: Settings, surroundings: Surroundings): Assembly {
+  const { namespace, fullPassMs, watchNamespaces } = settings;
+  const { clock, random, log, exit } = surroundings;
+  const remedies = createRemedies();
+  const metrics = new Metrics({
+    processMetrics: surroundings.hasProcessMetrics,
+    clock,
+    gauges: remedies.flatMap(gaugesOf),
+  });
+  const { reachability, connection, createApi } = createClients(surroundings, metrics);
+  const shared = { api: createApi(), clock, log, metrics, random };
+  const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
+  const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
+  const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
+  const rounds = new Rounds({ clock, metrics, ...led }, settings.logReadsPerSecond);
+  const keyMemory = new KeyMemory();
+  const events = createEventSink(shared, settings);
+  const own = watchOwnObjects({ shared, informers, settings }, () => engine);
+  // With its own client, the probe works while every other call hangs.
+  const probed = new OwnIdentity(createApi(), connection, clock);
+  const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
+  const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
+  const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
+  const ports: EnginePorts = {
+    // With their own clients, neither slow logs nor reads delay the Lease or a write.
+    lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
+    writer: new ApiWriter(createApi()),
+    readers,
+    cachedReaders: new CachedReaders(readers, informers),
+    sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
+    ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
+  };
+  const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
+  const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
+  const hasAcceptedWithin = reachability.hasAcceptedWithin.bind(reachability);
+  const onDead = (): void => void stop("dead identity", 1);
+  const identityProbe = new IdentityProbe({ identity: probed, clock, log, metrics, onDead, hasAcceptedWithin });
+  const stopping = new AbortController();
+  const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
+  const pages = surroundings.serve({ ...checks, metrics: () => metrics.text() });
+  const ended = { engine, informers, own, pages, connection, events };
+  const stop = createStop({ clock, log, exit, stopping, identityProbe, ...ended });
+  const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
+  const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
+  return {
+    ...{ api: shared.api, store, enqueue: own.enqueue, untilStopped, stop },
+    start: () => {
+      own.start();
+      engine.start();
+      identityProbe.start();
+      pages.start();
+      void reviewOwnRights(shared.api, needs, untilStopped);
+    },
+  };
+}
+
+function gaugesOf({ gauges = [] }: Remedy): readonly StatusGauge[] {
+  return gauges;
+}
+
+/** What records Events: the API server, and the webhook if there is one. */
+function createEventSink(shared: OwnObjectsContext["shared"], { identity, notify }: Settings) {
+  const sinks = [new ApiEventSink({ ...shared, instance: identity })] as (ApiEventSink | Webhook)[];
+  if (notify !== undefined) sinks.push(new Webhook(notify, shared));
+  return {
+    record: (event: EventRecord) => sinks.forEach(sink => sink.record(event)),
+    stop: (timeoutMs: number) => Promise.all(sinks.map(sink => sink.stop(timeoutMs))),
+  };
+}
+
+/** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */
+function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, engine: () => Engine) {
+  const changedNamespace = (name: string): void => engine().clusterWide?.namespaceChanged(name);
+  const enqueue = (key: string): void => {
+    if (isWatched(settings, key)) engine().loop.enqueue(key);
+    changedNamespace(splitKey(key).namespace);
+  };
+  const objects = new ObjectWatch(shared, enqueue);
+  const clusterObjects = new ClusterObjectWatch(shared, name => engine().clusterWide?.objectChanged(name));
+  const caches = new InformerCaches({ informers, objects, clusterObjects }, changedNamespace);
+  return {
+    ...{ enqueue, objects },
+    clusterWide: { store: new ApiClusterObjectStore(shared.api), metrics: shared.metrics, caches },
+    scope: { ownNamespace: settings.namespace, isWatched: (name: string) => isWatched(settings, `${name}/`) },
+    start: () => {
+      objects.start();
+      clusterObjects.start();
+    },
+    stop: async () => {
+      await Promise.all([objects.stop(), clusterObjects.stop()]);
+    },
+  };
+}
+
+interface OwnObjectsContext {
+  readonly shared: WatchContext & { readonly api: Api; readonly metrics: Metrics };
+  readonly informers: Informers;
+  readonly settings: Settings;
+}
+
+/** What the operator's own credentials show. */
+function ownFacts(identity: () => OwnIdentity): Pick<ReadersContext, "ownUser" | "apiAudiences"> {
+  return { ownUser: () => identity().user(), apiAudiences: () => identity().audiences() };
+}
+
+/** Each client has its own concurrency limit; all share one connection pool and its credentials. */
+function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metrics: Metrics) {
+  const clockOffset = new ClockOffset(clock, log, seconds => metrics.clockOffset(seconds));
+  const reachability = new Reachability(clock);
+  const connection = new Connection(loadKubeConfig, clock, { send });
+  const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {
+    reachability.answered(code);
+    clockOffset.answered(date, sentAtMs);
+  };
+  const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer, metrics };
+  const createApi = (): Api => new Api(connection, clock, options);
+  return { reachability, connection, createApi };
+}
