@@ -7,6 +7,9 @@ import type { StandInNode } from "./node";
 /** Patience with the controllers that create pods, beside hundreds of others; in milliseconds. */
 const SETUP_MS = 240_000;
 
+/** Patience with the cleanup of an operator that has just lost the lead, on a busy machine; in milliseconds. */
+const CLEANUP_MS = 180_000;
+
 /** The namespace in which a scenario runs. */
 export interface Scene {
   readonly namespace: string;
@@ -25,7 +28,7 @@ export interface Scenario {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
-  /** The scenario changes objects that all namespaces share, so each run must start without them. */
+  /** Runs affect each other through what all namespaces share, so a run begins when the object of the last one is gone. */
   readonly isShared?: true;
   /** Much longer than any run, including a crash at the worst moment; in milliseconds. */
   readonly patienceMs: number;
@@ -74,6 +77,12 @@ export async function readObject(scene: Scene, name = NAME): Promise<ControllerR
     if (error instanceof GoneError) return undefined;
     throw error;
   }
+}
+
+/** Deletes the scene's ControllerResilience, and waits until the operator has cleaned up. */
+export async function removeObject(scene: Scene): Promise<void> {
+  await scene.admin.delete(objectPath(scene));
+  await until("the object to go", async () => (await readObject(scene)) === undefined, CLEANUP_MS);
 }
 
 /** The status without the parts that differ from run to run. */

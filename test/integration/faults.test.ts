@@ -5,6 +5,7 @@ import { WRITE_FAULTS } from "../chaos/faults/write-faults";
 import type { Fault } from "../chaos/fault";
 import type { Finding } from "../chaos/suite";
 import { staleToken } from "../chaos/scenarios/stale-token";
+import { tokenTrial } from "../chaos/scenarios/token-lifetime";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
@@ -25,7 +26,7 @@ function isAmong(few: readonly (string | number)[], fault: Fault): boolean {
 beforeAll(async () => {
   lab = await Lab.up({ name: ownLabName("faults"), controlPlaneOnly: true });
   const writeFaults = WRITE_FAULTS.filter(({ denial }) => denial === "reset");
-  findings = await faults({ watchFaults, writeFaults, writeScenarios: [staleToken], cuts: [] }).run({
+  findings = await faults({ watchFaults, writeFaults, writeScenarios: [staleToken, tokenTrial], cuts: [] }).run({
     lab,
     seed: SEED,
     isFull: false,

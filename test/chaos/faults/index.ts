@@ -51,17 +51,17 @@ const IN_FLIGHT_MS = 5_000;
 
 type Take = (...found: readonly Finding[]) => void;
 
-async function playAll(world: World, { seed, print }: Stage, choice: FaultChoice, take: Take): Promise<void> {
+async function playAll(world: World, stage: Stage, choice: FaultChoice, take: Take): Promise<void> {
   const { watchFaults = WATCH_FAULTS, cuts = CUTS } = choice;
   const { writeFaults = WRITE_FAULTS, writeScenarios = WRITE_SCENARIOS } = choice;
   const calm = await playWatchFault(world, CALM, 0);
   take(calm.finding);
   // These run meanwhile, separately from all others: they wait for minutes where the result of an eviction is unknown.
-  const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, { seed, print });
+  const writes = playWriteFaults(world, { faults: writeFaults, scenarios: writeScenarios }, stage);
   // The code that waits reports the error.
   writes.catch(() => undefined);
   const memories: Memory[] = [];
-  for (const fault of inOrder(watchFaults, seed)) {
+  for (const fault of inOrder(watchFaults, stage.seed)) {
     // All namespaces share the connections.
     if (isSilent(fault)) await writes;
     const { finding, memory } = await playWatchFault(world, fault, calm.begun);

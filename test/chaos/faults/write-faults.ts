@@ -5,7 +5,7 @@ import { differences, type Run } from "../crash/compare";
 import { describeFault } from "../fault";
 import type { FaultProxy, WriteFault } from "../fault-proxy";
 import type { Write } from "../proxy";
-import type { Scenario, Scene } from "../scenario";
+import { removeObject, type Scenario, type Scene } from "../scenario";
 import { bindingRenewal } from "../scenarios/binding-renewal";
 import { staleToken } from "../scenarios/stale-token";
 import { tokenTrial } from "../scenarios/token-lifetime";
@@ -16,10 +16,10 @@ import type { World } from "./world";
 /** Allowed share of the writes of status, one per scenario, that never come again. With more, the recorded runs are not representative. */
 const MOST_ABSENT = 1;
 
-/** Concurrent scenarios: each write meets its fault in its own namespace. */
-const AT_ONCE = 6;
+/** Concurrent cases: each write meets its fault in its own namespace. Cases of shared scenarios run one after another beside them. */
+const AT_ONCE = 5;
 
-/** Scenarios that share nothing with another run of themselves. */
+/** The scenarios whose writes meet the faults. */
 export const WRITE_SCENARIOS: readonly Scenario[] = [bindingRenewal, tokenTrial, staleToken];
 
 /** Every possible answer to a write, carried out or not. */
@@ -57,20 +57,24 @@ interface Played {
 export async function playWriteFaults(
   world: World,
   { faults, scenarios }: { readonly faults: readonly WriteFault[]; readonly scenarios: readonly Scenario[] },
-  { seed, print }: Pick<Stage, "seed" | "print">,
+  { seed, isFull, print }: Pick<Stage, "seed" | "isFull" | "print">,
 ): Promise<Finding[]> {
   if (faults.length === 0) return [];
   const cases: Case[] = [];
   for (const scenario of scenarios) {
     const recorded = await play(world, scenario);
     if (recorded.trouble !== undefined) throw new Error(`${scenario.name}, without a fault: ${recorded.trouble}`);
-    cases.push(...faults.flatMap((fault, i) => casesOf(scenario, recorded, fault, seed + i)));
+    const all = faults.map((fault, i) => casesOf(scenario, recorded, fault, seed + i));
+    cases.push(...(scenario.isShared && !isFull ? oneOfEach(all, seed) : all.flat()));
   }
-  const played = await inSlices(cases, async (of): Promise<Played> => {
+  const work = async (of: Case): Promise<Played> => {
     const result = await playCase(world, of);
     print(tell(result));
     return result;
-  });
+  };
+  const isShared = ({ scenario }: Case): boolean => scenario.isShared === true;
+  const apart = cases.filter(one => !isShared(one));
+  const played = (await Promise.all([inTurns(apart, AT_ONCE, work), inTurns(cases.filter(isShared), 1, work)])).flat();
   return faults.map(fault =>
     findingOf(
       fault,
@@ -95,6 +99,11 @@ function casesOf(scenario: Scenario, recorded: Run, fault: WriteFault, seed: num
   return [...points.filter(point => !point.isStatus), ...chosen];
 }
 
+/** One case of each fault, at another write each time, since these cases can't run at the same time. Pure. */
+function oneOfEach(all: readonly (readonly Case[])[], seed: number): Case[] {
+  return all.flatMap((cases, i) => cases.slice((seed + i) % cases.length).slice(0, 1));
+}
+
 async function play(world: World, scenario: Scenario, given?: Case): Promise<Run> {
   const { proxy } = world.first;
   const scene = await world.scene(scenario.name);
@@ -105,8 +114,10 @@ async function play(world: World, scenario: Scenario, given?: Case): Promise<Run
   await scenario.trigger(scene);
   const { state, trouble } = await untilSettled(scenario, scene, () => ({ writes: own().length }));
   const isMissing = end?.() === false;
+  const writes = own();
+  if (scenario.isShared) await removeObject(scene);
   return {
-    writes: own(),
+    writes,
     strays: [],
     state,
     trouble: trouble ?? (isMissing ? NEVER_CAME : undefined),
@@ -126,13 +137,13 @@ function plan(plans: FaultPlans, { namespace }: Scene, { call, nth, fault }: Cas
 
 type FaultPlans = FaultProxy["plans"];
 
-async function inSlices<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inTurns<T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const waiting = [...items];
   const done: R[] = [];
   const turn = async (): Promise<void> => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) done.push(await work(item));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, turn));
+  await Promise.all(Array.from({ length: atOnce }, turn));
   return done;
 }
 

@@ -3,7 +3,7 @@ import { type Call, describeCall } from "../calls";
 import { actionsOf } from "../crash/compare";
 import type { Write } from "../proxy";
 import type { Replica, Rig } from "../rig";
-import { type Scenario, type Scene, type State, until } from "../scenario";
+import { removeObject, type Scenario, type Scene, type State, until } from "../scenario";
 import { untilSettled } from "../settle";
 import { complaintsOf, type Fate, type FreezePoint, ONCE } from "./points";
 
@@ -46,6 +46,7 @@ export async function freeze(rig: Rig, pair: readonly Replica[], point: FreezePo
     proxy.strays.map(write => `${describeCall(write)} in ${write.namespace ?? ""}`),
   );
   const refused = codes.filter(code => code >= 400).length;
+  if (scenario.isShared) await removeObject(scene);
   const afterwards = { sent: codes.length - before, refused };
   return { point, afterwards, failures: [...complaintsOf(once, { actions, state }), ...strays] };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { OperatorProcess } from "../../operator/process";
 import { actionsOf } from "../crash/compare";
 import { LEASE, type Rig } from "../rig";
-import type { Scene } from "../scenario";
+import { removeObject, type Scene } from "../scenario";
 import { untilSettled } from "../settle";
 import type { StopMoment } from "./moments";
 
@@ -35,6 +35,7 @@ export async function stopAt(rig: Rig, moment: StopMoment): Promise<Stopped> {
   await rig.succeed();
   const { trouble } = await untilSettled(scenario, scene, () => ({ writes: rig.proxy.writes.length }));
   const times = actionsOf(rig.proxy.writes)[action] ?? 0;
+  if (scenario.isShared) await removeObject(scene);
   const checks: readonly (readonly [boolean, string])[] = [
     ...endingChecks(ms, exitCode, moment.isLeaseOut === true ? 1 : 0),
     [moment.isLeaseOut !== true && holder !== "", `the Lease is still held by ${holder}`],
