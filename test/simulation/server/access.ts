@@ -1,0 +1,216 @@
+import type { Clock } from "../../../src/core/time";
+import type { Dice } from "../time";
+import { Rbac, type Attributes } from "./rbac";
+import type { Store } from "./store";
+
+/** Who makes a request. */
+export interface Identity {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly uid?: string;
+  /** Of a ServiceAccount's token. */
+  readonly serviceAccount?: { readonly namespace: string; readonly name: string };
+  readonly podName?: string;
+  /** The token is older than its pod asked for, and lives on in the extra year. */
+  readonly isStale?: boolean;
+}
+
+/** What a token is issued for. */
+export interface TokenRequest {
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly podName?: string;
+  readonly podUid?: string;
+  readonly lifeSeconds: number;
+  /** Absent: the API server's. */
+  readonly audience?: string;
+  /** The key that signs it; absent: the one that signs now. */
+  readonly key?: string;
+}
+
+interface Claims {
+  readonly sub: string;
+  readonly aud: readonly string[];
+  readonly iat: number;
+  readonly exp: number;
+  readonly kid: string;
+  readonly namespace: string;
+  readonly account: { readonly name: string; readonly uid: string };
+  readonly pod: { readonly name: string; readonly uid: string } | undefined;
+  readonly warnafter: number | undefined;
+}
+
+/** The audience of the API servers, and the issuer of tokens. */
+export const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
+
+/** The kubelet asks for this life for the volume that admission adds; the API server makes a year of it (KEP-1205). */
+const EXTENDED_SECONDS = 3607;
+const YEAR_SECONDS = 365 * 86_400;
+
+/** A deleted object is valid for a token for so long after its deletionTimestamp. */
+const LEEWAY_MS = 60_000;
+
+/** Who may do everything. */
+export const ADMIN: Identity = { user: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+
+/** Identity and rights: tokens, the keys of each server, RBAC. */
+export class Access {
+  readonly #clock: Clock;
+  readonly #dice: Dice;
+  readonly #store: Store;
+  readonly #rbac: Rbac;
+  /** Keys that each server accepts and publishes, oldest first. */
+  readonly #keys: string[][];
+  readonly #users = new Map<string, Identity>();
+  readonly #claims = new Map<string, Claims>();
+  #signer: string;
+
+  constructor({ clock, dice, store, servers = 1 }: { clock: Clock; dice: Dice; store: Store; servers?: number }) {
+    this.#clock = clock;
+    this.#dice = dice.fork("access");
+    this.#store = store;
+    this.#rbac = new Rbac(store);
+    this.#signer = this.#newKey();
+    this.#keys = Array.from({ length: servers }, () => [this.#signer]);
+  }
+
+  /** A user with a token that never expires, such as a person. */
+  addUser(token: string, identity: Identity): void {
+    this.#users.set(token, identity);
+  }
+
+  /** @throws Error if there is no such ServiceAccount, as a TokenRequest would be refused */
+  issueToken(request: TokenRequest): string {
+    const { namespace, serviceAccount, podName, podUid, audience = AUDIENCE, key = this.#signer } = request;
+    const account = this.#store.get("serviceaccounts", namespace, serviceAccount);
+    if (account === undefined) throw new Error(`serviceaccounts "${serviceAccount}" not found`);
+    const { uid } = account.metadata;
+    const iat = Math.floor(this.#clock.now().getTime() / 1000);
+    const isExtended = request.lifeSeconds === EXTENDED_SECONDS && audience === AUDIENCE;
+    const exp = iat + (isExtended ? YEAR_SECONDS : request.lifeSeconds);
+    const pod = podUid === undefined ? undefined : { name: podName ?? "", uid: podUid };
+    const warnafter = isExtended ? iat + EXTENDED_SECONDS : undefined;
+    const sub = `system:serviceaccount:${namespace}:${serviceAccount}`;
+    const claims = {
+      sub,
+      aud: [audience],
+      iat,
+      exp,
+      kid: key,
+      namespace,
+      account: { name: serviceAccount, uid },
+      pod,
+      warnafter,
+    };
+    const token = this.#encode(claims);
+    this.#claims.set(token, claims);
+    return token;
+  }
+
+  /** Returns undefined for a 401: an unknown key, an expired token, or one whose ServiceAccount or pod is gone. */
+  authenticate(token: string, server = 0): Identity | undefined {
+    const user = this.#users.get(token);
+    if (user !== undefined) return user;
+    const claims = this.#claims.get(token);
+    const nowMs = this.#clock.now().getTime();
+    if (claims === undefined || !this.keysOf(server).includes(claims.kid)) return undefined;
+    const isValid = nowMs < 1000 * claims.exp && claims.aud.includes(AUDIENCE) && this.#isBoundToLiving(claims, nowMs);
+    return isValid ? identityOf(claims, nowMs) : undefined;
+  }
+
+  /** Why a token is refused, for the truth of a world; undefined if it is accepted. */
+  whyRefused(token: string, server = 0): string | undefined {
+    if (this.authenticate(token, server) !== undefined) return undefined;
+    const claims = this.#claims.get(token);
+    if (claims === undefined) return "unknown";
+    if (!this.keysOf(server).includes(claims.kid)) return "key";
+    return this.#clock.now().getTime() >= 1000 * claims.exp ? "expired" : "unbound";
+  }
+
+  authorize(identity: Identity, attributes: Attributes): boolean {
+    return this.#rbac.allows(identity, attributes);
+  }
+
+  /** The rules that a user has in a namespace, as a SelfSubjectRulesReview lists them, and as binding a role needs them. */
+  get rbac(): Rbac {
+    return this.#rbac;
+  }
+
+  /** The ids of the keys that a server accepts and publishes. */
+  keysOf(server: number): readonly string[] {
+    return this.#keys[server] ?? this.#keys[0] ?? [];
+  }
+
+  /** The key that signs new tokens. */
+  get signer(): string {
+    return this.#signer;
+  }
+
+  /**
+   * Signs with a new key from now on. Tokens of the former keys die on these servers, unless they keep them.
+   *
+   * @returns the id of the new key
+   */
+  rotateKey({ keepOld = false, servers }: { keepOld?: boolean; servers?: readonly number[] } = {}): string {
+    this.#signer = this.#newKey();
+    for (const [server, keys] of this.#keys.entries()) {
+      if (servers?.includes(server) === false) continue;
+      this.#keys[server] = keepOld ? [...keys, this.#signer] : [this.#signer];
+    }
+    return this.#signer;
+  }
+
+  /** Lets a server accept a key, or no more. */
+  setKey(server: number, key: string, isAccepted: boolean): void {
+    const others = this.keysOf(server).filter(one => one !== key);
+    this.#keys[server] = isAccepted ? [...others, key] : others;
+  }
+
+  /** A server that joins with the keys of the first. */
+  addServer(): void {
+    this.#keys.push([...(this.#keys[0] ?? [this.#signer])]);
+  }
+
+  #newKey(): string {
+    return Buffer.from(Array.from({ length: 24 }, () => this.#dice.int(256))).toString("base64url");
+  }
+
+  #isBoundToLiving({ namespace, account, pod }: Claims, nowMs: number): boolean {
+    const isLiving = (resource: string, name: string, uid: string): boolean => {
+      const metadata = this.#store.get(resource, namespace, name)?.metadata;
+      if (metadata?.uid !== uid) return false;
+      return metadata.deletionTimestamp === undefined || nowMs < Date.parse(metadata.deletionTimestamp) + LEEWAY_MS;
+    };
+    return (
+      isLiving("serviceaccounts", account.name, account.uid) &&
+      (pod === undefined || isLiving("pods", pod.name, pod.uid))
+    );
+  }
+
+  #encode({ sub, aud, iat, exp, kid, namespace, account, pod, warnafter }: Claims): string {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const bound = {
+      namespace,
+      serviceaccount: account,
+      ...(pod && { pod }),
+      ...(warnafter !== undefined && { warnafter }),
+    };
+    const payload = { aud, exp, iat, iss: AUDIENCE, "kubernetes.io": bound, nbf: iat, sub };
+    const signature = Buffer.from(Array.from({ length: 32 }, () => this.#dice.int(256))).toString("base64url");
+    return `${part({ alg: "RS256", kid })}.${part(payload)}.${signature}`;
+  }
+}
+
+function identityOf(
+  { sub: user, namespace, account: { name, uid }, pod, warnafter = Infinity }: Claims,
+  nowMs: number,
+): Identity {
+  return {
+    user,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+    uid,
+    serviceAccount: { namespace, name },
+    ...(pod && { podName: pod.name }),
+    ...(nowMs > 1000 * warnafter && { isStale: true }),
+  };
+}

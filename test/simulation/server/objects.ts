@@ -1,0 +1,153 @@
+// Objects of the simulated API: their shape, the refusals of a server, and what is done to plain JSON.
+
+/** metadata of an object. */
+export interface Meta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+  managedFields?: ManagedFields[];
+  generateName?: string;
+}
+
+/** One entry of metadata.ownerReferences. */
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** One entry of metadata.managedFields. */
+export interface ManagedFields {
+  manager: string;
+  operation: "Apply" | "Update";
+  apiVersion: string;
+  time?: string;
+  fieldsType: "FieldsV1";
+  fieldsV1: Record<string, unknown>;
+  subresource?: string;
+}
+
+/** An object as the store has it. What the store gives out is frozen. */
+export interface Obj {
+  apiVersion: string;
+  kind: string;
+  metadata: Meta;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each kind has its own fields, and a world reads many of them
+  [field: string]: any;
+}
+
+/** An object to create: the store fills in the rest. */
+export interface NewObj {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Partial<Meta>;
+  [field: string]: unknown;
+}
+
+/** Who writes, as metadata.managedFields records it. */
+export interface By {
+  readonly manager: string;
+  readonly operation?: "Apply" | "Update";
+  readonly subresource?: string;
+}
+
+/** What `details` of a metav1.Status says. */
+export interface Details {
+  name?: string;
+  group?: string;
+  kind?: string;
+  uid?: string;
+  causes?: { reason?: string; message?: string; field?: string }[];
+  retryAfterSeconds?: number;
+}
+
+/** An answer other than 2xx, as a metav1.Status. */
+export class Refusal extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: Details | undefined;
+
+  constructor(code: number, reason: string, message: string, details?: Details) {
+    super(message);
+    this.name = "Refusal";
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  /** The body of the answer. */
+  get status(): object {
+    const { message, reason, details, code } = this;
+    return {
+      ...{ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message },
+      ...(reason === "" ? {} : { reason }),
+      ...(details === undefined ? {} : { details }),
+      code,
+    };
+  }
+}
+
+/** A deep copy of JSON. */
+export function clone<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(item => clone<unknown>(item)) as T;
+  const copy: Record<string, unknown> = {};
+  for (const field in value) copy[field] = clone<unknown>(value[field]);
+  return copy as T;
+}
+
+/** Freezes JSON to its depth. A part that is frozen already is not visited again. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const field in value) freeze(value[field]);
+  return Object.freeze(value);
+}
+
+/** Reports whether two JSON values are equal; an undefined field is none. */
+export function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isCompound(a) || !isCompound(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  return Array.isArray(a) ? sameLists(a, b as unknown as unknown[]) : sameFields(a, b);
+}
+
+function isCompound(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function sameFields(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  for (const field in a) if (!same(a[field], b[field])) return false;
+  for (const field in b) if (b[field] !== undefined && a[field] === undefined) return false;
+  return true;
+}
+
+function sameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, at) => same(item, b[at]));
+}
+
+/** Removes fields that are undefined, which JSON does not have. */
+export function tidy<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  for (const field in fields) {
+    if (fields[field] === undefined) Reflect.deleteProperty(fields, field);
+    else tidy(fields[field]);
+  }
+  return value;
+}
+
+/** `namespace/name`, or the name of a cluster-scoped object: the order of the API server's lists. */
+export function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}

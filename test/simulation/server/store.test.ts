@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { Dice, VirtualClock } from "../time";
+import { Refusal } from "./objects";
+import { Store, type Change } from "./store";
+
+const clock = (): VirtualClock => new VirtualClock();
+const store = (): Store => new Store(clock(), new Dice(1));
+const pod = (name: string, more: object = {}) => ({
+  metadata: { name, namespace: "a" },
+  spec: { nodeName: "n" },
+  ...more,
+});
+
+function refusalOf(work: () => unknown): Refusal {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error("expected a refusal");
+}
+
+describe("the store", () => {
+  it("sets what a client may not", () => {
+    const { metadata, apiVersion, kind } = store().create("deployments", { metadata: { name: "x", namespace: "a" } });
+    expect(metadata).toMatchObject({ generation: 1, creationTimestamp: "2026-01-05T08:00:00Z", resourceVersion: "2" });
+    expect(metadata.uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect([apiVersion, kind]).toEqual(["apps/v1", "Deployment"]);
+  });
+
+  it("gives generated names", () => {
+    const { metadata } = store().create("pods", { metadata: { generateName: "web-", namespace: "a" } });
+    expect(metadata.name).toMatch(/^web-[a-z0-9]{5}$/);
+  });
+
+  it("refuses a second object of a name, and changes of none", () => {
+    const one = store();
+    one.create("pods", pod("x"));
+    expect(refusalOf(() => one.create("pods", pod("x")))).toMatchObject({ code: 409, reason: "AlreadyExists" });
+    expect(refusalOf(() => one.update("pods", "a", "y", () => undefined))).toMatchObject({ code: 404 });
+    expect(refusalOf(() => one.delete("pods", "a", "y"))).toMatchObject({ code: 404, message: 'pods "y" not found' });
+  });
+
+  it("counts generations of specs only, and takes no change for none", () => {
+    const one = store();
+    const first = one.create("deployments", { metadata: { name: "x", namespace: "a" }, spec: { replicas: 1 } });
+    const same = one.update("deployments", "a", "x", draft => void (draft["spec"] = { replicas: 1 }));
+    expect(same).toBe(first);
+    const status = one.update("deployments", "a", "x", draft => void (draft["status"] = { replicas: 1 }));
+    expect(status.metadata).toMatchObject({ generation: 1, resourceVersion: "3" });
+    const spec = one.update("deployments", "a", "x", draft => void (draft["spec"] = { replicas: 2 }));
+    expect(spec.metadata).toMatchObject({ generation: 2, resourceVersion: "4" });
+  });
+
+  it("gives out nothing that can be changed", () => {
+    const { spec } = store().create("pods", pod("x"));
+    expect(() => ((spec as { nodeName: string }).nodeName = "other")).toThrow(TypeError);
+  });
+
+  it("keeps an object with a finalizer until it has none", () => {
+    const one = store();
+    one.create("configmaps", { metadata: { name: "x", namespace: "a", finalizers: ["f"] } });
+    one.delete("configmaps", "a", "x");
+    expect(one.get("configmaps", "a", "x")?.metadata.deletionTimestamp).toBe("2026-01-05T08:00:00Z");
+    one.update("configmaps", "a", "x", draft => void (draft.metadata.finalizers = []));
+    expect(one.get("configmaps", "a", "x")).toBeUndefined();
+  });
+
+  it("keeps a running pod for its grace period, and a new or ended one for none", () => {
+    const one = store();
+    one.create("pods", pod("x", { spec: { nodeName: "n", terminationGracePeriodSeconds: 10 } }));
+    one.delete("pods", "a", "x");
+    const deleted = { deletionTimestamp: "2026-01-05T08:00:10Z", deletionGracePeriodSeconds: 10 };
+    expect(one.get("pods", "a", "x")?.metadata).toMatchObject(deleted);
+    one.delete("pods", "a", "x", { graceSeconds: 0 });
+    expect(one.get("pods", "a", "x")).toBeUndefined();
+    one.create("pods", { metadata: { name: "y", namespace: "a" }, spec: {} });
+    one.delete("pods", "a", "y");
+    expect(one.list("pods")).toEqual([]);
+  });
+
+  it("deletes only what the preconditions mean", () => {
+    const one = store();
+    const { uid, resourceVersion } = one.create("configmaps", { metadata: { name: "x", namespace: "a" } }).metadata;
+    const remove = (preconditions: object): unknown => one.delete("configmaps", "a", "x", { preconditions });
+    expect(refusalOf(() => remove({ uid: "other" })).code).toBe(409);
+    expect(refusalOf(() => remove({ uid, resourceVersion: "1" })).code).toBe(409);
+    remove({ uid, resourceVersion });
+    expect(one.list("configmaps")).toEqual([]);
+  });
+
+  it("tells changes in order, also those that a listener makes", () => {
+    const one = store();
+    const told: string[] = [];
+    one.subscribe("pods", ({ type, object }) => {
+      if (type === "ADDED")
+        one.update("pods", "a", object.metadata.name, draft => void (draft["status"] = { phase: "Running" }));
+    });
+    one.subscribe("pods", ({ type, revision }) => void told.push(`${type} ${revision}`));
+    one.create("pods", pod("x"));
+    expect(told).toEqual(["ADDED 2", "MODIFIED 3"]);
+  });
+
+  it("lists by namespace and name", () => {
+    const one = store();
+    for (const namespace of ["b", "a", "a-b"]) one.create("configmaps", { metadata: { name: "x", namespace } });
+    expect(one.list("configmaps").map(({ metadata }) => metadata.namespace)).toEqual(["a-b", "a", "b"]);
+    expect(one.list("configmaps", "a")).toHaveLength(1);
+    expect(one.list("configmaps", "a")).toBe(one.list("configmaps", "a"));
+  });
+
+  it("knows the changes since a revision until they are compacted", () => {
+    const one = store();
+    const first = one.create("configmaps", { metadata: { name: "x", namespace: "a" } });
+    one.delete("configmaps", "a", "x");
+    const types = (changes: readonly Change[] | undefined) => changes?.map(({ type }) => type);
+    expect(types(one.changesSince("configmaps", Number(first.metadata.resourceVersion)))).toEqual(["DELETED"]);
+    one.compact("configmaps");
+    expect(one.changesSince("configmaps", 2)).toBeUndefined();
+    expect(one.changesSince("configmaps", one.revision)).toEqual([]);
+  });
+
+  it("shows what was some time ago", async () => {
+    const time = clock();
+    const one = new Store(time, new Dice(1));
+    one.create("configmaps", { metadata: { name: "x", namespace: "a" } });
+    await time.run(1_000);
+    one.update("configmaps", "a", "x", draft => void (draft["data"] = { a: "1" }));
+    one.create("configmaps", { metadata: { name: "y", namespace: "a" } });
+    await time.run(1_500);
+    expect(one.listBefore("configmaps", 600).map(({ metadata, data }) => [metadata.name, data as unknown])).toEqual([
+      ["x", undefined],
+    ]);
+    expect(one.listBefore("configmaps", 100)).toHaveLength(2);
+    expect(one.listBefore("configmaps", 2_000)).toEqual([]);
+  });
+
+  it("goes back to a backup, and tells nobody", () => {
+    const one = store();
+    one.create("configmaps", { metadata: { name: "x", namespace: "a" } });
+    const backup = one.snapshot();
+    one.delete("configmaps", "a", "x");
+    one.create("leases", { metadata: { name: "l", namespace: "a" } });
+    const told: Change[] = [];
+    one.subscribe("configmaps", change => void told.push(change));
+    one.restore(backup);
+    expect([one.revision, one.list("configmaps").length, one.list("leases").length, told.length]).toEqual([2, 1, 0, 0]);
+  });
+});

@@ -1,0 +1,419 @@
+import type { Clock } from "../../../src/core/time";
+import { toSeconds } from "../../../src/core/time";
+import type { Dice } from "../time";
+import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo, qualifiedName } from "./kinds";
+import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, Refusal, same, tidy } from "./objects";
+
+/** A change of one object. */
+export interface Change {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  /** Of a deletion: the object as it was, with the resourceVersion of the deletion. */
+  readonly object: Obj;
+  readonly old?: Obj;
+  readonly revision: number;
+  readonly atMs: number;
+}
+
+/** Called for each change of a resource, in order. */
+export type Listener = (change: Change) => void;
+
+/** What a backup has. */
+export interface Snapshot {
+  readonly revision: number;
+  readonly collections: ReadonlyMap<string, ReadonlyMap<string, Obj>>;
+}
+
+/** How an object is deleted. */
+export interface DeleteOptions {
+  readonly graceSeconds?: number | undefined;
+  readonly preconditions?:
+    | { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
+    | undefined;
+}
+
+/** What a registry does to an object before it is stored. */
+export interface Strategy {
+  /** Fills in defaults of a new object. */
+  readonly create?: (draft: Obj, store: Store) => void;
+  /** Sets what a client may not, after a change of an object. */
+  readonly update?: (draft: Obj, old: Obj, store: Store) => void;
+  /** Records who changed what. Absent: nobody records it. */
+  readonly record?: (draft: Obj, old: Obj | undefined, by: By, now: string) => void;
+}
+
+/** Changes of one resource that are kept: a watch from an earlier one gets 410. */
+const KEPT_CHANGES = 1_000;
+
+const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+
+/** Who writes if nobody is named. */
+const ADMIN: By = { manager: "admin" };
+
+/** All objects of one resource. */
+class Collection {
+  objects = new Map<string, Obj>();
+  changes: Change[] = [];
+  /** A watch must begin at this revision or later. */
+  floor = 0;
+  /** Grows with every change, also of a restore. */
+  version = 0;
+  readonly listeners = new Set<Listener>();
+  #sorted: readonly Obj[] | undefined;
+  readonly #parts = new Map<string, readonly Obj[]>();
+
+  list(namespace?: string): readonly Obj[] {
+    this.#sorted ??= [...this.objects.keys()].sort().map(key => this.objects.get(key)!);
+    if (namespace === undefined) return this.#sorted;
+    const known = this.#parts.get(namespace);
+    if (known !== undefined) return known;
+    const part = this.#sorted.filter(({ metadata }) => metadata.namespace === namespace);
+    this.#parts.set(namespace, part);
+    return part;
+  }
+
+  note(change: Change): void {
+    this.changed();
+    this.changes.push(change);
+    if (this.changes.length < 2 * KEPT_CHANGES) return;
+    this.changes = this.changes.slice(-KEPT_CHANGES);
+    this.floor = this.changes[0]!.revision - 1;
+  }
+
+  changed(): void {
+    this.version++;
+    this.#sorted = undefined;
+    this.#parts.clear();
+  }
+}
+
+/**
+ * What etcd and the registry behind all API servers hold. The simulated cluster works on it as an administrator: each change is atomic and has a
+ * revision of its own.
+ */
+export class Store {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly #collections = new Map<string, Collection>();
+  readonly #strategies: (info: KindInfo) => Strategy;
+  readonly #waiting: (() => void)[] = [];
+  #revision = 1;
+  #by = ADMIN;
+  #isTelling = false;
+
+  /** @param strategies what registries do to objects; absent: nothing */
+  constructor(clock: Clock, dice: Dice, strategies: (info: KindInfo) => Strategy = () => ({})) {
+    this.clock = clock;
+    this.dice = dice.fork("store");
+    this.#strategies = strategies;
+  }
+
+  /** The revision of the last change of any object. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** A number that changes with every change of a resource. */
+  version(resource: string): number {
+    return this.#of(resource).version;
+  }
+
+  get(resource: string, namespace: string | undefined, name: string): Obj | undefined {
+    return this.#of(resource).objects.get(keyOf(namespace, name));
+  }
+
+  /** Sorted by namespace and name; the same array until one of its objects changes. */
+  list(resource: string, namespace?: string): readonly Obj[] {
+    return this.#of(resource).list(namespace);
+  }
+
+  /** The objects as they were so long ago: what a lagging server shows. */
+  listBefore(resource: string, agoMs: number): readonly Obj[] {
+    const { objects, changes } = this.#of(resource);
+    const sinceMs = this.clock.monotonicMs() - agoMs;
+    const then = new Map(objects);
+    for (let at = changes.length - 1; at >= 0 && changes[at]!.atMs > sinceMs; at--) {
+      const { object, old } = changes[at]!;
+      const key = keyOf(object.metadata.namespace, object.metadata.name);
+      if (old === undefined) then.delete(key);
+      else then.set(key, old);
+    }
+    return [...then.keys()].sort().map(key => then.get(key)!);
+  }
+
+  /** Runs `work` as a writer that metadata.managedFields names; else it is `admin`. */
+  as<T>(by: By, work: () => T): T {
+    const before = this.#by;
+    this.#by = by;
+    try {
+      return work();
+    } finally {
+      this.#by = before;
+    }
+  }
+
+  /** Sets uid, times and defaults. @throws Refusal 409 AlreadyExists */
+  create(resource: string, object: NewObj): Obj {
+    const info = this.info(resource);
+    const draft = tidy(clone(object)) as Obj;
+    Object.assign(draft, { apiVersion: object.apiVersion ?? apiVersionOf(info), kind: object.kind ?? info.kind });
+    this.#begin(draft.metadata, info);
+    this.#refuseTaken(draft.metadata, info);
+    const strategy = this.#strategies(info);
+    strategy.create?.(draft, this);
+    strategy.record?.(draft, undefined, this.#by, draft.metadata.creationTimestamp);
+    return this.#put(resource, draft, undefined);
+  }
+
+  /** Changes one object. A change that changes nothing is none. @throws Refusal 404 */
+  update(resource: string, namespace: string | undefined, name: string, change: (draft: Obj) => void): Obj {
+    const info = this.info(resource);
+    const old = this.get(resource, namespace, name);
+    if (old === undefined) throw notFound(info, name);
+    const draft = clone(old);
+    change(draft);
+    tidy(draft);
+    this.#keepIdentity(draft.metadata, old.metadata);
+    const strategy = this.#strategies(info);
+    strategy.update?.(draft, old, this);
+    if (same(draft, old)) return old;
+    if (info.hasGeneration && isNewSpec(draft, old)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    strategy.record?.(draft, old, this.#by, this.time());
+    return isGone(resource, draft) ? this.#remove(resource, draft) : this.#put(resource, draft, old);
+  }
+
+  /**
+   * Deletes an object, or begins to: finalizers and a pod's grace period let it stay with a deletionTimestamp. Returns it as it is then.
+   *
+   * @throws Refusal 404, and 409 for preconditions
+   */
+  delete(resource: string, namespace: string | undefined, name: string, options: DeleteOptions = {}): Obj {
+    const info = this.info(resource);
+    const old = this.get(resource, namespace, name);
+    if (old === undefined) throw notFound(info, name);
+    checkPreconditions(info, old, options.preconditions);
+    const grace = graceOf(resource, old, options.graceSeconds);
+    const draft = clone(old);
+    this.#markDeleted(resource, draft, grace);
+    if (isGone(resource, draft)) return this.#remove(resource, draft);
+    return same(draft, old) ? old : this.#put(resource, draft, old);
+  }
+
+  /** Calls the listener for each change after this call, in order, before the change returns. Returns a function that ends it. */
+  subscribe(resource: string, listener: Listener): () => void {
+    const { listeners } = this.#of(resource);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  /** Returns the changes of a resource after a revision; undefined if some of them are forgotten. */
+  changesSince(resource: string, revision: number): readonly Change[] | undefined {
+    const { changes, floor } = this.#of(resource);
+    if (revision < floor) return undefined;
+    let at = changes.length;
+    while (at > 0 && changes[at - 1]!.revision > revision) at--;
+    return at === changes.length ? [] : changes.slice(at);
+  }
+
+  /** Forgets the changes of a resource, or of all, as a compaction does. */
+  compact(resource?: string): void {
+    const all = resource === undefined ? [...this.#collections.values()] : [this.#of(resource)];
+    for (const collection of all) Object.assign(collection, { changes: [], floor: this.#revision });
+  }
+
+  snapshot(): Snapshot {
+    const collections = [...this.#collections].map(([name, { objects }]) => [name, new Map(objects)] as const);
+    return { revision: this.#revision, collections: new Map(collections) };
+  }
+
+  /** A restore from a backup: objects and revisions go back, and nobody is told. */
+  restore({ revision, collections }: Snapshot): void {
+    this.#revision = revision;
+    for (const name of collections.keys()) this.#of(name);
+    for (const [name, collection] of this.#collections) {
+      Object.assign(collection, { objects: new Map(collections.get(name) ?? []), changes: [], floor: revision });
+      collection.changed();
+    }
+  }
+
+  /** What is known of a resource. @throws Error for one that no server serves */
+  info(resource: string): KindInfo {
+    const info = BUILT_IN.get(resource) ?? this.#custom(resource);
+    if (info === undefined) throw notServed(resource);
+    return info;
+  }
+
+  /** Now, as metadata has times. */
+  time(): string {
+    return toSeconds(this.clock.now());
+  }
+
+  /** Letters for a generated name. */
+  suffix(length = 5): string {
+    return Array.from({ length }, () => ALPHABET[this.dice.int(ALPHABET.length)]).join("");
+  }
+
+  #custom(resource: string): KindInfo | undefined {
+    const definitions = this.list("customresourcedefinitions");
+    const definition = definitions.find(
+      ({ spec }) => (spec as { names: { plural: string } }).names.plural === resource,
+    );
+    return definition && kindOfDefinition(definition);
+  }
+
+  #of(resource: string): Collection {
+    const known = this.#collections.get(resource);
+    if (known !== undefined) return known;
+    const collection = new Collection();
+    this.#collections.set(resource, collection);
+    return collection;
+  }
+
+  #begin(metadata: Meta, info: KindInfo): void {
+    const { name = "", generateName } = metadata as Partial<Meta>;
+    if (name === "" && generateName !== undefined) metadata.name = generateName + this.suffix();
+    metadata.uid = this.#uid();
+    metadata.creationTimestamp = this.time();
+    if (info.hasGeneration) metadata.generation = 1;
+    for (const field of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"] as const)
+      Reflect.deleteProperty(metadata, field);
+  }
+
+  #uid(): string {
+    const word = (): string =>
+      this.dice
+        .int(2 ** 32)
+        .toString(16)
+        .padStart(8, "0");
+    const [a, b, c] = [word(), word(), word()];
+    return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(5)}-${c.slice(0, 4)}${word()}`;
+  }
+
+  #refuseTaken({ namespace, name }: Meta, info: KindInfo): void {
+    if (this.get(info.plural, namespace, name) === undefined) return;
+    const message = `${qualifiedName(info)} "${name}" already exists`;
+    throw new Refusal(409, "AlreadyExists", message, detailsOf(info, name));
+  }
+
+  /** Nobody changes these. */
+  #keepIdentity(metadata: Meta, old: Meta): void {
+    const { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = old;
+    const kept = { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds };
+    Object.assign(metadata, kept, { resourceVersion: old.resourceVersion });
+    tidy(metadata);
+  }
+
+  #markDeleted(resource: string, draft: Obj, grace: number): void {
+    const { metadata } = draft;
+    if (metadata.deletionTimestamp !== undefined && grace >= (metadata.deletionGracePeriodSeconds ?? 0)) return;
+    metadata.deletionTimestamp = toSeconds(new Date(this.clock.now().getTime() + 1000 * grace));
+    metadata.deletionGracePeriodSeconds = grace;
+    if (metadata.generation !== undefined) metadata.generation++;
+    if (resource === "namespaces") {
+      draft["status"] = { ...(draft["status"] as object | undefined), phase: "Terminating" };
+      Reflect.deleteProperty(metadata, "deletionGracePeriodSeconds");
+    }
+  }
+
+  #put(resource: string, draft: Obj, old: Obj | undefined): Obj {
+    draft.metadata.resourceVersion = String(++this.#revision);
+    const object = freeze(draft);
+    const collection = this.#of(resource);
+    collection.objects.set(keyOf(object.metadata.namespace, object.metadata.name), object);
+    const change = { revision: this.#revision, atMs: this.clock.monotonicMs() };
+    this.#tell(
+      collection,
+      old === undefined ? { type: "ADDED", object, ...change } : { type: "MODIFIED", object, old, ...change },
+    );
+    return object;
+  }
+
+  #remove(resource: string, draft: Obj): Obj {
+    const { namespace, name } = draft.metadata;
+    const collection = this.#of(resource);
+    const old = this.get(resource, namespace, name);
+    collection.objects.delete(keyOf(namespace, name));
+    draft.metadata.resourceVersion = String(++this.#revision);
+    const object = freeze(draft);
+    const change = {
+      type: "DELETED",
+      object,
+      ...(old && { old }),
+      revision: this.#revision,
+      atMs: this.clock.monotonicMs(),
+    } as const;
+    this.#tell(collection, change);
+    return object;
+  }
+
+  /** A change that a listener makes is told after the one that it has heard of. */
+  #tell(collection: Collection, change: Change): void {
+    collection.note(change);
+    this.#waiting.push(() => {
+      for (const listener of [...collection.listeners]) listener(change);
+    });
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    try {
+      for (let tell = this.#waiting.shift(); tell !== undefined; tell = this.#waiting.shift()) this.as(ADMIN, tell);
+    } finally {
+      this.#isTelling = false;
+    }
+  }
+}
+
+function isNewSpec(draft: Obj, old: Obj): boolean {
+  const fields = new Set([...Object.keys(draft), ...Object.keys(old)]);
+  for (const field of fields)
+    if (field !== "metadata" && field !== "status" && !same(draft[field], old[field])) return true;
+  return false;
+}
+
+/** Nothing holds the object any more. */
+function isGone(resource: string, { metadata, spec }: Obj): boolean {
+  if (metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
+  if (resource === "namespaces")
+    return ((spec as { finalizers?: string[] } | undefined)?.finalizers ?? []).length === 0;
+  return (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+/** Only pods that run have time to end. */
+function graceOf(resource: string, { spec, status }: Obj, graceSeconds: number | undefined): number {
+  if (resource !== "pods") return 0;
+  const { nodeName = "", terminationGracePeriodSeconds = 30 } = (spec ?? {}) as PodSpec;
+  const { phase } = (status ?? {}) as { phase?: string };
+  if (nodeName === "" || phase === "Succeeded" || phase === "Failed") return 0;
+  return graceSeconds ?? terminationGracePeriodSeconds;
+}
+
+interface PodSpec {
+  readonly nodeName?: string;
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: DeleteOptions["preconditions"]): void {
+  const { uid, resourceVersion } = wanted ?? {};
+  const differs = (what: string, a: string, b: string): Refusal => {
+    const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been `;
+    const how = what === "UID" ? "deleted and then recreated" : "modified";
+    const message = `Operation cannot be fulfilled on ${qualifiedName(info)} "${metadata.name}": ${why}${how}`;
+    return new Refusal(409, "Conflict", message, detailsOf(info, metadata.name));
+  };
+  if (uid !== undefined && uid !== metadata.uid) throw differs("UID", uid, metadata.uid);
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)
+    throw differs("ResourceVersion", resourceVersion, metadata.resourceVersion);
+}
+
+/** What a Status says about an object: the plural stands in `kind`. */
+export function detailsOf({ group, plural }: KindInfo, name: string): { name: string; group?: string; kind: string } {
+  return { name, ...(group === "" ? {} : { group }), kind: plural };
+}
+
+/** There is no such object. */
+export function notFound(info: KindInfo, name: string): Refusal {
+  return new Refusal(404, "NotFound", `${qualifiedName(info)} "${name}" not found`, detailsOf(info, name));
+}
+
+/** There is no such resource. */
+export function notServed(resource: string): Refusal {
+  return new Refusal(404, "NotFound", `the server could not find the requested resource (${resource})`);
+}
