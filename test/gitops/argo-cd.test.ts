@@ -29,7 +29,7 @@ import { Story, type StoryOptions, storyProject } from "./story";
 const OPERATOR = "controller-resilience";
 /** Longer than the operator takes to change a DaemonSet, twice, and Argo CD to revert it. */
 const FIGHT_MS = 400_000;
-/** Longer than the trial of a token of ten minutes. */
+/** Longer than the trial of a token of ten minutes, for which the fight about another DaemonSet waits, or the other way round. */
 const TRIAL_MS = 1_200_000;
 
 let where: ArgoLab;
@@ -165,7 +165,7 @@ describe.concurrent("an Application", () => {
   it("is Degraded without ignoreDifferences: the operator gives way after two changes", async () => {
     const name = "contested";
     const story = await begin(name, [...agent(name), resilience(name, { targets: ofAgent, tokenLifetime: {} })]);
-    await story.untilHealth("Degraded", "ControllerResilience", FIGHT_MS);
+    await story.untilHealth("Degraded", "ControllerResilience", TRIAL_MS + FIGHT_MS);
     const contestedField = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
     const { message } = await client.untilCondition(contestedField, ["FieldContested"], FIGHT_MS);
     expect(message).toContain("argocd-controller");
