@@ -15,7 +15,8 @@ const git = (where: string, ...args: string[]): Promise<string> =>
 
 /** Commits a version of all parts, and perhaps the fixtures of a release. */
 async function commit(text: string, release?: string): Promise<void> {
-  const files = ["pepr.ts", "capabilities/a", "src/a", "crds/a", "deploy/a", "package.json", "tsconfig.json"];
+  const folders = ["capabilities/a", "src/a", "crds/a", "deploy/a"];
+  const files = ["pepr.ts", ...folders, "package.json", "package-lock.json", "tsconfig.json"];
   if (release !== undefined) files.push(`test/fixtures/releases/${release}/objects.json`);
   for (const file of files) {
     mkdirSync(join(repository, file, ".."), { recursive: true });

@@ -6,7 +6,16 @@ const root = join(__dirname, "..", "..");
 const RELEASES = join("test", "fixtures", "releases");
 
 /** What is needed of an earlier version: the operator, its definitions and its chart. */
-const PARTS = ["pepr.ts", "capabilities", "src", "crds", "deploy", "package.json", "tsconfig.json"];
+const PARTS = [
+  "pepr.ts",
+  "capabilities",
+  "src",
+  "crds",
+  "deploy",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+];
 
 /** A version of this project that is not checked out. */
 export interface Earlier {
@@ -17,7 +26,7 @@ export interface Earlier {
 }
 
 /**
- * Unpacks an earlier version into a folder: the named one, or the newest release in test/fixtures/releases. Its libraries are those of today.
+ * Unpacks an earlier version into a folder: the named one, or the newest release in test/fixtures/releases. Without its libraries.
  *
  * @throws if the history of `repository` does not reach that far: nothing else may stand in for it
  */

@@ -4,18 +4,25 @@ import type { Version } from "../chaos/rig";
 import { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
+import { must } from "../lab/commands";
 import { bundleProgram } from "../operator/bundle";
 import { ENTRY } from "../operator/process";
 import type { Earlier } from "../release/earlier";
 
 const CRDS = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
+/** Downloads of some hundred packages, in milliseconds. */
+const INSTALL_MS = 600_000;
 /** The operator runs as a process, and its pods could not. */
 const VALUES = ["--set", "operator.enabled=false"];
 
-/** An earlier version, installed with its own chart. */
+/** An earlier version with its own libraries, installed with its own chart. */
 export function versionOf({ folder }: Earlier, lab: Lab): Version {
   return {
-    bundle: into => bundleProgram(join(folder, ENTRY), join(into, "earlier.cjs")),
+    bundle: async into => {
+      const options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
+      await must(["npm", "ci", "--prefix", folder, ...options], { timeoutMs: INSTALL_MS });
+      return bundleProgram(join(folder, ENTRY), join(into, "earlier.cjs"));
+    },
     install: async () => {
       await helm(lab, ["install", RELEASE, join(folder, "deploy", "chart"), "--create-namespace", ...VALUES]);
       await ClusterClient.of(lab).untilServed(CRDS);
