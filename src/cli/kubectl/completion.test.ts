@@ -14,7 +14,7 @@ it("completes commands, options and values, as cobra's programs answer kubectl",
   expect(new Set(await words("su"))).toEqual(new Set(["suspend", ":4"]));
   expect(await words("breaker", "")).toContain("reset");
   expect(await words("audit", "--fail")).toEqual(["--fail-on", ":4"]);
-  expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", "html", ":4"]);
+  expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", ":4"]);
   expect(await words("completion", "z")).toEqual(["zsh", ":4"]);
   expect((await run(["__complete", "aud"])).stdout).toBe(
     "audit\tfind problems before they cause an outage, read-only, with nothing installed\n:4\n",

@@ -2,7 +2,6 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Finding } from "./audit/finding";
-import { formatHtml } from "./audit/html";
 import { formatReport, formatWide, type Report } from "./audit/report";
 import { eventFacts } from "./explain/views";
 import { formatTimeline } from "./explain/format";
@@ -51,20 +50,6 @@ const reportOf = (text: string): Report => {
   );
   return { server: text, time: text, namespace: text, findings, unread: [{ what: text, why: text, unknown: text }] };
 };
-
-/** The page with every text and attribute value emptied: its tags, in order. */
-const tagsOf = (html: string): string[] =>
-  (html.match(/<[^>]*>/g) ?? []).map(tag => tag.replaceAll(/="[^"]*"/g, '=""'));
-
-it("leave the structure of the HTML page as it is", () => {
-  const expected = tagsOf(formatHtml(reportOf("x")));
-  fc.assert(
-    fc.property(hostile, text => {
-      fc.pre(text !== "");
-      expect(tagsOf(formatHtml(reportOf(text)))).toEqual(expected);
-    }),
-  );
-});
 
 /** Prints on a terminal with colours, and removes those of this program. */
 async function printed(format: (paint: Output["paint"], columns: number) => string): Promise<string> {

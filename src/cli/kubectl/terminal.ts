@@ -55,7 +55,7 @@ export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
 }
 
 /** Values of `-o`. Without it a command prints text for people. */
-export type Format = "json" | "yaml" | "wide" | "html";
+export type Format = "json" | "yaml" | "wide";
 
 /** Writes what a command has found to standard output, without characters of a cluster's texts that a terminal may obey. */
 export class Output {

@@ -7,7 +7,6 @@ import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst } from "./finding";
-import { formatHtml } from "./html";
 import { AuditReader } from "./reader";
 import { formatReport, formatWide, type Report } from "./report";
 
@@ -26,10 +25,9 @@ export function registerAudit(program: Command, shell: Shell): void {
       ["audit", "the whole cluster"],
       ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
       ["audit -n shop -o wide", "one namespace, each finding on one line"],
-      ["audit -o html > audit.html", "a page to send around; it needs no network"],
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
-    formats: ["json", "yaml", "wide", "html"],
+    formats: ["json", "yaml", "wide"],
     findings: { some: "something was found that is at least as severe as --fail-on", none: "nothing found" },
     incomplete: "nothing found, but not everything could be read",
     namespace: "all",
@@ -79,7 +77,6 @@ function requireSomething(facts: AuditFacts, unread: readonly Unread[], namespac
 
 async function print(report: Report, { output }: Session, { output: format }: Flags): Promise<void> {
   if (format === "json" || format === "yaml") await output.data(report, format);
-  else if (format === "html") await output.text(formatHtml(report));
   else if (format === "wide") await output.text(formatWide(report, output.paint));
   else await output.text(formatReport(report, output));
 }
