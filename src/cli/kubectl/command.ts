@@ -45,8 +45,6 @@ interface ClusterCommand<O extends object> {
   /** The namespace without `-n`. */
   readonly namespace?: string;
   readonly options?: readonly Option[];
-  /** Aliases such as `cres`. Absent: none. */
-  readonly aliases?: readonly string[];
   run(session: Session, flags: Flags<O>, args: readonly string[]): Promise<ExitCode>;
 }
 
@@ -56,11 +54,7 @@ export function addClusterCommand<O extends object>(
   shell: Shell,
   definition: ClusterCommand<O>,
 ): void {
-  const command = parent
-    .command(definition.usage)
-    .summary(definition.summary)
-    .description(definition.description)
-    .aliases([...(definition.aliases ?? [])]);
+  const command = parent.command(definition.usage).summary(definition.summary).description(definition.description);
   for (const option of definition.options ?? []) command.addOption(option);
   const { formats } = definition;
   if (formats.length > 0)

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { run } from "./testing/run";
 
@@ -15,7 +14,6 @@ it("completes commands, options and values, as cobra's programs answer kubectl",
   expect(await words("breaker", "")).toContain("reset");
   expect(await words("audit", "--fail")).toEqual(["--fail-on", ":4"]);
   expect(await words("audit", "-n", "shop", "-o", "")).toEqual(["json", "yaml", "wide", ":4"]);
-  expect(await words("completion", "z")).toEqual(["zsh", ":4"]);
   expect((await run(["__complete", "aud"])).stdout).toBe(
     "audit\tfind problems before they cause an outage, read-only, with nothing installed\n:4\n",
   );
@@ -29,21 +27,4 @@ it("lets the shell complete files where a file is expected", async () => {
 it("does not take the value of an option for a command", async () => {
   expect(await words("--context", "audit", "pl")).not.toContain("reset");
   expect(await words("audit", "-n", "plan", "--fail")).toEqual(["--fail-on", ":4"]);
-});
-
-it("works in bash", async () => {
-  const { stdout: script } = await run(["completion", "bash"]);
-  const shell = `
-kubectl-resilience() { [ "$*" = "__complete audit -o j" ] && printf 'json\\tdata\\nyaml\\n:4\\n'; }
-${script}
-COMP_WORDS=(kubectl-resilience audit -o j) COMP_CWORD=3
-_kubectl_resilience; echo "\${COMPREPLY[*]}"`;
-  const { stdout, stderr } = spawnSync("bash", ["-c", shell], { encoding: "utf8" });
-  expect([stdout, stderr]).toEqual(["json\n", ""]);
-});
-
-it("names a shell that it does not know", async () => {
-  const { code, stderr } = await run(["completion", "csh"]);
-  expect(code).toBe(1);
-  expect(stderr).toContain("Allowed choices are bash, zsh, fish");
 });

@@ -7,7 +7,7 @@ import { terminalText } from "../terminal-text";
 import { registerAudit } from "./audit/command";
 import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./change/command";
 import { addClusterCommand, CALL, type Shell, describeFailure } from "./command";
-import { complete, COMPLETE, formatCompletion, registerCompletion } from "./completion";
+import { complete, COMPLETE } from "./completion";
 import { registerExplain } from "./explain/command";
 import { Exit, type Io } from "./terminal";
 import { registerPlan } from "./plan/command";
@@ -49,7 +49,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   try {
     // Its words may be options of any command.
     if (args[0] === COMPLETE) {
-      await write(io.stdout, formatCompletion(complete(program, args.slice(1))));
+      await write(io.stdout, complete(program, args.slice(1)));
       return Exit.ok;
     }
     await program.parseAsync(args, { from: "user" });
@@ -78,7 +78,6 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   // On log files.
   registerClassify,
   registerReplay,
-  registerCompletion,
 ];
 
 /** `classify` of src/cli/classify. */
