@@ -99,7 +99,7 @@ function leaves(value: unknown): number {
 function main(): void {
   const weights = weigh();
   const rows = weights.map(({ name, found, budget }) => [name, String(found), String(budget)]);
-  process.stdout.write(formatTable(["WHAT", "FOUND", "BUDGET"], rows));
+  process.stdout.write(formatTable([["WHAT", "FOUND", "BUDGET"], ...rows]));
   for (const { name, found, budget } of weights)
     if (found > budget) {
       console.error(`${name}: found ${found}, expected at most ${budget}`);

@@ -1,5 +1,4 @@
 import { createInterface } from "node:readline/promises";
-import Table from "cli-table3";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
 import { type Clock, formatDuration } from "../../core/time";
@@ -127,41 +126,14 @@ export class Progress {
   }
 }
 
-/** Least width of the last column, which wraps. */
-const LEAST_LAST = 24;
-
-const NO_BORDERS = Object.fromEntries(
-  ["top", "bottom", "left", "right", "mid"]
-    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
-    .concat("middle")
-    .map(part => [part, ""]),
-);
-
-/**
- * Formats rows as kubectl does: columns without borders, two spaces apart. The last column wraps, so that a line has at most
- * `width` columns if that leaves room for it.
- */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[], width = Infinity): string {
-  const others = head.slice(0, -1).map((title, i) => widest([title, ...rows.map(row => row[i] ?? "")]) + 2);
-  const taken = others.reduce((sum, one) => sum + one, 0);
-  const last = Math.max(LEAST_LAST, width - taken);
-  const table = new Table({
-    chars: NO_BORDERS,
-    style: { "padding-left": 0, "padding-right": 2, head: [], border: [], compact: true },
-    ...(Number.isFinite(width) ? { colWidths: [...others, last + 2], wordWrap: true } : {}),
-  });
-  table.push([...head], ...rows.map(row => [...row]));
-  return `${table
-    .toString()
-    .split("\n")
-    .map(line => line.trimEnd())
-    .join("\n")}\n`;
-}
-
 const STYLES = /\x1b\[\d+m/g;
 
-function widest(texts: readonly string[]): number {
-  return Math.max(...texts.map(text => text.replaceAll(STYLES, "").length));
+/** Formats rows as kubectl does: columns without borders, two spaces apart. The first row is the head. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widthOf = (text: string): number => text.replaceAll(STYLES, "").length;
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map(row => widthOf(row[i] ?? ""))) + 2);
+  const lines = rows.map(row => row.map((text, i) => text + " ".repeat((widths[i] ?? 0) - widthOf(text))).join(""));
+  return lines.map(line => `${line.trimEnd()}\n`).join("");
 }
 
 /** Wraps text at spaces; further lines are indented to the end of the prefix. A word longer than a line stays whole. */

@@ -92,5 +92,5 @@ export function formatWide({ findings }: Report, paint: Paint): string {
     nameOf(finding),
     oneLine([finding.why, finding.wayOut, finding.command].join(" ")),
   ]);
-  return formatTable(["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], rows);
+  return formatTable([["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], ...rows]);
 }
