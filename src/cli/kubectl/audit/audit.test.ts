@@ -247,16 +247,6 @@ describe("flows", () => {
       flow("service-accounts", 9000, { kind: "Group", group: { name: "system:serviceaccounts" } }),
     ];
     expect(await found()).toEqual(["notice NoFlow ServiceAccount web"]);
-    refused = ["metrics"];
-    expect((await report()).unread).toEqual([
-      {
-        what: "read /metrics",
-        why: expect.stringContaining("metrics is forbidden") as string,
-        unknown: "request rates of NoFlow",
-      },
-    ]);
-    world["flowschemas"] = [];
-    expect((await report()).unread).toEqual([]);
   });
 });
 

@@ -1,10 +1,6 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
-import { pause } from "../../../cluster/http/retry";
-import { metricLines, parseSample } from "../../../cluster/measure/metrics";
-import { systemClock } from "../../../cluster/system";
 import type { ClusterWideCaches, Facts, Facts as NamespaceFacts } from "../../../core/cluster-wide";
-import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import type {
   BindingView,
   DaemonSetView,
@@ -16,7 +12,6 @@ import type {
 import { FactsReader } from "../../../engine/cluster-wide/facts";
 import type { ClusterWidePorts } from "../../../engine/cluster-wide/ports";
 import { OPERATOR_NAMESPACE } from "../reader";
-import type { Session } from "../session";
 
 /** A workload with the labels of its pods. */
 export interface WorkloadFacts {
@@ -110,8 +105,6 @@ export interface AuditFacts {
   readonly services?: readonly ServiceFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly flows?: readonly FlowFacts[];
-  /** Requests per second of each FlowSchema. */
-  readonly flowRates?: ReadonlyMap<string, number>;
   readonly objects: readonly ControllerResilience[];
   readonly clusterObjects: readonly ClusterControllerResilience[];
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
@@ -143,63 +136,6 @@ export function apiUsers({ coverage = [], workloads = [] }: AuditFacts): Readonl
 /** Reports whether a pod still runs or will. */
 export function isActive({ phase, deletedAtMs }: PodView): boolean {
   return deletedAtMs === undefined && phase !== "Succeeded" && phase !== "Failed";
-}
-
-const REQUESTS = "apiserver_flowcontrol_dispatched_requests_total";
-const START = "process_start_time_seconds";
-const WANTED = new RegExp(`^(?:${REQUESTS}|${START})[ \\t{]`);
-
-const BETWEEN_MS = 2_000;
-
-interface Reading {
-  readonly atMs: number;
-  readonly startSeconds: number;
-  readonly requests: ReadonlyMap<string, number>;
-}
-
-/**
- * Measures the requests per second of each FlowSchema, at the API server that answers. An error if its metrics may not be read; undefined
- * if they could not be, or if different API servers answered.
- */
-export async function readFlowRates(
-  session: Session,
-): Promise<ReadonlyMap<string, number> | ForbiddenError | undefined> {
-  try {
-    const first = await readOnce(session);
-    await pause(systemClock, BETWEEN_MS, session.ending);
-    const second = await readOnce(session);
-    return ratesBetween(first, second);
-  } catch (error) {
-    if (error instanceof ForbiddenError) return error;
-    if (error instanceof ResilienceError) return undefined;
-    throw error;
-  }
-}
-
-async function readOnce({ api }: Session): Promise<Reading> {
-  const requests = new Map<string, number>();
-  let startSeconds = NaN;
-  const atMs = systemClock.monotonicMs();
-  for await (const lines of metricLines({ api, clock: systemClock })) {
-    const samples = lines.flatMap(line => (WANTED.test(line) ? (parseSample(line) ?? []) : []));
-    for (const { name, labels, value } of samples) {
-      if (name === START) startSeconds = value;
-      const flow = labels.get("flow_schema");
-      if (flow !== undefined) requests.set(flow, (requests.get(flow) ?? 0) + value);
-    }
-  }
-  return { atMs, startSeconds, requests };
-}
-
-/** Returns the increase per second; undefined for readings of two processes. Pure. */
-function ratesBetween(first: Reading, second: Reading): ReadonlyMap<string, number> | undefined {
-  const seconds = (second.atMs - first.atMs) / 1000;
-  if (first.startSeconds !== second.startSeconds || seconds <= 0) return undefined;
-  const rate = (flow: string, count: number): [string, number] => [
-    flow,
-    Math.max(0, count - (first.requests.get(flow) ?? 0)) / seconds,
-  ];
-  return new Map([...second.requests].map(([flow, count]) => rate(flow, count)));
 }
 
 type Lists = Pick<AuditFacts, "namespaces" | "workloads" | "accounts" | "bindings" | "objects" | "clusterObjects">;

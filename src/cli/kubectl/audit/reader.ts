@@ -9,14 +9,13 @@ import {
 import { podView } from "../../../cluster/read/pod-view";
 import { pause } from "../../../cluster/http/retry";
 import { systemClock } from "../../../cluster/system";
-import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
+import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { JsonObject } from "../../../core/json";
 import { safeText } from "../terminal";
 import type { Session } from "../session";
-import { sharedFlows } from "./checks/cluster";
 import { suspiciousLeases } from "./checks/controllers";
-import { readCoverage, type AuditFacts, type LeaseFacts, type Unread, readFlowRates } from "./facts";
+import { readCoverage, type AuditFacts, type LeaseFacts, type Unread } from "./facts";
 import { readLogs } from "./logs";
 import { budgetFacts, flowFacts, leaseFacts, serviceFacts, tokenFailure, webhookFacts, workloadFacts } from "./views";
 
@@ -50,8 +49,7 @@ export class AuditReader {
   }
 
   async read(): Promise<AuditFacts> {
-    const reads = [this.#readBasics(), this.#readOthers(), readFlowRates(this.#session)] as const;
-    const [basics, others, rates] = await Promise.all(reads);
+    const [basics, others] = await Promise.all([this.#readBasics(), this.#readOthers()]);
     const nowMs = this.#session.clock.now().getTime();
     const facts: AuditFacts = {
       nowMs,
@@ -61,19 +59,12 @@ export class AuditReader {
       clusterObjects: others.clusterObjects ?? [],
     };
     const coverage = await readCoverage(facts, this.#scope.namespace);
-    const known = this.#withRates({ ...facts, ...(coverage && { coverage }) }, rates);
+    const known: AuditFacts = { ...facts, ...(coverage && { coverage }) };
     const [secondLook, logs] = await Promise.all([
       this.#lookAgain(known),
       this.#scope.logs ? readLogs(this.#session, known, this.unread) : undefined,
     ]);
     return { ...known, nowMs, ...(secondLook && { secondLook }), ...(logs && { logs }) };
-  }
-
-  #withRates(facts: AuditFacts, flowRates: Awaited<ReturnType<typeof readFlowRates>>): AuditFacts {
-    if (!(flowRates instanceof ForbiddenError)) return { ...facts, ...(flowRates && { flowRates }) };
-    if (sharedFlows(facts).length > 0)
-      this.unread.push({ what: "read /metrics", why: shortOf(flowRates), unknown: "request rates of NoFlow" });
-    return facts;
   }
 
   async #readBasics() {

@@ -140,18 +140,16 @@ export function onDelete({ workloads = [] }: AuditFacts): Finding[] {
 
 /** ServiceAccounts of controllers that share their flow with others: a flood of one takes the seats of all. */
 export function sharedFlows(facts: AuditFacts): Finding[] {
-  const { flows, flowRates } = facts;
+  const { flows } = facts;
   if (flows === undefined) return [];
   return [...apiUsers(facts)].flatMap(account => {
     const [namespace = "", name = ""] = account.split("/");
     const flow = flowOf(namespace, name, flows);
     if (flow === undefined || isOwn(flow, namespace, name)) return [];
-    const rate = flowRates?.get(flow.name);
-    const shares = rate === undefined ? "" : ` (${formatRate(rate)} requests/s of all together)`;
     return [
       {
         ...({ severity: "notice", check: "NoFlow", kind: "ServiceAccount", namespace, name } as const),
-        why: `it shares the flow ${flow.name} of the API server${shares}: a flood of requests by another one delays its requests.`,
+        why: `it shares the flow ${flow.name} of the API server: a flood of requests by another one delays its requests.`,
         wayOut: "Isolate it with flowIsolation.",
       },
     ];
@@ -170,10 +168,6 @@ function flowOf(namespace: string, name: string, flows: readonly FlowFacts[]): F
 
 function isOwn(flow: FlowFacts, namespace: string, name: string): boolean {
   return flow.users.includes(serviceAccountUser(namespace, name));
-}
-
-function formatRate(perSecond: number): string {
-  return perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond));
 }
 
 /** Webhooks that must admit the pods that serve them: once all of these are gone, none can be created. */

@@ -73,8 +73,7 @@ export function answerOf(world: World, logs: Readonly<Record<string, string>> = 
     const plural = pathname.split("/").at(-1) ?? "";
     if (refused.includes(plural))
       return { code: 403, body: { kind: "Status", message: `${plural} is forbidden: User "ann" cannot list them` } };
-    if (pathname === "/metrics" || plural === "controller-resilience.io")
-      return { code: 404, body: { kind: "Status" } };
+    if (plural === "controller-resilience.io") return { code: 404, body: { kind: "Status" } };
     return { body: { items: world[plural] ?? [], metadata: { resourceVersion: "1" } } };
   };
 }
