@@ -329,6 +329,17 @@ function wordsOf(text = ""): string[] {
     .filter(word => /^[a-z-]+$/i.test(word));
 }
 
+/** Groups items by a key, such as views by their namespace. */
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
 /** Reports whether labels match a selector, by the rules of the API server: an empty selector matches everything. */
 export function matchesSelector(labels: Readonly<Record<string, string>>, selector: LabelSelector): boolean {
   const all = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);

@@ -2,6 +2,7 @@ import { type Clock, TokenBucket } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
+import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages } from "../http/resources";
 import { leaseView } from "../read/views";
@@ -159,7 +160,7 @@ export class LeaseReadings {
     const startedMs = this.#clock.monotonicMs();
     try {
       const views = await this.#list(scope);
-      const byNamespace = viewsByNamespace(views);
+      const byNamespace = groupBy(views, ({ namespace }) => namespace);
       const isSlow = this.#clock.monotonicMs() - startedMs > SLOW_MS;
       for (const [namespace, known] of wanted) {
         // A reading that began later has been noted already.
@@ -233,14 +234,4 @@ export class LeaseReadings {
 function noteSlow(known: Known, startedMs: number): void {
   known.troubleMs = startedMs;
   known.slowSinceMs ??= startedMs;
-}
-
-function viewsByNamespace(views: readonly LeaseView[]): ReadonlyMap<string, LeaseView[]> {
-  const found = new Map<string, LeaseView[]>();
-  for (const view of views) {
-    const known = found.get(view.namespace);
-    if (known === undefined) found.set(view.namespace, [view]);
-    else known.push(view);
-  }
-  return found;
 }

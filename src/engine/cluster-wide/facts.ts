@@ -48,14 +48,12 @@ export class FactsReader {
     }
     const accounts = await caches.serviceAccounts(name);
     await this.#readBindings(name);
-    return {
-      namespace: namespaceFacts(namespace),
-      candidates: this.#candidates(name, await caches.workloads(name), accounts),
-      objects: caches.objects(name),
-      clusterObjects: oldestFirst(caches.clusterObjects().filter(isLive)),
-      ownNamespace: this.#settings.ownNamespace,
-      observes: this.#settings.observes === true,
+    const found = {
+      ...{ namespace: namespaceFacts(namespace), workloads: await caches.workloads(name), accounts },
+      ...{ objects: caches.objects(name), clusterObjects: caches.clusterObjects() },
+      ...{ ownNamespace: this.#settings.ownNamespace, observes: this.#settings.observes === true },
     };
+    return factsOf(found, this.#bound);
   }
 
   /** Reads live what may take protection away. */
@@ -68,13 +66,15 @@ export class FactsReader {
       ...WORKLOAD_KINDS.map(kind => readers.workloads(kind, name)),
     ]);
     const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
-    return {
-      namespace: view === null ? goneNamespace(name) : namespaceFacts(view),
-      candidates: this.#candidates(name, workloads.flat(), accounts),
-      objects,
-      clusterObjects: oldestFirst(live.filter(object => object !== null).filter(isLive)),
-      ...{ ownNamespace, observes },
+    const found = {
+      ...{
+        namespace: view === null ? goneNamespace(name) : namespaceFacts(view),
+        workloads: workloads.flat(),
+        accounts,
+      },
+      ...{ objects, clusterObjects: live.filter(object => object !== null), ownNamespace, observes },
     };
+    return factsOf(found, this.#bound);
   }
 
   /** Other namespaces can be concerned: a binding names ServiceAccounts of any namespace. */
@@ -94,24 +94,28 @@ export class FactsReader {
     this.#counted.set(source, bindings);
     return this.#bound.replace(source, bindings);
   }
+}
 
-  #candidates(
-    namespace: string,
-    workloads: readonly WorkloadView[],
-    accounts: readonly ServiceAccountView[],
-  ): Candidate[] {
-    const automounts = new Map(accounts.map(({ name, automount }) => [name, automount ?? true]));
-    return workloads.map(workload => {
-      const { kind, name, labels, skip, serviceAccountName } = workload;
-      const mounts = mountsToken(workload, automounts.get(serviceAccountName));
-      const protect = protectOf(labels, workload.annotations ?? {});
-      return {
-        ...{ kind, name, labels, skip, mountsToken: mounts },
-        usesApi: mounts && this.#bound.has(namespace, serviceAccountName),
-        ...(protect !== undefined && { protect }),
-      };
-    });
-  }
+/** What {@link Facts} are put together from. */
+interface Found extends Omit<Facts, "candidates"> {
+  readonly workloads: readonly WorkloadView[];
+  readonly accounts: readonly ServiceAccountView[];
+}
+
+/** Puts together what a namespace is judged by. Pure. */
+export function factsOf({ workloads, accounts, ...found }: Found, bound: Pick<BoundAccounts, "has">): Facts {
+  const automounts = new Map(accounts.map(({ name, automount }) => [name, automount ?? true]));
+  const candidates = workloads.map((workload): Candidate => {
+    const { kind, name, labels, skip, serviceAccountName } = workload;
+    const mounts = mountsToken(workload, automounts.get(serviceAccountName));
+    const protect = protectOf(labels, workload.annotations ?? {});
+    return {
+      ...{ kind, name, labels, skip, mountsToken: mounts },
+      usesApi: mounts && bound.has(found.namespace.name, serviceAccountName),
+      ...(protect !== undefined && { protect }),
+    };
+  });
+  return { ...found, candidates, clusterObjects: oldestFirst(found.clusterObjects.filter(isLive)) };
 }
 
 /** The audience of the API server, unless its operator has set others, begins with one of these. */
@@ -123,7 +127,8 @@ function mountsToken({ tokenAudiences = [], automount }: WorkloadView, accountAu
   return tokenAudiences.some(isOfApi) || (automount ?? accountAutomount ?? true);
 }
 
-function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }: NamespaceView): NamespaceFacts {
+/** Returns what a Namespace says about itself. */
+export function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }: NamespaceView): NamespaceFacts {
   const protect = protectOf(labels, annotations);
   return { name, labels, skip, isTerminating: deletedAtMs !== undefined, ...(protect !== undefined && { protect }) };
 }

@@ -1,16 +1,17 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
-import type { ClusterWideCaches, Facts, Facts as NamespaceFacts } from "../../../core/cluster-wide";
-import type {
-  BindingView,
-  DaemonSetView,
-  NamespaceView,
-  PodView,
-  ServiceAccountView,
-  WorkloadView,
+import type { Facts } from "../../../core/cluster-wide";
+import {
+  groupBy,
+  type BindingView,
+  type DaemonSetView,
+  type NamespaceView,
+  type PodView,
+  type ServiceAccountView,
+  type WorkloadView,
 } from "../../../core/views";
-import { FactsReader } from "../../../engine/cluster-wide/facts";
-import type { ClusterWidePorts } from "../../../engine/cluster-wide/ports";
+import type { LeaseView } from "../../../core/leases";
+import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 
 /** A workload with the labels of its pods. */
@@ -18,14 +19,6 @@ export interface WorkloadFacts {
   readonly view: WorkloadView;
   readonly podLabels: Readonly<Record<string, string>>;
   readonly daemonSet?: DaemonSetView;
-}
-
-export interface LeaseFacts {
-  readonly namespace: string;
-  readonly name: string;
-  readonly holder: string;
-  readonly renewedMs: number;
-  readonly durationMs: number;
 }
 
 export interface BudgetFacts {
@@ -97,9 +90,9 @@ export interface AuditFacts {
   readonly bindings?: readonly BindingView[];
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
-  readonly leases?: readonly LeaseFacts[];
+  readonly leases?: readonly LeaseView[];
   /** Another look at the Leases that seemed stale, some time later. */
-  readonly secondLook?: { readonly leases: readonly LeaseFacts[]; readonly afterMs: number };
+  readonly secondLook?: { readonly leases: readonly LeaseView[]; readonly afterMs: number };
   readonly budgets?: readonly BudgetFacts[];
   readonly webhooks?: readonly WebhookFacts[];
   readonly services?: readonly ServiceFacts[];
@@ -108,7 +101,7 @@ export interface AuditFacts {
   readonly objects: readonly ControllerResilience[];
   readonly clusterObjects: readonly ClusterControllerResilience[];
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
-  readonly coverage?: readonly NamespaceFacts[];
+  readonly coverage?: readonly Facts[];
   readonly logs?: readonly LogFacts[];
 }
 
@@ -138,69 +131,38 @@ export function isActive({ phase, deletedAtMs }: PodView): boolean {
   return deletedAtMs === undefined && phase !== "Succeeded" && phase !== "Failed";
 }
 
-type Lists = Pick<AuditFacts, "namespaces" | "workloads" | "accounts" | "bindings" | "objects" | "clusterObjects">;
+/** What the operator decides by which workloads to protect. */
+export type Lists = Pick<
+  AuditFacts,
+  "namespaces" | "workloads" | "accounts" | "bindings" | "objects" | "clusterObjects"
+>;
 
-/** Puts together what the operator would know of each namespace; undefined if a list that this needs could not be read. */
-export async function readCoverage(lists: Lists, only?: string): Promise<readonly Facts[] | undefined> {
-  const caches = cachesOf(lists, only);
-  if (caches === undefined) return undefined;
-  // cached() needs neither of these.
-  const unused = {} as Pick<ClusterWidePorts, "readers" | "store">;
-  const reader = new FactsReader(
-    { caches, ...unused },
-    { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true },
-    () => undefined,
-  );
-  const names = await reader.namespaces();
-  // A binding may name ServiceAccounts of other namespaces, so all bindings are counted before the first namespace is judged.
-  for (const name of names) await reader.cached(name);
-  const facts: Facts[] = [];
-  for (const name of names) facts.push(...[await reader.cached(name)].filter(one => one !== null));
-  return facts;
-}
-
-function cachesOf(lists: Lists, only: string | undefined): ClusterWideCaches | undefined {
+/**
+ * Puts together what the operator would know of each namespace; undefined if a list that this needs could not be read. Pure.
+ *
+ * @param only the namespace of `-n`
+ */
+export function coverageIn(lists: Lists, only?: string): readonly Facts[] | undefined {
   const { workloads, accounts, bindings, objects, clusterObjects } = lists;
+  // Who may not read Namespaces still knows the name of the one that was asked for.
+  const namespaces = lists.namespaces?.map(namespaceFacts) ?? (only === undefined ? undefined : [bareNamespace(only)]);
   if (workloads === undefined || accounts === undefined || bindings === undefined) return undefined;
-  const namespaces = lists.namespaces ?? (only === undefined ? undefined : [bareNamespace(only)]);
-  if (namespaces === undefined) return undefined;
+  const bound = new BoundAccounts();
+  bound.replace("all", bindings);
   const workloadsIn = groupBy(workloads, ({ view }) => view.namespace);
   const accountsIn = groupBy(accounts, ({ namespace }) => namespace);
-  const bindingsIn = groupBy(bindings, ({ namespace }) => namespace);
   const objectsIn = groupBy(objects, ({ metadata }) => metadata.namespace);
-  return {
-    namespaces: () => Promise.resolve(namespaces),
-    namespace: name => Promise.resolve(namespaces.find(one => one.name === name)),
-    workloads: namespace => Promise.resolve((workloadsIn.get(namespace) ?? []).map(({ view }) => view)),
-    serviceAccounts: namespace => Promise.resolve(accountsIn.get(namespace) ?? []),
-    bindings: (namespace = "") => Promise.resolve(bindingsIn.get(namespace) ?? NONE),
-    attempted: () => Promise.resolve(),
-    objects: namespace => objectsIn.get(namespace) ?? [],
-    clusterObjects: () => clusterObjects,
-  };
+  return namespaces?.map(namespace => {
+    const { name } = namespace;
+    const found = {
+      ...{ namespace, clusterObjects, ownNamespace: OPERATOR_NAMESPACE, observes: false },
+      workloads: (workloadsIn.get(name) ?? []).map(({ view }) => view),
+      ...{ accounts: accountsIn.get(name) ?? [], objects: objectsIn.get(name) ?? [] },
+    };
+    return factsOf(found, bound);
+  });
 }
 
-const NONE: readonly never[] = [];
-
-/** Who may not read Namespaces still knows the name of the one that was asked for. */
-function bareNamespace(name: string): NonNullable<AuditFacts["namespaces"]>[number] {
-  return {
-    namespace: "",
-    name,
-    uid: "",
-    labels: { "kubernetes.io/metadata.name": name },
-    annotations: {},
-    skip: false,
-  };
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
+function bareNamespace(name: string): Facts["namespace"] {
+  return { name, labels: { "kubernetes.io/metadata.name": name }, skip: false, isTerminating: false };
 }

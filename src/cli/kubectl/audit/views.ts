@@ -3,7 +3,6 @@ import type {
   RbacV1Subject,
   V1FlowSchema,
   V1LabelSelector,
-  V1Lease,
   V1ObjectMeta,
   V1PodDisruptionBudget,
   V1RuleWithOperations,
@@ -17,19 +16,9 @@ import { itemsOf, present, type Received } from "../../../cluster/read/received"
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/text";
 import type { WorkloadView } from "../../../core/views";
-import type {
-  BudgetFacts,
-  FlowFacts,
-  LeaseFacts,
-  ServiceFacts,
-  TokenFailure,
-  WebhookFacts,
-  WorkloadFacts,
-} from "./facts";
+import type { BudgetFacts, FlowFacts, ServiceFacts, TokenFailure, WebhookFacts, WorkloadFacts } from "./facts";
 
 // Facts that the operator does not read, from the JSON of the API server.
-
-const DEFAULT_LEASE_SECONDS = 15;
 
 function metadataOf(raw: JsonObject): Received<V1ObjectMeta> {
   return objectOf(raw["metadata"]);
@@ -47,15 +36,6 @@ export function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): Work
   const podLabels = textsOf(objectOf(template["metadata"])["labels"]);
   const daemonSet = kind === "DaemonSet" ? daemonSetView(raw) : null;
   return { view, podLabels, ...(daemonSet && { daemonSet }) };
-}
-
-/** Returns null for a Lease without a holder. */
-export function leaseFacts(raw: JsonObject): LeaseFacts | null {
-  const { spec } = raw as Received<V1Lease>;
-  const renewedMs = timeOf(spec?.renewTime);
-  if (renewedMs === undefined || !spec?.holderIdentity) return null;
-  const durationMs = 1000 * (spec.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS);
-  return { ...placeOf(raw), holder: spec.holderIdentity, renewedMs, durationMs };
 }
 
 export function budgetFacts(raw: JsonObject): BudgetFacts {

@@ -3,13 +3,13 @@ import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
 import { clusterObjectOfOursView, objectView } from "../../../cluster/read/views";
 import { count } from "../../../core/text";
 import { KINDS } from "../../../core/kinds";
-import { readCoverage } from "../audit/facts";
+import { coverageIn, type Lists } from "../audit/facts";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { operatorOption } from "../explain/command";
 import { Exit, type ExitCode } from "../terminal";
 import { PartialReader } from "../reader";
 import type { Session } from "../session";
-import { type ClusterLists, readClusterLists, withClusterObject } from "./lists";
+import { readClusterLists, withClusterObject } from "./lists";
 import { type FileObject, parseObjects, readText, asApplied } from "./documents";
 import { formatPlans, type PlanReport } from "./format";
 import { type ClusterPlan, planNamespaces } from "./plan-cluster";
@@ -121,10 +121,10 @@ async function planOne(session: Session, file: FileObject, tools: PlanTools): Pr
 async function planCluster(
   owner: Extract<FileObject, { kind: typeof CLUSTER_KIND }>["object"],
   exists: boolean,
-  { lists, namespace }: { readonly lists: ClusterLists; readonly namespace: string | undefined },
+  { lists, namespace }: { readonly lists: Lists; readonly namespace: string | undefined },
   tools: PlanTools,
 ): Promise<ClusterPlan> {
-  const facts = (await readCoverage(withClusterObject(lists, owner), namespace)) ?? [];
+  const facts = coverageIn(withClusterObject(lists, owner), namespace) ?? [];
   const { generated, ...found } = planNamespaces(owner, facts, tools.readers.clock.now());
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));
