@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RESULTS_FILE, type VersionResults, versionsTable } from "../test/versions/results";
 
-const PAGES = ["README.md", "docs/install.md"];
+const PAGES = ["docs/install.md"];
 const BEGIN = "<!-- versions: generated from test/versions/results.json -->\n";
 const END = "<!-- end of versions -->";
 

@@ -74,7 +74,7 @@ function notTried(error: unknown): Tried {
   return { result, failures: [error instanceof Error ? error.message : String(error)] };
 }
 
-/** Keeps the results for README.md and docs/install.md: `npm run generate` puts them there. A demo that was not run keeps its last result. */
+/** Keeps the results for docs/install.md: `npm run generate` puts them there. A demo that was not run keeps its last result. */
 function keep(found: VersionResults): VersionResults {
   const kept = JSON.parse(readFileSync(RESULTS, "utf8")) as VersionResults;
   const complete = Object.entries(found).map(([version, result]) => {
