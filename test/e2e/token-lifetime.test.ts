@@ -214,7 +214,7 @@ describe("a DaemonSet whose template a GitOps tool changes back", () => {
       await sync();
       await untilAsked(SECONDS);
     }
-    const { status, message } = await untilReason(CONTESTED, "FieldContested");
+    const { status, message } = await untilReason(CONTESTED, "Contested");
     expect(status).toBe("False");
     expect(message).toContain(MANAGER);
     await lookedAgain();

@@ -309,7 +309,7 @@ describe.concurrent("a Kustomization", () => {
       wait: false,
     });
     const contested = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
-    const { message } = await client.untilCondition(contested, ["FieldContested"], TRIALS_MS + FIGHT_MS);
+    const { message } = await client.untilCondition(contested, ["Contested"], TRIALS_MS + FIGHT_MS);
     expect(message).toContain(MANAGER);
     await story.reconcile();
     expect(await secondsOf(client, name)).toBe(3600);

@@ -186,7 +186,7 @@ it("restores a FlowSchema twice after another client changed it, then reports th
     expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(1000);
   }
   await change();
-  expect(await untilReason("FlowContested")).toMatchObject({ message: expect.stringContaining("somebody") as string });
+  expect(await untilReason("Contested")).toMatchObject({ message: expect.stringContaining("somebody") as string });
   expect((await admin.get<FlowObject>(path)).spec.matchingPrecedence).toBe(3000);
   await admin.patch(`${objects}/it`, { spec: { flowIsolation: { requestRate: { threshold: 21 } } } });
   await untilReason("Isolated");

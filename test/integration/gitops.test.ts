@@ -229,7 +229,7 @@ it(
       resilience(namespace, { tokenLifetime: {} }, ["DaemonSet"]),
       agent(namespace),
     ]);
-    const { message } = await game.fight("TokenLifetimeBounded", "FieldContested");
+    const { message } = await game.fight("TokenLifetimeBounded", "Contested");
     expect(message).toContain("argocd-controller");
     // Each change begins a trial, and each trial gives updateStrategy back when Git reverts the change.
     expect(changesOf(game, "PATCH daemonsets")).toBe(4);
@@ -275,7 +275,7 @@ it(
       { prepare: bindable },
     );
     await game.until("BindingsCurrent", "Current");
-    await game.fight("BindingsCurrent", "RenewalContested");
+    await game.fight("BindingsCurrent", "Contested");
     expect(changesOf(game, "PATCH rolebindings")).toBe(1);
     expect(game.git.putBack).toEqual(["RoleBinding web"]);
     expect(await game.quiet()).toEqual([]);

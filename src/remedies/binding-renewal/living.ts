@@ -173,7 +173,7 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
     `If Git contains ${keys}, remove it there.`;
   const note = noteOf(memory, schedule.expiryMs);
   return {
-    ...problem(expiring, { state: "Contested", reason: "RenewalContested", event: "BindingContested", sentence }),
+    ...problem(expiring, { state: "Contested", reason: "Contested", event: "BindingContested", sentence }),
     ...(note === undefined || !mayWrite(expiring) ? {} : { intents: [buildNote(view, note)] }),
     nextMs: [schedule.expiryMs],
   };

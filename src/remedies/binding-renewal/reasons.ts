@@ -22,7 +22,7 @@ export const REASONS = {
     event: "Warning",
     help: "Correct the value that the message prints.",
   },
-  RenewalContested: {
+  Contested: {
     event: "Warning",
     help: "Another writer made the expiry earlier: a person, or a GitOps tool. The message says how to resume.",
   },

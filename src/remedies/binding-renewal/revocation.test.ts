@@ -32,7 +32,7 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
     const scene = await onDayFive();
     scene.change({ annotations: { [OWN]: SOON } });
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "RenewalContested", intents: [] });
+    expect(decision).toMatchObject({ status: "False", reason: "Contested", intents: [] });
     expect(decision.stalled?.message).toBe(
       `RoleBinding edit expires at ${SOON} (${OWN}) and is not renewed: its expiry was ${EXPIRY}, and an earlier one counts as a ` +
         `revocation. To renew it again, set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${SOON}. ` +
@@ -57,7 +57,7 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
   ])("is contested in every convention: %s", async (_, before, after) => {
     const scene = await onDayFive({}, before);
     scene.change(after);
-    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested" });
     await scene.live(30 * DAY);
     expect(scene.written).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
     const scene = await onDayFive();
     await scene.live(26 * DAY);
     scene.change({ annotations: { [OWN]: "2025-02-03T00:00:00Z" } });
-    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested" });
     recreateObject(scene);
     scene.object.spec.bindingRenewal!.warnBefore = "24h";
     await scene.live(60 * DAY);
@@ -181,7 +181,7 @@ describe("a tool that resets the binding", () => {
     await scene.pass();
     scene.bindingList.set("RoleBinding/edit", { ...declared, annotations: { ...declared.annotations } });
     Reflect.deleteProperty(scene.now()!.annotations, LATEST_EXPIRY_ANNOTATION);
-    expect(await scene.pass()).toMatchObject({ reason: "RenewalContested" });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested" });
     expect(scene.now()?.annotations[LATEST_EXPIRY_ANNOTATION]).toBe("2025-03-02T00:00:00Z");
     await scene.live(DAY);
     expect(scene.written).toHaveLength(1);

@@ -261,7 +261,7 @@ describe("a change by another client", () => {
       expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
     }
     change(scene);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "FlowContested", intents: [], stalled: {} });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Contested", intents: [], stalled: {} });
     expect(scene.written).toHaveLength(2);
     scene.change({});
     await scene.pass();

@@ -187,7 +187,7 @@ function contested(flow: Flow): Finding | undefined {
   const manager = viewIn(state)?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.${wayOut(flow, piece)}`;
-  return { status: "False", reason: "FlowContested", sentence, isStalled: true };
+  return { status: "False", reason: "Contested", sentence, isStalled: true };
 }
 
 function wayOut(flow: Flow, piece: Piece): string {

@@ -104,7 +104,7 @@ function contested({ wanted, state }: Piece): Finding {
   const manager = viewIn(state)?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `PriorityLevelConfiguration ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
-  return { status: "False", reason: "FlowContested", sentence, isStalled: true };
+  return { status: "False", reason: "Contested", sentence, isStalled: true };
 }
 
 /** The operator has written something for this generation before that needs the level, so the level was right. */

@@ -32,7 +32,7 @@ export const REASONS = {
     help: "spec.flowIsolation.priorityLevel names a level that custom controllers must not use.",
   },
   LevelMissing: { event: "Warning", help: "`priorityLevel` does not exist." },
-  FlowContested: {
+  Contested: {
     event: "Warning",
     help: "A FlowSchema or level was changed three times by others.",
   },

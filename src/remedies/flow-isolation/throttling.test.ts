@@ -502,6 +502,6 @@ describe("a contested FlowSchema that is missing when the throttle ends", () => 
     await scene.pass();
     expect(reasons(scene).at(-1)).toBe("FlowProvisioned");
     scene.edit(scene.schema(), { annotations: {} });
-    expect(await scene.pass()).toMatchObject({ reason: "FlowContested", intents: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested", intents: [] });
   });
 });

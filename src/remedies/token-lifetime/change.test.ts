@@ -363,7 +363,7 @@ describe("a change that another manager reverts", () => {
     takeBack();
     await scene.pass();
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "FieldContested", intents: [] });
+    expect(decision).toMatchObject({ status: "False", reason: "Contested", intents: [] });
     expect(decision.message).toContain("field manager argocd-controller");
     expect(scene.written).toHaveLength(count);
     ask(scene);

@@ -96,7 +96,7 @@ function contested(subject: Subject): DaemonSetFinding | undefined {
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
   return {
     status: "False",
-    reason: "FieldContested",
+    reason: "Contested",
     sentence: `${nameOf(subject)}: change was ${how}${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md).`,
     entry: entryOf(subject, "Contested"),
     isStalled: true,

@@ -10,7 +10,7 @@ export const REASONS = {
     event: "Warning",
     help: "The operator has reverted the change, and does not retry it for that template.",
   },
-  FieldContested: {
+  Contested: {
     event: "Warning",
     help: "Others reverted it twice: [remove the field from Git](../gitops.md#fields-that-both-write).",
   },

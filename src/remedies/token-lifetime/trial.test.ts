@@ -197,7 +197,7 @@ describe("a trial ends at once, and the template is restored", () => {
       strategyManager: "kubectl",
     });
     await scene.run(30);
-    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", stalled: { reason: "FieldContested" } });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
   });
 });
@@ -212,7 +212,7 @@ describe("a webhook that changes the template with each update", () => {
       scene.sets.set("agent", { ...scene.set(), template });
     }
     expect(scene.lines).toEqual(["apply DaemonSet", "apply DaemonSet"]);
-    expect(await scene.pass()).toMatchObject({ reason: "FieldContested", stalled: { reason: "FieldContested" } });
+    expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
   });
 });
 

@@ -242,7 +242,7 @@ function givenBack(subject: Subject): DaemonSetFinding {
 function contesting(subject: Subject, why: string): DaemonSetFinding {
   const finding = ending(subject, "Contested", why);
   if (finding.intents === undefined) return finding;
-  return { ...finding, reason: "FieldContested", entry: { ...finding.entry, changes: MAX_CHANGES } };
+  return { ...finding, reason: "Contested", entry: { ...finding.entry, changes: MAX_CHANGES } };
 }
 
 /** Gives back every field: the template, and with it the update strategy. */

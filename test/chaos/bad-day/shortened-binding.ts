@@ -34,11 +34,11 @@ export const shortenedBinding: Story = {
     return {
       fault: "a person shortens the expiry of a renewed binding",
       times: 1,
-      promised: "not renewed again; RenewalContested",
+      promised: "not renewed again; Contested",
       seen: `expires ${now === end ? "as the person decided" : String(now)}; ${reason}: ${messageOf(object!, "BindingsCurrent")}`,
       failures: [
         ...(now === end ? [] : [`the binding was renewed until ${String(now)}`]),
-        ...(reason === "RenewalContested" ? [] : [`the reason is ${reason}`]),
+        ...(reason === "Contested" ? [] : [`the reason is ${reason}`]),
       ],
     };
   },
