@@ -32,8 +32,8 @@ export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
 export const EngineReason = {
   /** Ready: every active remedy reports True. */
   AllHold: "AllHold",
-  /** Ready: the spec activates no remedy. */
-  NoRemedies: "NoRemedies",
+  /** Ready: the spec activates no remedy. A remedy: the targets have nothing that it is about. */
+  NothingToDo: "NothingToDo",
   /** spec.suspend is true. */
   Suspended: "Suspended",
   /** A read failed; the message names the resource. The remedy does nothing until the read succeeds. */
@@ -59,8 +59,8 @@ export const ClusterReason = {
   AllProtected: "AllProtected",
   /** Ready: the operator is still creating or changing generated objects. */
   Progressing: "Progressing",
-  /** Ready: the spec selects no namespace, or no workload. */
-  NothingSelected: "NothingSelected",
+  /** Ready: the spec selects no namespace, or no workload, yet. */
+  TargetNotFound: "TargetNotFound",
   /** Ready: generated objects report Ready=False; the message counts their reasons. */
   ObjectsNotReady: "ObjectsNotReady",
   /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */

@@ -30,10 +30,10 @@ describe("conditions", () => {
 
   it("keep lastTransitionTime while only reason, message or generation change", () => {
     const before = at(EARLIER, update());
-    const after = nextConditions(before, [update({ reason: "NoRemedies", message: "Other." })], 7, LATER);
+    const after = nextConditions(before, [update({ reason: "NothingToDo", message: "Other." })], 7, LATER);
     expect(after[0]).toMatchObject({
       lastTransitionTime: "2025-01-01T00:00:00Z",
-      reason: "NoRemedies",
+      reason: "NothingToDo",
       message: "Other.",
       observedGeneration: 7,
     });

@@ -185,7 +185,7 @@ describe("bindings of a protected controller", () => {
 
   it("are announced before they are renewed", async () => {
     await protect(SAFE);
-    await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, ["NoBindings"]);
+    await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, ["NothingToDo"]);
     [safe, bare] = [await grantAll(SAFE), await grantAll(BARE)];
     const condition = await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, [
       "ExpiringSoon",

@@ -117,7 +117,7 @@ beforeAll(async () => {
   await protect(EXPIRING, "Deployment", { bindingRenewal: {} });
   await protect(RECKLESS, "Deployment", { flowIsolation: { requestRate: REQUEST_RATE } });
   await untilReason(STALE, "TokensAccepted", "Accepted");
-  await untilReason(EXPIRING, "BindingsCurrent", "NoBindings");
+  await untilReason(EXPIRING, "BindingsCurrent", "NothingToDo");
   await untilReason(RECKLESS, "FlowsIsolated", "Isolated");
   const [[stale], [yearlong]] = [await client.readyPods(STALE, NAME), await client.readyPods(YEARLONG, NAME)];
   before = { stale: stale!, yearlong: yearlong!, evictions: await evictions() };

@@ -175,7 +175,7 @@ describe("a DaemonSet whose pods get no token", () => {
     await client.apply(tokenAgent(agentOf(OFF, { automount: false, command: ["sleep", "86400"] })));
     const pod = await podOf(OFF);
     await protect(OFF);
-    expect((await untilReason(OFF, "AutomountOff")).status).toBe("True");
+    expect((await untilReason(OFF, "LeftAlone")).status).toBe("True");
     await lookedAgain();
     expect((await set(OFF)).metadata.generation).toBe(1);
     expect((await podOf(OFF)).metadata.uid).toBe(pod.metadata.uid);

@@ -162,7 +162,7 @@ describe("a ClusterControllerResilience", () => {
 
   it("names an older object that selects the same workloads, and takes over when that one goes", async () => {
     await apply("younger", { ...SPEC, namespaceSelector: { matchLabels: { team: "odd" } } });
-    const { status } = await until("younger", "Ready", "NothingSelected");
+    const { status } = await until("younger", "Ready", "TargetNotFound");
     expect(status?.conflictsTotal).toBe(NAMESPACES / 2);
     expect(status?.conflicts?.[0]).toMatchObject({ reason: "OtherClusterObject" });
     expect(await generated("younger")).toEqual([]);

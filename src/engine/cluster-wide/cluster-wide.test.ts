@@ -116,7 +116,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(200);
     expect(written(world)).toEqual(["create a/all", "delete a/all"]);
     expect(world.condition("all", "Ready")).toMatch(
-      /^False\/NothingSelected: spec.workloads selects no workload in 1 namespace/,
+      /^False\/TargetNotFound: spec.workloads selects no workload in 1 namespace/,
     );
     world.engine.stopLeading();
   });

@@ -76,7 +76,7 @@ describe("the status of a ClusterControllerResilience", () => {
     await world.run(5);
     expect(world.intents.map(({ verb }) => verb)).toEqual(["create", "patch"]);
     expect(world.condition("all", "Ready")).toBe(
-      `False/NothingSelected: spec.namespaceSelector selects no namespace. ${why} Generated objects that are kept, in Observe, until the operator acts again: 1.`,
+      `False/TargetNotFound: spec.namespaceSelector selects no namespace. ${why} Generated objects that are kept, in Observe, until the operator acts again: 1.`,
     );
     world.engine.stopLeading();
   });

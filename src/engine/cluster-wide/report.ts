@@ -130,11 +130,11 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
   }
   if (counts.namespaces === 0) {
     const message = "spec.namespaceSelector selects no namespace.";
-    return { type, status: "False", reason: ClusterReason.NothingSelected, message };
+    return { type, status: "False", reason: ClusterReason.TargetNotFound, message };
   }
   if (counts.workloads === 0) {
     const message = `spec.workloads selects no workload in ${count(counts.namespaces, "namespace")}.`;
-    return { type, status: "False", reason: ClusterReason.NothingSelected, message };
+    return { type, status: "False", reason: ClusterReason.TargetNotFound, message };
   }
   const progress = progressOf(counts);
   if (progress !== undefined) return { type, status: "False", reason: ClusterReason.Progressing, message: progress };

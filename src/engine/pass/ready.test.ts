@@ -28,7 +28,7 @@ describe("Ready", () => {
     const decisions = [
       { status: "Unknown", reason: "ObserveFailed" },
       { status: "False", reason: "Rejected" },
-      { status: "False", reason: "NoPods" },
+      { status: "False", reason: "NothingToDo" },
     ] as const;
     expect(summary([...decisions])).toMatchObject({ Ready: "False/Rejected" });
   });
@@ -41,7 +41,7 @@ describe("Ready", () => {
 
   it("is True when no remedy is on, and its message says so", () => {
     expect(summary([])).toEqual({
-      Ready: "True/NoRemedies",
+      Ready: "True/NothingToDo",
       Reconciling: "False/Idle",
       Stalled: "False/Idle",
     });

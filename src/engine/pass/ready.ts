@@ -62,7 +62,7 @@ export function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpda
   if (remedies.length === 0) {
     // True, so that a GitOps tool can continue with an object that asks for nothing.
     const message = "No remedy is configured: add a remedy block to the spec, such as tokenRestart.";
-    return { type, status: "True", reason: "NoRemedies", message };
+    return { type, status: "True", reason: "NothingToDo", message };
   }
   for (const status of ["False", "Unknown"] as const) {
     const first = remedies.find(update => update.status === status);

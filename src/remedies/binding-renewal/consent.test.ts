@@ -124,7 +124,7 @@ describe("what is named and missing", () => {
     const scene = new Scene({ bindings: ["endless", "missing"].map(name => ({ ...EDIT, name })) });
     scene.bind({ name: "endless" });
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "BindingNotFound" });
+    expect(decision).toMatchObject({ status: "False", reason: "TargetNotFound" });
     expect(decision.message).toContain("Binding not found: RoleBinding missing.");
     expect(decision.message).toContain("RoleBinding endless has no expiry that the operator can read.");
   });
@@ -157,6 +157,6 @@ describe("what is named and missing", () => {
   it("is nothing without bindings that expire", async () => {
     const scene = new Scene();
     scene.bind();
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoBindings", lists: { bindings: [] } });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NothingToDo", lists: { bindings: [] } });
   });
 });

@@ -48,7 +48,7 @@ function missing({ absent, missingTargets, omitted }: ObservedBindings): Binding
   const items = [
     ...absent.map((binding, index) => {
       const sentence = `Binding not found: ${nameOf(binding)}.`;
-      return itemOf(`absent/${index}`, { status: "False", reason: "BindingNotFound", sentence });
+      return itemOf(`absent/${index}`, { status: "False", reason: "TargetNotFound", sentence });
     }),
     ...missingTargets.map((target, index) => itemOf(`target/${index}`, targetNotFound(target))),
   ];

@@ -50,14 +50,10 @@ export const REASONS = {
     event: "Warning",
     help: "Observe mode: it would be renewed now.",
   },
-  BindingNotFound: {
-    event: "Warning",
-    help: "No such binding (yet): check kind and name.",
-  },
-  TargetNotFound: { event: "Warning", help: "No workload matches the targets." },
+  TargetNotFound: { event: "Warning", help: "No such workload or binding (yet): check kind and name." },
   ExpiringSoon: { event: "Normal", help: "It will be renewed in time." },
   Current: { event: "Normal", help: "No action required." },
-  NoBindings: {
+  NothingToDo: {
     event: "Normal",
     help: "No binding of the targets' ServiceAccounts expires.",
   },

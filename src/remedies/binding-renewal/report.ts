@@ -31,7 +31,7 @@ export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date)
 
 function noBindings(): BindingFinding {
   const sentence = "No binding with an expiry has a ServiceAccount of the targets as a subject.";
-  return { status: "True", reason: "NoBindings", sentence };
+  return { status: "True", reason: "NothingToDo", sentence };
 }
 
 /** The finding after the renewal: the planned one if nothing was executed. */

@@ -116,7 +116,7 @@ describe("a ServiceAccount of the targets", () => {
     scene.put("Deployment", "app", { skip: true });
     expect(await scene.pass()).toMatchObject({ intents: [{ verb: "delete" }, { verb: "delete" }] });
     await scene.pass();
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NoServiceAccounts", needsCleanup: false });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "NothingToDo", needsCleanup: false });
     expect(scene.world.cluster.size).toBe(0);
   });
 

@@ -74,7 +74,7 @@ const UNAVAILABLE: Finding = {
 
 const NONE: Finding = {
   status: "True",
-  reason: "NoServiceAccounts",
+  reason: "NothingToDo",
   sentence: "No ServiceAccount to isolate: every workload of the targets has the skip annotation.",
 };
 

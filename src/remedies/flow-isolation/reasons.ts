@@ -77,7 +77,7 @@ export const REASONS = {
     event: "Normal",
     help: "No action required.",
   },
-  NoServiceAccounts: {
+  NothingToDo: {
     event: "Normal",
     help: "Every workload of the targets has the skip annotation.",
   },

@@ -103,7 +103,7 @@ function awaited({ workload: { view } }: Scope, restarts: readonly RestartStatus
 function calm(scope: Scope): Finding {
   const { view, pods } = scope.workload;
   const id = workloadId(view);
-  if (pods.length === 0) return { status: "True", reason: "NoPods", sentence: `${id} has no pods.` };
+  if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
   const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };

@@ -51,7 +51,7 @@ export const REASONS = {
     help: "A read failed; the message names the resource.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
-  NoPods: { event: "Normal", help: "No workload of the targets has a pod." },
+  NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */

@@ -8,7 +8,7 @@ import type { StallItem, StallPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { waiting } from "./restart";
 
-const NOTHING: Finding = { status: "True", reason: "NoPods", sentence: "No workloads to watch." };
+const NOTHING: Finding = { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." };
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportStalls(plan: StallPlan, outcomes: Outcomes): Report<Reason> {

@@ -67,7 +67,7 @@ function ownedByController(subject: Subject): DaemonSetFinding | undefined {
   if (owner === undefined || templatePlan.kind !== "Change" || isRelease(subject)) return undefined;
   return {
     status: "False",
-    reason: "OwnedByController",
+    reason: "Unsupported",
     sentence: `${nameOf(subject)} unchanged: ${owner.kind} ${owner.name} owns it and would revert a template change; shorten the token in the settings of ${owner.kind} ${owner.name}.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,
@@ -79,7 +79,7 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   if (templatePlan.kind !== "Change" || daemonSet.view.updateStrategy !== "OnDelete") return undefined;
   return {
     status: "False",
-    reason: "OnDeleteStrategy",
+    reason: "Unsupported",
     sentence: `${nameOf(subject)} unchanged: with updateStrategy OnDelete a template change replaces no pod; change updateStrategy.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,

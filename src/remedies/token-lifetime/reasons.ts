@@ -22,23 +22,10 @@ export const REASONS = {
     event: "Warning",
     help: "The trial gave no proof in time; the message says what is missing. The template was restored.",
   },
-  OwnedByController: {
+  Unsupported: {
     event: "Warning",
-    help: "A controller owns the DaemonSet and would revert a template: use its own setting.",
+    help: "The operator cannot change it safely; the message says why, and what to do.",
   },
-  OnDeleteStrategy: {
-    event: "Warning",
-    help: "A changed template would replace no pod: change `updateStrategy`, or shorten the token yourself.",
-  },
-  TooManyAtOnce: {
-    event: "Warning",
-    help: "More than one pod and more than 10 % would be replaced at once: lower `maxUnavailable` or `maxSurge`.",
-  },
-  OwnMount: {
-    event: "Warning",
-    help: "Something else, such as a Secret, is mounted in the token's place.",
-  },
-  WindowsNodes: { event: "Warning", help: "File modes differ there; nothing is changed." },
   WouldChange: {
     event: "Warning",
     help: "Observe mode: it would be changed now.",
@@ -73,14 +60,12 @@ export const REASONS = {
     help: "Not the moment for a change; the message says why. Stalled after an hour, except without pods.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
-  DefaultTokenLeft: { event: "Normal", help: "As requested by `defaultToken: Leave`." },
-  AutomountOff: { event: "Normal", help: "No token is mounted." },
   LeftAlone: {
     event: "Normal",
-    help: "The skip annotation is set.",
+    help: "On purpose: the skip annotation, `defaultToken: Leave`, or no token is mounted.",
   },
   Bounded: { event: "Normal", help: "No action required." },
-  NoDaemonSets: { event: "Normal", help: "No DaemonSet is among the targets." },
+  NothingToDo: { event: "Normal", help: "No DaemonSet is among the targets." },
 } as const satisfies Record<string, ReasonRule>;
 
 export type Reason = keyof typeof REASONS;

@@ -20,7 +20,7 @@ const HINDRANCE_REASONS: readonly Hindrance["reason"][] = ["Forbidden", "Restart
 
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
-  reason: "NoDaemonSets",
+  reason: "NothingToDo",
   sentence: "The targets contain no DaemonSet, so there is no token to bound.",
 };
 

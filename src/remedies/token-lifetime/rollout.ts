@@ -18,6 +18,7 @@ import {
   isOnTrial,
   isSettled,
 } from "./subject";
+import type { LeftAloneReason } from "./template/parts";
 
 /** A rollout without a new or newly Ready pod for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
 const STUCK_AFTER_MS = 600_000;
@@ -83,7 +84,7 @@ export function skipped(subject: Subject): DaemonSetFinding | undefined {
   if (isOnTrial(daemonSet.view)) {
     return {
       status: "False",
-      reason: "OnDeleteStrategy",
+      reason: "Unsupported",
       sentence: `${nameOf(subject)}: the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate.`,
       entry: entryOf(subject, outcome),
       isStalled: true,
@@ -94,20 +95,20 @@ export function skipped(subject: Subject): DaemonSetFinding | undefined {
   return { status: "True", reason, sentence, entry: entryOf(subject, outcome) };
 }
 
-const HEALTHY_REASONS: ReadonlySet<string> = new Set(["AutomountOff", "DefaultTokenLeft"]);
+/** What a person has chosen. */
+const ON_PURPOSE: readonly LeftAloneReason[] = ["AutomountOff", "DefaultTokenLeft"];
 
 /** There is no token to bound, or the operator can not bound it. */
 export function nothingToChange(subject: Subject): DaemonSetFinding | undefined {
   const { templatePlan } = subject;
   if (templatePlan.kind !== "LeftAlone") return undefined;
-  const { reason, cause } = templatePlan;
-  const isHealthy = HEALTHY_REASONS.has(reason);
+  const isOnPurpose = ON_PURPOSE.includes(templatePlan.reason);
   return {
-    status: isHealthy ? "True" : "False",
-    reason,
-    sentence: `${nameOf(subject)} unchanged: ${cause}.`,
+    status: isOnPurpose ? "True" : "False",
+    reason: isOnPurpose ? "LeftAlone" : "Unsupported",
+    sentence: `${nameOf(subject)} unchanged: ${templatePlan.cause}.`,
     entry: entryOf(subject, "LeftAlone"),
-    isStalled: !isHealthy,
+    isStalled: !isOnPurpose,
   };
 }
 
@@ -213,7 +214,7 @@ export function tooManyAtOnce(subject: Subject): DaemonSetFinding | undefined {
   if (atOnce <= most) return undefined;
   return {
     status: "False",
-    reason: "TooManyAtOnce",
+    reason: "Unsupported",
     sentence: `${nameOf(subject)} unchanged: its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge.`,
     entry: entryOf(subject, "LeftAlone"),
     isStalled: true,

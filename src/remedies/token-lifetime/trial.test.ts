@@ -221,7 +221,7 @@ describe("a trial with the skip annotation", () => {
     const scene = await begun(ordinary());
     scene.sets.set("agent", { ...scene.set(), skip: true });
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "OnDeleteStrategy" });
+    expect(decision).toMatchObject({ status: "False", reason: "Unsupported" });
     expect(decision.stalled?.message).toContain("remove the annotation");
     expect(scene.entry()).toMatchObject({ outcome: "Trial" });
     scene.sets.set("agent", { ...scene.set(), skip: false });

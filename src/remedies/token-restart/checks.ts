@@ -229,7 +229,7 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
   const { view, pods } = workload;
   if (pods.some(pod => isPresent(pod))) return undefined;
   const sentence = `${workloadId(view)} has no pods (replicas: ${view.replicas}).`;
-  return { status: "True", reason: "NoPods", sentence };
+  return { status: "True", reason: "NothingToDo", sentence };
 }
 
 function suspected({ workload }: WorkloadState): Assessment | undefined {

@@ -108,4 +108,4 @@ function recheckOf(
 }
 
 /** Reasons of workloads that need no close look. */
-const CALM: ReadonlySet<Reason> = new Set(["Accepted", "Conflict", "NoPods", "RestartsExhausted"]);
+const CALM: ReadonlySet<Reason> = new Set(["Accepted", "Conflict", "NothingToDo", "RestartsExhausted"]);

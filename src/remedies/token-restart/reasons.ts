@@ -45,7 +45,7 @@ export const REASONS = {
   },
   Suspected: { event: "None", help: "Some 401s; wait a minute." },
   Accepted: { event: "Normal", help: "No action required." },
-  NoPods: { event: "Normal", help: "No workload of the targets has a pod." },
+  NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },
 } as const satisfies Record<string, ReasonRule>;
 
 /** One of the reasons. */

@@ -128,7 +128,7 @@ describe("the report on several workloads", () => {
       message: "4 workloads (2 pods): no pod persistently gets 401 responses. 2 of them have no pods.",
     });
     expect(reportOn(empty("a"), healthy("b")).message).toMatch(/ 1 of them has no pods\.$/);
-    expect(reportOn(empty("a"), empty("b"))).toMatchObject({ status: "True", reason: "NoPods" });
+    expect(reportOn(empty("a"), empty("b"))).toMatchObject({ status: "True", reason: "NothingToDo" });
   });
 
   it("counts the workloads by reason", () => {

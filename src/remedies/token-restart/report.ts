@@ -71,14 +71,14 @@ function messageOf(plan: TokenRestartPlan, reason: Reason, outcomes: Outcomes, n
   const [only] = findings;
   if (only === undefined) return NOTHING.sentence;
   const notable = findings.filter(
-    ({ reason: one, isNotable }) => isNotable === true || (one !== "Accepted" && one !== "NoPods"),
+    ({ reason: one, isNotable }) => isNotable === true || (one !== "Accepted" && one !== "NothingToDo"),
   );
   if (notable.length > 0) {
     const first = notable.filter(finding => finding.reason === reason);
     const sentences = joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
     return [sentences, ...describeCounts(workloads)].join(" ");
   }
-  const isOne = only.reason === "NoPods" || findings.length === 1;
+  const isOne = only.reason === "NothingToDo" || findings.length === 1;
   const accepted = isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
   return [accepted, ...describeInterval(plan)].join(" ");
 }
@@ -93,7 +93,7 @@ function describeCounts(workloads: readonly Finding<Reason>[]): string[] {
 }
 
 function describeAccepted({ items, pods }: TokenRestartPlan, workloads: readonly Finding<Reason>[]): string {
-  const empty = workloads.filter(({ reason }) => reason === "NoPods").length;
+  const empty = workloads.filter(({ reason }) => reason === "NothingToDo").length;
   const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
   return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
 }

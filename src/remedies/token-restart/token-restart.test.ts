@@ -90,7 +90,7 @@ describe("evidence in logs", () => {
     expect((await sick(terminating)).pass.intents).toEqual([]);
     const foreign = new Scene();
     foreign.podList = [foreign.podAt(-3_600_000, { owner: { kind: "ReplicaSet", name: "web-api-5d", uid: "x" } })];
-    expect((await sick(foreign)).pass).toMatchObject({ reason: "NoPods", intents: [] });
+    expect((await sick(foreign)).pass).toMatchObject({ reason: "NothingToDo", intents: [] });
     const skipped = new Scene();
     skipped.podList = [skipped.podAt(-3_600_000, { skip: true })];
     expect((await sick(skipped)).pass).toMatchObject({ status: "False", reason: "Rejected", intents: [] });

@@ -48,7 +48,7 @@ export interface Scene {
 export const HEALTHY = ["Accepted"] as const;
 
 /** The reasons of an object that targets nothing. */
-export const NOTHING = ["TargetNotFound", "NoPods"] as const;
+export const NOTHING = ["TargetNotFound", "NothingToDo"] as const;
 
 const open = new Set<World>();
 

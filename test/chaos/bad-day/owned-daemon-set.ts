@@ -47,11 +47,11 @@ export const ownedDaemonSet: Story = {
     return {
       fault: "another operator owns a DaemonSet whose tokens are to be bounded",
       times: 1,
-      promised: "its template is left alone; OwnedByController names the owner",
+      promised: "its template is left alone; Unsupported, and the message names the owner",
       seen: `${metadata.generation - 1} changes; ${reason}: ${message}`,
       failures: [
         ...(metadata.generation > 1 ? [`the template was changed ${metadata.generation - 1} times`] : []),
-        ...(reason === "OwnedByController" ? [] : [`the reason is ${reason}`]),
+        ...(reason === "Unsupported" ? [] : [`the reason is ${reason}`]),
         ...(message.includes(OWNER) ? [] : [`the message does not name the owner: ${message}`]),
       ],
     };

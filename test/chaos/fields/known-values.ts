@@ -176,7 +176,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: undefined },
       { value: ["soon", "late"].map(name => ({ kind: "RoleBinding", name })) },
       { value: [{ kind: "ClusterRoleBinding", name: NAMESPACE }] },
-      { value: times(64, noBinding), says: ["BindingsCurrent", "BindingNotFound"] },
+      { value: times(64, noBinding), says: ["BindingsCurrent", "TargetNotFound"] },
     ],
     refused: [
       { value: times(65, noBinding), words: /at most 64 items/ },
@@ -188,7 +188,7 @@ export const knownValues: Readonly<Record<string, Values>> = {
     refused: [{ value: "Role", words: /supported values: "RoleBinding", "ClusterRoleBinding"/ }],
   },
   "bindingRenewal.bindings[].name": {
-    valid: [{ value: "late" }, { value: "soon" }, { value: "n", says: ["BindingsCurrent", "BindingNotFound"] }],
+    valid: [{ value: "late" }, { value: "soon" }, { value: "n", says: ["BindingsCurrent", "TargetNotFound"] }],
     refused: [
       { value: "", words: /at least 1 chars/ },
       { value: "n".repeat(254), words: /may not be more than 253/ },

@@ -34,5 +34,5 @@ end
 if ready.reason == "ObjectsNotReady" or ready.reason == "Failed" then
   return say("Degraded", ready, "A generated object is not Ready")
 end
--- Progressing, or NothingSelected: the namespaces may come later.
+-- Progressing, or TargetNotFound: the namespaces may come later.
 return say("Progressing", ready, "The operator is at work")

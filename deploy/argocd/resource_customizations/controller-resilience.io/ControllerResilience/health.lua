@@ -2,7 +2,7 @@
 -- It evaluates the conditions of the operator (docs/api.md): Ready, and the negative conditions Reconciling and Stalled.
 
 -- An object may be applied before its targets. This is no failure; otherwise a sync would fail here.
-local notYet = { TargetNotFound = true, BindingNotFound = true }
+local notYet = { TargetNotFound = true }
 
 -- The operator waits for a person who ends mode: Observe, or for a maintenance window, and nothing is wrong. A rejected token or a due binding is
 -- wrong in any case.
