@@ -109,7 +109,7 @@ export class TokenLifetime implements Play {
       this.timeline.say("daemonset", `the pod template was changed ${times === 1 ? "once" : `${times} times`}`, "busy");
     }
     for (const pod of await this.client.pods(NAMESPACE)) this.tellPod(pod, old);
-    return condition?.reason === "Replacing" && (await this.isOneReplaced(old));
+    return condition?.reason === "Rolling" && (await this.isOneReplaced(old));
   }
 
   private tellPod(pod: Pod, old: readonly Pod[]): void {

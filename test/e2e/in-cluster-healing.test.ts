@@ -63,7 +63,7 @@ function untilReason(namespace: string, type: string, reason: string): Promise<u
 /** Waits until a shorter token is on trial, or has passed it. */
 function untilTried(): Promise<unknown> {
   const type = "TokenLifetimeBounded";
-  return client.untilCondition({ namespace: YEARLONG, name: NAME, type }, ["Replacing", "Rolling", "Bounded"], STEP_MS);
+  return client.untilCondition({ namespace: YEARLONG, name: NAME, type }, ["Rolling", "Bounded"], STEP_MS);
 }
 
 /** Number of evictions that the API server has accepted. */

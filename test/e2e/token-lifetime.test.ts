@@ -111,7 +111,7 @@ describe("a DaemonSet whose pods have the default token", () => {
       async () => (await condition(BOUNDED))?.message.includes("the first must work until"),
       ROLL_MS,
     );
-    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Replacing" });
+    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Rolling" });
     expect((await set(BOUNDED)).metadata).toMatchObject({
       uid: before.metadata.uid,
       generation: before.metadata.generation + 1,
@@ -152,14 +152,14 @@ describe("a DaemonSet whose pods have the default token", () => {
     const { generation } = (await set(BOUNDED)).metadata;
     await lookedAgain();
     expect((await set(BOUNDED)).metadata.generation).toBe(generation);
-    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Replacing" });
+    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Rolling" });
     expect(await entryOf(BOUNDED)).toMatchObject({ outcome: "Trial", changes: 1 });
     const events = await client.events(BOUNDED);
     const reasonsOn = (kind: string): string[] =>
       events.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason }) => reason);
     expect(reasonsOn("DaemonSet")).toEqual(["TokenLifetimeShortened"]);
     expect(reasonsOn("Pod")).toContain("PodEvicted");
-    expect(reasonsOn("ControllerResilience")).toContain("Replacing");
+    expect(reasonsOn("ControllerResilience")).toContain("Rolling");
   });
 
   it("gets its template and updateStrategy back when the object is deleted", async () => {
@@ -243,7 +243,7 @@ describe("a DaemonSet whose client does not read its token again", () => {
     await client.until("the client to reconcile", async () => (await logOf(old)).includes("reconciled"));
     before = await templateText(KEPT);
     await protect(KEPT);
-    await untilReason(KEPT, "Replacing");
+    await untilReason(KEPT, "Rolling");
     await client.until(
       "the first pod to be replaced",
       async () => (await podOf(KEPT)).metadata.uid !== old.metadata.uid,

@@ -90,7 +90,7 @@ class Game {
       condition => condition?.message.includes("the first must work until") === true,
       90_000,
     );
-    expect(found).toMatchObject({ reason: "Replacing" });
+    expect(found).toMatchObject({ reason: "Rolling" });
   }
 
   /** Triggers a pass over the object, which otherwise happens once a minute, and waits for its end. */

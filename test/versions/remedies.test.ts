@@ -52,8 +52,8 @@ describe(`on Kubernetes ${version}`, () => {
   it("token-trial", async () => {
     const { conditions, afterwards } = await play(tokenTrial);
     expect(conditions).toEqual([
-      "Ready=False Replacing",
-      "TokenLifetimeBounded=False Replacing",
+      "Ready=False Rolling",
+      "TokenLifetimeBounded=False Rolling",
       "Reconciling=True Progressing",
       "Stalled=False Idle",
     ]);

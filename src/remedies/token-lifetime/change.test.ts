@@ -45,7 +45,7 @@ describe("a DaemonSet whose pods have the default token", () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "False",
-      reason: "Planned",
+      reason: "Rolling",
       intents: [],
       recheckAfterMs: 1_000,
     });
@@ -462,7 +462,7 @@ describe("a refused change", () => {
     for (let i = 0; i < 5; i++) await scene.pass();
     ask(scene, { expirationSeconds: 1_800 });
     scene.outcome = undefined;
-    expect(await scene.pass()).toMatchObject({ reason: "Planned", intents: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "Rolling", intents: [] });
     await scene.passAndCrash();
     expect(scene.written).toHaveLength(count + 1);
     await scene.pass();

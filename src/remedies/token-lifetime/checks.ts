@@ -133,7 +133,7 @@ function planned(subject: Subject): DaemonSetFinding | undefined {
   if (record?.outcome === "Planned" && isSameChange) return undefined;
   return {
     status: "False",
-    reason: "Planned",
+    reason: "Rolling",
     sentence: `${nameOf(subject)}: the next pass changes its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
     entry: entryOf(subject, "Planned"),
     isProgressing: true,

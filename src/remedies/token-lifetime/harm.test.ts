@@ -26,7 +26,7 @@ describe("401s after the change", () => {
   it("revert it after the revert is recorded, and it is not retried for that template", async () => {
     const scene = await bounded();
     scene.setLogs("persistent", 600);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverting", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted", intents: [] });
     expect(scene.entry()).toMatchObject({ outcome: "Reverting" });
     // It is not urgent enough to be rolled out faster than its owner allows, but it does not wait for anything either.
     edit(scene, { maxUnavailable: "100%" });
@@ -50,7 +50,7 @@ describe("401s after the change", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", watchTime, changes: 0 });
     await scene.clock.run(79 * MINUTE);
     scene.setLogs("persistent", 600);
-    expect(await scene.pass()).toMatchObject({ reason: "Reverting" });
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted" });
     await scene.pass();
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
     expect(scene.entry()).not.toHaveProperty("watchTime");
@@ -227,11 +227,11 @@ describe.each<[string, (scene: Scene) => void]>([
   it("delays a recorded revert, and explains the 401s once it is recreated", async () => {
     const scene = await bounded();
     scene.setLogs("persistent", 600);
-    expect(await scene.pass()).toMatchObject({ reason: "Reverting", intents: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
     const { account } = scene;
     go(scene);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ reason: "Reverting", intents: [], recheckAfterMs: 10 * SECOND });
+    expect(decision).toMatchObject({ reason: "Reverted", intents: [], recheckAfterMs: 10 * SECOND });
     expect(decision.message).toContain("the revert is delayed: its ServiceAccount agent is missing");
     await scene.clock.run(SECOND);
     const { object } = scene;

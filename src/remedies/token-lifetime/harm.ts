@@ -101,7 +101,7 @@ function harmOf({ daemonSet, spec }: Subject): string {
 
 function revertingFinding(subject: Subject, sentence: string): DaemonSetFinding {
   const entry = entryOf(subject, "Reverting");
-  return { status: "False", reason: "Reverting", sentence, entry, isProgressing: true };
+  return { status: "False", reason: "Reverted", sentence, entry, isProgressing: true };
 }
 
 /** A revert replaces pods too, so it waits until successors can be created. */

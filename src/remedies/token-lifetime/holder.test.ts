@@ -65,7 +65,7 @@ describe("an object that began a trial", () => {
     pair.all.other.spec = { ...pair.all.other.spec, suspend: false };
     pair.setLogs("unreadable");
     await pair.runBoth(365);
-    expect(pair.reports.it).toMatchObject({ reason: "Replacing" });
+    expect(pair.reports.it).toMatchObject({ reason: "Rolling" });
     expect(pair.reports.other).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
     expect(pair.reports.other?.stalled?.message).toContain("remove it from the targets of one of them");
     expect(pair.lines).toEqual(["apply DaemonSet", "evict Pod"]);

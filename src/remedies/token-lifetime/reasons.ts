@@ -2,13 +2,9 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of TokenLifetimeBounded, worst first. */
 export const REASONS = {
-  Reverting: {
-    event: "Warning",
-    help: "Pods were answered 401 with the shorter token: their client does not reread it. Update it.",
-  },
   Reverted: {
     event: "Warning",
-    help: "The operator has reverted the change, and does not retry it for that template.",
+    help: "Pods were answered 401 with the shorter token: update their client, which does not reread it. The template is restored, and the change not retried for it.",
   },
   Contested: {
     event: "Warning",
@@ -41,15 +37,7 @@ export const REASONS = {
   },
   Rolling: {
     event: "Normal",
-    help: "The DaemonSet controller is replacing the pods.",
-  },
-  Replacing: {
-    event: "Normal",
-    help: "The trial lasts; the message says what it waits for.",
-  },
-  Planned: {
-    event: "Normal",
-    help: "It is being changed.",
+    help: "It is being changed: on one node first, then on all. The message says how far it is.",
   },
   WaitingForWindow: {
     event: "Normal",

@@ -250,7 +250,7 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
   const blocker = serviceAccountBlocker(subject);
   if (blocker !== undefined) return waitingFor(subject, blocker, "restoring its template");
   const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
-  const finding = inTrial(subject, "Rolling", sentence);
+  const finding = inTrial(subject, sentence);
   return enforced(subject, { ...finding, intents: [buildRelease(subject.daemonSet, sentence)], after });
 }
 
@@ -298,7 +298,7 @@ function passed(subject: Subject): DaemonSetFinding {
   const { daemonSet, spec } = subject;
   const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
-  const finding = inTrial(subject, "Rolling", sentence);
+  const finding = inTrial(subject, sentence);
   return enforced(subject, { ...finding, intents: [buildChange(daemonSet.view, patch, sentence)], after: "Rolling" });
 }
 
@@ -306,10 +306,10 @@ function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
   const { daemonSet, spec } = subject;
   const boundedPods = activePodsOf(daemonSet).filter(({ pod }) => isBounded(pod, spec)).length;
   const sentence = `${nameOf(subject)}: trial on one node, ${describeProgress(boundedPods, subject)}; ${detail}.`;
-  return inTrial(subject, "Replacing", sentence);
+  return inTrial(subject, sentence);
 }
 
-function inTrial(subject: Subject, reason: "Replacing" | "Rolling", sentence: string): DaemonSetFinding {
+function inTrial(subject: Subject, sentence: string): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
   const wait = waitOf(subject);
   const held = subject.observed.mode !== "Enforce" ? describeHeldTrials([entry]) : undefined;
@@ -317,7 +317,7 @@ function inTrial(subject: Subject, reason: "Replacing" | "Rolling", sentence: st
   const appliedTime = entry.appliedTime ?? toSeconds(new Date(subject.nowMs));
   return {
     status: "False",
-    reason,
+    reason: "Rolling",
     sentence: held === undefined ? sentence : `${sentence} ${held}`,
     entry: { ...entry, appliedTime, ...(wait.trialWaits > 1 && wait) },
     isProgressing: true,

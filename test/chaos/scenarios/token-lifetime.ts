@@ -23,7 +23,7 @@ export const tokenTrial: Scenario = {
 
   isOver(state) {
     const restarts = (state["restarts"] ?? []) as string[];
-    return says(state, "TokenLifetimeBounded", "Replacing") && restarts.some(text => text.endsWith("Recovered"));
+    return says(state, "TokenLifetimeBounded", "Rolling") && restarts.some(text => text.endsWith("Recovered"));
   },
 };
 
