@@ -300,7 +300,7 @@ describe("a binding of a role that the operator may not bind", () => {
     await protect(FORBIDDEN, { bindings: [{ kind: "RoleBinding", name: fiveMinutes.name }], extendBy: "1h" });
     const before = await grant(FORBIDDEN, { ...fiveMinutes, role: UNLISTED_ROLE });
     const where = { namespace: FORBIDDEN, name: CONTROLLER, type: "BindingsCurrent" };
-    const condition = await client.untilCondition(where, ["RenewalForbidden"]);
+    const condition = await client.untilCondition(where, ["Forbidden"]);
     expect(condition.status).toBe("False");
     for (const part of ["bind", "clusterroles", "rbac.authorization.k8s.io", UNLISTED_ROLE.name]) {
       expect(condition.message).toContain(part);

@@ -160,7 +160,7 @@ describe("without the right to bind the role", () => {
     await protect("forbidden", [{ kind: "RoleBinding", name: "forbidden" }]);
     one.ahead.ms = 24 * DAY;
     const object = await one.pass("forbidden");
-    expect(condition(object)).toMatchObject({ status: "False", reason: "RenewalForbidden" });
+    expect(condition(object)).toMatchObject({ status: "False", reason: "Forbidden" });
     expect(condition(object)?.message).toContain('resources: [clusterroles], resourceNames: ["edit"], verbs: [bind]');
     expect(one.metrics.seen.filter(line => line.startsWith("intent"))).toEqual([]);
     await one.stop();
@@ -294,7 +294,7 @@ describe("with the right to bind the role", () => {
     await admin.delete(path("revoked"));
     await eventually(
       async () => condition(await first.pass("gone"))?.reason,
-      reason => reason === "Revoked",
+      reason => reason === "AccessEnded",
     );
     await first.stop();
 

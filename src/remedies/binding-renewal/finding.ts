@@ -48,7 +48,7 @@ export function planGone(record: BindingStatus, listed: boolean, goneMs: number)
   return {
     // The author of the spec still asks for a named binding, so its absence is a problem. Another one is no longer needed.
     status: listed ? "False" : "True",
-    reason: state,
+    reason: "AccessEnded",
     sentence,
     entry,
     isStalled: listed,

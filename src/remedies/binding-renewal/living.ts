@@ -146,7 +146,7 @@ function expired(expiring: ExpiringCase): BindingFinding | undefined {
   const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}) and still exists`;
   if (!requested) return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "Ended") };
   const sentence = `${what}; the operator never extends access that has ended. Set a later expiry, or delete the binding.`;
-  return problem(expiring, { state: "Ended", reason: "Expired", event: "BindingNotRenewed", sentence });
+  return problem(expiring, { state: "Ended", reason: "AccessEnded", event: "BindingNotRenewed", sentence });
 }
 
 /** Neither the spec nor the binding itself asks for a renewal: only a person who may bind the role decides that access lives on. */
@@ -203,7 +203,7 @@ function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
   if (lacks.length === 0) return undefined;
   const sentence = `${clauseOf(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
   const event = "BindingRenewalForbidden";
-  const found = problem(expiring, { state: "Forbidden", reason: "RenewalForbidden", event, sentence });
+  const found = problem(expiring, { state: "Forbidden", reason: "Forbidden", event, sentence });
   return { ...found, nextMs: timesOf(expiring) };
 }
 
@@ -222,7 +222,7 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   if (review?.unread === undefined) return undefined;
   const role = `${nameOf(view.roleRef)}: ${review.unread}`;
   if (record?.state === "Refused" || record?.state === "Forbidden") {
-    const reason = record.state === "Refused" ? "BindingRefused" : "RenewalForbidden";
+    const reason = record.state === "Refused" ? "BindingRefused" : "Forbidden";
     const sentence = `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`;
     return { status: "False", reason, sentence, entry: entryOf(expiring, record.state), isStalled: true };
   }
@@ -237,7 +237,7 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   const sentence =
     `${clauseOf(expiring)}; the renewal has been due since ${timeOf(schedule.renewAtMs)}, but the operator cannot read ${role}. ` +
     "It binds no role unread, because the role may allow too much; find out why the read fails, or renew the binding by hand.";
-  return { ...waiting, status: "False", reason: "RoleUnread", sentence, isStalled: true };
+  return { ...waiting, status: "False", reason: "ObserveFailed", sentence, isStalled: true };
 }
 
 function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {

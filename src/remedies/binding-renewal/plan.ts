@@ -54,5 +54,5 @@ function missing({ absent, missingTargets, omitted }: ObservedBindings): Binding
   ];
   if (omitted === 0) return items;
   const sentence = `${omitted} more bindings are neither renewed nor reported: spread the targets over several objects.`;
-  return [...items, itemOf("omitted", { status: "False", reason: "TooManyBindings", sentence, isStalled: true })];
+  return [...items, itemOf("omitted", { status: "False", reason: "TooMany", sentence, isStalled: true })];
 }

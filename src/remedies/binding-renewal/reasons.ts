@@ -6,17 +6,17 @@ export const REASONS = {
     event: "Normal",
     help: "The write comes next, or failed and is retried. False after an hour (sooner for a short life): the message says why.",
   },
-  TooManyBindings: {
+  TooMany: {
     event: "Warning",
     help: "More than 400 bindings: the others are left alone. Spread the targets over several objects.",
   },
-  RenewalForbidden: {
+  Forbidden: {
     event: "Warning",
     help: "Add the rule that the message prints.",
   },
-  RoleUnread: {
+  ObserveFailed: {
     event: "Warning",
-    help: "The role could not be read for an hour (sooner for a short life): find out why, or renew the binding by hand.",
+    help: "A read failed. False: the role, for an hour (sooner for a short life): find out why, or renew the binding by hand.",
   },
   MalformedExpiry: {
     event: "Warning",
@@ -38,13 +38,9 @@ export const REASONS = {
     event: "Warning",
     help: "`renewUntil`, or a later time in another key, leaves no room: review the access, then set a later one. Or no later time can be written; `extendBy` may help.",
   },
-  Expired: {
+  AccessEnded: {
     event: "Warning",
-    help: "Its expiry has passed: the message says how to grant the access again. False only if it is named, or still exists.",
-  },
-  Revoked: {
-    event: "Warning",
-    help: "Deleted before its expiry. False only if it is named.",
+    help: "Its expiry has passed, or it was deleted before: the message says how to grant the access again. False only if it is named, or still exists.",
   },
   WouldRenew: {
     event: "Warning",

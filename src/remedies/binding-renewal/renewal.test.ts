@@ -292,7 +292,7 @@ describe("a renewal that fails", () => {
     scene.lacking.add("bind edit");
     scene.bind({ annotations: { [OWN]: GONE_AT } });
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
+    expect(decision).toMatchObject({ status: "False", reason: "Forbidden", intents: [] });
     expect(decision.message).toContain(
       '{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: ["edit"], verbs: [bind]}',
     );
@@ -324,7 +324,7 @@ describe("a renewal that fails", () => {
     }
     expect(seen.size).toBe(1);
     expect([...seen][0]).toContain("Required permissions: {apiGroups");
-    expect([...seen][0]).toContain("RenewalForbidden");
+    expect([...seen][0]).toContain("Forbidden");
   });
 
   it.each<[Outcome]>([
@@ -370,7 +370,7 @@ describe("a binding that is gone", () => {
     await scene.live(8 * DAY);
     scene.remove();
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "Expired", intents: [] });
+    expect(decision).toMatchObject({ status: "True", reason: "AccessEnded", intents: [] });
     expect(decision.message).toBe(
       `RoleBinding edit expired at ${GONE_AT} and was deleted; the operator never recreates access. If it is still needed: ` +
         "kubectl create rolebinding edit --namespace team --clusterrole edit --serviceaccount NAMESPACE:NAME.",
@@ -379,18 +379,20 @@ describe("a binding that is gone", () => {
     scene.lacking.clear();
     await scene.live(60 * DAY);
     expect(scene.written).toEqual([]);
-    expect(await scene.pass()).toMatchObject({ reason: "Expired", events: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded", events: [] });
+    expect(scene.entry()).toMatchObject({ state: "Expired" });
   });
 
   it("before its expiry was revoked, from the start of its deletion on, and a new one is renewed", async () => {
     const scene = await withDaysLeft(8);
     scene.change({ deletedAtMs: scene.clock.now().getTime() });
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "Revoked", intents: [] });
+    expect(decision).toMatchObject({ status: "True", reason: "AccessEnded", intents: [] });
     expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingRevoked" }]);
     await scene.clock.run(20 * DAY);
     scene.remove();
-    expect(await scene.pass()).toMatchObject({ reason: "Revoked", events: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded", events: [] });
+    expect(scene.entry()).toMatchObject({ state: "Revoked" });
     await scene.live(60 * DAY);
     expect(scene.now()).toBeUndefined();
     scene.bind({ annotations: { [TTL]: "30d" } });
@@ -402,7 +404,7 @@ describe("a binding that is gone", () => {
     const scene = await withDaysLeft(8, LISTED);
     scene.remove();
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "Revoked", stalled: { reason: "Revoked" } });
+    expect(decision).toMatchObject({ status: "False", reason: "AccessEnded", stalled: { reason: "AccessEnded" } });
     expect(decision.message).not.toContain("Binding not found");
   });
 
@@ -418,13 +420,13 @@ describe("a binding that is gone", () => {
     const scene = await withDaysLeft(20);
     const bindings = scene.bindings.bind(scene);
     scene.bindings = () => Promise.resolve([]);
-    expect((await scene.pass()).reason).not.toBe("Revoked");
+    expect((await scene.pass()).reason).not.toBe("AccessEnded");
     scene.bindings = bindings;
     const stale = scene.now()!;
     scene.remove();
-    expect(await scene.pass()).toMatchObject({ reason: "Revoked" });
+    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded" });
     scene.bindings = kind => Promise.resolve(kind === "RoleBinding" ? [stale] : []);
-    expect(await scene.pass()).toMatchObject({ reason: "Revoked", intents: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded", intents: [] });
   });
 
   it("stays in status among the newest 64, after the living bindings", async () => {
@@ -458,7 +460,7 @@ describe("many bindings", () => {
     const decision = await scene.pass();
     expect(new Set(scene.written.map(({ target }) => target.name)).size).toBe(300);
     expect(scene.object.status?.bindings).toHaveLength(400);
-    expect(decision).toMatchObject({ status: "False", reason: "TooManyBindings" });
+    expect(decision).toMatchObject({ status: "False", reason: "TooMany" });
     expect(decision.message).toContain("9900 more bindings are neither renewed nor reported");
     expect(decision.events?.length).toBeLessThanOrEqual(51);
   });

@@ -82,7 +82,7 @@ function failed(
 /** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */
 function forbidden(finding: BindingFinding, { clause, view }: PlannedRenewal, execution: Execution): BindingFinding {
   const sentence = `${clause}; the renewal was forbidden: ${describeOutcome(execution)}. Required permissions: ${rulesOf(rightsFor(view))}.`;
-  return { ...finding, status: "False", reason: "RenewalForbidden", sentence, isStalled: true };
+  return { ...finding, status: "False", reason: "Forbidden", sentence, isStalled: true };
 }
 
 /**

@@ -195,7 +195,7 @@ describe("an expiry in the past", () => {
     await scene.pass();
     await scene.clock.run(30 * DAY + lateMs);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "Expired", intents: [], stalled: { reason: "Expired" } });
+    expect(decision).toMatchObject({ status: "False", reason: "AccessEnded", intents: [], stalled: { reason: "AccessEnded" } });
     expect(decision.message).toContain("and still exists; the operator never extends access that has ended");
     expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingNotRenewed" }]);
     await scene.live(40 * DAY);
@@ -205,7 +205,7 @@ describe("an expiry in the past", () => {
   it("that a person corrects is renewed again", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [OWN]: "2024-01-31T00:00:00Z" } });
-    expect(await scene.pass()).toMatchObject({ reason: "Expired", intents: [] });
+    expect(await scene.pass()).toMatchObject({ reason: "AccessEnded", intents: [] });
     scene.change({ annotations: { [OWN]: EXPIRY } });
     await scene.live(30 * DAY);
     expect(scene.written).toHaveLength(1);

@@ -198,7 +198,7 @@ describe("a binding of a role that is too powerful", () => {
     scene.rules = [];
     scene.lacking.add("get edit");
     const pass = await scene.pass();
-    expect(pass).toMatchObject({ status: "False", reason: "RenewalForbidden", intents: [] });
+    expect(pass).toMatchObject({ status: "False", reason: "Forbidden", intents: [] });
     expect(pass.message).toContain('resources: [clusterroles], resourceNames: ["edit"], verbs: [get]}');
   });
 });
@@ -262,7 +262,7 @@ describe("a role that cannot be read", () => {
     expect((await scene.pass()).events?.[0]).toMatchObject({ reason: "BindingRenewalForbidden" });
     scene.failure = new TransientError(FAILED);
     scene.lacking.clear();
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RenewalForbidden", events: [] });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden", events: [] });
   });
 
   it("needs a person an hour after the renewal was due", async () => {
@@ -274,8 +274,8 @@ describe("a role that cannot be read", () => {
     const pass = await scene.pass();
     expect(pass).toMatchObject({
       status: "False",
-      reason: "RoleUnread",
-      stalled: { reason: "RoleUnread" },
+      reason: "ObserveFailed",
+      stalled: { reason: "ObserveFailed" },
       intents: [],
     });
     expect(pass.stalled?.message).toContain("the renewal has been due since 2025-01-30T00:00:00Z");
@@ -292,7 +292,7 @@ describe("a role that cannot be read", () => {
     await scene.clock.run(20 * 60_000);
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Renewing" });
     await scene.clock.run(200_000);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "RoleUnread" });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "ObserveFailed" });
   });
 
   it("stays the failure of the whole pass if the operator's own identity is rejected", async () => {

@@ -52,7 +52,7 @@ export const STORIES: readonly Story[] = [
     name: "a binding was revoked",
     fixed: ["hours", "conditions"],
     afterwards: scene => scene.admin.delete(`${bindingsOf(scene)}/${NAME}`),
-    isOver: state => says(state, "BindingsCurrent", "Revoked"),
+    isOver: state => says(state, "BindingsCurrent", "AccessEnded"),
   },
   restart("StatefulSet", "a pod was replaced by one with the same name"),
   restart("Deployment", "a pod was replaced"),
