@@ -55,22 +55,21 @@ export type EngineReason = (typeof EngineReason)[keyof typeof EngineReason];
 
 /** Condition reasons of ClusterControllerResilience. */
 export const ClusterReason = {
-  /** Ready: every selected workload is protected, and every generated object is Ready. */
+  /**
+   * Ready: every selected workload is protected, and every generated object is Ready. Covered: no workload that uses the API lacks
+   * protection.
+   */
   AllProtected: "AllProtected",
   /** Ready: the operator is still creating or changing generated objects. */
   Progressing: "Progressing",
   /** Ready: the spec selects no namespace, or no workload, yet. */
   TargetNotFound: "TargetNotFound",
-  /** Ready: generated objects report Ready=False; the message counts their reasons. */
+  /** Ready: generated objects report Ready=False; the message counts their reasons. Stalled: generated objects are Stalled. */
   ObjectsNotReady: "ObjectsNotReady",
   /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */
   Refused: "Refused",
   /** Ready: reading or writing in a namespace fails; the operator tries again. */
   Failed: "Failed",
-  /** Stalled: generated objects are Stalled. */
-  ObjectsStalled: "ObjectsStalled",
-  /** Covered: no workload that uses the API lacks protection. */
-  AllCovered: "AllCovered",
   /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
   Unprotected: "Unprotected",
 } as const;

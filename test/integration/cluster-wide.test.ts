@@ -95,7 +95,7 @@ const SPEC = {
 describe("a ClusterControllerResilience", () => {
   it(`protects ${String(NAMESPACES)} namespaces in Observe mode`, async () => {
     await apply("all", SPEC);
-    const { status } = await until("all", "Covered", "AllCovered", 300_000);
+    const { status } = await until("all", "Covered", "AllProtected", 300_000);
     expect(status).toMatchObject({
       namespaces: NAMESPACES,
       workloads: NAMESPACES,

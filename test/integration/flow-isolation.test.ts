@@ -225,7 +225,7 @@ it("throttles a flooding client but not its leases", async () => {
 
 it("releases the client after the documented command", async () => {
   await admin.patch(`${objects}/it`, { spec: { flowIsolation: { requestRate: { onRunaway: "Report" } } } });
-  await untilReason("Probation");
+  await untilReason("Watched");
   expect(await level()).toBe(SHARED);
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   const quick = await eventually(

@@ -32,7 +32,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Ready")).toBe(
       "True/AllProtected: All 4 selected workloads in 2 namespaces are protected.",
     );
-    expect(world.condition("all", "Covered")).toMatch(/^True\/AllCovered/);
+    expect(world.condition("all", "Covered")).toMatch(/^True\/AllProtected/);
     expect(world.metrics.loops).toEqual(["clustercontrollerresilience"]);
     expect(world.metrics.seen).toContain("reconciled:success");
     const { statusWrites } = world;

@@ -163,7 +163,7 @@ function stalledOf(object: ClusterControllerResilience, { failures, objects }: C
   if (stalled.length === 0 || object.spec.suspend)
     return { type, status: "False", reason: "Idle", message: "No action required." };
   const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} are Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
-  return { type, status: "True", reason: ClusterReason.ObjectsStalled, message };
+  return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message };
 }
 
 function coveredOf(coverage: Coverage): ConditionUpdate {
@@ -172,7 +172,7 @@ function coveredOf(coverage: Coverage): ConditionUpdate {
   const [unprotected, safe] = [countOf(coverage, "unprotected"), countOf(coverage, "protected")];
   if (unprotected === 0) {
     const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(countOf(coverage, "excluded"))}).`;
-    return { type, status: "True", reason: ClusterReason.AllCovered, message };
+    return { type, status: "True", reason: ClusterReason.AllProtected, message };
   }
   const all = coverage.counts.reduce((total, { count: number }) => total + number, 0);
   const reasons = open.map(({ reason, count: number }) => `${String(number)} ${reason}`).join(", ");

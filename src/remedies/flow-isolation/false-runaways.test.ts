@@ -33,7 +33,7 @@ describe("the threshold", () => {
     scene.running.set("app", 18);
     await scene.run(60);
     scene.perSecond.set("app", 1_700);
-    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Elevated" });
+    expect(await scene.run(5 * MINUTES)).toMatchObject({ reason: "Watched" });
     expect(scene.written).toEqual([]);
     scene.perSecond.set("app", 1_900);
     await scene.run(120);
@@ -50,7 +50,7 @@ describe("the threshold", () => {
     scene.podProblem = new TransientError("the cache of pods is not filled");
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(3 * MINUTES);
-    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(decision).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
     expect(decision.message).toContain("the pods");
     scene.podProblem = undefined;
     await scene.run(61);
@@ -71,7 +71,7 @@ describe("a fleet that lists anew after a change of the API servers", () => {
     settling(scene, 5 * MINUTES);
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(4 * MINUTES);
-    expect(decision).toMatchObject({ status: "True", reason: "Elevated" });
+    expect(decision).toMatchObject({ status: "True", reason: "Watched" });
     expect(decision).not.toHaveProperty("stalled");
     expect(decision.message).toBe(
       "ServiceAccount app is near or above its threshold: 5000 requests/s, threshold 100 requests/s for 30s. An API server started, appeared or left: no throttle begins before 2025-01-01T00:05:00Z, since clients list everything anew.",
@@ -85,7 +85,7 @@ describe("a fleet that lists anew after a change of the API servers", () => {
     const scene = await provisioned(new Scene());
     settling(scene, 5 * MINUTES);
     scene.perSecond.set("app", 5_000);
-    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Elevated" });
+    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Watched" });
     expect(await scene.run(2 * MINUTES)).toMatchObject({ reason: "Runaway" });
   });
 
@@ -93,7 +93,7 @@ describe("a fleet that lists anew after a change of the API servers", () => {
     const scene = await throttled();
     await scene.run(4 * MINUTES);
     settling(scene, 5 * MINUTES);
-    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Probation" });
+    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Watched" });
     expect(scene.level()).toBe(SHARED);
     scene.perSecond.set("app", 10);
     await scene.run(10 * MINUTES);
@@ -110,8 +110,8 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     expect(scene.level()).toBe(SHARED);
     expect(decision).toMatchObject({
       status: "False",
-      reason: "ThrottleGivenUp",
-      stalled: { reason: "ThrottleGivenUp" },
+      reason: "Runaway",
+      stalled: { reason: "Runaway" },
     });
     expect(decision.message).toBe(
       "ServiceAccount app is not throttled again before spec.flowIsolation changes: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",

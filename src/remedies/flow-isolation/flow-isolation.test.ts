@@ -149,8 +149,8 @@ describe("more ServiceAccounts than an object isolates", () => {
     expect([...scene.world.cluster.keys()].filter(name => name.includes("sa-"))).toHaveLength(64);
     const decision = await scene.pass();
     expect(decision).toMatchObject({
-      ...{ status: "False", reason: "TooManyServiceAccounts", intents: [] },
-      stalled: { reason: "TooManyServiceAccounts" },
+      ...{ status: "False", reason: "TooMany", intents: [] },
+      stalled: { reason: "TooMany" },
     });
     expect(decision.message).toContain(
       "8 ServiceAccounts are not isolated: an object isolates at most 32. Not isolated: sa-007, sa-006, sa-005, sa-004, sa-003 and 3 more.",
@@ -190,23 +190,24 @@ describe("nothing is done", () => {
   it("if the API server does not serve flow control in v1", async () => {
     const scene = new Scene();
     scene.isServed = false;
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "FlowControlUnavailable", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "Unsupported", intents: [] });
   });
 
   it.each([
-    ["LevelMissing", "nowhere", undefined],
-    ["LevelRefused", "exempt", "Exempt"],
-    ["LevelRefused", "leader-election", "Limited"],
-    ["LevelRefused", "workload-high", "Limited"],
-    ["LevelRefused", "global-default", "Limited"],
-    ["LevelRefused", QUARANTINE_LEVEL, "Limited"],
-    ["LevelRefused", "free", "Exempt"],
-  ])("and the condition is %s if the spec names the level %s", async (reason, priorityLevel, type) => {
+    ["nowhere", undefined],
+    ["exempt", "Exempt"],
+    ["leader-election", "Limited"],
+    ["workload-high", "Limited"],
+    ["global-default", "Limited"],
+    [QUARANTINE_LEVEL, "Limited"],
+    ["free", "Exempt"],
+  ])("if the spec names the level %s", async (priorityLevel, type) => {
     const scene = new Scene({ priorityLevel });
     if (type !== undefined) addLevel(scene, priorityLevel, type);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason, intents: [], stalled: { reason } });
+    expect(decision).toMatchObject({ status: "False", reason: "LevelUnusable", intents: [], stalled: {} });
     expect(decision.message).toContain(priorityLevel);
+    expect(decision.message).toContain(type === undefined ? "does not exist" : "must not be used");
   });
 
   it("to a level that the spec names", async () => {
@@ -318,7 +319,7 @@ describe("a change by another client", () => {
 
 describe("a FlowSchema that the API server", () => {
   it.each([
-    ["says is dangling", "True", "Dangling"],
+    ["says is dangling", "True", "LevelUnusable"],
     ["knows nothing of yet", undefined, "Provisioning"],
   ])("%s is reported", async (_, status, reason) => {
     const scene = await provisioned(new Scene());
@@ -360,8 +361,8 @@ describe("two objects that name the same ServiceAccount", () => {
 
 describe("a level that objects share", () => {
   const others: [string, (scene: Scene) => void][] = [
-    ["LevelMissing", scene => scene.change({ priorityLevel: "typo" })],
-    ["LevelRefused", refuse],
+    ["LevelUnusable", scene => scene.change({ priorityLevel: "typo" })],
+    ["LevelUnusable", refuse],
     ["NameTaken", scene => addLevel(scene, SHARED, "Limited")],
     ["NameTaken", scene => addSchemas(scene)],
   ];

@@ -119,7 +119,7 @@ function releasing(flow: Flow): Finding | undefined {
 function givenUp(flow: Flow): Finding | undefined {
   if (flow.throttle.state !== "GivenUp") return undefined;
   const sentence = `${nameOf(flow)} is not throttled again before spec.flowIsolation changes: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
-  return { status: "False", reason: "ThrottleGivenUp", sentence, isStalled: true };
+  return { status: "False", reason: "Runaway", sentence, isStalled: true };
 }
 
 function runaway(flow: Flow): Finding | undefined {
@@ -154,7 +154,7 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
 function elevated(flow: Flow): Finding | undefined {
   if (flow.throttle.state !== "Elevated" || runaway(flow) !== undefined) return undefined;
   const sentence = `${nameOf(flow)} is near or above its threshold: ${measured(flow)}${settlingSentence(flow)}`;
-  return { status: "True", reason: "Elevated", sentence };
+  return { status: "True", reason: "Watched", sentence };
 }
 
 function settlingSentence({ settlingUntilMs }: Flow): string {
@@ -170,7 +170,7 @@ function probation(flow: Flow): Finding | undefined {
       ? "It is above its threshold again."
       : `Probation ends at ${timeOf(untilMs)} if it stays below.`;
   const sentence = `${nameOf(flow)} is on probation after a throttle of ${formatDuration(releaseMs)}. ${quiet}`;
-  return { status: "True", reason: "Probation", sentence };
+  return { status: "True", reason: "Watched", sentence };
 }
 
 function nameTaken(flow: Flow): Finding | undefined {
@@ -210,7 +210,7 @@ function dangling(flow: Flow): Finding | undefined {
     if (status === "False") continue;
     if (status !== "True") return notYet(flow, wanted.name, "is not applied by the API server yet");
     const what = "refers to a level that does not exist (condition Dangling)";
-    return { ...notYet(flow, wanted.name, what), reason: "Dangling" };
+    return { ...notYet(flow, wanted.name, what), reason: "LevelUnusable" };
   }
   return undefined;
 }

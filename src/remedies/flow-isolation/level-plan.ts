@@ -64,11 +64,11 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
   const view = levels.find(level => level.name === name);
   if (view === undefined) {
     const sentence = `PriorityLevelConfiguration ${name} of spec.flowIsolation.priorityLevel does not exist.`;
-    return { status: "False", reason: "LevelMissing", sentence, isStalled: true };
+    return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
   }
   if (!isReserved(name) && view.spec["type"] === "Limited") return undefined;
   const sentence = `Level ${name} of spec.flowIsolation.priorityLevel must not be used by custom controllers: it belongs to the control plane or to people, or limits nothing.`;
-  return { status: "False", reason: "LevelRefused", sentence, isStalled: true };
+  return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
 }
 
 function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {

@@ -68,7 +68,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
 
 const UNAVAILABLE: Finding = {
   status: "Unknown",
-  reason: "FlowControlUnavailable",
+  reason: "Unsupported",
   sentence: "No action: the API server does not serve flowcontrol.apiserver.k8s.io/v1, which requires Kubernetes 1.29.",
 };
 
@@ -147,7 +147,7 @@ const MAX_NAMES = 5;
 function leftOut({ leftOut: names }: FlowIsolationFacts): Finding[] {
   if (names.length === 0) return [];
   const sentence = `${names.length} ServiceAccounts are not isolated: an object isolates at most ${MAX_ACCOUNTS}. Not isolated: ${firstOf(names, MAX_NAMES)}. Use several objects; one that a person writes takes its workloads from a generated one.`;
-  return [{ status: "False", reason: "TooManyServiceAccounts", sentence, isStalled: true }];
+  return [{ status: "False", reason: "TooMany", sentence, isStalled: true }];
 }
 
 function rateFindings(facts: FlowIsolationFacts): Finding[] {
@@ -155,16 +155,16 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
   if (accounts.length === 0) return [];
   if (rates.unknown !== undefined) {
     const sentence = `Runaways go undetected: the request rates are unknown. ${rates.unknown}`;
-    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+    return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   if (accounts.some(({ runningPods }) => runningPods === undefined)) {
     const sentence = "Runaways go undetected: the pods of the namespace cannot be read, so the thresholds are unknown.";
-    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+    return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   const uncounted = accounts.filter(({ name }) => isUncounted(rates, flowSchemaName(facts.owner, name)));
   if (uncounted.length > 0) {
     const sentence = `Runaways go undetected: the API servers count too many FlowSchemas, so ${uncounted.length} request rates are unknown.`;
-    return [{ status: "Unknown", reason: "RateUnknown", sentence }];
+    return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   const { found, read } = rates.servers;
   if (read >= found) return [];

@@ -3,7 +3,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 
 /** The reasons of FlowsIsolated, worst first. */
 export const REASONS = {
-  FlowControlUnavailable: {
+  Unsupported: {
     event: "Warning",
     help: "The API server does not serve `flowcontrol.apiserver.k8s.io/v1` (Kubernetes 1.29).",
   },
@@ -15,23 +15,18 @@ export const REASONS = {
     event: "Warning",
     help: "A runaway is throttled; check its logs before the release.",
   },
-  ThrottleGivenUp: {
-    event: "Warning",
-    help: "Released after six relapses. Fix the client: a change of spec.flowIsolation, or a day below 80 % of the threshold, starts anew.",
-  },
   Runaway: {
     event: "Warning",
-    help: "At its threshold for `for`, but not throttled; the message says why.",
+    help: "At its threshold for `for`, but not throttled; the message says why. After six relapses fix the client: a change of spec.flowIsolation, or a day below 80 % of the threshold, starts anew.",
   },
   NameTaken: {
     event: "Warning",
     help: "An object of another owner has a needed name; the message names it.",
   },
-  LevelRefused: {
+  LevelUnusable: {
     event: "Warning",
-    help: "spec.flowIsolation.priorityLevel names a level that custom controllers must not use.",
+    help: "A level does not exist, or `priorityLevel` names one that custom controllers must not use.",
   },
-  LevelMissing: { event: "Warning", help: "`priorityLevel` does not exist." },
   Contested: {
     event: "Warning",
     help: "A FlowSchema or level was changed three times by others.",
@@ -40,11 +35,7 @@ export const REASONS = {
     event: "Warning",
     help: "Another FlowSchema matches all requests first; name the ServiceAccount in one object only.",
   },
-  Dangling: {
-    event: "Warning",
-    help: "The API server says that a FlowSchema's level does not exist.",
-  },
-  TooManyServiceAccounts: {
+  TooMany: {
     event: "Warning",
     help: "More than 32 ServiceAccounts. Use several objects.",
   },
@@ -57,17 +48,13 @@ export const REASONS = {
     help: "FlowSchemas or levels are being written, or not taken up yet.",
   },
   TargetNotFound: { event: "Warning", help: "No such workload (yet); existing FlowSchemas are kept." },
-  RateUnknown: {
+  ObserveFailed: {
     event: "Warning",
-    help: "The API servers' counters or the pods cannot be read; the message says why.",
+    help: "Runaways go undetected: the API servers' counters or the pods cannot be read; the message says why.",
   },
-  Elevated: {
+  Watched: {
     event: "Normal",
-    help: "A ServiceAccount is at its threshold; no action yet.",
-  },
-  Probation: {
-    event: "Normal",
-    help: "It was released, and is being watched.",
+    help: "A ServiceAccount is at its threshold, or was released from a throttle; no action yet.",
   },
   Unauthenticated: {
     event: "Normal",

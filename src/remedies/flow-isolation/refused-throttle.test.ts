@@ -69,6 +69,6 @@ describe("a throttle that took effect", () => {
       else await scene.wait(1);
     }
     expect(scene.level()).toBe(SHARED);
-    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
+    expect(await scene.pass()).toMatchObject({ reason: "Watched" });
   });
 });

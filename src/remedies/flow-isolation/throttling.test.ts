@@ -24,7 +24,7 @@ describe("a runaway", () => {
     const first = await scene.run(30);
     expect(first).toMatchObject({
       status: "True",
-      reason: "Elevated",
+      reason: "Watched",
       recheckAfterMs: 5_000,
       events: [
         {
@@ -69,7 +69,7 @@ describe("a runaway", () => {
     expect(scene.written[1]?.why).toBe(
       "ServiceAccount app is released to level controller-resilience-shared, on probation: its throttle of 5m is over; 100 requests/s for 30s would throttle it again.",
     );
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Probation", recheckAfterMs: 5_000 });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Watched", recheckAfterMs: 5_000 });
     await scene.run(5 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "Normal" });
     expect(scene.entry()).not.toHaveProperty("releaseSeconds");
@@ -89,7 +89,7 @@ describe("a runaway", () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.perSecond.set("app", 5_000);
     for (let i = 0; i < 10; i++) await scene.wait(5);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Elevated", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Watched", intents: [] });
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
   });
 
@@ -183,7 +183,7 @@ describe("while the rates are unknown", () => {
     scene.unknown = "The operator lacks the right to get /metrics.";
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(3 * MINUTES);
-    expect(decision).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(decision).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
     expect(decision.message).toContain("The operator lacks the right to get /metrics.");
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
@@ -191,7 +191,7 @@ describe("while the rates are unknown", () => {
   it("takes no action on a flow that the API servers do not count, and still throttles another", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.isCut = true;
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
@@ -202,7 +202,7 @@ describe("while the rates are unknown", () => {
     const scene = new Scene();
     scene.unknown = "No.";
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "RateUnknown" });
+    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
     expect(scene.level()).toBe(SHARED);
   });
 
@@ -375,7 +375,7 @@ describe("a throttle that can't be lifted", () => {
     await scene.run(10 * MINUTES);
     const { spec } = scene.world.cluster.get(scene.schema())!;
     scene.edit(scene.schema(), { spec: { ...spec, priorityLevelConfiguration: { name: SHARED } } });
-    expect(await scene.pass()).toMatchObject({ reason: "Probation" });
+    expect(await scene.pass()).toMatchObject({ reason: "Watched" });
     await scene.run(6 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "Normal" });
   });

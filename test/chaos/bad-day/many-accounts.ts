@@ -28,7 +28,7 @@ export const manyAccounts: Story = {
       const [object] = await objectsOf(scene, [NAME]);
       return (
         object !== undefined &&
-        reasonOf(object, "FlowsIsolated") === "TooManyServiceAccounts" &&
+        reasonOf(object, "FlowsIsolated") === "TooMany" &&
         flowsOf(object) === ISOLATED
       );
     };

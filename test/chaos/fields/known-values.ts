@@ -230,9 +230,9 @@ export const knownValues: Readonly<Record<string, Values>> = {
       {
         value: "nowhere",
         oracle: "before",
-        says: ["FlowsIsolated", "LevelMissing"],
+        says: ["FlowsIsolated", "LevelUnusable"],
       },
-      { value: "exempt", oracle: "before", says: ["FlowsIsolated", "LevelRefused"] },
+      { value: "exempt", oracle: "before", says: ["FlowsIsolated", "LevelUnusable"] },
     ],
     refused: [{ value: "A_b", words: /expected nothing or the name of a Priority/ }],
   },
