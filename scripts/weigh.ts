@@ -36,7 +36,7 @@ export function weigh(): Weight[] {
       found: fields(specOf(CLUSTER_CRD_FILE)).filter(path => !inherited.has(path)).length,
       budget: 10,
     },
-    { name: "reasons of conditions", found: reasons().size, budget: 91 },
+    { name: "reasons of conditions", found: reasons().size, budget: 60 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 11 },
     { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 48 },
   ];

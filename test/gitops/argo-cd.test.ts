@@ -322,9 +322,7 @@ describe.concurrent("an Application", () => {
     expect(await expiryOf(client, "renewed")).toBeGreaterThan(Date.now() + 20 * 3_600_000);
     expect(await kept.syncsWhileCompared(6)).toBe(0);
     await contested.untilHealth("Degraded");
-    await client.untilCondition({ namespace: "not-renewed", name: "web", type: "BindingsCurrent" }, [
-      "Contested",
-    ]);
+    await client.untilCondition({ namespace: "not-renewed", name: "web", type: "BindingsCurrent" }, ["Contested"]);
     expect(await expiryOf(client, "not-renewed")).toBeLessThan(Date.now() + 20 * 3_600_000);
     expect(await contested.syncsWhileCompared(6)).toBe(0);
   });

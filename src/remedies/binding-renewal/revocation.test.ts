@@ -195,7 +195,12 @@ describe("an expiry in the past", () => {
     await scene.pass();
     await scene.clock.run(30 * DAY + lateMs);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "AccessEnded", intents: [], stalled: { reason: "AccessEnded" } });
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "AccessEnded",
+      intents: [],
+      stalled: { reason: "AccessEnded" },
+    });
     expect(decision.message).toContain("and still exists; the operator never extends access that has ended");
     expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingNotRenewed" }]);
     await scene.live(40 * DAY);

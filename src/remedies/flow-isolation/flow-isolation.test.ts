@@ -29,7 +29,7 @@ describe("a ServiceAccount of the targets", () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "False",
-      reason: "Provisioning",
+      reason: "Progressing",
       progressing: true,
       needsCleanup: true,
     });
@@ -320,7 +320,7 @@ describe("a change by another client", () => {
 describe("a FlowSchema that the API server", () => {
   it.each([
     ["says is dangling", "True", "LevelUnusable"],
-    ["knows nothing of yet", undefined, "Provisioning"],
+    ["knows nothing of yet", undefined, "Progressing"],
   ])("%s is reported", async (_, status, reason) => {
     const scene = await provisioned(new Scene());
     scene.edit(scene.schema(), {
@@ -334,7 +334,7 @@ describe("a FlowSchema that the API server", () => {
     scene.edit(scene.schema(), { deletedAtMs: 1 });
     expect(await scene.pass()).toMatchObject({
       status: "False",
-      reason: "Provisioning",
+      reason: "Progressing",
       progressing: true,
       intents: [],
     });
@@ -496,7 +496,7 @@ describe("a write that fails", () => {
     expect(decision).toMatchObject({ status: "False", reason: "Forbidden", stalled: { reason: "Forbidden" } });
     expect(decision.message).toContain("cannot create flowschemas");
     scene.outcome = { result: "Conflict", message: "it has changed" };
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning", progressing: true });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Progressing", progressing: true });
     expect(scene.entry()).not.toHaveProperty("priorityLevel");
   });
 });

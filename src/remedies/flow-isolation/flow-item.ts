@@ -217,7 +217,7 @@ function dangling(flow: Flow): Finding | undefined {
 
 function notYet(flow: Flow, name: string, what: string): Finding {
   const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}.`;
-  return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
+  return { status: "False", reason: "Progressing", sentence, isProgressing: true };
 }
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */

@@ -95,7 +95,7 @@ function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefi
   }
   if (state.is === "deleting") {
     const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
-    return { status: "False", reason: "Provisioning", sentence, isProgressing: true };
+    return { status: "False", reason: "Progressing", sentence, isProgressing: true };
   }
   return isProvisioned(facts, wanted) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
 }

@@ -43,7 +43,7 @@ export const REASONS = {
     event: "Warning",
     help: "Observe mode: these would be written now.",
   },
-  Provisioning: {
+  Progressing: {
     event: "Normal",
     help: "FlowSchemas or levels are being written, or not taken up yet.",
   },

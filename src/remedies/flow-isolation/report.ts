@@ -83,7 +83,7 @@ function findingsOf(plan: FlowPlan): Finding[] {
 function writeFinding({ write }: FlowItem): Finding[] {
   return write === undefined || write.step === "Throttle" || write.step === "Release"
     ? []
-    : [{ status: "False", reason: "Provisioning", sentence: write.why, isProgressing: true }];
+    : [{ status: "False", reason: "Progressing", sentence: write.why, isProgressing: true }];
 }
 
 /** One finding about all writes that are left out, so that the message says once why. */
@@ -114,7 +114,7 @@ function enumerate(names: readonly string[]): string {
 function otherWrites(items: readonly FlowItem[]): Finding[] {
   if (items.length === 0) return [];
   const what = items.flatMap(({ write }) => write?.why ?? []).join(", ");
-  return [{ status: "False", reason: "Provisioning", sentence: `In progress: ${what}.`, isProgressing: true }];
+  return [{ status: "False", reason: "Progressing", sentence: `In progress: ${what}.`, isProgressing: true }];
 }
 
 /** The entry of one ServiceAccount after the writes. */

@@ -201,7 +201,7 @@ describe("while the rates are unknown", () => {
   it("missing objects are created nevertheless", async () => {
     const scene = new Scene();
     scene.unknown = "No.";
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Provisioning" });
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Progressing" });
     expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
     expect(scene.level()).toBe(SHARED);
   });

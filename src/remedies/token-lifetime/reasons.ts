@@ -4,7 +4,7 @@ import type { ReasonRule } from "../../core/remedy";
 export const REASONS = {
   Reverted: {
     event: "Warning",
-    help: "Pods were answered 401 with the shorter token: update their client, which does not reread it. The template is restored, and the change not retried for it.",
+    help: "The template is restored, and the change not retried for it: pods were answered 401 with the shorter token (update their client), or the trial gave no proof in time. The message says which.",
   },
   Contested: {
     event: "Warning",
@@ -13,10 +13,6 @@ export const REASONS = {
   RolloutStuck: {
     event: "Warning",
     help: "For ten minutes no pod became Ready: see `kubectl rollout status`. Others wait.",
-  },
-  TrialUnproven: {
-    event: "Warning",
-    help: "The trial gave no proof in time; the message says what is missing. The template was restored.",
   },
   Unsupported: {
     event: "Warning",

@@ -71,7 +71,8 @@ describe("a change of a template", () => {
     expect((await scene.pass()).message).toContain("has unread logs");
     await scene.run(12);
     expect(json(scene.set().template)).toBe(json(PLAIN));
-    expect(await scene.pass()).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" } });
+    expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
     const count = scene.written.length;
     scene.setLogs("quiet");
     await scene.run(30);
@@ -285,7 +286,8 @@ describe("the trial of a CNI agent", () => {
     await scene.run(66 + 370);
     expect(json(scene.set().template)).toBe(json(PLAIN));
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ reason: "TrialUnproven", stalled: { reason: "TrialUnproven" } });
+    expect(decision).toMatchObject({ reason: "Reverted", stalled: { reason: "Reverted" } });
+    expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
     expect(decision.message).toContain("take the DaemonSet out of the targets");
   });
 

@@ -187,7 +187,7 @@ export function unproven(subject: Subject): DaemonSetFinding | undefined {
   if (!isCurrent || subject.templatePlan.kind !== "Change" || !isSameTemplate(subject)) return undefined;
   return {
     status: "False",
-    reason: "TrialUnproven",
+    reason: "Reverted",
     sentence: `${nameOf(subject)} unchanged: on one node the shorter token was not proven to work within an hour of its expiry. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
     entry: entryWithChange(subject, "Unproven"),
     isStalled: true,

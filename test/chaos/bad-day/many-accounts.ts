@@ -26,11 +26,7 @@ export const manyAccounts: Story = {
     await createObject(scene, NAME, { targets, flowIsolation: {} });
     const isOver = async (): Promise<boolean> => {
       const [object] = await objectsOf(scene, [NAME]);
-      return (
-        object !== undefined &&
-        reasonOf(object, "FlowsIsolated") === "TooMany" &&
-        flowsOf(object) === ISOLATED
-      );
+      return object !== undefined && reasonOf(object, "FlowsIsolated") === "TooMany" && flowsOf(object) === ISOLATED;
     };
     await until(`${ISOLATED} flows`, isOver, PATIENCE_MS);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
