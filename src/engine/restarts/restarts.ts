@@ -54,6 +54,7 @@ export class Restarts {
   startTerm(): void {
     this.#shared.pacer.startTerm();
     this.#shared.warmup.startTerm();
+    this.#shared.rollouts.startTerm();
   }
 
   /** Sets the objects whose history has to be loaded. Only the first list of a term counts. */

@@ -78,6 +78,12 @@ class Bench {
     this.#restarts.gone(key);
   }
 
+  /** Leads again, after another process has led. */
+  leadAgain(keys: Key[]): void {
+    this.#restarts.startTerm();
+    this.#restarts.expect(keys);
+  }
+
   /** Begins a rollout for an object. */
   async begin(key: Key): Promise<string> {
     const object = (await this.store.get(key))!;
@@ -147,6 +153,26 @@ describe("the rollout of a changed template", () => {
     bench.gone("team/d");
     bench.mode = "NamespaceSkipped";
     bench.load("team/e", "Rolling");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits for no object that has gone while another process led", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Trial");
+    bench.leadAgain(["shop/b"]);
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits for one that was begun in an earlier term no longer than otherwise", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Planned");
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("team/a")).toBe("Executed");
+    bench.leadAgain(["shop/b"]);
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    bench.clock.advance(11 * MINUTE);
     expect(await bench.begin("shop/b")).toBe("Executed");
   });
 

@@ -65,6 +65,11 @@ export class Rollouts {
     this.#clock = clock;
   }
 
+  /** Starts a term of leadership: the status of every object is read again, and objects may have gone while another process led. */
+  startTerm(): void {
+    this.#recorded.clear();
+  }
+
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
@@ -76,7 +81,7 @@ export class Rollouts {
     const isUnrecorded = entries.some(
       ({ name, outcome }) => begun.workload === `DaemonSet/${name}` && outcome === "Planned",
     );
-    if (!isUnrecorded || this.#clock.monotonicMs() - begun.atMs > UNRECORDED_MS) this.#begun.delete(key);
+    if (!isUnrecorded) this.#begun.delete(key);
   }
 
   /** The template was written, or the answer was lost. */
@@ -87,8 +92,10 @@ export class Rollouts {
   /** A changed template waits for the rollout of every other object, and for a new leader to know of them. */
   deferral(object: ControllerResilience, warmup: LeaderWarmup): Deferral | undefined {
     if (!warmup.isComplete()) return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
-    const begun = [...this.#begun].map(([key, { workload }]) => [key, workload] as const);
-    const other = [...this.#recorded, ...begun].find(([key]) => key !== keyOf(object));
+    const sinceMs = this.#clock.monotonicMs() - UNRECORDED_MS;
+    const begun = [...this.#begun].filter(([, { atMs }]) => atMs >= sinceMs);
+    const open = [...this.#recorded, ...begun.map(([key, { workload }]) => [key, workload] as const)];
+    const other = open.find(([key]) => key !== keyOf(object));
     if (other === undefined) return undefined;
     const detail = `waiting for the rollout of ${other[1]} by ${other[0]}; the operator rolls out one template at a time`;
     return { result: "Limited", limit: "Rollout", retryAfterMs: RECHECK_MS, detail };
