@@ -61,7 +61,6 @@ it("the chart passes lint, and has the version of package.json", async () => {
 describe("an option that is off", () => {
   it.each([
     ["operator.enabled=false", /^(Deployment|PodDisruptionBudget|NetworkPolicy|ResourceQuota) /],
-    ["podDisruptionBudget.enabled=false", /^PodDisruptionBudget /],
     ["networkPolicy.enabled=false", /^NetworkPolicy /],
     ["flowSchemas.enabled=false", /^FlowSchema /],
     ["admissionPolicy.enabled=false", /^ValidatingAdmissionPolicy/],
@@ -148,32 +147,28 @@ describe("the network policy", () => {
       podSelector: { matchLabels: { "app.kubernetes.io/name": "prometheus" } },
     };
     expect(await spec(on)).toMatchObject({ ingress: [{ from: [prometheus] }] });
-    const [other, own] = [{ podSelector: {} }, { podSelector: { matchLabels: { a: "b" } } }];
-    const both = await spec(
-      on,
-      `networkPolicy.metricsFrom=${JSON.stringify([other])}`,
-      `monitoring.prometheus={"namespaceSelector":null,"podSelector":{"matchLabels":${JSON.stringify({ a: "b", "app.kubernetes.io/name": null })}}}`,
-    );
-    expect(both).toMatchObject({ ingress: [{ from: [other, own] }] });
+    const own = [{ podSelector: { matchLabels: { a: "b" } } }];
+    const named = await spec(on, `networkPolicy.metricsFrom=${JSON.stringify(own)}`);
+    expect(named).toMatchObject({ ingress: [{ from: own }] });
   });
 
-  it("lets the pods reach a receiver of notifications, whose Secret they mount", async () => {
+  it("lets the pods reach a receiver of notifications by its DNS name, and mounts its Secret", async () => {
     const secret = 'notifications.secretName="hook"';
     const to = [{ podSelector: { matchLabels: { app: "alertmanager" } } }];
-    const values = [secret, `notifications.egress=${JSON.stringify({ to })}`, 'notifications.format="slack"'];
-    expect(await spec(...values)).toMatchObject({ egress: [{}, { to }] });
-    expect(await spec(secret)).toHaveProperty("egress.length", 1);
+    const values = [secret, `networkPolicy.egress=${JSON.stringify([{ to }])}`, 'notifications.format="slack"'];
+    const dns = { ports: [{ port: 53 }, { port: 53 }] };
+    expect(await spec(...values)).toMatchObject({ egress: [{}, { to }, dns] });
+    expect(await spec(secret)).toMatchObject({ egress: [{}, dns] });
     const { spec: pod } = deploymentIn(await render(...values)).template;
     expect(pod).toMatchObject({ volumes: [{}, { name: "notify", secret: { secretName: "hook", optional: true } }] });
     expect(pod.containers[0]?.env).toContainEqual({ name: "RESILIENCE_NOTIFY_FORMAT", value: "slack" });
   });
 
-  it("lets the pods reach the configured addresses, and DNS only if enabled", async () => {
+  it("lets the pods reach the configured addresses, and DNS only for notifications", async () => {
     const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
     expect(await spec()).toMatchObject({ egress: [{ ports }] });
-    const [toServer, toNames] = ['networkPolicy.apiServer.cidrs=["10.0.0.1/32"]', "networkPolicy.dns=true"];
-    expect(await spec(toServer, toNames)).toMatchObject({
-      egress: [{ ports, to: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }, { ports: [{ port: 53 }, { port: 53 }] }],
+    expect(await spec('networkPolicy.apiServer.cidrs=["10.0.0.1/32"]')).toMatchObject({
+      egress: [{ ports, to: [{ ipBlock: { cidr: "10.0.0.1/32" } }] }],
     });
   });
 });
@@ -216,10 +211,10 @@ describe("monitoring", () => {
   });
 
   it("scrapes the port of the pods, and keeps the labels of their objects", async () => {
-    const objects = await render('monitoring.podMonitor={"enabled":true,"interval":"15s","labels":{"release":"p"}}');
+    const objects = await render("monitoring.podMonitor.enabled=true", 'monitoring.labels={"release":"p"}');
     const monitor = objects.find(({ kind }) => kind === "PodMonitor");
     const selector = { matchLabels: { "app.kubernetes.io/name": "controller-resilience" } };
-    const podMetricsEndpoints = [{ port: "health", interval: "15s", honorLabels: true }];
+    const podMetricsEndpoints = [{ port: "health", interval: "30s", honorLabels: true }];
     expect(monitor).toMatchObject({ metadata: { labels: { release: "p" } }, spec: { selector, podMetricsEndpoints } });
   });
 
@@ -295,7 +290,6 @@ describe("an invalid value", () => {
     ['namespaces=["team-*"]', "at '/namespaces/0': 'team-*' does not match pattern"],
     ['image.repository="r/c:1.2"', "at '/image/repository': 'r/c:1.2' does not match pattern"],
     ['monitoring.prometheusRule.runbookBaseUrl="git.example.com"', "at '/monitoring/prometheusRule/runbookBaseUrl'"],
-    ['monitoring.podMonitor.interval="often"', "at '/monitoring/podMonitor/interval': 'often' does not match pattern"],
     ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
     ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],
