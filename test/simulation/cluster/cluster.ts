@@ -1,0 +1,256 @@
+import type { Clock } from "../../../src/core/time";
+import type { CauseName, State } from "../programs/causes";
+import type { ProgramFactory, Truth } from "../programs/program";
+import type { Access } from "../server/access";
+import type { Obj } from "../server/objects";
+import type { Store } from "../server/store";
+import type { Dice } from "../time";
+import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretakers";
+import { controllerOf, type Ground, nowMs, type Rights, type Servers, stamp } from "./ground";
+import { Kubelets, nodeOf } from "./kubelet";
+import type { LogOptions } from "./log-store";
+import type { PodRun } from "./pod-run";
+import { Deployments } from "./replica-sets";
+import { Scheduler } from "./scheduler";
+import { DaemonSets, StatefulSets } from "./sets";
+import { Tokens } from "./tokens";
+
+/** A workload, as `truths` names it. */
+export interface WorkloadName {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** The truth about one container, from the world alone. */
+export interface PodTruth {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly workload: WorkloadName | undefined;
+  readonly container: string;
+  readonly state: State;
+  /** Since when it is in that state for that cause, by the world's clock. */
+  readonly sinceMs: number;
+  readonly cause: CauseName;
+  readonly healedByRestart: boolean;
+  /** When it last wrote to its log that its own request was answered 401. */
+  readonly logged401Ms: number | undefined;
+}
+
+/** What a cluster is made of. */
+export interface ClusterParts {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly store: Store;
+  readonly access: Access;
+  readonly servers: Servers;
+}
+
+/** The simulated cluster: controllers, scheduler, nodes and kubelets on a store. */
+export class Cluster {
+  readonly ground: Ground;
+  readonly #tokens: Tokens;
+  readonly #kubelets: Kubelets;
+  readonly #controllers: readonly { catchUp(): void }[];
+  readonly #nodes: NodeWatch;
+  readonly #since = new Map<string, { readonly state: State; readonly cause: CauseName; readonly sinceMs: number }>();
+
+  constructor({ clock, dice, store, access, servers }: ClusterParts) {
+    const rights = rightsOf(access);
+    this.ground = {
+      ...{ clock, dice: dice.fork("cluster"), store, rights, servers },
+      ...{ images: new Map(), podRefusals: new Set(), tokenRefusals: new Set(), programFaults: new Set() },
+      hashes: new Map(),
+    };
+    this.#tokens = new Tokens(this.ground);
+    this.#kubelets = new Kubelets(this.ground, this.#tokens);
+    this.#nodes = new NodeWatch(this.ground);
+    this.#controllers = [
+      new Deployments(this.ground),
+      new StatefulSets(this.ground),
+      new DaemonSets(this.ground),
+      new Scheduler(this.ground),
+    ];
+    for (const start of [GarbageCollector, Namespaces, Disruptions]) new start(this.ground);
+    for (const resource of ["serviceaccounts", "rolebindings", "clusterrolebindings", "roles", "clusterroles"])
+      store.subscribe(resource, () => this.changed());
+  }
+
+  /** Says what an image contains. */
+  addImage(image: string, program: ProgramFactory): void {
+    this.ground.images.set(image, program);
+  }
+
+  /** Creates a namespace, unless it is there. */
+  addNamespace(name: string, labels: Readonly<Record<string, string>> = {}): void {
+    const { store } = this.ground;
+    if (store.get("namespaces", undefined, name) !== undefined) return;
+    const spec = { finalizers: ["kubernetes"] };
+    store.create("namespaces", {
+      metadata: { name, labels: { ...labels, "kubernetes.io/metadata.name": name } },
+      spec,
+      status: { phase: "Active" },
+    });
+    if (store.get("serviceaccounts", name, "default") === undefined)
+      store.create("serviceaccounts", { metadata: { namespace: name, name: "default" } });
+  }
+
+  /** A node joins. */
+  addNode(
+    name: string,
+    options: {
+      readonly labels?: Readonly<Record<string, string>>;
+      readonly clockOffsetMs?: number;
+      readonly pods?: number;
+    } = {},
+  ): void {
+    const { labels, clockOffsetMs, pods = 110 } = options;
+    this.#kubelets.join(name, clockOffsetMs);
+    const ready = { type: "Ready", status: "True", reason: "KubeletReady", lastTransitionTime: stamp(this.ground) };
+    this.ground.store.create("nodes", {
+      metadata: { name, labels: { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", ...labels } },
+      spec: {},
+      status: { allocatable: { pods: String(pods) }, conditions: [ready] },
+    });
+  }
+
+  /** A node is switched off for ever, and deleted. */
+  removeNode(name: string): void {
+    this.#kubelets.leave(name);
+    if (this.ground.store.get("nodes", undefined, name) !== undefined)
+      this.ground.store.delete("nodes", undefined, name);
+    this.changed();
+  }
+
+  /** The kubelet of a node no longer answers; with `offline` its pods lose the network as well. */
+  loseNode(name: string, { offline = true }: { readonly offline?: boolean } = {}): void {
+    this.#kubelets.lose(name, offline);
+    this.#nodes.lost(name);
+    this.changed();
+  }
+
+  /** The node is back. */
+  regainNode(name: string): void {
+    this.#kubelets.regain(name);
+    this.#nodes.found(name);
+    this.changed();
+  }
+
+  /** Sets the clock of a node. */
+  setNodeClock(name: string, offsetMs: number): void {
+    const machine = this.#kubelets.machine(name);
+    if (machine !== undefined) machine.clockOffsetMs = offsetMs;
+  }
+
+  /** Keys, bindings or servers changed: the truth is asked again. Call it after a rotation of keys. */
+  changed(): void {
+    this.#tokens.changed();
+    this.#observe();
+  }
+
+  /** After a restore of the store from a backup: all controllers and kubelets look at everything again. */
+  catchUp(): void {
+    this.ground.hashes.clear();
+    for (const controller of this.#controllers) controller.catchUp();
+    this.#kubelets.catchUp();
+    this.changed();
+  }
+
+  /** What a kubelet answers for pods/log; undefined: it has no such log. */
+  logs(pod: Obj, container: string, options: LogOptions = {}): string | undefined {
+    const run = this.#kubelets.runs.get(pod.metadata.uid);
+    const offset = this.#kubelets.machine(nodeOf(pod))?.clockOffsetMs ?? 0;
+    return run?.logOf(container, options.previous === true)?.read(options, nowMs(this.ground) + offset);
+  }
+
+  /** The node of a pod answers, so its log can be read. */
+  isReachable(pod: Obj): boolean {
+    return this.#kubelets.machine(nodeOf(pod))?.isUp === true;
+  }
+
+  /** The truth about every container of every pod that is bound to a node. */
+  truths(): readonly PodTruth[] {
+    return this.ground.store.list("pods").flatMap(pod => this.#truthsOf(pod));
+  }
+
+  #truthsOf(pod: Obj): readonly PodTruth[] {
+    const run = this.#kubelets.runs.get(pod.metadata.uid);
+    if (run === undefined) return [];
+    const { uid, namespace = "", name } = pod.metadata;
+    const workload = this.#workloadOf(pod);
+    return run.truths().map(({ container, truth, logged401Ms }) => {
+      const { state, cause, healedByRestart } = this.#overrule(pod, run, truth);
+      const sinceMs = this.#sinceWhen(`${uid}/${container}`, state, cause);
+      return {
+        uid,
+        namespace,
+        name,
+        node: nodeOf(pod),
+        workload,
+        container,
+        state,
+        sinceMs,
+        cause,
+        healedByRestart,
+        logged401Ms,
+      };
+    });
+  }
+
+  /** What the node and the life of the pod say, before its program has a say. */
+  #overrule(pod: Obj, run: PodRun, truth: Truth): Truth {
+    if (pod.metadata.deletionTimestamp !== undefined || run.isStopping)
+      return { state: "terminating", cause: "terminating", healedByRestart: false };
+    if (this.#kubelets.machine(nodeOf(pod))?.isUp !== true)
+      return { state: "unreachable", cause: "node-away", healedByRestart: false };
+    return truth;
+  }
+
+  #sinceWhen(key: string, state: State, cause: CauseName): number {
+    const before = this.#since.get(key);
+    if (before?.state === state && before.cause === cause) return before.sinceMs;
+    const sinceMs = nowMs(this.ground);
+    this.#since.set(key, { state, cause, sinceMs });
+    return sinceMs;
+  }
+
+  #workloadOf(pod: Obj): WorkloadName | undefined {
+    const owner = controllerOf(pod);
+    if (owner?.kind !== "ReplicaSet") return owner && { kind: owner.kind, name: owner.name };
+    const set = this.ground.store.get("replicasets", pod.metadata.namespace, owner.name);
+    const above = set && controllerOf(set);
+    return { kind: above?.kind ?? owner.kind, name: above?.name ?? owner.name };
+  }
+
+  /** Notes since when each state lasts. */
+  #observe(): void {
+    this.truths();
+    for (const key of this.#since.keys())
+      if (!this.#kubelets.runs.has(key.slice(0, key.indexOf("/")))) this.#since.delete(key);
+  }
+}
+
+function rightsOf(access: Access): Rights {
+  return {
+    issue: ({ namespace, serviceAccount, pod, podUid, lifeSeconds }) =>
+      access.issueToken({ namespace, serviceAccount, podName: pod, podUid, lifeSeconds }),
+    accepts: (token, server) => access.authenticate(token, server) !== undefined,
+    acceptsNew: server => access.keysOf(server).includes(access.signer),
+    allows: ({ namespace, serviceAccount }, { verb, group, resource, namespace: where, name }) =>
+      access.authorize(
+        {
+          user: `system:serviceaccount:${namespace}:${serviceAccount}`,
+          groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+          serviceAccount: { namespace, name: serviceAccount },
+        },
+        {
+          verb,
+          group,
+          resource,
+          ...(where !== undefined && { namespace: where }),
+          ...(name !== undefined && { name }),
+        },
+      ),
+  };
+}

@@ -1,0 +1,207 @@
+import type { CauseName } from "../programs/causes";
+import type { Answer, Asked, LeaseTerms, Program, ProgramContext, TokenState, Truth } from "../programs/program";
+import type { Obj } from "../server/objects";
+import { microTime } from "../../../src/core/time";
+import type { Dice } from "../time";
+import { type Ground, nowMs } from "./ground";
+import { ContainerLog } from "./log-store";
+import { accountOf, type Tokens } from "./tokens";
+
+/** What a container has of its node and of its pod. */
+export interface Host {
+  readonly ground: Ground;
+  readonly tokens: Tokens;
+  readonly pod: Obj;
+  readonly container: string;
+  readonly dice: Dice;
+  /** Reads the token file of the pod. */
+  readonly tokenFile: () => string | undefined;
+  /** The credential of the node's network plugin. */
+  readonly cni: { credential: string | undefined };
+  /** How far the clock of the node is ahead, in milliseconds. */
+  readonly clockOffsetMs: () => number;
+  /** The node has its network. */
+  readonly isOnline: () => boolean;
+  readonly onReady: (isReady: boolean) => void;
+  readonly onExit: (code: number) => void;
+}
+
+/** One life of a container: runs a program, and knows the truth about it. */
+export class ContainerLife {
+  readonly log = new ContainerLog();
+  readonly startedMs: number;
+  #isOver = false;
+  #server: number;
+
+  constructor(
+    private readonly host: Host,
+    readonly program: Program,
+    readonly life: number,
+  ) {
+    this.startedMs = this.#nodeMs();
+    this.#server = host.dice.int(host.ground.servers.count);
+    program.onStart(this.#context());
+  }
+
+  truth(): Truth {
+    return this.program.truth();
+  }
+
+  /** SIGTERM; returns how long the program takes to end, in milliseconds. */
+  stop(): number {
+    return this.program.onStop?.() ?? 1_000;
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.#isOver = true;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  #context(): ProgramContext {
+    const { host } = this;
+    const { metadata } = host.pod;
+    return {
+      namespace: metadata.namespace ?? "",
+      pod: metadata.name,
+      uid: metadata.uid,
+      serviceAccount: accountOf(host.pod),
+      dice: host.dice,
+      life: this.life,
+      nowMs: () => this.#nodeMs(),
+      log: (...records) => records.forEach(record => this.log.append(this.#nodeMs(), record)),
+      token: () => host.tokenFile(),
+      ask: (token, asked, times) => this.#ask(token, asked, times),
+      renew: (token, lease) => this.#renew(token, lease),
+      release: (token, lease) => this.#release(token, lease),
+      writeCniCredential: token => void (host.cni.credential = token),
+      after: (delayMs, callback) => this.#after(delayMs, callback),
+      setReady: isReady => host.onReady(isReady),
+      exit: code => this.#exit(code),
+      judgeToken: token => host.tokens.judge(token),
+      judgeAccess: asked => this.#judgeAccess(asked),
+      judgeCniCredential: () => this.#judgeCni(),
+    };
+  }
+
+  #after(delayMs: number, callback: () => void): void {
+    this.host.ground.clock.after(delayMs, () => {
+      if (!this.#isOver) callback();
+    });
+  }
+
+  #exit(code: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.host.onExit(code);
+  }
+
+  #nodeMs(): number {
+    return nowMs(this.host.ground) + this.host.clockOffsetMs();
+  }
+
+  #ask(token: string | undefined, asked: Asked, count = 1): Answer {
+    const { ground, tokens, isOnline } = this.host;
+    if (!isOnline()) return 0;
+    const server = this.#connect();
+    const owner = { namespace: this.host.pod.metadata.namespace ?? "", serviceAccount: accountOf(this.host.pod) };
+    if (server === undefined) return 0;
+    for (const fault of ground.programFaults) {
+      const answer = fault(owner, asked, server);
+      if (answer !== undefined) return answer;
+    }
+    const isAccepted = tokens.isAccepted(token, server);
+    const code = !isAccepted ? 401 : ground.rights.allows(owner, asked) ? 200 : 403;
+    const answer = ground.servers.request(owner, asked, { server, code, count });
+    return code === 200 ? answer : code;
+  }
+
+  /** A connection stays at its server as long as that is there. */
+  #connect(): number | undefined {
+    const { servers } = this.host.ground;
+    for (let tries = 0; tries < servers.count; tries++) {
+      const server = (this.#server + tries) % servers.count;
+      if (servers.isDown(server)) continue;
+      return (this.#server = server);
+    }
+    return undefined;
+  }
+
+  #renew(token: string | undefined, lease: LeaseTerms): Answer {
+    const { ground, pod } = this.host;
+    const answer = this.#ask(token, leaseAsked(lease));
+    if (answer !== 200) return answer;
+    const now = nowMs(ground);
+    const holderIdentity = `${pod.metadata.name}_${pod.metadata.uid}`;
+    if (ground.store.get("namespaces", undefined, lease.namespace) === undefined) return 404;
+    const before = ground.store.get("leases", lease.namespace, lease.name);
+    const next = nextTerm(before?.["spec"] as LeaseSpec | undefined, holderIdentity, { lease, now });
+    if (next === undefined) return 409;
+    ground.store.as({ manager: pod.metadata.name }, () => writeLease(ground, lease, next, before !== undefined));
+    return 200;
+  }
+
+  #release(token: string | undefined, lease: LeaseTerms): void {
+    const { ground, pod } = this.host;
+    const before = ground.store.get("leases", lease.namespace, lease.name);
+    const holder = `${pod.metadata.name}_${pod.metadata.uid}`;
+    if ((before?.["spec"] as LeaseSpec | undefined)?.holderIdentity !== holder) return;
+    if (this.#ask(token, leaseAsked(lease)) !== 200) return;
+    ground.store.update("leases", lease.namespace, lease.name, draft => {
+      (draft["spec"] as LeaseSpec).holderIdentity = "";
+    });
+  }
+
+  #judgeAccess(asked: readonly Asked[]): CauseName | undefined {
+    const { ground, pod } = this.host;
+    const owner = { namespace: pod.metadata.namespace ?? "", serviceAccount: accountOf(pod) };
+    return asked.every(one => ground.rights.allows(owner, one)) ? undefined : "binding-gone";
+  }
+
+  #judgeCni(): TokenState {
+    const { credential } = this.host.cni;
+    const state = this.host.tokens.judge(credential);
+    // The agent's own token was forgotten with the pod that wrote the credential.
+    return state.cause === "no-token" ? { ...state, healedByRestart: true } : state;
+  }
+}
+
+interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+/** Returns what the holder writes; undefined while another one holds the Lease. */
+function nextTerm(
+  before: LeaseSpec | undefined,
+  holderIdentity: string,
+  { lease, now }: { readonly lease: LeaseTerms; readonly now: number },
+): LeaseSpec | undefined {
+  const renewTime = microTime(now);
+  const leaseDurationSeconds = lease.seconds;
+  const { leaseTransitions = 0 } = before ?? {};
+  if (before?.holderIdentity === holderIdentity) return { ...before, leaseDurationSeconds, renewTime };
+  const isFree = before === undefined || (before.holderIdentity ?? "") === "" || isStale(before, now);
+  if (!isFree) return undefined;
+  const transitions = before === undefined ? 0 : leaseTransitions + 1;
+  return { holderIdentity, leaseDurationSeconds, acquireTime: renewTime, renewTime, leaseTransitions: transitions };
+}
+
+function isStale({ renewTime, leaseDurationSeconds = 15 }: LeaseSpec, now: number): boolean {
+  return renewTime === undefined || Date.parse(renewTime) + leaseDurationSeconds * 1_000 < now;
+}
+
+function leaseAsked({ name, namespace }: LeaseTerms): Asked {
+  return { verb: "update", group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespace, name };
+}
+
+function writeLease({ store }: Ground, { namespace, name }: LeaseTerms, spec: LeaseSpec, isThere: boolean): void {
+  if (isThere) store.update("leases", namespace, name, draft => void (draft["spec"] = spec));
+  else store.create("leases", { metadata: { namespace, name }, spec });
+}

@@ -1,0 +1,185 @@
+import type { Clock } from "../../../src/core/time";
+import type { NewObj, Obj } from "../server/objects";
+import type { Store } from "../server/store";
+import type { Dice } from "../time";
+import type { Answer, Asked, ProgramFactory } from "../programs/program";
+
+/** Who a token stands for, as the API servers' identities are. */
+export interface TokenOwner {
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+/** What the cluster needs of the servers' identities and rights. */
+export interface Rights {
+  issue(owner: TokenOwner & { readonly pod: string; readonly podUid: string; readonly lifeSeconds: number }): string;
+  /** Whether a server accepts a token. */
+  accepts(token: string, server: number): boolean;
+  allows(owner: TokenOwner, asked: Asked): boolean;
+  /** Whether a server accepts tokens that are issued now. */
+  acceptsNew(server: number): boolean;
+}
+
+/** What the cluster needs of the API servers. */
+export interface Servers {
+  /** How many there are. */
+  readonly count: number;
+  isDown(server: number): boolean;
+  /** Counts requests of a program, and says how the server answers a request that is authenticated and allowed: 200 or 429. */
+  request(
+    owner: TokenOwner,
+    asked: Asked,
+    options: { readonly server: number; readonly code: Answer; readonly count: number },
+  ): Answer;
+}
+
+/** What all parts of the simulated cluster stand on. */
+export interface Ground {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly store: Store;
+  readonly rights: Rights;
+  readonly servers: Servers;
+  /** What the images contain; an image that is not there cannot be pulled. */
+  readonly images: Map<string, ProgramFactory>;
+  /** Hashes of templates, by uid of their workload. */
+  readonly hashes: Map<string, { readonly generation: number | undefined; readonly hash: string }>;
+  /** Each may refuse a pod that a controller is about to create, such as a webhook: the message, or undefined. */
+  readonly podRefusals: Set<(pod: NewObj) => string | undefined>;
+  /** Each may refuse valid tokens of programs at a server for a while, as a broken authenticator does. */
+  readonly tokenRefusals: Set<(owner: TokenOwner, server: number) => boolean>;
+  /** Each may change how a request of a program ends: its status, 0 for none, undefined as it is. */
+  readonly programFaults: Set<(owner: TokenOwner, asked: Asked, server: number) => Answer | undefined>;
+}
+
+/** Wall-clock time of the world in milliseconds since 1970. */
+export function nowMs({ clock }: Pick<Ground, "clock">): number {
+  return clock.now().getTime();
+}
+
+/** Now, as a status has it. */
+export function stamp({ store }: Pick<Ground, "store">): string {
+  return store.time();
+}
+
+/** The reference by which a controller owns an object. */
+export function ownedBy(owner: Obj): NonNullable<Obj["metadata"]["ownerReferences"]>[number] {
+  const { apiVersion, kind, metadata } = owner;
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true };
+}
+
+/** The objects of a resource that an owner controls. */
+export function controlled({ store }: Ground, resource: string, { metadata }: Obj): readonly Obj[] {
+  return store
+    .list(resource, metadata.namespace)
+    .filter(({ metadata: { ownerReferences } }) =>
+      (ownerReferences ?? []).some(({ uid, controller }) => controller === true && uid === metadata.uid),
+    );
+}
+
+/** The controller that owns an object. */
+export function controllerOf({ metadata }: Obj): NonNullable<Obj["metadata"]["ownerReferences"]>[number] | undefined {
+  return (metadata.ownerReferences ?? []).find(({ controller }) => controller === true);
+}
+
+/** Calls back for keys, each once after some time, however often it is added meanwhile. */
+export class Agenda {
+  readonly #due = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly work: (key: string) => void,
+  ) {}
+
+  /** An earlier time than the one that is planned replaces it. */
+  add(key: string, delayMs: number): void {
+    const atMs = this.clock.monotonicMs() + delayMs;
+    const planned = this.#due.get(key);
+    if (planned !== undefined && planned.atMs <= atMs) return;
+    planned?.cancel();
+    const cancel = this.clock.after(delayMs, () => {
+      this.#due.delete(key);
+      this.work(key);
+    });
+    this.#due.set(key, { atMs, cancel });
+  }
+}
+
+/** Splits `namespace/name`. */
+export function split(key: string): [namespace: string, name: string] {
+  const at = key.indexOf("/");
+  return [key.slice(0, at), key.slice(at + 1)];
+}
+
+/** `namespace/name` of an object. */
+export function keyOfObject({ metadata }: Obj): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** A pod counts as Ready by its condition. */
+export function isReady(pod: Obj): boolean {
+  const conditions = (pod["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+/** One of status.conditions. */
+export interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+  lastUpdateTime?: string;
+}
+
+/** Sets a condition; its time changes only with its status. */
+export function setCondition(draft: Obj, condition: Condition, now: string): void {
+  const status = (draft["status"] ??= {}) as { conditions?: Condition[] };
+  const list = (status.conditions ??= []);
+  const at = list.findIndex(({ type }) => type === condition.type);
+  const before = list[at];
+  const lastTransitionTime = before?.status === condition.status ? (before.lastTransitionTime ?? now) : now;
+  const next = { ...condition, lastTransitionTime };
+  if (at < 0) list.push(next);
+  else list[at] = next;
+}
+
+/** A short name of the template of a workload, the same for equal templates. */
+export function templateHash({ hashes }: Pick<Ground, "hashes">, { metadata, spec }: Obj): string {
+  const known = hashes.get(metadata.uid);
+  if (known !== undefined && known.generation === metadata.generation) return known.hash;
+  const hash = hashOf((spec as { template: unknown }).template);
+  hashes.set(metadata.uid, { generation: metadata.generation, hash });
+  return hash;
+}
+
+const HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
+
+/** A short name of a template, the same for equal templates. */
+function hashOf(template: unknown): string {
+  const text = JSON.stringify(template);
+  let [a, b] = [0x811c9dc5, 0x1000193];
+  for (let at = 0; at < text.length; at++) {
+    a = Math.imul(a ^ text.charCodeAt(at), 0x01000193);
+    b = Math.imul(b ^ text.charCodeAt(at), 0x5bd1e995);
+  }
+  let hash = "";
+  for (const word of [a >>> 0, b >>> 0])
+    for (let rest = word, at = 0; at < 5; at++) {
+      hash += HASH_ALPHABET[rest % HASH_ALPHABET.length]!;
+      rest = Math.floor(rest / HASH_ALPHABET.length);
+    }
+  return hash;
+}
+
+/** A number or percent of a whole. */
+export function share(
+  value: number | string | undefined,
+  whole: number,
+  options: { readonly up: boolean; readonly otherwise: number | string },
+): number {
+  const given = value ?? options.otherwise;
+  if (typeof given === "number") return given;
+  const part = (whole * Number.parseInt(given, 10)) / 100;
+  return options.up ? Math.ceil(part) : Math.floor(part);
+}

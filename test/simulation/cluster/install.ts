@@ -1,0 +1,165 @@
+import { type Place, type ProgramName, programOf } from "../programs/library";
+import type { NewObj, Obj } from "../server/objects";
+import type { Cluster } from "./cluster";
+
+/** A workload with its program, its ServiceAccount and its access. */
+export interface WorkloadPlan {
+  readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
+  readonly namespace: string;
+  readonly name: string;
+  readonly program: ProgramName;
+  /** The program of a second container. */
+  readonly sidecar?: ProgramName;
+  /** Of a DaemonSet the number of nodes counts instead. */
+  readonly replicas?: number;
+  /** It has a Lease that lasts so long. */
+  readonly leaseSeconds?: number;
+  /** Absent: one of its own name. */
+  readonly serviceAccount?: string;
+  /** Annotations and labels of its RoleBinding, such as an expiry. */
+  readonly binding?: { readonly annotations?: Record<string, string>; readonly labels?: Record<string, string> };
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** The annotation that keeps the operator away. */
+  readonly isSkipped?: boolean;
+  readonly updateStrategy?: "OnDelete";
+  /** expirationSeconds of the token that its template names; absent: the default volume. */
+  readonly tokenSeconds?: number;
+  readonly automount?: boolean;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly maxUnavailable?: number | string;
+  /** minAvailable of its PodDisruptionBudget; absent: it has none. */
+  readonly minAvailable?: number | string;
+  readonly progressDeadlineSeconds?: number;
+}
+
+const RESOURCE = { Deployment: "deployments", StatefulSet: "statefulsets", DaemonSet: "daemonsets" } as const;
+
+/** Plural of a workload's kind. */
+export function resourceOf(kind: WorkloadPlan["kind"]): (typeof RESOURCE)[typeof kind] {
+  return RESOURCE[kind];
+}
+
+/** Creates a workload and everything that it needs; namespace, ServiceAccount and access may be there already. */
+export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
+  const { store } = cluster.ground;
+  const { namespace, name, kind, program, sidecar, minAvailable } = plan;
+  cluster.addNamespace(namespace);
+  grant(cluster, plan);
+  for (const one of sidecar === undefined ? [program] : [program, sidecar])
+    cluster.addImage(imageOf(plan, one), programOf(one, placeOf(plan)));
+  if (minAvailable !== undefined) {
+    const spec = { minAvailable, selector: { matchLabels: { app: name } } };
+    store.create("poddisruptionbudgets", { metadata: { namespace, name }, spec });
+  }
+  return store.create(resourceOf(kind), workload(plan));
+}
+
+function placeOf({ name, namespace, leaseSeconds }: WorkloadPlan): Place {
+  return { name, namespace, ...(leaseSeconds !== undefined && { leaseSeconds }) };
+}
+
+/** The image with one of the programs of a plan. */
+export function imageOf({ namespace, name }: WorkloadPlan, program: ProgramName): string {
+  return `registry.example/${namespace}/${name}:${program}-1`;
+}
+
+/** Creates ServiceAccount, Role and RoleBinding, those of them that are missing. */
+export function grant({ ground: { store } }: Cluster, plan: WorkloadPlan): void {
+  const { namespace, name: ownName, serviceAccount: name = ownName } = plan;
+  const { annotations = {}, labels = {} } = plan.binding ?? {};
+  const metadata = { namespace, name };
+  if (store.get("serviceaccounts", namespace, name) === undefined) store.create("serviceaccounts", { metadata });
+  if (store.get("roles", namespace, name) === undefined) store.create("roles", { metadata, rules: RULES });
+  if (store.get("rolebindings", namespace, name) !== undefined) return;
+  store.create("rolebindings", {
+    metadata: { ...metadata, annotations, labels },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  });
+}
+
+/** What the library's programs need. */
+export const RULES = [
+  { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch", "update"] },
+  { apiGroups: [""], resources: ["pods", "configmaps"], verbs: ["get", "list", "watch", "update"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
+];
+
+const SKIP = "controller-resilience.io/skip";
+
+/** The object of a plan. */
+export function workload(plan: WorkloadPlan): NewObj {
+  const { namespace, name, kind, replicas = 1, labels, isSkipped = false } = plan;
+  const app = { app: name };
+  const annotations = { ...plan.annotations, ...(isSkipped ? { [SKIP]: "true" } : {}) };
+  return {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { namespace, name, labels: { ...app, ...labels }, annotations },
+    spec: {
+      ...(kind === "DaemonSet" ? {} : { replicas }),
+      selector: { matchLabels: app },
+      template: templateOf(plan),
+      ...strategyOf(plan),
+    },
+  };
+}
+
+function strategyOf({ kind, updateStrategy, maxUnavailable, progressDeadlineSeconds }: WorkloadPlan): object {
+  if (kind === "Deployment")
+    return {
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: maxUnavailable ?? "25%" } },
+      progressDeadlineSeconds: progressDeadlineSeconds ?? 600,
+    };
+  if (updateStrategy === "OnDelete") return { updateStrategy: { type: "OnDelete" } };
+  const rollingUpdate = kind === "DaemonSet" ? { maxUnavailable: maxUnavailable ?? 1, maxSurge: 0 } : { partition: 0 };
+  return { updateStrategy: { type: "RollingUpdate", rollingUpdate } };
+}
+
+function templateOf(plan: WorkloadPlan): object {
+  const { name, serviceAccount = name, program, sidecar, nodeSelector, automount } = plan;
+  const { volumes, volumeMounts } = mountsOf(plan);
+  const container = (title: string, one: ProgramName): object => ({
+    ...{ name: title, image: imageOf(plan, one) },
+    ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
+  });
+  return {
+    metadata: { labels: { app: name } },
+    spec: {
+      ...{ serviceAccountName: serviceAccount, terminationGracePeriodSeconds: 30 },
+      ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
+      ...(isAgent(program) ? { hostNetwork: true } : {}),
+      ...(nodeSelector === undefined ? {} : { nodeSelector: { ...nodeSelector } }),
+      containers: [container("main", program), ...(sidecar === undefined ? [] : [container("sidecar", sidecar)])],
+      ...(volumes.length === 0 ? {} : { volumes }),
+    },
+  };
+}
+
+function isAgent(program: ProgramName): boolean {
+  return program === "cni-thin" || program === "cni-renewing";
+}
+
+/** A folder of the node for an agent, and a token that the template names. */
+function mountsOf({ program, tokenSeconds }: WorkloadPlan): { volumes: object[]; volumeMounts: object[] } {
+  const volumes: object[] = [];
+  const volumeMounts: object[] = [];
+  if (isAgent(program)) {
+    volumes.push({ name: "cni", hostPath: { path: "/etc/cni/net.d", type: "" } });
+    volumeMounts.push({ name: "cni", mountPath: "/host/etc/cni/net.d" });
+  }
+  if (tokenSeconds !== undefined) {
+    volumes.push(tokenVolume(tokenSeconds));
+    volumeMounts.push({ name: "token", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true });
+  }
+  return { volumes, volumeMounts };
+}
+
+function tokenVolume(expirationSeconds: number): object {
+  const sources = [
+    { serviceAccountToken: { path: "token", expirationSeconds } },
+    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+  ];
+  return { name: "token", projected: { defaultMode: 420, sources } };
+}

@@ -1,0 +1,119 @@
+import type { Obj } from "../server/objects";
+import type { Change } from "../server/store";
+import type { Dice } from "../time";
+import { type Ground, setCondition, stamp } from "./ground";
+import { type Machine, PodRun } from "./pod-run";
+import type { Tokens } from "./tokens";
+
+/** The kubelets of all nodes. */
+export class Kubelets {
+  readonly #machines = new Map<string, Machine>();
+  readonly #runs = new Map<string, PodRun>();
+  readonly #dice: Dice;
+
+  constructor(
+    private readonly ground: Ground,
+    private readonly tokens: Tokens,
+  ) {
+    this.#dice = ground.dice.fork("kubelets");
+    ground.store.subscribe("pods", change => this.#follow(change));
+  }
+
+  /** Every pod that runs, or is about to, by uid. */
+  get runs(): ReadonlyMap<string, PodRun> {
+    return this.#runs;
+  }
+
+  machine(node: string): Machine | undefined {
+    return this.#machines.get(node);
+  }
+
+  /** A machine joins the cluster. */
+  join(name: string, clockOffsetMs = 0): Machine {
+    const machine = { name, cni: { credential: undefined }, clockOffsetMs, isUp: true, isOnline: true };
+    this.#machines.set(name, machine);
+    return machine;
+  }
+
+  /** A machine is switched off for ever. */
+  leave(name: string): void {
+    this.#machines.delete(name);
+    for (const [uid, run] of this.#runs) if (nodeOf(run.pod) === name) this.#end(uid);
+  }
+
+  /** The kubelet does not answer any more; with `offline` its pods reach no API server either. */
+  lose(name: string, offline: boolean): void {
+    const machine = this.#machines.get(name);
+    if (machine !== undefined) Object.assign(machine, { isUp: false, isOnline: !offline });
+  }
+
+  /** The kubelet is back, and catches up. */
+  regain(name: string): void {
+    const machine = this.#machines.get(name);
+    if (machine === undefined) return;
+    Object.assign(machine, { isUp: true, isOnline: true });
+    this.catchUp(name);
+  }
+
+  /** Looks at all pods of a node, or of all: also after a restore from a backup. */
+  catchUp(node?: string): void {
+    for (const [uid, run] of this.#runs) {
+      const { namespace, name } = run.pod.metadata;
+      const isThere = this.ground.store.get("pods", namespace, name)?.metadata.uid === uid;
+      if (!isThere && (node === undefined || nodeOf(run.pod) === node)) this.#end(uid);
+    }
+    for (const pod of this.ground.store.list("pods")) {
+      if (node !== undefined && nodeOf(pod) !== node) continue;
+      this.#see(pod);
+      this.#runs.get(pod.metadata.uid)?.resume();
+    }
+  }
+
+  #follow({ type, object }: Change): void {
+    if (type === "DELETED") {
+      this.#gone(object);
+      return;
+    }
+    this.#see(object);
+  }
+
+  #gone(pod: Obj): void {
+    const machine = this.#machines.get(nodeOf(pod));
+    if (machine?.isUp !== false) this.#end(pod.metadata.uid);
+  }
+
+  #see(pod: Obj): void {
+    const machine = this.#machines.get(nodeOf(pod));
+    if (machine?.isUp !== true) return;
+    const { uid, deletionTimestamp, deletionGracePeriodSeconds = 30 } = pod.metadata;
+    const run = this.#runs.get(uid) ?? this.#run(pod, machine);
+    if (deletionTimestamp !== undefined) run.stop(deletionGracePeriodSeconds);
+  }
+
+  #run(pod: Obj, machine: Machine): PodRun {
+    const { ground, tokens } = this;
+    const { namespace = "", name, uid } = pod.metadata;
+    const run = new PodRun({ ground, tokens, machine, dice: this.#dice.fork(`${namespace}/${name}/${uid}`) }, pod);
+    this.#runs.set(uid, run);
+    return run;
+  }
+
+  #end(uid: string): void {
+    this.#runs.get(uid)?.end();
+    this.#runs.delete(uid);
+  }
+}
+
+/** The node of a pod; empty if it has none yet. */
+export function nodeOf(pod: Obj): string {
+  return (pod["spec"] as { nodeName?: string } | undefined)?.nodeName ?? "";
+}
+
+/** Writes the conditions of a node, as its kubelet does, or the node controller for it. */
+export function setNodeReady(ground: Ground, node: string, status: "True" | "Unknown"): void {
+  if (ground.store.get("nodes", undefined, node) === undefined) return;
+  ground.store.update("nodes", undefined, node, draft => {
+    const reason = status === "True" ? "KubeletReady" : "NodeStatusUnknown";
+    setCondition(draft, { type: "Ready", status, reason }, stamp(ground));
+  });
+}

@@ -1,0 +1,362 @@
+import type { Program, Truth } from "../programs/program";
+import type { Obj } from "../server/objects";
+import type { Dice } from "../time";
+import { ContainerLife } from "./container";
+import { tell } from "./events";
+import { type Ground, nowMs, setCondition, stamp } from "./ground";
+import type { ContainerLog } from "./log-store";
+import { TOKEN_FOLDER } from "./pods";
+import { accountOf, type Tokens } from "./tokens";
+
+/** The node that a pod runs on. */
+export interface Machine {
+  readonly name: string;
+  readonly cni: { credential: string | undefined };
+  clockOffsetMs: number;
+  /** The kubelet runs, and reaches the API servers. */
+  isUp: boolean;
+  /** Its pods reach the API servers. */
+  isOnline: boolean;
+}
+
+/** What a pod needs of its kubelet. */
+export interface PodHost {
+  readonly ground: Ground;
+  readonly tokens: Tokens;
+  readonly machine: Machine;
+  readonly dice: Dice;
+}
+
+interface ContainerSpec {
+  readonly name: string;
+  readonly image?: string;
+  readonly restartPolicy?: string;
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface PodSpec {
+  readonly containers?: readonly ContainerSpec[];
+  readonly volumes?: readonly {
+    readonly name: string;
+    readonly projected?: { readonly sources?: readonly Source[] };
+  }[];
+  readonly hostNetwork?: boolean;
+}
+
+interface Source {
+  readonly serviceAccountToken?: { readonly audience?: string; readonly expirationSeconds?: number };
+}
+
+/** A container of the pod, over its lives. */
+interface Slot {
+  readonly spec: ContainerSpec;
+  life: ContainerLife | undefined;
+  previous:
+    | { readonly log: ContainerLog; readonly startedAt: string; readonly finishedAt: string; readonly exitCode: number }
+    | undefined;
+  restarts: number;
+  isReady: boolean;
+  /** Why it does not run. */
+  waiting: string;
+}
+
+/** A crashed container starts again after this long at first, and at the latest, in milliseconds. */
+const FIRST_BACKOFF_MS = 10_000;
+const LONGEST_BACKOFF_MS = 300_000;
+
+/** The kubelet writes a status at most every so often, in milliseconds. */
+const STATUS_MS = 500;
+
+/** One pod on its node: starts and restarts its containers, renews its tokens, and reports their state. */
+export class PodRun {
+  readonly slots: readonly Slot[];
+  readonly #files = new Map<string, string>();
+  #isOver = false;
+  #isStopping = false;
+  #isSandboxed = false;
+  #volumesSince: string | undefined;
+  #isReporting = false;
+  #sandboxTries = 0;
+
+  constructor(
+    private readonly host: PodHost,
+    readonly pod: Obj,
+  ) {
+    const { containers = [] } = pod["spec"] as PodSpec;
+    this.slots = containers.map(spec => ({
+      ...{ spec, life: undefined, previous: undefined },
+      ...{ restarts: 0, isReady: false, waiting: "ContainerCreating" },
+    }));
+    this.#after(host.dice.between(300, 1_500), () => this.#begin());
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** The truth of each container with a program. */
+  truths(): readonly { readonly container: string; readonly truth: Truth; readonly logged401Ms: number | undefined }[] {
+    return this.slots.map(({ spec, life }) => ({
+      container: spec.name,
+      truth: life?.truth() ?? STARTING,
+      logged401Ms: life?.program.logged401Ms,
+    }));
+  }
+
+  logOf(container: string, previous: boolean): ContainerLog | undefined {
+    const slot = this.slots.find(({ spec }) => spec.name === container);
+    return previous ? slot?.previous?.log : slot?.life?.log;
+  }
+
+  /** The pod has a deletionTimestamp: stops it within its grace period, then removes it. */
+  stop(graceSeconds: number): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const needed = this.slots.map(({ life }) => (life === undefined || life.isOver ? 0 : life.stop()));
+    const graceMs = graceSeconds * 1_000;
+    const takesMs = Math.min(graceMs, Math.max(0, ...needed) + this.host.dice.between(200, 1_500));
+    this.host.ground.clock.after(takesMs, () => this.#remove());
+  }
+
+  /** Nothing of it runs any more. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const { life } of this.slots) life?.kill();
+    this.host.tokens.forget(this.pod.metadata.uid);
+  }
+
+  /** The kubelet is back: says what it knows. */
+  resume(): void {
+    this.#report();
+    if (this.#isStopping) this.#remove();
+  }
+
+  #remove(): void {
+    if (!this.host.machine.isUp) return;
+    this.end();
+    const { store } = this.host.ground;
+    const { namespace, name, uid } = this.pod.metadata;
+    if (store.get("pods", namespace, name)?.metadata.uid !== uid) return;
+    store.as({ manager: "kubelet" }, () => store.delete("pods", namespace, name, { graceSeconds: 0 }));
+  }
+
+  #after(delayMs: number, callback: () => void): void {
+    this.host.ground.clock.after(delayMs, () => {
+      if (this.#isOver || this.#isStopping) return;
+      if (this.host.machine.isUp) callback();
+      else this.#after(10_000, callback);
+    });
+  }
+
+  /** Volumes, sandbox, images, containers. */
+  #begin(): void {
+    if (!this.#mount()) {
+      this.#after(this.host.dice.between(5_000, 20_000), () => this.#begin());
+      return;
+    }
+    this.#makeSandbox();
+  }
+
+  #mount(): boolean {
+    for (const { name, seconds } of this.#projected()) {
+      if (this.#files.has(name)) continue;
+      const token = this.host.tokens.issue(this.pod, seconds);
+      if (token === undefined) {
+        this.#tell(
+          "FailedMount",
+          `MountVolume.SetUp failed for volume "${name}" : failed to fetch token: serviceaccounts "${accountOf(this.pod)}" not found`,
+        );
+        return false;
+      }
+      this.#files.set(name, token);
+      this.#renewSoon(name, seconds);
+    }
+    return true;
+  }
+
+  #projected(): readonly { readonly name: string; readonly seconds: number | undefined }[] {
+    const { volumes = [] } = this.pod["spec"] as PodSpec;
+    return volumes.flatMap(({ name, projected }) => {
+      const source = projected?.sources?.find(
+        ({ serviceAccountToken: token }) => token && (token.audience ?? "") === "",
+      );
+      return source === undefined ? [] : [{ name, seconds: source.serviceAccountToken?.expirationSeconds }];
+    });
+  }
+
+  /** At 80 % of its life, with the next round of the kubelet. */
+  #renewSoon(name: string, seconds = 3_607): void {
+    const dueMs = Math.min(seconds * 0.8, 24 * 3_600) * 1_000 + this.host.dice.between(0, 90_000);
+    this.#after(dueMs, () => this.#renew(name, seconds));
+  }
+
+  #renew(name: string, seconds: number): void {
+    const token = this.host.tokens.issue(this.pod, seconds);
+    if (token === undefined) {
+      this.#after(this.host.dice.between(60_000, 120_000), () => this.#renew(name, seconds));
+      return;
+    }
+    this.#files.set(name, token);
+    this.#renewSoon(name, seconds);
+  }
+
+  #makeSandbox(): void {
+    const isHostNetwork = (this.pod["spec"] as PodSpec).hostNetwork === true;
+    const { cni, clockOffsetMs } = this.host.machine;
+    if (!isHostNetwork && cni.credential !== undefined && !this.#isAccepted(cni.credential)) {
+      this.#tell("FailedCreatePodSandbox", this.#sandboxMessage());
+      this.#after(this.host.dice.between(10_000, 15_000), () => this.#makeSandbox());
+      return;
+    }
+    this.#isSandboxed = true;
+    this.#volumesSince = new Date(nowMs(this.host.ground) + clockOffsetMs).toISOString().replace(/\.\d+/, "");
+    this.#report();
+    for (const slot of this.slots) this.#after(this.host.dice.between(500, 4_000), () => this.#start(slot));
+  }
+
+  #isAccepted(credential: string): boolean {
+    const { tokens, ground, dice } = this.host;
+    const up = Array.from({ length: ground.servers.count }, (_, at) => at).filter(at => !ground.servers.isDown(at));
+    return up.length === 0 || tokens.isAccepted(credential, dice.pick(up));
+  }
+
+  #sandboxMessage(): string {
+    const { namespace = "", name, uid } = this.pod.metadata;
+    const id = `${uid.replaceAll("-", "")}${String(this.#sandboxTries++ % 10)}`;
+    return `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "${id}": plugin type="multus" name="multus-cni-network" failed (add): Multus: [${namespace}/${name}/${uid}]: error getting pod: Unauthorized`;
+  }
+
+  #start(slot: Slot): void {
+    const { ground, tokens, machine, dice } = this.host;
+    const make = ground.images.get(slot.spec.image ?? "");
+    if (make === undefined) {
+      this.#awaitImage(slot);
+      return;
+    }
+    slot.waiting = "";
+    slot.isReady = false;
+    const { namespace = "", name } = this.pod.metadata;
+    const luck = dice.fork(`${namespace}/${name}/${slot.spec.name}/${slot.restarts}`);
+    const program: Program = make(luck);
+    slot.life = new ContainerLife(
+      {
+        ...{ ground, tokens, pod: this.pod, container: slot.spec.name, dice: luck, cni: machine.cni },
+        tokenFile: () => this.#tokenOf(slot.spec),
+        clockOffsetMs: () => machine.clockOffsetMs,
+        isOnline: () => machine.isOnline,
+        onReady: isReady => this.#setReady(slot, isReady),
+        onExit: code => this.#crashed(slot, code),
+      },
+      program,
+      slot.restarts,
+    );
+    this.#report();
+  }
+
+  #awaitImage(slot: Slot): void {
+    slot.waiting = "ImagePullBackOff";
+    this.#report();
+    this.#after(this.host.dice.between(20_000, 60_000), () => this.#start(slot));
+  }
+
+  #tokenOf({ volumeMounts = [] }: ContainerSpec): string | undefined {
+    const mounted = volumeMounts.filter(({ name }) => this.#files.has(name));
+    const home = mounted.find(({ mountPath }) => mountPath === TOKEN_FOLDER) ?? mounted[0];
+    return home && this.#files.get(home.name);
+  }
+
+  /** Readiness is probed every few seconds. */
+  #setReady(slot: Slot, isReady: boolean): void {
+    if (slot.isReady === isReady) return;
+    this.#after(this.host.dice.between(500, 5_000), () => {
+      if (slot.life?.isOver !== false) return;
+      slot.isReady = isReady;
+      this.#report();
+    });
+  }
+
+  #crashed(slot: Slot, exitCode: number): void {
+    const { life } = slot;
+    if (life === undefined) return;
+    const now = stamp(this.host.ground);
+    const startedAt = new Date(life.startedMs).toISOString().replace(/\.\d+/, "");
+    slot.previous = { log: life.log, startedAt, finishedAt: now, exitCode };
+    slot.isReady = false;
+    slot.waiting = "CrashLoopBackOff";
+    const ranMs = nowMs(this.host.ground) - life.startedMs;
+    // After ten minutes without a crash the backoff starts again.
+    const backoffMs =
+      slot.restarts === 0 || ranMs > 2 * LONGEST_BACKOFF_MS
+        ? 1_000
+        : Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (slot.restarts - 1));
+    this.#report();
+    this.#after(backoffMs, () => {
+      slot.restarts++;
+      this.#start(slot);
+    });
+  }
+
+  #tell(reason: string, message: string): void {
+    const { ground, machine } = this.host;
+    tell(ground, { object: this.pod, reason, message, component: "kubelet", host: machine.name });
+  }
+
+  /** Writes the status soon, all changes of that time together. */
+  #report(): void {
+    if (this.#isReporting) return;
+    this.#isReporting = true;
+    this.host.ground.clock.after(this.host.dice.between(50, STATUS_MS), () => {
+      this.#isReporting = false;
+      if (!this.#isOver && this.host.machine.isUp) this.#writeStatus();
+    });
+  }
+
+  #writeStatus(): void {
+    const { store } = this.host.ground;
+    const { namespace, name, uid } = this.pod.metadata;
+    if (store.get("pods", namespace, name)?.metadata.uid !== uid) return;
+    store.as({ manager: "kubelet", subresource: "status" }, () =>
+      store.update("pods", namespace, name, draft => this.#fill(draft)),
+    );
+  }
+
+  #fill(draft: Obj): void {
+    const now = new Date(nowMs(this.host.ground) + this.host.machine.clockOffsetMs).toISOString().replace(/\.\d+/, "");
+    const isRunning = this.slots.some(({ life }) => life !== undefined);
+    const isAllReady = this.slots.every(({ isReady }) => isReady) && !this.#isStopping;
+    const status = (draft["status"] ??= {}) as Record<string, unknown>;
+    status["phase"] = isRunning ? "Running" : "Pending";
+    status["startTime"] ??= now;
+    status["hostIP"] = "192.0.2.10";
+    const condition = (type: string, isTrue: boolean, at = now): void =>
+      setCondition(
+        draft,
+        { type, status: isTrue ? "True" : "False", ...(isTrue ? {} : { reason: "ContainersNotReady" }) },
+        at,
+      );
+    condition("PodReadyToStartContainers", this.#isSandboxed, this.#volumesSince);
+    condition("Initialized", true);
+    condition("ContainersReady", isAllReady);
+    condition("Ready", isAllReady);
+    status["containerStatuses"] = this.slots.map(slot => statusOf(slot));
+  }
+}
+
+const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };
+
+function statusOf({ spec, life, previous, restarts, isReady, waiting }: Slot): object {
+  const startedAt = life && new Date(life.startedMs).toISOString().replace(/\.\d+/, "");
+  const isRunning = life !== undefined && !life.isOver;
+  const ended = previous && {
+    terminated: {
+      ...{ exitCode: previous.exitCode, reason: previous.exitCode === 0 ? "Completed" : "Error" },
+      ...{ startedAt: previous.startedAt, finishedAt: previous.finishedAt },
+    },
+  };
+  return {
+    ...{ name: spec.name, image: spec.image, imageID: "", ready: isReady, restartCount: restarts, started: isRunning },
+    state: isRunning ? { running: { startedAt } } : { waiting: { reason: waiting } },
+    lastState: ended ?? {},
+  };
+}

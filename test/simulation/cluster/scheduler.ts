@@ -1,0 +1,91 @@
+import type { Obj } from "../server/objects";
+import { Agenda, type Condition, type Ground, setCondition, stamp } from "./ground";
+import { nodeOf } from "./kubelet";
+
+/** How long the scheduler takes, in milliseconds. */
+const LAG_MS = [20, 400] as const;
+
+/** Pods that fit nowhere are looked at again this often, in milliseconds. */
+const RETRY_MS = 15_000;
+
+/** Pods that a node has room for, unless it says otherwise. */
+const ROOM = 110;
+
+/** Binds pods to nodes: the one with the fewest pods that is Ready, schedulable and has the wanted labels. */
+export class Scheduler {
+  readonly #agenda: Agenda;
+
+  constructor(private readonly ground: Ground) {
+    this.#agenda = new Agenda(ground.clock, () => this.#bindAll());
+    ground.store.subscribe("pods", ({ type, object }) => {
+      if (type === "DELETED" || isWaiting(object)) this.#soon();
+    });
+    ground.store.subscribe("nodes", () => this.#soon());
+  }
+
+  /** Looks at all pods again. */
+  catchUp(): void {
+    this.#soon();
+  }
+
+  #soon(): void {
+    this.#agenda.add("all", this.ground.dice.between(...LAG_MS));
+  }
+
+  #bindAll(): void {
+    const { store } = this.ground;
+    const waiting = store.list("pods").filter(isWaiting);
+    if (waiting.length === 0) return;
+    const counts = new Map<string, number>();
+    for (const pod of store.list("pods")) counts.set(nodeOf(pod), (counts.get(nodeOf(pod)) ?? 0) + 1);
+    let isStuck = false;
+    for (const pod of waiting) {
+      const node = this.#choose(pod, counts);
+      if (node === undefined) isStuck = true;
+      else counts.set(node, (counts.get(node) ?? 0) + 1);
+      this.#write(pod, node);
+    }
+    if (isStuck) this.#agenda.add("all", RETRY_MS);
+  }
+
+  #choose(pod: Obj, counts: ReadonlyMap<string, number>): string | undefined {
+    const selector = Object.entries((pod["spec"] as { nodeSelector?: Record<string, string> }).nodeSelector ?? {});
+    const fitting = this.ground.store
+      .list("nodes")
+      .filter(isOpen)
+      .filter(({ metadata }) => selector.every(([key, value]) => metadata.labels?.[key] === value))
+      .map(node => ({ name: node.metadata.name, room: roomOf(node) - (counts.get(node.metadata.name) ?? 0) }))
+      .filter(({ room }) => room > 0);
+    return fitting.sort((a, b) => b.room - a.room)[0]?.name;
+  }
+
+  #write({ metadata }: Obj, node: string | undefined): void {
+    const { store } = this.ground;
+    const now = stamp(this.ground);
+    const condition: Condition =
+      node === undefined
+        ? { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0 nodes are available" }
+        : { type: "PodScheduled", status: "True" };
+    store.as({ manager: "kube-scheduler" }, () =>
+      store.update("pods", metadata.namespace, metadata.name, draft => {
+        if (node !== undefined) (draft["spec"] as { nodeName?: string }).nodeName = node;
+        setCondition(draft, condition, now);
+      }),
+    );
+  }
+}
+
+function isWaiting(pod: Obj): boolean {
+  return nodeOf(pod) === "" && pod.metadata.deletionTimestamp === undefined;
+}
+
+function isOpen({ spec, status }: Obj): boolean {
+  if ((spec as { unschedulable?: boolean } | undefined)?.unschedulable === true) return false;
+  const conditions = (status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+  return conditions.some(one => one.type === "Ready" && one.status === "True");
+}
+
+function roomOf({ status }: Obj): number {
+  const pods = (status as { allocatable?: { pods?: string } } | undefined)?.allocatable?.pods;
+  return pods === undefined ? ROOM : Number(pods);
+}

@@ -1,0 +1,275 @@
+import { type Obj, Refusal } from "../server/objects";
+import { tell } from "./events";
+import {
+  Agenda,
+  controlled,
+  controllerOf,
+  type Ground,
+  templateHash,
+  isReady,
+  keyOfObject,
+  share,
+  split,
+} from "./ground";
+import { createPod } from "./pods";
+import { isAlive } from "./replica-sets";
+
+/** Label that says from which template a pod of a StatefulSet or DaemonSet is. */
+export const REVISION = "controller-revision-hash";
+const TEMPLATE_GENERATION = "pod-template-generation";
+const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
+
+const LAG_MS = [20, 300] as const;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 120_000;
+
+interface SetSpec {
+  readonly replicas?: number;
+  readonly template: Obj;
+  readonly podManagementPolicy?: string;
+  readonly minReadySeconds?: number;
+  readonly updateStrategy?: {
+    readonly type?: string;
+    readonly rollingUpdate?: {
+      readonly partition?: number;
+      readonly maxUnavailable?: number | string;
+      readonly maxSurge?: number | string;
+    };
+  };
+}
+
+function isRolling({ updateStrategy }: SetSpec): boolean {
+  return (updateStrategy?.type ?? "RollingUpdate") === "RollingUpdate";
+}
+
+function partitionOf({ updateStrategy }: SetSpec): number {
+  return updateStrategy?.rollingUpdate?.partition ?? 0;
+}
+
+/** What the controllers of StatefulSets and DaemonSets have in common. */
+abstract class SetController {
+  protected readonly agenda: Agenda;
+  readonly #failures = new Map<string, number>();
+
+  constructor(
+    protected readonly ground: Ground,
+    protected readonly resource: "statefulsets" | "daemonsets",
+    kind: string,
+  ) {
+    const { clock, store } = ground;
+    this.agenda = new Agenda(clock, key => this.#look(key));
+    store.subscribe(resource, ({ object }) => this.soon(keyOfObject(object)));
+    store.subscribe("pods", ({ object }) => {
+      const owner = controllerOf(object);
+      if (owner?.kind === kind) this.soon(`${object.metadata.namespace ?? ""}/${owner.name}`);
+    });
+  }
+
+  /** Looks at everything again. */
+  catchUp(): void {
+    for (const object of this.ground.store.list(this.resource)) this.soon(keyOfObject(object));
+  }
+
+  protected soon(key: string): void {
+    this.agenda.add(key, this.ground.dice.between(...LAG_MS));
+  }
+
+  protected abstract reconcile(set: Obj, pods: readonly Obj[]): void;
+
+  #look(key: string): void {
+    const set = this.ground.store.get(this.resource, ...split(key));
+    if (set === undefined || set.metadata.deletionTimestamp !== undefined) return;
+    this.reconcile(set, controlled(this.ground, "pods", set));
+  }
+
+  protected create(
+    set: Obj,
+    plan: { name?: string; nodeName?: string; labels: Record<string, string>; template: Obj },
+  ): boolean {
+    const key = keyOfObject(set);
+    try {
+      createPod(this.ground, { owner: set, ...plan });
+      this.#failures.delete(key);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.agenda.add(key, Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures));
+      const component = `${set.kind.toLowerCase()}-controller`;
+      tell(this.ground, {
+        object: set,
+        reason: "FailedCreate",
+        message: `Error creating: ${error.message}`,
+        component,
+      });
+      return false;
+    }
+  }
+
+  protected delete({ metadata }: Obj): void {
+    this.manage(() => this.ground.store.delete("pods", metadata.namespace, metadata.name));
+  }
+
+  protected writeStatus({ metadata }: Obj, status: object): void {
+    this.manage(() =>
+      this.ground.store.update(this.resource, metadata.namespace, metadata.name, draft => {
+        draft["status"] = {
+          ...(draft["status"] as object | undefined),
+          ...status,
+          observedGeneration: metadata.generation,
+        };
+      }),
+    );
+  }
+
+  protected manage<T>(work: () => T): T {
+    return this.ground.store.as({ manager: "kube-controller-manager" }, work);
+  }
+}
+
+/** The StatefulSet controller. */
+export class StatefulSets extends SetController {
+  /** Templates by revision: a pod below the partition is created from an earlier one. */
+  readonly #templates = new Map<string, Obj>();
+
+  constructor(ground: Ground) {
+    super(ground, "statefulsets", "StatefulSet");
+  }
+
+  protected reconcile(set: Obj, pods: readonly Obj[]): void {
+    const spec = set["spec"] as SetSpec;
+    const update = `${set.metadata.name}-${templateHash(this.ground, set)}`;
+    this.#templates.set(`${set.metadata.uid}/${update}`, spec.template);
+    const status = (set["status"] ?? {}) as { currentRevision?: string };
+    const current = status.currentRevision ?? update;
+    const replicas = spec.replicas ?? 1;
+    const byOrdinal = new Map(pods.map(pod => [ordinalOf(pod), pod]));
+    const isWhole = this.#fill(set, byOrdinal, { update, current });
+    for (const pod of pods) if (ordinalOf(pod) >= replicas && isAlive(pod)) this.delete(pod);
+    if (isWhole && isRolling(spec)) this.#roll(spec, byOrdinal, update);
+    this.#report(set, { update, current });
+  }
+
+  /** OrderedReady creates one pod after the other. Returns whether a rollout may go on. */
+  #fill(set: Obj, pods: ReadonlyMap<number, Obj>, revisions: { update: string; current: string }): boolean {
+    const spec = set["spec"] as SetSpec;
+    const isOrdered = spec.podManagementPolicy !== "Parallel";
+    for (let ordinal = 0; ordinal < (spec.replicas ?? 1); ordinal++) {
+      const pod = pods.get(ordinal);
+      if (pod !== undefined && isAlive(pod) && isReady(pod)) continue;
+      if (pod === undefined) this.#createAt(set, ordinal, revisions);
+      if (isOrdered) return false;
+    }
+    return true;
+  }
+
+  #createAt(set: Obj, ordinal: number, { update, current }: { update: string; current: string }): void {
+    const spec = set["spec"] as SetSpec;
+    const revision = isRolling(spec) && ordinal < partitionOf(spec) ? current : update;
+    const template = this.#templates.get(`${set.metadata.uid}/${revision}`) ?? spec.template;
+    const name = `${set.metadata.name}-${ordinal}`;
+    const labels = {
+      "statefulset.kubernetes.io/pod-name": name,
+      "apps.kubernetes.io/pod-index": String(ordinal),
+      [REVISION]: revision,
+    };
+    this.create(set, { name, labels, template });
+  }
+
+  /** From the last to the first, one at a time, and only while all are healthy. */
+  #roll(spec: SetSpec, pods: ReadonlyMap<number, Obj>, update: string): void {
+    for (let ordinal = (spec.replicas ?? 1) - 1; ordinal >= partitionOf(spec); ordinal--) {
+      const pod = pods.get(ordinal);
+      if (pod === undefined || !isAlive(pod)) return;
+      if (pod.metadata.labels?.[REVISION] !== update) {
+        this.delete(pod);
+        return;
+      }
+      if (!isReady(pod)) return;
+    }
+  }
+
+  #report(set: Obj, { update, current }: { update: string; current: string }): void {
+    const spec = set["spec"] as SetSpec;
+    const pods = controlled(this.ground, "pods", set).filter(isAlive);
+    const updated = pods.filter(({ metadata }) => metadata.labels?.[REVISION] === update).length;
+    const ready = pods.filter(isReady).length;
+    const replicas = spec.replicas ?? 1;
+    const isDone = isRolling(spec) && partitionOf(spec) === 0 && updated === replicas && ready === replicas;
+    const currentRevision = isDone ? update : current;
+    this.writeStatus(set, {
+      ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, updatedReplicas: updated },
+      currentReplicas: pods.filter(({ metadata }) => metadata.labels?.[REVISION] === currentRevision).length,
+      ...{ currentRevision, updateRevision: update, collisionCount: 0 },
+    });
+  }
+}
+
+function ordinalOf({ metadata }: Obj): number {
+  return Number(metadata.name.slice(metadata.name.lastIndexOf("-") + 1));
+}
+
+/** The DaemonSet controller. */
+export class DaemonSets extends SetController {
+  constructor(ground: Ground) {
+    super(ground, "daemonsets", "DaemonSet");
+    ground.store.subscribe("nodes", () => {
+      this.catchUp();
+    });
+  }
+
+  protected reconcile(set: Obj, pods: readonly Obj[]): void {
+    const spec = set["spec"] as SetSpec;
+    const nodes = this.#nodesFor(spec.template);
+    const names = new Set(nodes.map(({ metadata }) => metadata.name));
+    for (const pod of pods) if (!names.has(nodeOfPod(pod)) && isAlive(pod)) this.delete(pod);
+    const labels = { [REVISION]: templateHash(this.ground, set), [TEMPLATE_GENERATION]: generationOf(set) };
+    for (const node of names)
+      if (!pods.some(pod => nodeOfPod(pod) === node))
+        if (!this.create(set, { nodeName: node, labels, template: spec.template })) break;
+    if (isRolling(spec)) this.#roll(set, names.size);
+    this.#report(set, names.size);
+  }
+
+  #nodesFor(template: Obj): readonly Obj[] {
+    const selector = Object.entries((template["spec"] as { nodeSelector?: Record<string, string> }).nodeSelector ?? {});
+    return this.ground.store
+      .list("nodes")
+      .filter(({ metadata }) => selector.every(([key, value]) => metadata.labels?.[key] === value));
+  }
+
+  /** Old pods that are not Ready go first, then as many Ready ones as maxUnavailable allows. */
+  #roll(set: Obj, nodes: number): void {
+    const { updateStrategy } = set["spec"] as SetSpec;
+    const most = Math.max(1, share(updateStrategy?.rollingUpdate?.maxUnavailable, nodes, { up: true, otherwise: 1 }));
+    const pods = controlled(this.ground, "pods", set);
+    const old = pods.filter(pod => isAlive(pod) && !this.#isCurrent(pod, set));
+    const broken = old.filter(pod => !isReady(pod));
+    broken.forEach(pod => this.delete(pod));
+    const down = nodes - pods.filter(pod => isAlive(pod) && isReady(pod)).length;
+    for (const pod of old.filter(isReady).slice(0, Math.max(0, most - down))) this.delete(pod);
+  }
+
+  #report(set: Obj, desired: number): void {
+    const pods = controlled(this.ground, "pods", set).filter(isAlive);
+    const ready = pods.filter(isReady).length;
+    this.writeStatus(set, {
+      ...{ desiredNumberScheduled: desired, currentNumberScheduled: pods.length, numberMisscheduled: 0 },
+      ...{ numberReady: ready, numberAvailable: ready, numberUnavailable: desired - ready },
+      updatedNumberScheduled: pods.filter(pod => this.#isCurrent(pod, set)).length,
+    });
+  }
+
+  #isCurrent({ metadata }: Obj, set: Obj): boolean {
+    return metadata.labels?.[REVISION] === templateHash(this.ground, set);
+  }
+}
+
+function generationOf({ metadata }: Obj): string {
+  return metadata.annotations?.[GENERATION_ANNOTATION] ?? "1";
+}
+
+function nodeOfPod(pod: Obj): string {
+  return (pod["spec"] as { nodeName?: string }).nodeName ?? "";
+}

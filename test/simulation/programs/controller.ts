@@ -1,0 +1,223 @@
+import type { Answer, Asked, LeaseTerms, Program, ProgramContext, Truth } from "./program";
+import { WORKS } from "./program";
+import type { Moment, Wording } from "./wordings";
+
+/** How a simulated controller behaves. */
+export interface ControllerOptions {
+  /** As its records name it. */
+  readonly name: string;
+  readonly wording: Wording;
+  /** How long it uses what it read from the token file; Infinity: as long as it lives. */
+  readonly rereadsMs?: number;
+  /** What it lists and watches; the first one is also what it writes. */
+  readonly watches: readonly Asked[];
+  readonly lease?: LeaseTerms;
+  /** Time between two rounds of its work, in milliseconds. */
+  readonly worksEveryMs?: number;
+  /** Requests per round. */
+  readonly requests?: number;
+  /** It writes nothing to its log. */
+  readonly isSilent?: boolean;
+  /** It ends when its first list fails, and when it loses its Lease. */
+  readonly exitsOnFailure?: boolean;
+  /** It is Ready only after a list that went well. */
+  readonly isReadyAfterList?: boolean;
+  readonly hangs?: { readonly afterMs: number; readonly cause: "hangs" | "hangs-again" };
+  /** It stops for longer than its Lease lasts, again and again. */
+  readonly pausesEveryMs?: number;
+  /** It ignores SIGTERM. */
+  readonly ignoresTerm?: boolean;
+}
+
+const MINUTE = 60_000;
+
+/** client-go reads the token file again after a minute; so do fabric8 and kube-rs. */
+const REREADS_MS = MINUTE;
+
+/** The backoff of a reflector, in milliseconds. */
+const FIRST_RETRY_MS = 800;
+const LONGEST_RETRY_MS = 30_000;
+
+/** A controller with watches, a round of work and, if it has one, a Lease. */
+export class Controller implements Program {
+  logged401Ms: number | undefined;
+  #context: ProgramContext | undefined;
+  #token: string | undefined;
+  #readMs = -Infinity;
+  #failures = 0;
+  #isHung = false;
+  #pausedUntilMs = -Infinity;
+  #isLeader = false;
+  #renewedMs = -Infinity;
+  #lostLeases = 0;
+  #rounds = 0;
+
+  constructor(private readonly options: ControllerOptions) {}
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    const { options } = this;
+    if (options.isReadyAfterList !== true) context.setReady(true);
+    if (options.hangs !== undefined)
+      context.after(options.hangs.afterMs * context.dice.between(0.8, 1.2), () => (this.#isHung = true));
+    if (options.pausesEveryMs !== undefined) this.#pauseSoon(options.pausesEveryMs);
+    context.after(context.dice.between(100, 2_000), () => this.#list());
+    if (options.lease !== undefined) this.#elect(options.lease);
+    const everyMs = options.worksEveryMs ?? 30_000;
+    context.after(everyMs * context.dice.next(), () => this.#work(everyMs));
+  }
+
+  onStop(): number {
+    if (this.#isHung || this.options.ignoresTerm === true) return Infinity;
+    const { lease } = this.options;
+    if (lease !== undefined && this.#isLeader) this.#context?.release(this.#current(), lease);
+    return 1_000;
+  }
+
+  truth(): Truth {
+    const context = this.#context;
+    if (context === undefined) return { state: "starting", cause: "starting", healedByRestart: false };
+    const token = context.judgeToken(this.#current());
+    if (token.state !== "accepted")
+      return { ...token, state: token.state === "refused" ? "token-dead" : "token-split" };
+    const access = context.judgeAccess(this.#needs());
+    if (access !== undefined) return { state: "access-gone", cause: access, healedByRestart: false };
+    return this.#ownTrouble() ?? WORKS;
+  }
+
+  #ownTrouble(): Truth | undefined {
+    const { hangs } = this.options;
+    if (this.#isHung && hangs !== undefined)
+      return { state: "hangs", cause: hangs.cause, healedByRestart: hangs.cause === "hangs" };
+    if ((this.options.requests ?? 1) >= 100) return { state: "floods", cause: "floods", healedByRestart: false };
+    if (this.#lostLeases > 0) return { state: "loses-lease", cause: "loses-lease", healedByRestart: false };
+    return undefined;
+  }
+
+  #needs(): readonly Asked[] {
+    const { lease, watches } = this.options;
+    return lease === undefined ? watches : [...watches, leaseRequest(lease)];
+  }
+
+  /** The token that its next request has. */
+  #current(): string | undefined {
+    const context = this.#context;
+    const nowMs = context?.nowMs() ?? 0;
+    if (nowMs - this.#readMs < (this.options.rereadsMs ?? REREADS_MS)) return this.#token;
+    this.#readMs = nowMs;
+    return (this.#token = context?.token());
+  }
+
+  get #stands(): boolean {
+    return this.#isHung || (this.#context?.nowMs() ?? 0) < this.#pausedUntilMs;
+  }
+
+  /** Lists, then watches for some minutes. An open watch is not authenticated again. */
+  #list(): void {
+    const context = this.#context!;
+    if (this.#stands) {
+      context.after(1_000, () => this.#list());
+      return;
+    }
+    const asked = context.dice.pick(this.options.watches);
+    const answer = context.ask(this.#current(), asked);
+    this.#report(answer, asked);
+    if (answer === 200) {
+      this.#failures = 0;
+      context.setReady(true);
+      context.after(context.dice.between(5, 10) * MINUTE, () => this.#list());
+      return;
+    }
+    if (this.options.exitsOnFailure === true && this.#rounds === 0) {
+      context.exit(1);
+      return;
+    }
+    const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures++);
+    context.after(waitMs * context.dice.between(1, 2), () => this.#list());
+  }
+
+  #work(everyMs: number): void {
+    const context = this.#context!;
+    context.after(everyMs * context.dice.between(0.8, 1.2), () => this.#work(everyMs));
+    const waitsForLease = this.options.lease !== undefined && !this.#isLeader;
+    if (this.#stands || waitsForLease || this.#failures > 0) return;
+    const asked = { ...this.options.watches[0]!, verb: "update" };
+    const answer = context.ask(this.#current(), asked, this.options.requests ?? 1);
+    if (answer !== 200) {
+      this.#report(answer, asked);
+      return;
+    }
+    this.#rounds++;
+    this.#log(this.options.wording.progress(context.dice.int(500) + 1, this.#moment()));
+  }
+
+  #elect(lease: LeaseTerms): void {
+    const context = this.#context!;
+    const everyMs = (lease.seconds * 1_000) / 7.5;
+    context.after(everyMs * context.dice.between(1, 1.2), () => this.#elect(lease));
+    if (this.#stands) return;
+    const answer = context.renew(this.#current(), lease);
+    if (answer === 401 || answer === 403) this.#reportLease(answer, `${lease.namespace}/${lease.name}`);
+    this.#follow(answer, lease);
+  }
+
+  #follow(answer: Answer, lease: LeaseTerms): void {
+    const context = this.#context!;
+    const nowMs = context.nowMs();
+    const isLate = this.#isLeader && nowMs - this.#renewedMs > (lease.seconds * 1_000 * 2) / 3;
+    if (answer === 200) this.#renewedMs = nowMs;
+    if (!isLate) return void (this.#isLeader = answer === 200 || (this.#isLeader && answer !== 409));
+    this.#isLeader = false;
+    this.#lostLeases++;
+    this.#log(this.options.wording.leaseLost(`${lease.namespace}/${lease.name}`, this.#moment()));
+    if (this.options.exitsOnFailure === true) context.exit(1);
+  }
+
+  #pauseSoon(everyMs: number): void {
+    const context = this.#context!;
+    context.after(everyMs * context.dice.between(0.8, 1.2), () => {
+      this.#pausedUntilMs = context.nowMs() + (this.options.lease?.seconds ?? 15) * 1_500;
+      this.#pauseSoon(everyMs);
+    });
+  }
+
+  #report(answer: Answer, asked: Asked): void {
+    const { wording } = this.options;
+    const at = this.#moment();
+    if (answer === 200) return;
+    if (answer === 401) {
+      this.#log401(wording.unauthorized(asked, at));
+      return;
+    }
+    if (answer === 403) {
+      this.#log(wording.forbidden(asked, at));
+      return;
+    }
+    this.#log(answer === 429 ? wording.throttled(asked, at) : wording.unavailable(asked, at));
+  }
+
+  #reportLease(answer: 401 | 403, lease: string): void {
+    const record = this.options.wording.lease(answer, lease, this.#moment());
+    if (answer === 401) this.#log401(record);
+    else this.#log(record);
+  }
+
+  #log401(record: string): void {
+    if (this.options.isSilent !== true) this.logged401Ms = this.#context!.nowMs();
+    this.#log(record);
+  }
+
+  #log(record: string): void {
+    if (this.options.isSilent !== true) this.#context!.log(record);
+  }
+
+  #moment(): Moment {
+    const { namespace, serviceAccount } = this.#context!;
+    return { ms: this.#context!.nowMs(), namespace, serviceAccount, program: this.options.name };
+  }
+}
+
+/** What the holder of a Lease does to it. */
+function leaseRequest({ name, namespace }: LeaseTerms): Asked {
+  return { verb: "update", group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespace, name };
+}

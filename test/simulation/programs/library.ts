@@ -1,0 +1,128 @@
+import type { Dice } from "../time";
+import { Controller, type ControllerOptions } from "./controller";
+import { Broken, CniAgent, KubeletClient, Noisy, OtherCluster } from "./others";
+import type { Asked, ProgramFactory } from "./program";
+import {
+  CLIENT_GO_MIDDLE,
+  CLIENT_GO_NEW,
+  CLIENT_GO_OLD,
+  CONTROLLER_RUNTIME,
+  FABRIC8,
+  KOPF,
+  KUBE_RS,
+  type Wording,
+} from "./wordings";
+
+/** What every program of the library needs to know of its workload. */
+export interface Place {
+  readonly name: string;
+  readonly namespace: string;
+  /** Absent: it has no Lease. */
+  readonly leaseSeconds?: number;
+}
+
+/** The names of the library's programs. */
+export const PROGRAMS = [
+  "client-go-old",
+  "client-go-middle",
+  "client-go-new",
+  "controller-runtime",
+  "kopf",
+  "fabric8",
+  "kube-rs",
+  "silent",
+  "copies-token",
+  "kubelet-only",
+  "other-cluster",
+  "noisy",
+  "floods",
+  "hangs",
+  "hangs-again",
+  "hangs-without-lease",
+  "loses-lease",
+  "exits-on-401",
+  "ignores-term",
+  "cni-thin",
+  "cni-renewing",
+  "crashes",
+  "never-ready",
+] as const;
+
+export type ProgramName = (typeof PROGRAMS)[number];
+
+const MINUTE = 60_000;
+
+/** Requests for which the role `edit` of a namespace is enough. */
+export function watchesOf(namespace: string): readonly Asked[] {
+  return [
+    { verb: "list", group: "apps", resource: "deployments", kind: "Deployment", namespace },
+    { verb: "list", group: "", resource: "configmaps", kind: "ConfigMap", namespace },
+    { verb: "list", group: "", resource: "pods", kind: "Pod", namespace },
+  ];
+}
+
+/** Returns what an image with this program contains. */
+export function programOf(name: ProgramName, place: Place): ProgramFactory {
+  return OTHERS[name]?.(place) ?? (dice => new Controller(optionsOf(name, place, dice)));
+}
+
+const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
+  "kubelet-only": () => () => new KubeletClient({ everyMs: 15_000, rereads: true }),
+  "other-cluster": () => dice => new OtherCluster({ everyMs: 20_000, refusedAfterMs: dice.between(0, 20) * MINUTE }),
+  noisy: () => dice => new Noisy({ everyMs: dice.between(2_000, 60_000) }),
+  "cni-thin": () => () => new CniAgent({ isThin: true }),
+  "cni-renewing": () => () => new CniAgent({ isThin: false }),
+  crashes: () => () => new Broken("crashes"),
+  "never-ready": () => () => new Broken("never-ready"),
+  hangs: place => hangsOnce(place),
+};
+
+/** Only its first life hangs, so a restart heals it. */
+function hangsOnce(place: Place): ProgramFactory {
+  let lives = 0;
+  return dice => {
+    const hangs = { afterMs: dice.between(5, 40) * MINUTE, cause: "hangs" } as const;
+    return new Controller({ ...base(place, CLIENT_GO_NEW, dice), ...(lives++ === 0 ? { hangs } : {}) });
+  };
+}
+
+const WORDING: Partial<Record<ProgramName, Wording>> = {
+  "client-go-old": CLIENT_GO_OLD,
+  "client-go-middle": CLIENT_GO_MIDDLE,
+  "controller-runtime": CONTROLLER_RUNTIME,
+  kopf: KOPF,
+  fabric8: FABRIC8,
+  "kube-rs": KUBE_RS,
+};
+
+function optionsOf(name: ProgramName, place: Place, dice: Dice): ControllerOptions {
+  return { ...base(place, WORDING[name] ?? CLIENT_GO_NEW, dice), ...SPECIALS[name]?.(dice) };
+}
+
+function base({ name, namespace, leaseSeconds }: Place, wording: Wording, dice: Dice): ControllerOptions {
+  return {
+    name,
+    wording,
+    watches: watchesOf(namespace),
+    worksEveryMs: dice.between(10_000, 60_000),
+    isReadyAfterList: dice.chance(0.3),
+    ...(leaseSeconds === undefined ? {} : { lease: { name, namespace, seconds: leaseSeconds } }),
+  };
+}
+
+const hangsAlways = (dice: Dice): Partial<ControllerOptions> => ({
+  hangs: { afterMs: dice.between(3, 20) * MINUTE, cause: "hangs-again" },
+});
+
+const SPECIALS: Partial<Record<ProgramName, (dice: Dice) => Partial<ControllerOptions>>> = {
+  "client-go-old": () => ({ rereadsMs: Infinity }),
+  "copies-token": () => ({ rereadsMs: Infinity }),
+  "controller-runtime": () => ({ exitsOnFailure: true }),
+  "exits-on-401": () => ({ exitsOnFailure: true }),
+  silent: () => ({ isSilent: true }),
+  floods: dice => ({ worksEveryMs: 5_000, requests: 5 * Math.round(dice.between(150, 2_000)) }),
+  "hangs-again": hangsAlways,
+  "hangs-without-lease": hangsAlways,
+  "loses-lease": dice => ({ pausesEveryMs: dice.between(4, 12) * MINUTE }),
+  "ignores-term": () => ({ ignoresTerm: true }),
+};

@@ -1,0 +1,169 @@
+import type { CauseName } from "./causes";
+import { someRecords } from "./corpus";
+import type { Asked, Program, ProgramContext, Truth } from "./program";
+import { WORKS } from "./program";
+import { klog } from "./wordings";
+
+// Programs that are no ordinary controllers.
+
+/** Works, and writes records of real programs that mention 401s of others. */
+export class Noisy implements Program {
+  #context: ProgramContext | undefined;
+  #lines: readonly string[] = [];
+
+  constructor(private readonly options: { readonly everyMs: number; readonly records?: number }) {}
+
+  truth(): Truth {
+    return this.#context === undefined ? STARTING : { ...WORKS, cause: "noisy" };
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    this.#lines = someRecords("innocent", this.options.records ?? 4, context.dice);
+    context.setReady(true);
+    this.#write();
+  }
+
+  #write(): void {
+    const context = this.#context!;
+    context.after(this.options.everyMs * context.dice.between(0.5, 1.5), () => this.#write());
+    context.log(context.dice.pick(this.#lines));
+  }
+}
+
+const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };
+
+/** Talks to another cluster, which refuses its credential. Its records are those of any client that is refused. */
+export class OtherCluster implements Program {
+  logged401Ms: number | undefined;
+  #context: ProgramContext | undefined;
+
+  constructor(private readonly options: { readonly everyMs: number; readonly refusedAfterMs: number }) {}
+
+  truth(): Truth {
+    if (this.#context === undefined) return STARTING;
+    return this.logged401Ms === undefined ? WORKS : { ...WORKS, cause: "other-cluster" };
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    context.setReady(true);
+    context.after(this.options.refusedAfterMs, () => this.#fail());
+  }
+
+  #fail(): void {
+    const context = this.#context!;
+    context.after(this.options.everyMs * context.dice.between(0.8, 1.2), () => this.#fail());
+    this.logged401Ms = context.nowMs();
+    context.log(
+      `${klog("E", context.nowMs(), "reflector.go:158")}"Unhandled Error" err="k8s.io/client-go/informers/factory.go:160: Failed to watch *v1.Node: failed to list *v1.Node: Unauthorized" logger="UnhandledError"`,
+    );
+  }
+}
+
+/** Asks only the kubelet of its node, which has the API server review its token. */
+export class KubeletClient implements Program {
+  #context: ProgramContext | undefined;
+  #token: string | undefined;
+
+  constructor(private readonly options: { readonly everyMs: number; readonly rereads: boolean }) {}
+
+  truth(): Truth {
+    if (this.#context === undefined) return STARTING;
+    const { state, cause, healedByRestart } = this.#context.judgeToken(this.#current());
+    if (state === "accepted") return WORKS;
+    return { state: state === "refused" ? "token-dead" : "token-split", cause, healedByRestart };
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    context.setReady(true);
+    this.#scrape();
+  }
+
+  #scrape(): void {
+    const context = this.#context!;
+    context.after(this.options.everyMs * context.dice.between(0.9, 1.1), () => this.#scrape());
+    const refused = context.ask(this.#current(), SCRAPE) === 401;
+    const head = klog(refused ? "E" : "I", context.nowMs(), "scraper.go:149");
+    context.log(
+      refused
+        ? `${head}"Failed to scrape node" err="request failed, status: \\"401 Unauthorized\\"" node="https://192.0.2.10:10250/metrics/resource"`
+        : `${head}"Scraped node"`,
+    );
+  }
+
+  #current(): string | undefined {
+    if (this.options.rereads || this.#token === undefined) this.#token = this.#context?.token();
+    return this.#token;
+  }
+}
+
+/** What the kubelet has the API server review. */
+const SCRAPE: Asked = { verb: "get", group: "", resource: "nodes", kind: "Node" };
+
+/** An agent of a network plugin: leaves a credential on its node, and needs nothing else. */
+export class CniAgent implements Program {
+  logged401Ms: number | undefined;
+  #context: ProgramContext | undefined;
+
+  /** A thin agent copies its token once; others write it again when the file changes. */
+  constructor(private readonly options: { readonly isThin: boolean; readonly isSilent?: boolean }) {}
+
+  truth(): Truth {
+    if (this.#context === undefined) return STARTING;
+    const own = this.options.isThin ? undefined : refusedOf(this.#context);
+    if (own !== undefined) return own;
+    const { state, healedByRestart } = this.#context.judgeCniCredential();
+    return state === "accepted" ? WORKS : { state: "credential-dead", cause: "cni-credential", healedByRestart };
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    context.writeCniCredential(context.token());
+    context.setReady(true);
+    context.log(`${klog("I", context.nowMs(), "main.go:88")}wrote /host/etc/cni/net.d/00-mesh.conf`);
+    if (!this.options.isThin) this.#renew();
+  }
+
+  #renew(): void {
+    const context = this.#context!;
+    context.after(60_000 * context.dice.between(0.9, 1.1), () => this.#renew());
+    const token = context.token();
+    if (context.ask(token, GET_SELF) !== 401) {
+      context.writeCniCredential(token);
+      return;
+    }
+    if (this.options.isSilent === true) return;
+    this.logged401Ms = context.nowMs();
+    context.log(
+      `${new Date(context.nowMs()).toISOString()} [ERROR][1] cni-installer/token_watch.go 133: Unable to create token for CNI kubeconfig error=Unauthorized`,
+    );
+  }
+}
+
+const GET_SELF: Asked = { verb: "get", group: "", resource: "pods", kind: "Pod" };
+
+function refusedOf(context: ProgramContext): Truth | undefined {
+  const { state, cause, healedByRestart } = context.judgeToken(context.token());
+  if (state === "accepted") return undefined;
+  return { state: state === "refused" ? "token-dead" : "token-split", cause, healedByRestart };
+}
+
+/** Ends some seconds after each start, or never becomes Ready: an image that does not work. */
+export class Broken implements Program {
+  #isStarted = false;
+
+  constructor(private readonly how: "crashes" | "never-ready") {}
+
+  truth(): Truth {
+    const cause: CauseName = "crashes";
+    return this.#isStarted ? { state: "crashes", cause, healedByRestart: false } : STARTING;
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#isStarted = true;
+    context.log("panic: flag provided but not defined: -fast");
+    if (this.how === "crashes") context.after(2_000, () => context.exit(2));
+  }
+}
