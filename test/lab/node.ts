@@ -5,7 +5,7 @@ import { must, run } from "./commands";
 import { containerdConfig, kubeletArgs, kubeletConfig, PAUSE_IMAGE } from "./components";
 import { componentKubeconfig, get, logOf, mustRun, startComponent } from "./control-plane";
 import { foldersOf } from "./folders";
-import { pauseImage } from "./images/pause";
+import { pauseImage } from "./images/programs";
 import { cniFolder } from "./packages";
 import { NODE_NAME } from "./pki";
 import { running, stop } from "./processes";

@@ -1,9 +1,19 @@
 export { type DockerfileStage, lastStage } from "./dockerfile";
-export { goImage } from "./go";
+export {
+  javaImage,
+  type JavaImageSource,
+  NODE_VERSION,
+  nodeRelease,
+  pythonImage,
+  type PythonImageSource,
+} from "./downloads";
 export { buildImage, folderEntries, type Entry, type Image, type ImageSource } from "./image";
-export { javaImage, type JavaImageSource } from "./java";
-export { bundle, libraryEntries, nodeImage, type NodeImageSource } from "./node";
-export { nodeRelease, NODE_VERSION } from "./node-release";
-export { pauseImage } from "./pause";
-export { pythonImage, type PythonImageSource } from "./python";
-export { schedulerImage } from "./scheduler";
+export {
+  bundle,
+  goImage,
+  libraryEntries,
+  nodeImage,
+  type NodeImageSource,
+  pauseImage,
+  schedulerImage,
+} from "./programs";
