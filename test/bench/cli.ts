@@ -4,20 +4,16 @@ import { Command } from "commander";
 import { benchClassifier } from "./classifier";
 import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
-import { benchFlowLevels } from "./flow-levels";
-import { benchQuarantine } from "./flow-quarantine";
 import { benchHealing } from "./healing";
-import { benchKubeletLogs } from "./kubelet-logs";
 import { benchLogMemory } from "./log-memory";
 import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
-import { benchWatches } from "./watches";
 import { benchZoo } from "./zoo/zoo";
 
 interface Benchmark {
   readonly run: (print: (line: string) => void) => Promise<void>;
   readonly about: string;
-  /** Runs only if named: a parameter search, or a one-time measurement. */
+  /** Runs only if named, since it takes long. */
   readonly onlyNamed?: true;
 }
 
@@ -30,30 +26,14 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     run: benchFlow,
     about: "effect of a flood on other clients: not isolated, isolated, and throttled, in the lab",
   },
-  "kubelet-logs": {
-    run: benchKubeletLogs,
-    about: "processor time of the kubelet per read of a log, by its size, in the lab",
-    onlyNamed: true,
-  },
   "cluster-wide": {
     run: benchClusterWide,
     about: "cost of one ClusterControllerResilience over 250 and 1,000 namespaces, in the lab",
     onlyNamed: true,
   },
-  watches: {
-    run: benchWatches,
-    about: "memory and CPU of watches of pods in a cluster with 10,000 pods: of all namespaces, or of each",
-    onlyNamed: true,
-  },
   zoo: {
     run: benchZoo,
     about: "what stallDetection finds of real programs that stall, and after how long, in the lab",
-    onlyNamed: true,
-  },
-  "flow-levels": { run: benchFlowLevels, about: "comparison of settings of the isolation level", onlyNamed: true },
-  "flow-quarantine": {
-    run: benchQuarantine,
-    about: "queue lengths of the quarantine level, and their cost",
     onlyNamed: true,
   },
 };
@@ -64,7 +44,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, flow-levels, flow-quarantine, kubelet-logs, scale, watches and zoo`,
+      .join(", ")}; default: all but cluster-wide, scale and zoo`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {

@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { FORBIDDEN_PATH, lister, readablePath, reader } from "../flood/accounts";
+import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/levels";
+import { FORBIDDEN_PATH, readablePath, reader, withoutRights } from "../flood/accounts";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";
 import { summarize, type Summary } from "../flood/seconds";
 import { Lab } from "../lab";
-import { flowSchema, priorityLevel, type Level } from "./levels";
+
+const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
+/** The levels of the remedy flowIsolation, created by plain applies. */
+export const SHARED = "bench-shared";
+export const QUARANTINE = "bench-quarantine";
+const LEVELS = [priorityLevel(SHARED, SHARED_SETTINGS), priorityLevel(QUARANTINE, QUARANTINE_SETTINGS)];
 
 /** The namespace of all accounts. */
-export const NAMESPACE = "bench-flow";
+const NAMESPACE = "bench-flow";
 /** Time for the effects of the previous phase to end. */
 const SETTLE_MS = 1_000;
 
 const ACCOUNTS = {
-  /** The flooding client; it may list ConfigMaps and nothing else. */
+  /** The flooding client. */
   flood: "bench-flood",
   /** Never isolated: represents all other clients. */
   other: "bench-other",
@@ -46,7 +52,7 @@ export class FlowScene {
   static async start(lab: Lab): Promise<FlowScene> {
     await lab.apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
-      ...lister(NAMESPACE, ACCOUNTS.flood),
+      ...withoutRights(NAMESPACE, ACCOUNTS.flood),
       ...reader(NAMESPACE, ACCOUNTS.other),
       ...reader(NAMESPACE, ACCOUNTS.neighbour),
     ]);
@@ -64,12 +70,11 @@ export class FlowScene {
   }
 
   /** Starts the flood. */
-  async breakOut(how: Partial<ClientOptions> = FLOOD): Promise<void> {
+  async breakOut(): Promise<void> {
     this.flood = await LoopingClient.start({
       ...FLOOD,
       kubeconfig: await this.lab.serviceAccountKubeconfig(NAMESPACE, ACCOUNTS.flood),
       path: FORBIDDEN_PATH,
-      ...how,
     });
   }
 
@@ -79,17 +84,9 @@ export class FlowScene {
     this.flood = undefined;
   }
 
-  /** Assigns the flood to one level and its neighbour to another, or the same; creates the levels, too. */
-  async isolate(
-    levels: Readonly<Record<string, Level>>,
-    floodLevel: string,
-    neighbourLevel = floodLevel,
-  ): Promise<void> {
-    await this.lab.apply([
-      ...Object.entries(levels).map(([name, level]) => priorityLevel(name, level)),
-      flowSchema(NAMESPACE, ACCOUNTS.neighbour, neighbourLevel),
-      flowSchema(NAMESPACE, ACCOUNTS.flood, floodLevel),
-    ]);
+  /** Assigns the flood to a level, and its neighbour to the shared one. */
+  async isolate(floodLevel: string): Promise<void> {
+    await this.lab.apply([...LEVELS, flowSchema(ACCOUNTS.neighbour, SHARED), flowSchema(ACCOUNTS.flood, floodLevel)]);
   }
 
   /** Deletes the schemas, so that all clients are on the default level of ServiceAccounts. */
@@ -100,8 +97,8 @@ export class FlowScene {
   }
 
   /** Waits until the effects of the previous phase have ended, then measures for that long. */
-  async measure(seconds: number, settleMs = SETTLE_MS): Promise<Phase> {
-    await sleep(settleMs);
+  async measure(seconds: number): Promise<Phase> {
+    await sleep(SETTLE_MS);
     const fromMs = Date.now();
     await sleep(seconds * 1000);
     // Include the second in progress.
@@ -116,4 +113,29 @@ export class FlowScene {
   async stop(): Promise<void> {
     await Promise.all([this.calm(), this.other.stop(), this.neighbour.stop()]);
   }
+}
+
+function priorityLevel(name: string, settings: LevelSettings): object {
+  const { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, ...queuing } = settings;
+  const limitResponse = { type: "Queue", queuing };
+  const limited = { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, limitResponse };
+  const spec = { type: "Limited", limited };
+  return { apiVersion: FLOW_CONTROL, kind: "PriorityLevelConfiguration", metadata: { name }, spec };
+}
+
+/** Assigns all requests of a ServiceAccount to a level. The schema has the account's name. */
+function flowSchema(name: string, level: string): object {
+  const any = { verbs: ["*"] };
+  const rule = {
+    subjects: [{ kind: "ServiceAccount", serviceAccount: { namespace: NAMESPACE, name } }],
+    resourceRules: [{ ...any, apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] }],
+    nonResourceRules: [{ ...any, nonResourceURLs: ["*"] }],
+  };
+  const spec = {
+    matchingPrecedence: 1000,
+    priorityLevelConfiguration: { name: level },
+    distinguisherMethod: { type: "ByUser" },
+    rules: [rule],
+  };
+  return { apiVersion: FLOW_CONTROL, kind: "FlowSchema", metadata: { name }, spec };
 }

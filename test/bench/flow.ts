@@ -1,15 +1,11 @@
 import Table from "cli-table3";
-import { flowLab, FlowScene, type Phase } from "./flow-scene";
-import { SHARED, QUARANTINE } from "./levels";
+import { flowLab, FlowScene, type Phase, QUARANTINE, SHARED } from "./flow-scene";
 import { median } from "./median";
 
 const ROUNDS = 5;
 const SECONDS = 8;
 /** The maximum wait of a request in the quarantine, so that every connection of the flood is refused once. */
 const QUARANTINE_SECONDS = 15;
-const SHARED_NAME = "bench-shared";
-const QUARANTINE_NAME = "bench-quarantine";
-const LEVELS = { [SHARED_NAME]: SHARED, [QUARANTINE_NAME]: QUARANTINE };
 
 /** In the order of the phases of a round. */
 const PHASES = ["alone", "flooded", "isolated", "quarantine", "alone again"] as const;
@@ -42,10 +38,10 @@ async function play(scene: FlowScene): Promise<Round> {
   const alone = await scene.measure(SECONDS);
   await scene.breakOut();
   const flooded = await scene.measure(SECONDS);
-  await scene.isolate(LEVELS, SHARED_NAME);
+  await scene.isolate(SHARED);
   const isolated = await scene.measure(SECONDS);
   // As the remedy does: it moves the flood, and its neighbours stay.
-  await scene.isolate(LEVELS, QUARANTINE_NAME, SHARED_NAME);
+  await scene.isolate(QUARANTINE);
   const quarantine = await scene.measure(QUARANTINE_SECONDS);
   await scene.calm();
   await scene.mix();

@@ -22,32 +22,6 @@ export function reader(namespace: string, name: string): object[] {
   ];
 }
 
-/** ServiceAccount that may list the ConfigMaps of its namespace, and 500 of these with 500 bytes each. */
-export function lister(namespace: string, name: string): object[] {
-  const metadata = { namespace, name };
-  return [
-    ...withoutRights(namespace, name),
-    ...Array.from({ length: 500 }, (_, i) => ({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { namespace, name: `${name}-${i}` },
-      data: { key: "x".repeat(500) },
-    })),
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: "Role",
-      metadata,
-      rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }],
-    },
-    binding(namespace, name),
-  ];
-}
-
-/** The path that the lister requests. */
-export function expensivePath(namespace: string): string {
-  return `/api/v1/namespaces/${namespace}/configmaps`;
-}
-
 /** The path that the reader requests. */
 export function readablePath(namespace: string, name: string): string {
   return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
