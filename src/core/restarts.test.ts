@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
-import { countConfirmed, joinRestarts, oldestFirst, restartsOf, isCreatedAfter, settleOpenRestarts } from "./restarts";
+import { joinRestarts, oldestFirst, restartsOf, isCreatedAfter, settleOpenRestarts } from "./restarts";
 import { Cause } from "../api/conditions";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
@@ -9,21 +9,6 @@ function restart(id: number, outcome: RestartStatus["outcome"] = "Recovered"): R
   const time = new Date(NOW.getTime() - id * 60_000).toISOString();
   return { pod: `app-${id}`, podUID: `uid-${id}`, workload: "Deployment/app", time, cause: "Unknown", outcome };
 }
-
-describe("confirmed restarts", () => {
-  it("are those that are new, and requests of a crash that turned out to have been carried out", () => {
-    const before = [restart(5), restart(4, "Requested"), restart(3, "Requested")];
-    const after = [
-      restart(5, "Ineffective"),
-      restart(4, "Restarted"),
-      restart(3, "Requested"),
-      restart(1, "Restarted"),
-    ];
-    expect(countConfirmed(before, after)).toBe(2);
-    expect(countConfirmed(after, after)).toBe(0);
-    expect(countConfirmed(before, [])).toBe(0);
-  });
-});
 
 describe("restarts of several remedies", () => {
   const token = (id: number, outcome?: RestartStatus["outcome"]) => ({

@@ -451,27 +451,4 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*not filled yet/);
     world.engine.stopLeading();
   });
-
-  it("waits without a word for the first list of the objects, and begins when it is there", async () => {
-    const world = new ClusterWideWorld();
-    world.addNamespace("a", ["Deployment/web"]);
-    world.owners.set("all", clusterObject("all"));
-    const { clusterObjects } = world;
-    let listed = (): void => undefined;
-    const first = new Promise<void>(resolve => (listed = resolve));
-    world.attempted = () => first;
-    world.clusterObjects = () => {
-      throw new TransientError("watch clustercontrollerresiliences: not filled yet");
-    };
-    world.engine.startLeading();
-    world.engine.namespaceChanged("a");
-    await world.run(5);
-    const complaints = world.log.lines.filter(({ level }) => level === "warn" || level === "error");
-    expect([written(world), complaints]).toEqual([[], []]);
-    world.clusterObjects = clusterObjects;
-    listed();
-    await world.run(5);
-    expect(written(world)).toEqual(["create a/all"]);
-    world.engine.stopLeading();
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { GENERATED_FOR_LABEL, MANAGED_BY_LABEL } from "../../api/names";
 import type { Facts } from "../../core/cluster-wide";
 import { planNamespace } from "./plan";
 import {
@@ -28,27 +27,6 @@ const workloads = (count: number) =>
   Array.from({ length: count }, (_, index) => candidate(`Deployment/w${String(index).padStart(3, "0")}`));
 
 describe("planNamespace", () => {
-  it("generates an object that names the workloads, with labels, owner and the template", () => {
-    const [object, ...others] = settle(
-      facts({ candidates: [candidate("Deployment/web"), candidate("DaemonSet/agent")] }),
-    );
-    expect(others).toEqual([]);
-    expect(object?.metadata).toMatchObject({
-      name: "all",
-      labels: { [MANAGED_BY_LABEL]: "controller-resilience", [GENERATED_FOR_LABEL]: "all" },
-      ownerReferences: [{ kind: "ClusterControllerResilience", name: "all", uid: "uid-all", controller: true }],
-    });
-    expect(object?.spec).toEqual({
-      mode: "Observe",
-      suspend: false,
-      targets: [
-        { kind: "DaemonSet", name: "agent" },
-        { kind: "Deployment", name: "web" },
-      ],
-      tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] },
-    });
-  });
-
   it("generates nothing where nothing is selected", () => {
     expect(planNamespace(facts({ candidates: [] })).writes).toEqual([]);
     expect(planNamespace(facts({ candidates: [candidate("Deployment/web", { usesApi: false })] })).writes).toEqual([]);
@@ -139,23 +117,6 @@ describe("planNamespace", () => {
     expect(shares.get("uid-all")).toMatchObject({ protected: 1_024, isSettled: true });
     const fewer = settle(facts({ candidates: candidates.slice(2), objects: after }));
     expect(fewer.map(targetsOf)).toEqual([targetsOf(object)?.slice(1)]);
-  });
-
-  it("moves the workloads of further objects, as an earlier version made them, into the first, and deletes those", () => {
-    const [object] = settle(facts({ candidates: workloads(3) }));
-    const { spec, metadata } = object!;
-    const parts = ["all", "all-2", "all-argo-cd"].map((name, index) => ({
-      ...object!,
-      metadata: { ...metadata, name, uid: `uid-of-${name}` },
-      spec: { ...spec, targets: spec.targets.slice(index, index + 1) },
-    }));
-    const of = facts({ candidates: workloads(3), objects: parts });
-    expect(planNamespace(of).writes.map(({ intent }) => `${intent.verb} ${intent.target.name}`)).toEqual([
-      "patch all",
-      "delete all-2",
-      "delete all-argo-cd",
-    ]);
-    expect(settle(of).map(targetsOf)).toEqual([targetsOf(object)]);
   });
 
   it("leaves out what a hand-written object names or selects, and does not take its name", () => {

@@ -105,24 +105,6 @@ describe("the work queue", () => {
     queue.done("a");
     expect([queue.take(), queue.take()]).toEqual(["a", undefined]);
   });
-
-  it("calls onWaiting when a key becomes available", () => {
-    const clock = new FakeClock();
-    let calls = 0;
-    const queue = new WorkQueue(clock, () => calls++);
-    queue.add("a");
-    queue.add("a");
-    expect(calls).toBe(1);
-    queue.take();
-    queue.add("a");
-    expect(calls).toBe(1);
-    queue.done("a");
-    expect(calls).toBe(2);
-    queue.addAfter("b", 10);
-    expect(calls).toBe(2);
-    clock.advance(10);
-    expect(calls).toBe(3);
-  });
 });
 
 describe("delayed keys", () => {

@@ -177,21 +177,6 @@ describe("an object that is deleted or terminating", () => {
     bench.store.objects.clear();
     expect(await bench.pass()).toEqual({ next: "forget" });
   });
-
-  it("ends its pass early", async () => {
-    const bench = makeBench();
-    const remedies = [
-      makeRemedy(makeDecision(), {
-        observe: () => {
-          bench.store.objects.clear();
-          return Promise.resolve();
-        },
-      }),
-    ];
-    const other = makeBench({ remedies });
-    other.store.writeStatus = bench.store.writeStatus;
-    expect(await other.pass()).toEqual({ next: "retry", conflict: true });
-  });
 });
 
 describe("a suspended object", () => {

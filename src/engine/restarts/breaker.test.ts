@@ -3,15 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Outcome, RestartClaim } from "../../core/intent";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { settleUnwatched } from "../../remedies/token-restart/settle";
 import { ObjectSession } from "../object/object-session";
 import { makeObject, MemoryObjects } from "../testing/fakes";
 import { makeClaim } from "../testing/remedies";
 import { makeRestarts, MemoryBreaker } from "../testing/restarts";
-import { Breaker } from "./breaker";
 import type { ObjectRestarts, RestartEnd } from "./restarts";
-
-const LEASE = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace: "system", name: "it" };
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ENDLESS = { cooldownMs: 0, maxRestarts: 100_000 };
@@ -151,19 +147,6 @@ describe("an unproven restart", () => {
     expect(await bench.restart("team/a", "p1", {}, "Refused")).toBe("Requested");
     expect(await bench.restart("shop/b", "p2", {}, "NotWritten")).toBe("Requested");
     expect(await bench.restart("team/a", "p1")).toBe("UnprovenRestart");
-  });
-
-  it("waits for a new leader to load every namespace, unlike a proven one", () => {
-    const bench = new Bench();
-    const requested: string[] = [];
-    const restarts = makeRestarts(bench.clock, 1, {
-      missing: ["other/a"],
-      requestPass: key => void requested.push(key),
-    });
-    const session = new ObjectSession(bench.store.put(makeObject("team/z", {})), bench.store, bench.clock);
-    expect(restarts.settle(session).deferral(makeClaim("p", { cause: "Unknown" }))?.limit).toBe("LeaderWarmup");
-    expect(restarts.settle(session).deferral(makeClaim("p"))).toBeUndefined();
-    expect(requested).toEqual(["other/a"]);
   });
 
   it("waits two minutes after the operator's own trouble, unlike a proven one", async () => {
@@ -372,26 +355,4 @@ describe("whatever the order of events", () => {
     play(({ isTripped }, result) =>
       expect(isTripped ? ["Requested", "Breaker"] : ["Requested", "UnprovenRestart"]).toContain(result),
     ));
-});
-
-it("two workloads that are deleted after a restart do not trip the breaker", () => {
-  const bench = new Bench();
-  const nowMs = bench.clock.now().getTime();
-  const breaker = new Breaker({ clock: bench.clock, breaker: bench.breaker, lease: LEASE });
-  for (const [name, minutesAgo] of [
-    ["a", 40],
-    ["b", 15],
-  ] as const) {
-    const time = new Date(nowMs - minutesAgo * MINUTE).toISOString();
-    const entry = {
-      workload: `Deployment/${name}`,
-      pod: name,
-      podUID: name,
-      time,
-      cause: "Unknown",
-      outcome: "Restarted",
-    } as const;
-    breaker.note(makeObject(`${name}/x`), [settleUnwatched(entry, nowMs)]);
-  }
-  expect(bench.breaker.state).toBeNull();
 });

@@ -32,21 +32,6 @@ describe("the restart pacer", () => {
     expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
   });
 
-  it("allows one restart, and the next an interval after that one has ended", () => {
-    const { clock, pacer } = readyBrake();
-    clock.advance(3_600_000);
-    const permit = permitOf(pacer);
-    expect(pacer.ask().allowed).toBe(false);
-    clock.advance(30_000);
-    expect(pacer.ask().allowed).toBe(false);
-    permit.used();
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
-    clock.advance(9_999);
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 1 });
-    clock.advance(1);
-    permitOf(pacer);
-  });
-
   it("ignores a restart that certainly did not happen, and returns a permit only once", () => {
     const { pacer } = readyBrake();
     const first = permitOf(pacer);

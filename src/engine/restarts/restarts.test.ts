@@ -9,7 +9,7 @@ import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 import { makeRestarts } from "../testing/restarts";
-import type { ObjectRestarts, RestartEnd } from "./restarts";
+import type { ObjectRestarts } from "./restarts";
 
 const MINUTE = 60_000;
 
@@ -91,23 +91,6 @@ describe("a restart", () => {
     const ofObject = restarts.settle(next, [{ causes: settled.map(({ cause }) => cause), restarts: settled }]);
     expect(recorded(ofObject)).toEqual([]);
     expect(ofObject.status()).toEqual({ restarts: [], restartsTotal: 0 });
-  });
-
-  it.each<[RestartEnd, RestartStatus["outcome"][], boolean]>([
-    ["Executed", ["Restarted"], false],
-    ["Unknown", ["Requested"], false],
-    ["Refused", [], true],
-    ["NotWritten", ["Requested"], true],
-  ])("that ends %s is recorded as %j; another one may follow at once: %s", async (end, outcomes, isPacerFree) => {
-    const { clock, restarts, session } = makeBench();
-    clock.advance(10_000);
-    const ofObject = restarts.settle(session);
-    const request = await ofObject.request(claimOf("app-1"));
-    if (request.result === "Limited") throw new Error(`deferred by ${request.limit}`);
-    request.end(end);
-    expect(recorded(ofObject).map(({ outcome }) => outcome)).toEqual(outcomes);
-    const { result } = await ofObject.request(claimOf("b-1", "Deployment/b"));
-    expect(result === "Requested").toBe(isPacerFree);
   });
 });
 

@@ -80,21 +80,6 @@ describe("intents of one remedy", () => {
     expect(writer.written).toEqual(three.slice(0, 2));
   });
 
-  it("are not blocked forever by one that uses all the time and fails", async () => {
-    const { executeAll, writer, clock } = makeBench();
-    writer.answer = ({ target }) => {
-      clock.advance(target.name === "a" ? 11_000 : 100);
-      return target.name === "a" ? Promise.reject(new TransientError("no answer")) : Promise.resolve();
-    };
-    expect(await executeAll(three)).toMatchObject([{ result: "Failed" }, { limit: "PassTime" }, { limit: "PassTime" }]);
-    expect(await executeAll(three)).toMatchObject([
-      { result: "Failed" },
-      { result: "Executed" },
-      { result: "Executed" },
-    ]);
-    expect(writer.written.map(({ target }) => target.name)).toEqual(["a", "b", "c"]);
-  });
-
   it("that failed are retried after two seconds, with growing delays, and at once if they have changed", async () => {
     const { execute, writer, clock } = makeBench();
     writer.answer = () => Promise.reject(new TransientError("no answer"));
@@ -250,19 +235,6 @@ describe("a restart", () => {
     expect(bench.writer.written).toHaveLength(1);
   });
 
-  it("is refused while a request is open after a crash", async () => {
-    const time = new FakeClock().now().toISOString();
-    const open = {
-      pod: "app-0",
-      podUID: "0",
-      workload: "Deployment/app",
-      time,
-      cause: "Unknown",
-      outcome: "Requested",
-    } as const;
-    expect(await makeBench({}, { restarts: [open] }).execute(makeEviction())).toMatchObject({ limit: "Cooldown" });
-  });
-
   it("without proof waits for the leader warm-up, unlike other intents", async () => {
     const bench = makeBench({}, undefined, ["team/other"]);
     const restart = makeClaim("app-1", { cause: "Unknown" });
@@ -315,24 +287,6 @@ describe("a restart", () => {
     expect(await answer(new WaitError("no", 400_000))).toBe(400_000);
     expect(await answer()).toBe(0);
     expect(await answer(new WaitError("no", 1_000))).toBe(10_000);
-  });
-
-  it("that a PodDisruptionBudget refuses is retried at the times in its outcomes, with growing delays", async () => {
-    const bench = makeBench();
-    bench.writer.answer = () => Promise.reject(new WaitError("the budget says no", 1_000));
-    const triedAtSeconds: number[] = [];
-    for (let second = 0; second <= 160; second += 5) {
-      const before = bench.writer.written.length;
-      const outcome = await bench.execute(makeEviction());
-      const retryAfterMs = 10_000 * 2 ** triedAtSeconds.length;
-      if (bench.writer.written.length > before) {
-        triedAtSeconds.push(second);
-        expect(outcome).toEqual({ result: "Blocked", message: "the budget says no", retryAfterMs });
-      }
-      bench.clock.advance(5_000);
-    }
-    expect(triedAtSeconds).toEqual([0, 10, 30, 70, 150]);
-    expect(outcomes(bench)).toEqual([]);
   });
 
   it("that is forbidden is not recorded repeatedly", async () => {
