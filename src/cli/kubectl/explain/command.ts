@@ -8,10 +8,9 @@ import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
 import { explainCluster, formatClusterExplanation } from "./cluster";
-import { concerned, explain, type ExplainFacts } from "./explain";
+import { explain, type ExplainFacts } from "./explain";
 import { formatExplanation } from "./format";
 import { readLive } from "./live";
-import { readOnDelete } from "./next";
 
 interface OperatorFlags {
   readonly operatorNamespace: string;
@@ -102,8 +101,7 @@ async function readFacts(session: Session, subject: Subject, operatorNamespace: 
   const common = { nowMs, subject, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
   const chosen = subject.kind === KIND ? only(objects, subject, reader.unread) : objects;
   const live = subject.kind === KIND ? undefined : await readLive(reader, subject, nowMs);
-  const facts = { ...common, objects: chosen, ...(live && { live }) };
-  return { ...facts, onDelete: await readOnDelete(reader, concerned(facts)) };
+  return { ...common, objects: chosen, ...(live && { live }) };
 }
 
 function only(objects: ExplainFacts["objects"], subject: Subject, unread: readonly string[]): ExplainFacts["objects"] {

@@ -108,6 +108,18 @@ it("offers a restart by hand where the operator only observes", () => {
   const all = text({ objects: [object({ spec: { mode: "Observe" }, status: { conditions } })] });
   expect(all).toContain("\n    kubectl rollout restart deployment/web -n shop\n");
   expect(all).not.toContain("deployment/other");
+  expect(all).not.toContain("OnDelete");
+});
+
+it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDelete", () => {
+  const condition = { status: "False", reason: "WouldRestart", message: "m", lastTransitionTime: ago(3) };
+  const targets = [{ kind: "DaemonSet", name: "agent", pods: 2, rejectedPods: 1 }];
+  const status = { conditions: [{ ...condition, type: "TokensAccepted" }], targets };
+  const [action] = explained({ objects: [object({ spec: { mode: "Observe" }, status })] }).objects[0]?.actions ?? [];
+  expect(action).toEqual({
+    text: "restart DaemonSet agent by hand (with updateStrategy OnDelete, delete its pods one by one), or let the operator do it with mode Enforce:",
+    command: "kubectl rollout restart daemonset/agent -n shop",
+  });
 });
 
 it("shows the message that Ready repeats once", () => {

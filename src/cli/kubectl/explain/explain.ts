@@ -6,7 +6,7 @@ import { createRemedies } from "../../../remedies/registry";
 import { safeText } from "../terminal";
 import type { OperatorState } from "../reader";
 import { describeSubject, type Subject } from "../subject";
-import { type Action, actionsFor, nextOf, type NextStep, type OnDelete } from "./next";
+import { type Action, actionsFor, nextOf, type NextStep } from "./next";
 import { type BudgetLeft, budgetsOf, evidenceOf, idOf, type Moment, timelineOf } from "./evidence";
 import type { EventFacts, ExplainedCondition, LiveSubject } from "./views";
 
@@ -18,8 +18,6 @@ export interface ExplainFacts {
   readonly live?: LiveSubject;
   readonly objects: readonly ControllerResilience[];
   readonly events: readonly EventFacts[];
-  /** Workloads that a rollout does not restart. Absent: none. */
-  readonly onDelete?: OnDelete;
   /** Absent if the Lease could not be read. */
   readonly operator?: OperatorState;
   /** Reads that were refused or have failed, each with its reason. */
@@ -78,11 +76,7 @@ function describeLive({ live }: ExplainFacts): string[] {
 }
 
 /** Returns the objects that concern the subject. */
-export function concerned({
-  objects,
-  live,
-  nowMs,
-}: Pick<ExplainFacts, "objects" | "live" | "nowMs">): readonly ControllerResilience[] {
+function concerned({ objects, live, nowMs }: ExplainFacts): readonly ControllerResilience[] {
   return live === undefined ? objects : objects.filter(object => concerns(object, live, nowMs));
 }
 
@@ -123,7 +117,7 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
     evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
     budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
     next,
-    actions: actionsFor(object, conditions, { lease: facts.operator?.lease, onDelete: facts.onDelete }),
+    actions: actionsFor(object, conditions, facts.operator?.lease),
     timeline: timelineOf(
       object,
       facts.events.filter(event => event.namespace === namespace && isAbout(event, object, isShown)),

@@ -1,10 +1,9 @@
-import type { ControllerResilience, LabelSelector, TargetStatus } from "../../../api/controller-resilience";
+import type { ControllerResilience, TargetStatus } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
-import { type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
-import { KINDS } from "../../../core/kinds";
+import { timeOf } from "../../../core/json";
 import { HOOK_ANNOTATIONS } from "../../../core/views";
-import { commandFor, shellWord } from "../change/change";
-import { OPERATOR_NAMESPACE, type PartialReader } from "../reader";
+import { commandFor } from "../change/change";
+import { OPERATOR_NAMESPACE } from "../reader";
 import { budgetsOf, idOf } from "./evidence";
 import type { ExplainedCondition } from "./views";
 
@@ -97,18 +96,11 @@ export interface Action {
 /** Workloads of which the hook is named. */
 const MOST_HOOKS = 3;
 
-/** What the actions also depend on. */
-interface Known {
-  /** The operator's, as namespace and name. Absent: the default. */
-  readonly lease?: string | undefined;
-  readonly onDelete?: OnDelete | undefined;
-}
-
 /** What a person can do, most urgent first: commands of this plugin. Pure. */
 export function actionsFor(
   object: ControllerResilience,
   conditions: readonly ExplainedCondition[],
-  { lease = `${OPERATOR_NAMESPACE}/${MANAGER}`, onDelete = new Map() }: Known = {},
+  lease = `${OPERATOR_NAMESPACE}/${MANAGER}`,
 ): Action[] {
   const { spec, status } = object;
   const isTripped = conditions.some(({ reason }) => reason === "BreakerTripped");
@@ -118,7 +110,7 @@ export function actionsFor(
   return [
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
-    ...toRestart(object).map(target => restartByHand(target, object.metadata.namespace, onDelete)),
+    ...toRestart(object).map(target => restartByHand(target, namespace)),
     ...hooksToRemove(object),
     ...throttled.map(({ serviceAccount }) => ({
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
@@ -129,19 +121,13 @@ export function actionsFor(
   ];
 }
 
-/** With the update strategy OnDelete a restart of the workload replaces no pod. */
-function restartByHand(target: TargetStatus, namespace: string, onDelete: OnDelete): Action {
-  const { kind, name } = target;
-  const byHand = onDelete.get(onDeleteKey(namespace, target));
-  if (byHand === undefined) {
-    return {
-      text: `restart ${kind} ${name} by hand, or let the operator do it with mode Enforce:`,
-      command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${namespace}`,
-    };
-  }
+/** With the update strategy OnDelete, which a Deployment cannot have, a rollout replaces no pod. */
+function restartByHand({ kind, name }: TargetStatus, namespace: string): Action {
+  const byHand =
+    kind === "Deployment" ? "by hand" : "by hand (with updateStrategy OnDelete, delete its pods one by one)";
   return {
-    text: `delete the pods of ${kind} ${name} by hand, one by one, because its updateStrategy ${byHand.isKnown ? "is" : "may be"} OnDelete (kubectl delete pod POD -n ${namespace}); or let the operator do it with mode Enforce. Its pods:`,
-    command: `kubectl get pods -n ${namespace}${byHand.selector}`,
+    text: `restart ${kind} ${name} ${byHand}, or let the operator do it with mode Enforce:`,
+    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${namespace}`,
   };
 }
 
@@ -169,66 +155,11 @@ function resetBreaker(lease: string): Action {
   };
 }
 
-/** A workload for which `kubectl rollout restart` replaces no pod. */
-interface ByHand {
-  /** False: its update strategy could not be read. */
-  readonly isKnown: boolean;
-  /** Its pods, as a flag of kubectl; empty: not known. */
-  readonly selector: string;
-}
-
-/** The workloads that are not rolled out, as `namespace/Kind/name`. */
-export type OnDelete = ReadonlyMap<string, ByHand>;
-
-/** Identifies a target in OnDelete. */
-function onDeleteKey(namespace: string, { kind, name }: Pick<TargetStatus, "kind" | "name">): string {
-  return `${namespace}/${kind}/${name}`;
-}
-
-const MOST_PER_OBJECT = 3;
-/** A namespace may have many objects; `explain` shows few. */
-const MOST_READS = 12;
+/** Workloads of one object for which a restart is offered. */
+const MOST_RESTARTS = 3;
 
 /** Returns the workloads of an object for which a restart by hand is offered: the operator only observes their rejected pods. */
 function toRestart({ status }: ControllerResilience): TargetStatus[] {
   if (status?.conditions?.some(({ reason }) => reason === "WouldRestart") !== true) return [];
-  return (status.targets ?? [])
-    .filter(({ kind, rejectedPods }) => rejectedPods > 0 && (kind === "Deployment" || hasStrategy(kind)))
-    .slice(0, MOST_PER_OBJECT);
-}
-
-function hasStrategy(kind: string): kind is "StatefulSet" | "DaemonSet" {
-  return kind === "StatefulSet" || kind === "DaemonSet";
-}
-
-/** Reads which of those workloads have the update strategy OnDelete. */
-export async function readOnDelete(
-  reader: Pick<PartialReader, "get">,
-  objects: readonly ControllerResilience[],
-): Promise<OnDelete> {
-  const found = new Map<string, ByHand>();
-  const targets = objects.flatMap(object =>
-    toRestart(object).map(target => ({ ...target, namespace: object.metadata.namespace })),
-  );
-  for (const target of targets.slice(0, MOST_READS)) {
-    const { kind, namespace, name } = target;
-    if (!hasStrategy(kind)) continue;
-    const raw = await reader.get(KINDS[kind], { namespace, name });
-    if (raw === null) continue;
-    const { updateStrategy, selector } = objectOf(raw?.["spec"]);
-    if (raw !== undefined && textOf(objectOf(updateStrategy)["type"]) !== "OnDelete") continue;
-    found.set(onDeleteKey(namespace, target), { isKnown: raw !== undefined, selector: flagOf(objectOf(selector)) });
-  }
-  return found;
-}
-
-function flagOf({ matchLabels, matchExpressions = [] }: JsonObject & LabelSelector): string {
-  const parts = [
-    ...Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),
-    ...matchExpressions.map(({ key, operator, values = [] }) => {
-      if (operator === "Exists") return key;
-      return operator === "DoesNotExist" ? `!${key}` : `${key} ${operator.toLowerCase()} (${values.join(",")})`;
-    }),
-  ];
-  return parts.length === 0 ? "" : ` -l ${shellWord(parts.join(","))}`;
+  return (status.targets ?? []).filter(({ rejectedPods }) => rejectedPods > 0).slice(0, MOST_RESTARTS);
 }
