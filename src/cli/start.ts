@@ -76,38 +76,21 @@ const program = new Command("controller-resilience")
     ),
   );
 
-interface StartOptions {
-  healthPort: string;
-  mode: string;
-  namespace?: string;
-  watchNamespaces?: string;
-  restartInterval: string;
-  logReads: string;
-  notifyDir?: string;
-  notifyFormat: string;
-  notifyCluster: string;
-  logLevel: string;
-  pretty: boolean;
+/** Passes the options on as environment variables, which src/main.ts reads, and Pepr when it is imported. */
+function toEnvironment(): void {
+  const values = program.opts<Record<string, string | undefined>>();
+  for (const option of program.options) {
+    const value = values[option.attributeName()];
+    if (option.envVar !== undefined && value !== undefined) process.env[option.envVar] = value;
+  }
+  if (isPretty()) process.env["PEPR_PRETTY_LOGS"] = "true";
+  process.env["PEPR_WATCH_MODE"] = "true";
+  // By default Pepr's watch ends the process after 5 failures.
+  process.env["PEPR_RESYNC_FAILURE_MAX"] = String(2 ** 31 - 1);
 }
 
-/** Passes the options on as environment variables, which src/main.ts reads, and Pepr when it is imported. */
-function toEnvironment(options: StartOptions): void {
-  Object.assign(process.env, {
-    RESILIENCE_HEALTH_PORT: options.healthPort,
-    RESILIENCE_MODE: options.mode,
-    RESILIENCE_RESTART_INTERVAL_SECONDS: options.restartInterval,
-    RESILIENCE_LOG_READS_PER_SECOND: options.logReads,
-    RESILIENCE_NOTIFY_FORMAT: options.notifyFormat,
-    RESILIENCE_NOTIFY_CLUSTER: options.notifyCluster,
-    LOG_LEVEL: options.logLevel,
-    PEPR_WATCH_MODE: "true",
-    // By default Pepr's watch ends the process after 5 failures.
-    PEPR_RESYNC_FAILURE_MAX: String(2 ** 31 - 1),
-    ...(options.namespace === undefined ? {} : { RESILIENCE_NAMESPACE: options.namespace }),
-    ...(options.watchNamespaces === undefined ? {} : { RESILIENCE_WATCH_NAMESPACES: options.watchNamespaces }),
-    ...(options.notifyDir === undefined ? {} : { RESILIENCE_NOTIFY_DIR: options.notifyDir }),
-    ...(options.pretty ? { PEPR_PRETTY_LOGS: "true" } : {}),
-  });
+function isPretty(): boolean {
+  return program.opts<{ pretty: boolean }>().pretty;
 }
 
 /** Whether pino-pretty is installed. The image does not have it. */
@@ -121,10 +104,10 @@ function canBePretty(): boolean {
 }
 
 program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_SETTINGS));
-program.action(async (options: StartOptions) => {
-  if (options.pretty && !canBePretty())
+program.action(async () => {
+  if (isPretty() && !canBePretty())
     program.error("error: --pretty (PEPR_PRETTY_LOGS) needs pino-pretty, which is not installed");
-  toEnvironment(options);
+  toEnvironment();
   await import("../../pepr");
 });
 
