@@ -82,9 +82,6 @@ function kubectlOptions(namespace = "that of the context"): Option[] {
     new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"),
     new Option("--kubeconfig <file>", "kubeconfig file"),
     new Option("--context <name>", "context of the kubeconfig"),
-    new Option("--cluster <name>", "cluster of the kubeconfig"),
-    new Option("--user <name>", "user of the kubeconfig"),
-    new Option("-s, --server <url>", "address of the API server"),
     new Option("--as <user>", "impersonate this user"),
     new Option("--as-group <group>", "impersonate this group; may be repeated").argParser(
       (group: string, groups: readonly string[] = []) => [...groups, group],

@@ -15,7 +15,6 @@ import { CliError, confirm, type Format, type Io, Output, Progress } from "./ter
 /** Flags of every command that talks to a cluster. */
 export interface SessionFlags extends ClusterFlags {
   readonly namespace?: string;
-  readonly allNamespaces?: boolean;
   readonly requestTimeout?: string;
   readonly output?: Format;
 }
@@ -158,15 +157,9 @@ function timeoutMs(text = DEFAULT_TIMEOUT): number {
 interface ClusterFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
-  readonly cluster?: string;
-  readonly user?: string;
-  readonly server?: string;
   readonly as?: string;
   readonly asGroup?: readonly string[];
 }
-
-/** Name of the context that the flags make. */
-const CHOSEN = "kubectl-resilience";
 
 /**
  * Loads the kubeconfig as kubectl does: the file of the flag, or the files of KUBECONFIG, or ~/.kube/config, or a pod's ServiceAccount.
@@ -177,11 +170,24 @@ function loadChosen(flags: ClusterFlags): KubeConfig {
   if (flags.as === undefined && flags.asGroup !== undefined) throw new TerminalError("--as-group: expected --as too");
   const config = new KubeConfig();
   load(config, flags.kubeconfig);
-  if (flags.context !== undefined) {
-    expectOneOf("context", flags.context, config.contexts);
-    config.setCurrentContext(flags.context);
-  }
-  return withOverrides(config, flags);
+  if (flags.context !== undefined) choose(config, flags.context);
+  if (flags.as !== undefined) impersonate(config, flags.as);
+  return config;
+}
+
+function choose(config: KubeConfig, context: string): void {
+  const names = config.contexts.map(({ name }) => name);
+  if (!names.includes(context))
+    throw new TerminalError(
+      `the kubeconfig has no context "${context}"; expected one of: ${names.join(", ") || "none"}`,
+    );
+  config.setCurrentContext(context);
+}
+
+function impersonate(config: KubeConfig, impersonateUser: string): void {
+  const user = config.getCurrentUser();
+  if (user === null) throw new TerminalError("--as: expected a user in the context of the kubeconfig, got none");
+  config.users = config.users.map(one => (one === user ? { ...one, impersonateUser } : one));
 }
 
 function load(config: KubeConfig, file: string | undefined): void {
@@ -198,37 +204,4 @@ function load(config: KubeConfig, file: string | undefined): void {
         : `the kubeconfig ${name} is not valid`,
     );
   }
-}
-
-function withOverrides(config: KubeConfig, flags: ClusterFlags): KubeConfig {
-  const { cluster, user, server, as } = flags;
-  if ([cluster, user, server, as].every(flag => flag === undefined)) return config;
-  if (cluster !== undefined) expectOneOf("cluster", cluster, config.clusters);
-  if (user !== undefined) expectOneOf("user", user, config.users);
-  const context = config.getContextObject(config.currentContext);
-  const baseCluster = named(config.clusters, cluster ?? context?.cluster);
-  const baseUser = named(config.users, user ?? context?.user);
-  const chosen = new KubeConfig();
-  chosen.loadFromOptions({
-    clusters: [{ skipTLSVerify: false, server: "", ...baseCluster, ...(server && servedAt(server)), name: CHOSEN }],
-    users: [{ ...baseUser, ...(as && { impersonateUser: as }), name: CHOSEN }],
-    contexts: [{ ...context, name: CHOSEN, cluster: CHOSEN, user: CHOSEN }],
-    currentContext: CHOSEN,
-  });
-  return chosen;
-}
-
-/** client-node refuses plain HTTP, which has no TLS to verify, unless verification is off. */
-function servedAt(server: string): { server: string; skipTLSVerify?: true } {
-  return { server, ...(server.startsWith("http:") && { skipTLSVerify: true }) };
-}
-
-function named<T extends { readonly name: string }>(found: readonly T[], name: string | undefined): T | undefined {
-  return found.find(candidate => candidate.name === name);
-}
-
-function expectOneOf(what: string, name: string, found: readonly { readonly name: string }[]): void {
-  if (found.some(candidate => candidate.name === name)) return;
-  const names = found.map(candidate => candidate.name).join(", ");
-  throw new TerminalError(`the kubeconfig has no ${what} "${name}"; expected one of: ${names || "none"}`);
 }

@@ -53,16 +53,21 @@ export class FakeServer {
     return this.kubeconfig(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
   }
 
-  /** Writes a kubeconfig with the contexts `here`, and `there` for the same cluster. */
+  /** Writes a kubeconfig with the contexts `here`, `there` for the same cluster, and `down` for one that is not reachable. */
   kubeconfig(server: string): string {
     const file = join(this.#folder, "config");
-    const context = (name: string): object => ({ name, context: { cluster: "c", user: "u", namespace: `of-${name}` } });
+    const context = (name: string, cluster = "c"): object => ({
+      ...{ name, context: { cluster, user: "u", namespace: `of-${name}` } },
+    });
+    const cluster = (name: string, address: string): object => ({
+      ...{ name, cluster: { server: address, "insecure-skip-tls-verify": true } },
+    });
     const config = {
       apiVersion: "v1",
       kind: "Config",
-      clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+      clusters: [cluster("c", server), cluster("down", "http://127.0.0.1:1")],
       users: [{ name: "u", user: { token: "secret-token" } }],
-      contexts: [context("here"), context("there")],
+      contexts: [context("here"), context("there"), context("down", "down")],
       "current-context": "here",
     };
     writeFileSync(file, JSON.stringify(config));
