@@ -1,12 +1,10 @@
 // What the operator learns of Leases by looking at them again and again. Timestamps inside a Lease are those of another clock, so they are
 // only compared with each other; time is measured by the operator's own clocks, between its own readings. Pure.
 
+import type { Identity } from "./views";
+
 /** A Lease. */
-export interface LeaseView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface LeaseView extends Omit<Identity, "createdAtMs" | "deletedAtMs"> {
   /** Empty: it has no holder. */
   readonly holder: string;
   /** leaseDurationSeconds; absent: not set. */

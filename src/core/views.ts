@@ -3,6 +3,25 @@ import type { LabelSelector } from "../api/controller-resilience";
 // Views of the cluster's objects: they keep only the fields that the operator reads, so that thousands of pods need little memory.
 // Times are milliseconds since the epoch.
 
+/** What identifies an object, and its age. */
+export interface Identity {
+  /** Empty for a cluster-scoped object. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAtMs: number;
+  /** Present while the object is being deleted: the token of a pod is dead by design then. */
+  readonly deletedAtMs?: number;
+}
+
+/** An owner reference of an object. */
+export interface OwnerView {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** One container of a pod. */
 export interface ContainerView {
   readonly name: string;
@@ -17,14 +36,7 @@ export interface ContainerView {
 }
 
 /** A pod. */
-export interface PodView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly createdAtMs: number;
-  /** Present while the pod is being deleted: its token is dead by design then. */
-  readonly deletedAtMs?: number;
+export interface PodView extends Identity {
   readonly phase: string;
   readonly ready: boolean;
   /** When the Ready condition last changed. */
@@ -59,7 +71,7 @@ export interface PodView {
   /** The skip annotation is set on it. */
   readonly skip: boolean;
   /** The controller ownerReference: ReplicaSet, StatefulSet, DaemonSet or whatever owns it. */
-  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly owner?: OwnerView;
   readonly containers: readonly ContainerView[];
 }
 
@@ -70,12 +82,8 @@ export interface AudienceToken {
 }
 
 /** A Deployment, StatefulSet or DaemonSet. */
-export interface WorkloadView {
+export interface WorkloadView extends Omit<Identity, "createdAtMs" | "deletedAtMs"> {
   readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly skip: boolean;
   /** This project's, whose keys begin with its API group. Absent: none. */
@@ -142,22 +150,15 @@ export interface DaemonSetView extends WorkloadView {
   /** The last other field manager of the object's spec. */
   readonly lastManager?: string;
   /** The controller ownerReference, such as that of an operator that writes the template. */
-  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly owner?: OwnerView;
 }
 
 /** Kinds of bindings. */
 export type BindingKind = "RoleBinding" | "ClusterRoleBinding";
 
 /** A RoleBinding or ClusterRoleBinding. */
-export interface BindingView {
+export interface BindingView extends Identity {
   readonly kind: BindingKind;
-  /** Empty for a ClusterRoleBinding. */
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly createdAtMs: number;
-  readonly deletedAtMs?: number;
   readonly labels: Readonly<Record<string, string>>;
   /** Without what `kubectl apply` keeps there. */
   readonly annotations: Readonly<Record<string, string>>;
@@ -165,7 +166,7 @@ export interface BindingView {
   readonly writtenMs?: Readonly<Record<string, number>>;
   readonly skip: boolean;
   /** The controller ownerReference, or else the first one of any kind. */
-  readonly owner?: { readonly kind: string; readonly name: string; readonly uid: string };
+  readonly owner?: OwnerView;
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
   readonly subjects: readonly SubjectView[];
 }
@@ -208,12 +209,7 @@ export interface SandboxEventView {
 }
 
 /** A ServiceAccount. */
-export interface ServiceAccountView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly createdAtMs: number;
-  readonly deletedAtMs?: number;
+export interface ServiceAccountView extends Omit<Identity, "resourceVersion"> {
   /** automountServiceAccountToken; absent: not set, which means true. */
   readonly automount?: boolean;
   /** Present if Helm or Argo CD deletes it and creates it again. */
@@ -221,13 +217,7 @@ export interface ServiceAccountView {
 }
 
 /** A Namespace. */
-export interface NamespaceView {
-  /** Empty: it is cluster-scoped. */
-  readonly namespace: "";
-  readonly name: string;
-  readonly uid: string;
-  /** Present while it is being deleted. */
-  readonly deletedAtMs?: number;
+export interface NamespaceView extends Omit<Identity, "resourceVersion" | "createdAtMs"> {
   readonly labels: Readonly<Record<string, string>>;
   /** Only this project's, whose keys begin with its API group. */
   readonly annotations: Readonly<Record<string, string>>;
@@ -243,15 +233,10 @@ export type ClusterKind =
   | "MutatingAdmissionPolicyBinding";
 
 /** An object outside of every namespace, of a kind that the operator makes objects of. */
-export interface ClusterObjectView {
+export interface ClusterObjectView extends Omit<Identity, "namespace"> {
   /** Group and v1. */
   readonly apiVersion: string;
   readonly kind: ClusterKind;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly createdAtMs: number;
-  readonly deletedAtMs?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** As it is, with everything that the API server has defaulted. */

@@ -2,6 +2,7 @@ import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from "@kube
 import { GROUP, MANAGER, SKIP_ANNOTATION } from "../../api/names";
 import { objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import type { Steps } from "../../core/slices";
+import type { Identity, OwnerView } from "../../core/views";
 
 /**
  * A type of @kubernetes/client-node as it arrives in JSON: times are text, and each field can be absent or null, such as an empty list
@@ -62,22 +63,6 @@ export function* projectAll<V>(items: readonly unknown[], project: (item: unknow
 /** An object's metadata; absent in an invalid object. */
 export type Metadata = Received<V1ObjectMeta> | null | undefined;
 
-export interface Identity {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly createdAtMs: number;
-  readonly deletedAtMs?: number;
-}
-
-/** The controller owner reference of an object. */
-export interface Owner {
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
 /** Returns null without uid, name or creation time, since decisions depend on them. */
 export function identityOf(metadata: Metadata): Identity | null {
   const { namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata ?? {};
@@ -95,12 +80,12 @@ export function identityOf(metadata: Metadata): Identity | null {
 }
 
 /** Returns the controller owner reference, if it is complete. */
-export function ownerOf(metadata: Metadata): Owner | undefined {
+export function ownerOf(metadata: Metadata): OwnerView | undefined {
   const reference = itemsOf(metadata?.ownerReferences).find(({ controller }) => controller === true);
   return reference === undefined ? undefined : completeOwner(reference);
 }
 
-function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): Owner | undefined {
+function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): OwnerView | undefined {
   return kind && name && uid ? { kind, name, uid } : undefined;
 }
 
