@@ -45,7 +45,7 @@ const HEALTH: Row = {
     },
     {
       ...{ title: "Breaker", kind: "stat", unit: "bool_on_off", badFrom: 1 },
-      description: "On: restarts on the evidence of logs alone have stopped until a person resets the breaker.",
+      description: "On: restarts without proof have stopped until a person resets the breaker.",
       queries: [{ expr: `max(controller_resilience_restart_breaker_tripped{${PROCESS}})`, legend: "tripped" }],
     },
     {

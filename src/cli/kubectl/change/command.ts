@@ -37,11 +37,11 @@ export function registerBreaker(program: Command, shell: Shell): void {
   const breaker = program
     .command("breaker")
     .summary("reset the restart breaker")
-    .description("The restart breaker stops restarts that rest on logs alone, in the whole cluster.")
+    .description("The restart breaker stops restarts without proof, in the whole cluster.")
     .addHelpText("after", helpOf({ examples: RESET_EXAMPLES }));
   addClusterCommand<OperatorFlags>(breaker, shell, {
     usage: "reset",
-    summary: "let restarts that rest on logs alone go on",
+    summary: "let restarts without proof go on",
     description:
       "Reset the restart breaker: remove its annotation from the operator's Lease. Find the cause of the 401 responses first.",
     examples: RESET_EXAMPLES,
