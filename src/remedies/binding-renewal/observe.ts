@@ -4,7 +4,7 @@ import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { each, inSlices, type Steps } from "../../core/slices";
 import type { BindingKind, BindingView } from "../../core/views";
-import { describeTarget, listingOnce, readTarget } from "../kit/targets";
+import { findTargets } from "../kit/targets";
 import { hasExpiryKey, readExpiry } from "./conventions";
 import { reviewed, type Review } from "./rights";
 import { isContested, markedOf, memoryOf, noteOf, scheduleOf, settingsOf } from "./schedule";
@@ -76,7 +76,9 @@ export async function observeBindings(
 ): Promise<ObservedBindings> {
   const { namespace } = object.metadata;
   const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
-  const context = { namespace, spec, mode: object.mode, records, readers, ...(await readTargets(object, readers)) };
+  const { views, missing } = await findTargets(object.spec.targets, { namespace, readers });
+  const accounts = new Set(views.map(({ serviceAccountName }) => serviceAccountName));
+  const context = { namespace, spec, mode: object.mode, records, readers, accounts, missingTargets: missing };
   const all = [
     ...(await readers.bindings("RoleBinding", namespace)),
     ...(await readers.bindings("ClusterRoleBinding", namespace)),
@@ -90,21 +92,9 @@ export async function observeBindings(
     living: found.living,
     ...rest,
     absent: spec.bindings.filter(binding => !known.has(bindingId(binding))),
-    missingTargets: context.missingTargets,
+    missingTargets: missing,
     omitted: Math.max(0, candidates.length - MAX_BINDINGS),
   };
-}
-
-async function readTargets({ metadata, spec }: ObjectInMode, readers: Readers) {
-  const accounts = new Set<string>();
-  const missingTargets: string[] = [];
-  const once = listingOnce(spec.targets, readers);
-  for (const [index, target] of spec.targets.entries()) {
-    const workloads = await readTarget(target, metadata.namespace, once);
-    if (workloads.length === 0) missingTargets.push(describeTarget(target, index));
-    for (const { serviceAccountName } of workloads) accounts.add(serviceAccountName);
-  }
-  return { accounts, missingTargets };
 }
 
 type Candidate = Omit<LivingBinding, "review">;

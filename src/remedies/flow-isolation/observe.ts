@@ -5,7 +5,7 @@ import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/re
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
 import type { WorkloadView } from "../../core/views";
-import { describeTarget, listingOnce, readTarget } from "../kit/targets";
+import { findTargets } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
 import { MAX_OLDEST_MS } from "./rate";
 
@@ -115,15 +115,8 @@ async function findAccounts(
   records: readonly FlowStatus[],
   readers: Readers,
 ): Promise<Found> {
-  const workloads = new Map<string, WorkloadView>();
-  const missingTargets: string[] = [];
-  const once = listingOnce(object.spec.targets, readers);
-  for (const [index, target] of object.spec.targets.entries()) {
-    const views = await readTarget(target, object.metadata.namespace, once);
-    for (const view of views) workloads.set(view.uid, view);
-    if (views.length === 0) missingTargets.push(describeTarget(target, index));
-  }
-  const all = [...workloads.values()];
+  const { namespace } = object.metadata;
+  const { views: all, missing: missingTargets } = await findTargets(object.spec.targets, { namespace, readers });
   const names = new Set(all.filter(({ skip }) => !skip).map(({ serviceAccountName }) => serviceAccountName));
   // The ServiceAccount of a missing target is unknown, so its flows are kept meanwhile.
   const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));

@@ -1,12 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { WorkloadView } from "../../core/views";
-import { describeTarget, listingOnce, readTarget } from "./targets";
+import { findTargets } from "./targets";
 
-describe("a target in a message", () => {
-  it("is its kind and name, or the path of its selector", () => {
-    expect(describeTarget({ kind: "Deployment", name: "web" }, 0)).toBe("Deployment/web");
+describe("a target without a workload", () => {
+  it("has its kind and name in messages, or the path of its selector", async () => {
+    const readers = { workload: () => Promise.resolve(null), workloads: () => Promise.resolve([]) };
     const selector = { matchLabels: { app: "web" } };
-    expect(describeTarget({ kind: "Deployment", selector }, 1)).toBe("Deployment matching spec.targets[1].selector");
+    const targets = [
+      { kind: "Deployment", name: "web" },
+      { kind: "Deployment", selector },
+    ] as const;
+    expect(await findTargets(targets, { namespace: "team", readers })).toEqual({
+      views: [],
+      missing: ["Deployment/web", "Deployment matching spec.targets[1].selector"],
+    });
   });
 });
 
@@ -22,11 +29,10 @@ describe("the targets of one pass", () => {
       workloads: (kind: string) => (calls.push(`list ${kind}`), Promise.resolve([view("w0"), view("w16")])),
     };
     const targets = Array.from({ length: count }, (_, i) => ({ kind: "Deployment" as const, name: `w${String(i)}` }));
-    const once = listingOnce(targets, readers);
-    const found: number[] = [];
-    for (const target of targets) found.push((await readTarget(target, "team", once)).length);
+    const { views, missing } = await findTargets(targets, { namespace: "team", readers });
     expect(calls).toEqual(expected);
-    expect(found[0]).toBe(1);
-    if (count > 16) expect([found[1], found[16]]).toEqual([0, 1]);
+    const exist = count > 16 ? ["w0", "w16"] : targets.map(({ name }) => name);
+    expect(views.map(({ name }) => name)).toEqual(exist);
+    expect(missing).toHaveLength(count - exist.length);
   });
 });

@@ -4,11 +4,14 @@ import { matchesSelector, type WorkloadView } from "../../core/views";
 import type { Readers } from "../../core/readers";
 import { type Problem, unlessForbidden } from "./problems";
 
-/** What workloads are read with. Failed reads are added to `problems`. */
+/** What workloads are read with. */
 interface Search {
   readonly namespace: string;
-  readonly readers: Readers;
-  readonly problems: Problem[];
+  readonly readers: WorkloadReaders;
+  /** Forbidden reads are added here. Absent: they are thrown. */
+  readonly problems?: Problem[];
+  /** Targets of other kinds do not count. */
+  readonly kind?: TargetSelector["kind"];
 }
 
 /** The workloads of all targets, each once, and the targets without a workload. */
@@ -18,29 +21,29 @@ interface FoundTargets {
 }
 
 /**
- * Reads the workloads of all targets.
+ * Reads the workloads of all targets, live; there may be none yet.
  *
- * @throws any error of the reader except ForbiddenError, which becomes a problem
+ * @throws any error of the reader, but not ForbiddenError where problems are collected
  */
-export async function findTargets(targets: readonly TargetSelector[], search: Search): Promise<FoundTargets> {
+export async function findTargets(
+  targets: readonly TargetSelector[],
+  { namespace, readers, problems, kind }: Search,
+): Promise<FoundTargets> {
   const views = new Map<string, WorkloadView>();
   const missing: string[] = [];
-  const readers = listingOnce(targets, search.readers);
+  const once = listingOnce(targets, readers);
   for (const [index, target] of targets.entries()) {
-    const read = (): Promise<WorkloadView[]> => readTarget(target, search.namespace, readers);
-    const found = await unlessForbidden(read, search.problems);
+    if (kind !== undefined && target.kind !== kind) continue;
+    const read = (): Promise<WorkloadView[]> => readTarget(target, namespace, once);
+    const found = problems === undefined ? await read() : await unlessForbidden(read, problems);
     if (found?.length === 0) missing.push(describeTarget(target, index));
     for (const view of found ?? []) views.set(view.uid, view);
   }
   return { views: [...views.values()], missing };
 }
 
-/**
- * Reads the workloads of one target, live; there may be none yet. A kind that this version does not know has none.
- *
- * @throws any error of the reader
- */
-export async function readTarget(
+/** A kind that this version does not know has none. */
+async function readTarget(
   target: TargetSelector,
   namespace: string,
   readers: WorkloadReaders,
@@ -62,8 +65,8 @@ type WorkloadReaders = Pick<Readers, "workload" | "workloads">;
 /** With more targets of a kind by name, one list is cheaper than reading each of them. */
 const FEW = 16;
 
-/** Returns readers for all targets of one pass, which list a kind once if many targets name one of it. */
-export function listingOnce(targets: readonly TargetSelector[], readers: WorkloadReaders): WorkloadReaders {
+/** Lists a kind once if many targets name one of it. */
+function listingOnce(targets: readonly TargetSelector[], readers: WorkloadReaders): WorkloadReaders {
   const lists = new Map<string, Promise<readonly WorkloadView[]>>();
   const workloads: Readers["workloads"] = (kind, namespace) => {
     const list = lists.get(kind) ?? readers.workloads(kind, namespace);
@@ -81,8 +84,8 @@ export function listingOnce(targets: readonly TargetSelector[], readers: Workloa
   };
 }
 
-/** Returns a target for messages: `Deployment/web`, or `Deployment matching spec.targets[0].selector`. */
-export function describeTarget(target: TargetSelector, index: number): string {
+/** `Deployment/web`, or `Deployment matching spec.targets[0].selector`. */
+function describeTarget(target: TargetSelector, index: number): string {
   return target.name === undefined
     ? `${target.kind} matching spec.targets[${index}].selector`
     : `${target.kind}/${target.name}`;

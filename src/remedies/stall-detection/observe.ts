@@ -7,8 +7,8 @@ import type { Readers } from "../../core/readers";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { withHolders } from "../kit/holder";
 import { hasEnded, isOwnedBy } from "../kit/pods";
-import { unlessForbidden } from "../kit/problems";
-import { describeTarget, listingOnce, readTarget } from "../kit/targets";
+import { type Problem, unlessForbidden } from "../kit/problems";
+import { findTargets } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
@@ -28,9 +28,11 @@ export async function observeControllers(
   memories: Memories,
 ): Promise<Observed> {
   const memory = memories.of(keyOf(object));
-  const pass: Pass = { object, spec, readers, memory, problems: [] };
-  const { views, missing } = await findTargets(pass);
-  const pods = (await readers.pods(object.metadata.namespace)).filter(pod => !hasEnded(pod));
+  const problems: Problem[] = [];
+  const pass: Pass = { object, spec, readers, memory, problems };
+  const { namespace } = object.metadata;
+  const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, problems });
+  const pods = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
   const found = await withLogs(views, pods, pass);
   const accounts = accountsOf(found);
   const bindings = await readBindings(pass);
@@ -53,7 +55,7 @@ export async function observeControllers(
     lost: memory.bindings.follow(bindings, accounts, nowMs),
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
     unread,
-    problems: pass.problems,
+    problems,
   };
 }
 
@@ -61,19 +63,6 @@ export async function observeControllers(
 function isDue({ pods }: ObservedWorkload, { onStall, for: duration }: StallDetectionSpec): boolean {
   const forMs = parseDuration(duration);
   return onStall === "Restart" && pods.some(({ leases }) => staleLeases(leases, forMs).length > 0);
-}
-
-async function findTargets({ object, readers, problems }: Pass) {
-  const views = new Map<string, WorkloadView>();
-  const missing: string[] = [];
-  const once = listingOnce(object.spec.targets, readers);
-  for (const [index, target] of object.spec.targets.entries()) {
-    const read = () => readTarget(target, object.metadata.namespace, once);
-    const found = await unlessForbidden(read, problems);
-    if (found?.length === 0) missing.push(describeTarget(target, index));
-    for (const view of found ?? []) views.set(view.uid, view);
-  }
-  return { views: [...views.values()], missing };
 }
 
 async function withLogs(

@@ -4,7 +4,7 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { findAny } from "../../logs/detector";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { createSandboxReview } from "../../logs/sandboxes";
-import { createWatchedTimes, endTrials, observeDaemonSets } from "./observe";
+import { endTrials, observeDaemonSets, WatchedTimes } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
@@ -63,7 +63,7 @@ export function createTokenLifetime(
   logs = createPodLogReview(findAny),
   sandboxes = createSandboxReview(),
 ): Remedy<"tokenLifetime"> {
-  const watched = createWatchedTimes();
+  const watched = new WatchedTimes();
   return defineRemedy({
     name: "token-lifetime",
     block: "tokenLifetime",

@@ -2,7 +2,7 @@ import type { ControllerResilience } from "../../../src/api/controller-resilienc
 import type { Readers } from "../../../src/core/readers";
 import type { SpecOf } from "../../../src/core/remedy";
 import type { WorkloadView } from "../../../src/core/views";
-import { describeTarget, readTarget } from "../../../src/remedies/kit/targets";
+import { findTargets } from "../../../src/remedies/kit/targets";
 
 export interface Observed {
   readonly workloads: readonly WorkloadView[];
@@ -10,12 +10,7 @@ export interface Observed {
 }
 
 export async function observe(object: ControllerResilience, _spec: SpecOf<"toy">, readers: Readers): Promise<Observed> {
-  const workloads: WorkloadView[] = [];
-  const missing: string[] = [];
-  for (const [index, target] of object.spec.targets.entries()) {
-    const found = await readTarget(target, object.metadata.namespace, readers);
-    workloads.push(...found);
-    if (found.length === 0) missing.push(describeTarget(target, index));
-  }
-  return { workloads, missing };
+  const { namespace } = object.metadata;
+  const { views, missing } = await findTargets(object.spec.targets, { namespace, readers });
+  return { workloads: views, missing };
 }
