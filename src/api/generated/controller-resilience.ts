@@ -2,7 +2,7 @@
 // As read from the API server: what it defaults is always there; dates are RFC 3339 strings.
 
 /**
- * ControllerResilience protects the controllers of one team or release against silent failures, such as expired tokens and bindings. Create it in the namespace of those controllers.
+ * ControllerResilience protects the controllers of one team or release against silent failures, such as rejected tokens and expired bindings. Create it in the namespace of those controllers.
  */
 export interface ControllerResilienceBody {
   spec: ControllerResilienceSpec;
@@ -13,7 +13,7 @@ export interface ControllerResilienceBody {
  */
 export interface ControllerResilienceSpec {
   /**
-   * mode is Enforce or Observe. With Enforce the operator acts. With Observe it decides and reports, but writes only status and Events. In both modes, removing a block or the object removes what the operator created for it.
+   * mode is Enforce or Observe. With Enforce the operator acts. With Observe it decides and reports, but writes only status and Events. In both modes, removing a block or the object removes what the operator created for it; a changed pod template stays.
    */
   mode: "Enforce" | "Observe";
   /**
@@ -68,7 +68,7 @@ export interface LabelSelector {
  */
 export interface TokenRestartSpec {
   /**
-   * Evidence that justifies a restart. Logs: the containers of the pod log 401 responses. ServiceAccountAge: the pod is older than its ServiceAccount, and its token cannot have been refreshed yet. SandboxEvents: a node has FailedCreatePodSandBox Events with an unauthorized cause; the pod of the target DaemonSet on that node is restarted.
+   * Evidence that justifies a restart. Logs: the containers of the pod log 401 responses. ServiceAccountAge: the pod is older than its ServiceAccount, and its token cannot have been refreshed yet. SandboxEvents: the API server rejects the credential that a CNI agent left on its node, as Events FailedCreatePodSandBox show; the agent's pod is restarted.
    */
   evidence: ("Logs" | "ServiceAccountAge" | "SandboxEvents")[];
   /**
@@ -88,11 +88,11 @@ export interface TokenRestartSpec {
    */
   cooldown: string;
   /**
-   * Maximum number of restarts of one workload per hour; a further one waits. After as many restarts in a row that did not help, a person must act.
+   * Maximum number of restarts of one workload per hour; a further one waits. After as many restarts in a row that did not help, or two without proof, a person must act.
    */
   maxRestarts: number;
   /**
-   * Maximum number of pods of one workload that may be unavailable at the same time because of this remedy.
+   * Maximum number of pods of one workload that may be down at the same time for a restart; pods that are not Ready for other reasons count. More than 1 needs proof for each pod.
    */
   maxUnavailable: number;
 }
@@ -101,7 +101,7 @@ export interface TokenRestartSpec {
  */
 export interface BindingRenewalSpec {
   /**
-   * Bindings to renew, besides those of the targets' ServiceAccounts that have the annotation controller-resilience.io/renew: "true". Every other one is only reported before its expiry.
+   * Bindings to renew, besides those of the targets' ServiceAccounts that have the annotation controller-resilience.io/renew: "true". Other bindings of theirs are only reported before they expire.
    */
   bindings: {
     /**
@@ -114,7 +114,7 @@ export interface BindingRenewalSpec {
     name: string;
   }[];
   /**
-   * How long before the expiry a condition and an Event begin to warn. The effective value is at most two thirds of the extension.
+   * How long before the expiry a condition and an Event begin to warn. The effective value is at most two thirds of the extension or, if that is longer, of the original lifetime.
    */
   warnBefore: string;
   /**
@@ -139,11 +139,11 @@ export interface TokenLifetimeSpec {
    */
   expirationSeconds: number;
   /**
-   * defaultToken is Project or Leave. Project adds an explicit projected volume if the template has none. Leave keeps the default token.
+   * defaultToken is Project or Leave. Project adds a projected volume where a container would get the default token. Leave keeps the default token.
    */
   defaultToken: "Project" | "Leave";
   /**
-   * windows are the times at which a change may begin. Empty means always.
+   * windows are the times at which a trial on one node may begin. Empty means always.
    */
   windows?: {
     /**
@@ -195,11 +195,11 @@ export interface FlowIsolationSpec {
  */
 export interface StallDetectionSpec {
   /**
-   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses since some time. LeaderLoss: a pod loses its Lease three times in an hour.
+   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses that began while they ran. LeaderLoss: a pod loses its Lease three times in an hour.
    */
   evidence: ("Lease" | "Forbidden" | "LeaderLoss")[];
   /**
-   * How long it must last. A Lease must also miss four of its durations.
+   * How long the evidence must last. A Lease must also miss four of its durations.
    */
   for: string;
   /**
@@ -305,7 +305,7 @@ export interface TargetStatus {
    */
   rejectedPods: number;
   /**
-   * Time of the last 401 response in the logs of the workload; up to half of the window older.
+   * Time of the last 401 response in the logs of the workload; it may lag by up to 7.5 minutes.
    */
   lastUnauthorizedTime?: string;
   /**
@@ -559,7 +559,7 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes.
+   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes or a day of low rates has passed.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";
   /**
