@@ -14,7 +14,7 @@ const NICENESS = 10;
 export type Write = (chunk: Buffer) => void;
 
 /** How to run a program in the root of this project. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly write: Write;
   /** True for less priority than clusters have. */
   readonly yields?: boolean | undefined;
@@ -50,7 +50,7 @@ export interface Results {
 }
 
 /** Which tests to run, and how. */
-export interface SuiteOptions extends ExecuteOptions {
+interface SuiteOptions extends ExecuteOptions {
   /** Only files whose path contains one of these; all without. */
   readonly files?: readonly string[];
   /** Path of another Node.js. */

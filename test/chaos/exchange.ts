@@ -112,7 +112,7 @@ export class Exchange {
 }
 
 /** The parts of an exchange. */
-export interface Arrival {
+interface Arrival {
   readonly upstream: { readonly server: string; readonly agent: Agent };
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -52,7 +52,7 @@ export function objectPath(scene: Scene, name = NAME): string {
 }
 
 /** Kinds of workloads in scenarios. */
-export type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
+type WorkloadKind = "Deployment" | "StatefulSet" | "DaemonSet";
 
 /** Creates the scene's ControllerResilience for the workload; returns the created object. */
 export function protect(

@@ -6,7 +6,7 @@ const SETTLED_MS = 3_000;
 const LOOK_MS = 500;
 
 /** The activity during a run. */
-export interface Activity {
+interface Activity {
   /** Number of writes so far. */
   readonly writes: number;
   /** A run can't be over while this is true. */

@@ -46,7 +46,7 @@ export async function installChart(lab: Lab, args: readonly string[] = [], progr
 }
 
 /** The same with the already loaded image. */
-export async function upgradeChart(lab: Lab, args: readonly string[]): Promise<void> {
+async function upgradeChart(lab: Lab, args: readonly string[]): Promise<void> {
   const namespace = ["--namespace", OPERATOR.namespace, "--create-namespace"];
   const how = ["upgrade", "--install", RELEASE, CHART, ...namespace, ...LAB_VALUES, "--wait", "--timeout", "3m"];
   const { code, stderr } = await lab.helm([...how, ...args]);

@@ -34,7 +34,7 @@ export interface DaemonSet {
 }
 
 /** An Event of the operator. */
-export interface OperatorEvent {
+interface OperatorEvent {
   readonly involvedObject: { kind: string; name: string };
   readonly reason: string;
   readonly message: string;

@@ -1,7 +1,7 @@
 import { LEASES, rightsOf } from "./small-controller";
 
 /** A program of the Kubernetes project in its own Deployment, with its own ServiceAccount and a Lease of the same name. */
-export interface LeaseHolderOptions {
+interface LeaseHolderOptions {
   readonly namespace: string;
   readonly name: string;
   readonly image: string;

@@ -84,7 +84,7 @@ function explicitVolume(expirationSeconds: number): object {
 }
 
 /** The claims of a token that tests use. */
-export interface TokenClaims {
+interface TokenClaims {
   readonly iat: number;
   readonly exp: number;
   readonly sub: string;

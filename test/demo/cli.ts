@@ -5,13 +5,45 @@ import { join } from "node:path";
 import { Argument, Command } from "commander";
 import { operatorImage } from "../controllers/operator-image";
 import { takeDownOnceGone } from "../lab/down-once-gone";
-import { contextCluster, DEMO_LAB, labCluster, type DemoCluster } from "./cluster";
-import { demosOnClustersHere } from "./clusters-here";
-import { forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
-import { OperatorInCluster, OperatorOnHost, type DemoOperator } from "./operator";
+import { contextCluster, DEMO_LAB, type DemoCluster, labCluster } from "./cluster";
+import { CniCredential } from "./cni-credential";
+import { ExpiringBinding } from "./expiring-binding";
+import { demosOnClustersHere, forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
+import { type DemoOperator, OperatorInCluster, OperatorOnHost } from "./operator";
+import { Runaway } from "./runaway";
 import type { Play, Scenario } from "./scenario";
-import { scenarios } from "./scenarios";
+import { StaleToken } from "./stale-token";
 import { Timeline } from "./timeline";
+import { TokenLifetime } from "./token-lifetime";
+
+/** All scenarios; `npm run demo` shows the first by default. */
+const scenarios: readonly Scenario[] = [
+  {
+    name: "stale-token",
+    about: "a recreated ServiceAccount makes a controller's token invalid",
+    start: (cluster, timeline) => new StaleToken(cluster, timeline),
+  },
+  {
+    name: "expiring-binding",
+    about: "a controller's RoleBinding expires after one minute",
+    start: (...on) => new ExpiringBinding(...on),
+  },
+  {
+    name: "cni-credential",
+    about: "a network plugin's credential is rejected, so no pod can start on a node",
+    start: (cluster, timeline) => new CniCredential(cluster, timeline),
+  },
+  {
+    name: "token-lifetime",
+    about: "a DaemonSet's token is valid for a year",
+    start: (cluster, timeline) => new TokenLifetime(cluster, timeline),
+  },
+  {
+    name: "runaway",
+    about: "a controller without backoff floods the API server",
+    start: (cluster, timeline) => new Runaway(cluster, timeline),
+  },
+];
 
 interface DemoOptions {
   readonly context?: string;

@@ -1,4 +1,3 @@
-// Demonstrates flow isolation: a controller without backoff loses its rights and loops on 403, while another client's latency is measured.
 import type { FlowStatus, StatusCondition } from "../../src/api/controller-resilience";
 import { QUARANTINE_LEVEL } from "../../src/remedies/flow-isolation/levels";
 import { ClusterClient } from "../cluster/client";
@@ -6,12 +5,14 @@ import { nodeControllerImage } from "../controllers/images";
 import { smallController } from "../controllers/small-controller";
 import { readablePath, reader } from "../flood/accounts";
 import { LoopingClient } from "../flood/client";
+import type { Second } from "../flood/seconds";
 import type { Lab } from "../lab";
 import type { DemoCluster } from "./cluster";
-import { LatencyPlot } from "./plot";
 import type { Play } from "./scenario";
 import { ConditionTeller, quoteKubectl, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
+
+// Demonstrates flow isolation: a controller without backoff loses its rights and loops on 403, while another client's latency is measured.
 
 const NAME = "my-controller";
 const OTHER = "other";
@@ -24,13 +25,13 @@ const QUIET_MS = 10_000;
 const PATIENCE_MS = 240_000;
 
 /** Seconds from the loss of the rights to the first report and to the throttle. */
-export interface RunawayTimes {
+interface RunawayTimes {
   readonly reportedAfter: number;
   readonly throttledAfter: number;
 }
 
 /** Latency of the other client in milliseconds, and its requests per second. */
-export interface Beside {
+interface Beside {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly perSecond: number;
@@ -199,4 +200,52 @@ export class Runaway implements Play {
 function describeFlow({ state, priorityLevel = "?" }: FlowStatus): string {
   const isReleased = state === "Throttled" && priorityLevel !== QUARANTINE_LEVEL;
   return isReleased ? `released to level ${priorityLevel}` : `${state ?? "?"}, on level ${priorityLevel}`;
+}
+
+interface Mark {
+  readonly atMs: number;
+  readonly what: string;
+}
+
+const WIDTH = 48;
+const EVERY_SECONDS = 2;
+
+/** A client's latency over time: one row per two seconds, with marks for events. */
+class LatencyPlot {
+  private readonly marks: Mark[] = [];
+
+  /** Adds a mark; time in milliseconds since the epoch. */
+  mark(atMs: number, what: string): void {
+    this.marks.push({ atMs, what });
+  }
+
+  /** Draws the rows. The scale is logarithmic, since a flood makes latency a hundred times worse. */
+  draw(seconds: readonly Second[]): string {
+    const rows = seconds
+      .filter((_, index) => index % EVERY_SECONDS === 0)
+      .map((first, index) => this.row(seconds, first, index));
+    const values = rows.map(({ p99Ms }) => p99Ms).filter(Number.isFinite);
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const scale = (ms: number): number => (most > least ? Math.log(ms / least) / Math.log(most / least) : 0);
+    return rows
+      .map(({ atSeconds, p99Ms, marks }) => {
+        const length = Number.isFinite(p99Ms) ? 1 + Math.round((WIDTH - 1) * scale(p99Ms)) : 0;
+        const figure = Number.isFinite(p99Ms) ? `${p99Ms.toFixed(1)} ms` : "no answer";
+        return `${`${atSeconds} s`.padStart(6)} ${"█".repeat(length).padEnd(WIDTH)} ${figure.padStart(9)}  ${marks}`.trimEnd();
+      })
+      .join("\n");
+  }
+
+  private row(
+    seconds: readonly Second[],
+    first: Second,
+    index: number,
+  ): { atSeconds: number; p99Ms: number; marks: string } {
+    const within = seconds.slice(index * EVERY_SECONDS, (index + 1) * EVERY_SECONDS);
+    const toMs = within.at(-1)?.toMs ?? first.toMs;
+    const p99s = within.map(({ latencies }) => latencies.quantile(0.99)).filter(Number.isFinite);
+    const marks = this.marks.filter(({ atMs }) => atMs >= first.fromMs && atMs < toMs).map(({ what }) => `<- ${what}`);
+    const zeroMs = this.marks[0]?.atMs ?? first.fromMs;
+    return { atSeconds: Math.round((first.fromMs - zeroMs) / 1000), p99Ms: Math.max(...p99s), marks: marks.join(" ") };
+  }
 }

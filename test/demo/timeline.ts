@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 
 /** Colours of the timeline's second column. */
-export type Tone = "plain" | "bad" | "good" | "busy";
+type Tone = "plain" | "bad" | "good" | "busy";
 
 const STYLES = { plain: "reset", bad: "red", good: "green", busy: "yellow" } as const;
 

@@ -1,5 +1,5 @@
 /** A link of a Markdown file to a file of this project. */
-export interface Link {
+interface Link {
   /** Path as written; empty for an anchor of the same file. */
   readonly path: string;
   /** Without the `#`; undefined if the link has none. */

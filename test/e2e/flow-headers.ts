@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import type { ClusterClient } from "../cluster/client";
 
 /** The UIDs of the FlowSchema and the priority level that handled a request, from the API server's response headers. */
-export interface FlowHeaders {
+interface FlowHeaders {
   readonly schema: string | undefined;
   readonly level: string | undefined;
 }

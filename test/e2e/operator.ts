@@ -27,7 +27,7 @@ export function startOperator(...args: string[]): Promise<OperatorProcess> {
 }
 
 /** The same with a token of this lifetime, such as `3h`, for a test that outlives the tokens of the lab. */
-export async function startOperatorFor(lifetime: string | undefined, ...args: string[]): Promise<OperatorProcess> {
+async function startOperatorFor(lifetime: string | undefined, ...args: string[]): Promise<OperatorProcess> {
   const { namespace, serviceAccount } = OPERATOR;
   const kubeconfig = await suiteLab().serviceAccountKubeconfig(namespace, serviceAccount, lifetime);
   const operator = OperatorProcess.start({ kubeconfig, args, bundle: inject("operatorBundle") });

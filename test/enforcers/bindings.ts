@@ -5,7 +5,7 @@ import { EXPIRY } from "./rules";
 const GROUP = "rbac.authorization.k8s.io";
 
 /** A binding of one ServiceAccount to a role. */
-export interface BindingOptions {
+interface BindingOptions {
   readonly name: string;
   /** Without a namespace, the binding is a ClusterRoleBinding. */
   readonly namespace?: string | undefined;

@@ -3,7 +3,7 @@ import type { Binding, ClusterClient } from "../cluster/client";
 import { deadlinesOf, type Deadline } from "./rules";
 
 /** The bindings that an enforcer may delete. It never reads any others. */
-export interface EnforcerScope {
+interface EnforcerScope {
   /** RoleBindings of these namespaces. */
   readonly namespaces: readonly string[];
   /** ClusterRoleBindings of these names. */

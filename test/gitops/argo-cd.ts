@@ -101,7 +101,7 @@ export class ArgoCd {
 const of = (verb: string, name: string): string[] => [verb, "application", name, "-n", ARGO_NAMESPACE];
 
 /** What Argo CD says of an Application, for messages of failed tests. */
-export function describeApplication({ status = {} }: Application): string {
+function describeApplication({ status = {} }: Application): string {
   const { sync, health, conditions = [], resources = [], operationState: last } = status;
   const odd = resources.filter(one => one.status !== "Synced" || (one.health?.status ?? "Healthy") !== "Healthy");
   return [

@@ -5,7 +5,7 @@ import type { GitServer } from "./git-server";
 import type { Files } from "./repository";
 
 /** The fields of a Kustomization's status that tests use. */
-export interface KustomizationStatus extends FluxStatus {
+interface KustomizationStatus extends FluxStatus {
   readonly lastAppliedRevision?: string;
   readonly inventory?: { readonly entries?: readonly { readonly id: string }[] };
 }

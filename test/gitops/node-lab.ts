@@ -8,7 +8,7 @@ import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
 const print = (line: string): void => console.log(line);
 
 /** A lab for a tool that applies objects. */
-export interface NodeLab {
+interface NodeLab {
   readonly lab: Lab;
   /** The reference of the image with small controllers. */
   readonly image: string;

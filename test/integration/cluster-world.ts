@@ -8,7 +8,7 @@ import { suiteLab } from "./suite-lab";
 export { eventually, options } from "../cluster/admin";
 
 /** A connection with an administrator's rights. */
-export function adminConnection(): Connection {
+function adminConnection(): Connection {
   return new Connection(() => loadKubeConfigFile(suiteLab().kubeconfigPath), systemClock);
 }
 

@@ -20,14 +20,14 @@ const FIRST_PORT = 21_000;
 const PORTS_PER_LAB = 10;
 
 /** The two ends of the veth pair between host and lab. */
-export interface Joint {
+interface Joint {
   hostAddress: string;
   labAddress: string;
   prefixLength: 30;
 }
 
 /** Ports on the loopback, for a control plane without its own namespace. */
-export interface Ports {
+interface Ports {
   apiServer: number;
   etcdClient: number;
   etcdPeer: number;

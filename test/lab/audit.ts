@@ -26,7 +26,7 @@ export function auditArgs({ name, auditedUser }: LabState): string[] {
 }
 
 /** Records only who asked for what, and only for this user. */
-export function auditPolicy(user: string): object {
+function auditPolicy(user: string): object {
   return {
     apiVersion: "audit.k8s.io/v1",
     kind: "Policy",

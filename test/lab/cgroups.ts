@@ -5,7 +5,7 @@ import { recordOfPid, signal } from "./processes";
 import type { LabState } from "./state";
 
 /** A mounted cgroup hierarchy: one for all controllers (version 2), or one of several (version 1). */
-export interface Hierarchy {
+interface Hierarchy {
   mountPoint: string;
   version: 1 | 2;
   /** The controllers of a hierarchy of version 1. */

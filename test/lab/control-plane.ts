@@ -121,7 +121,7 @@ export function get(lab: LabState, path: string): Promise<{ status: number; body
 }
 
 /** Waits until the API server answers a path with 200. */
-export async function waitForPath(lab: LabState, what: string, path: string, component: Component): Promise<void> {
+async function waitForPath(lab: LabState, what: string, path: string, component: Component): Promise<void> {
   await waitFor({
     what,
     timeoutMs: READY_TIMEOUT_MS,
@@ -136,7 +136,7 @@ export async function waitForPath(lab: LabState, what: string, path: string, com
 }
 
 /** Starts a component of the lab unless it runs. */
-export async function startProgram(lab: LabState, program: Program, args: readonly string[]): Promise<void> {
+async function startProgram(lab: LabState, program: Program, args: readonly string[]): Promise<void> {
   const path = programPath(lab, program);
   if (path !== undefined) await startComponent(lab, program, [path, ...args]);
 }

@@ -7,7 +7,7 @@ export const PROJECT = "controller-resilience";
 const NAME = /^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/;
 
 /** The folders of one lab. All of them are inside `folder`, except the lock. */
-export interface LabFolders {
+interface LabFolders {
   folder: string;
   /** Held while a lab goes up or down; beside the folder, since `down` deletes the folder. */
   lock: string;

@@ -12,7 +12,7 @@ const KREW: GoProgram = {
 };
 
 /** A machine for which krew installs. */
-export interface KrewOptions {
+interface KrewOptions {
   /** Folder for plugins. Those in `bin` are links. */
   readonly root: string;
   readonly os: string;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { GoProgram } from "./go-build";
 
 /** The versions of Kubernetes that a lab can run, by minor version. controlplane/versions has the Go modules of all but the newest. */
-export const KUBERNETES_VERSIONS = {
+const KUBERNETES_VERSIONS = {
   "1.31": "v1.31.12",
   "1.33": "v1.33.13",
   "1.35": "v1.35.4",

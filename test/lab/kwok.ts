@@ -9,7 +9,7 @@ import { type LabState, writeState } from "./state";
 import { waitFor } from "./wait";
 
 /** The simulator of nodes, pods and their logs. */
-export const KWOK: GoProgram = {
+const KWOK: GoProgram = {
   name: "kwok",
   version: "v0.8.0",
   sources: join(__dirname, "kwok"),
@@ -30,7 +30,7 @@ export const KWOK: GoProgram = {
 };
 
 /** An annotation by which kwok finds simulated nodes; as a taint it keeps away pods that do not tolerate it. */
-export const KWOK_KEY = "kwok.x-k8s.io/node";
+const KWOK_KEY = "kwok.x-k8s.io/node";
 
 /** Next to the port of the real kubelet, in a lab with a node. */
 const NODE_LAB_PORT = 10_247;

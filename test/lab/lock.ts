@@ -7,7 +7,7 @@ export interface Lock {
   release: () => void;
 }
 
-export interface LockWish {
+interface LockWish {
   path: string;
   timeoutMs: number;
   /** Called once, when another process holds it. */

@@ -14,7 +14,7 @@ export interface Requirement {
 }
 
 /** Debian installs the plugins here; the archive of the CNI project is usually unpacked there. */
-export const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
+const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
 
 export const NODE_REQUIREMENTS: readonly Requirement[] = [
   { package: "containerd", files: ["containerd", "containerd-shim-runc-v2", "ctr"] },
@@ -30,7 +30,7 @@ const INSTALL_TIMEOUT_MS = 600_000;
 const INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "--no-remove"];
 
 /** Returns the packages with missing files. */
-export function missingPackages(requirements: readonly Requirement[], found: (file: string) => boolean): string[] {
+function missingPackages(requirements: readonly Requirement[], found: (file: string) => boolean): string[] {
   return requirements.filter(({ files }) => !files.every(found)).map(requirement => requirement.package);
 }
 
@@ -46,7 +46,7 @@ export function isThere(file: string): boolean {
 }
 
 /** Whether this is Debian or a derivative, such as Ubuntu. */
-export function isDebian(osRelease: string): boolean {
+function isDebian(osRelease: string): boolean {
   return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(osRelease);
 }
 

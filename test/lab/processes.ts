@@ -9,7 +9,7 @@ import type { LabState } from "./state";
 export const MARKER = "CONTROLLER_RESILIENCE_LAB";
 
 /** A process, identified so that a later one with the same number is not mistaken for it. */
-export interface ProcessRecord {
+interface ProcessRecord {
   pid: number;
   /** In clock ticks since boot: field 22 of /proc/PID/stat. */
   startTime: number;

@@ -21,7 +21,7 @@ export interface Programs {
 }
 
 /** Input of the decision where programs come from. */
-export interface Sources {
+interface Sources {
   wanted: readonly Program[];
   /** KUBEBUILDER_ASSETS: its programs, and the version of its API server; undefined if it is not set. */
   assets: { folder: string; has: readonly Program[]; version: string } | undefined;

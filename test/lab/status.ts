@@ -8,7 +8,7 @@ import { recordedNames, recordOf, running } from "./processes";
 import { SANDBOX } from "./sandbox";
 import type { LabState } from "./state";
 
-export interface ComponentStatus {
+interface ComponentStatus {
   component: string;
   pid: number | undefined;
   state: "running" | "ended" | "not ready";

@@ -17,7 +17,7 @@ import { startContainerd, startNode } from "./node";
 import { startControlPlane, startSandbox, waitForControllers } from "./control-plane";
 import { heldIndices, readState, writeState, type LabState } from "./state";
 
-export interface UpOptions {
+interface UpOptions {
   name: string;
   /** Without kubelet and containerd: needs no root, and is up in a few seconds. */
   controlPlaneOnly: boolean;
@@ -84,7 +84,7 @@ async function removeRemains(name: string, progress: Progress): Promise<void> {
 }
 
 /** Why a node can't run on this machine, or undefined if it can. */
-export async function whyNoNode(): Promise<string | undefined> {
+async function whyNoNode(): Promise<string | undefined> {
   if (process.platform !== "linux") return `a kubelet needs Linux, found ${process.platform}`;
   if (process.getuid?.() !== 0) return "a kubelet needs root";
   return (await canHaveKubelet()) ? undefined : "KUBEBUILDER_ASSETS has no kubelet, and without Go none can be built";
@@ -137,7 +137,7 @@ async function prepare(lab: LabState, progress: Progress): Promise<void> {
 }
 
 /** Lock for all labs of this user, held while an index is chosen. */
-export function takeAllocation(): Promise<Lock> {
+function takeAllocation(): Promise<Lock> {
   return takeLock({ path: join(labsFolder(), ".allocation"), timeoutMs: ALLOCATION_TIMEOUT_MS });
 }
 

@@ -16,7 +16,7 @@ import { renderRules, rulesIn } from "./rules";
 const HURRY = { intervals: "2s", for: "5s", bridge: "15s" };
 
 /** An alert as Prometheus' API shows it. */
-export interface Alert {
+interface Alert {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly state: "pending" | "firing";

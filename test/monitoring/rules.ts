@@ -2,7 +2,7 @@ import { parseAllDocuments } from "yaml";
 import { renderChart } from "../cluster/chart";
 
 /** An alert of the chart. */
-export interface AlertRule {
+interface AlertRule {
   readonly alert: string;
   expr: string;
   for?: string;

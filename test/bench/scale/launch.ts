@@ -9,7 +9,7 @@ const STEADY_LIMIT_MS = 900_000;
 const STOP_LIMIT_MS = 30_000;
 
 /** Seconds from the start of the process. */
-export interface Launch {
+interface Launch {
   readonly operator: OperatorProcess;
   readonly leads: number;
   /** Every object has its conditions. */
@@ -24,7 +24,7 @@ export function isReported({ metadata, status }: ControllerResilience): boolean 
 }
 
 /** The reason of TokensAccepted; "" without it. */
-export function tokensReason({ status }: ControllerResilience): string {
+function tokensReason({ status }: ControllerResilience): string {
   return status?.conditions?.find(({ type }) => type === "TokensAccepted")?.reason ?? "";
 }
 

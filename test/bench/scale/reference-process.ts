@@ -12,7 +12,7 @@ export const REFERENCE: GoProgram = {
   ldflags: "-s -w",
 };
 
-export interface ReferenceOptions {
+interface ReferenceOptions {
   /** The path of the built program. */
   readonly program: string;
   readonly kubeconfig: string;

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { sizeOf } from "./population";
-import { describeSize } from "./scene";
 import { planOf } from "./scenes/detect";
 import { lastFirstReport } from "./scenes/burst";
 import { trafficOf } from "./steady";
@@ -9,25 +7,6 @@ import type { AuditedRequest } from "./requests";
 function request(second: number, about: Partial<AuditedRequest>): AuditedRequest {
   return { atMs: second * 1000, verb: "get", resource: "pods", namespace: "a", name: "b", code: 200, ...about };
 }
-
-describe("the sizes of workloads", () => {
-  it.each([
-    [100, 10],
-    [7, 3],
-    [2, 5],
-  ])("of %s pods in %s objects add up and differ by one at most", (pods, objects) => {
-    const sizes = Array.from({ length: objects }, (_, i) => sizeOf(i, { pods, objects, namespaces: 1 }));
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(pods);
-    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
-  });
-});
-
-describe("a size in words", () => {
-  it.each([
-    [500, 25, "500 pods in 25 objects"],
-    [2000, 1, "2000 pods in one object"],
-  ])("of %s/%s is %s", (pods, objects, words) => expect(describeSize({ pods, objects })).toBe(words));
-});
 
 describe("the pods that die", () => {
   it("are of different workloads one by one, and 50 of few further workloads at once", () => {

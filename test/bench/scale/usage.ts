@@ -4,14 +4,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 const TICKS_PER_SECOND = 100;
 
 /** User and system time in the text of /proc/PID/stat, in seconds. */
-export function cpuSecondsIn(stat: string): number {
+function cpuSecondsIn(stat: string): number {
   // The program's name, in parentheses, may contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 /** The value of a line such as `VmRSS:	  1024 kB` in the text of /proc/PID/status, in MiB; NaN without it. */
-export function mibIn(status: string, name: string): number {
+function mibIn(status: string, name: string): number {
   const [, kib] = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status) ?? [];
   return Number(kib) / 1024;
 }

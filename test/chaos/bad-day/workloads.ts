@@ -99,7 +99,7 @@ export async function podsOf({ admin, namespace }: Scene, app?: string): Promise
 }
 
 /** The parts of a pod that stories compare. */
-export interface PodOnNode {
+interface PodOnNode {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly nodeName?: string };
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };

@@ -3,7 +3,7 @@ import type { Voice } from "../node";
 const MIB = 1024 * 1024;
 
 /** Rate of a log that is written as fast as the noisy ones, in bytes per second. */
-export const NOISE_BYTES_PER_SECOND = 10 * MIB;
+const NOISE_BYTES_PER_SECOND = 10 * MIB;
 
 /** Most bytes of one answer, whatever the call asks for, since these logs never end. */
 const MOST_BYTES = 8 * MIB;
@@ -15,7 +15,7 @@ const PIECE_BYTES = 256 * 1024;
 const BACK_MS = 60_000;
 
 /** A log that repeats one line at 10 MB/s, served as by a kubelet: from a whole second on, or only its last lines. */
-export function repeating(text: string): Voice {
+function repeating(text: string): Voice {
   const bytes = text.length + 32;
   const everyMs = (1000 * bytes) / NOISE_BYTES_PER_SECOND;
   return function* ({ query }) {

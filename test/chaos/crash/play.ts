@@ -11,7 +11,7 @@ import { untilSettled } from "../settle";
 const MOMENTS: readonly Moment[] = ["before", "after"];
 
 /** How to run the scenarios. */
-export interface CrashOptions {
+interface CrashOptions {
   /** The points, out of the recorded writes, at which to kill the operator. */
   readonly pointsOf: (writes: readonly Write[]) => readonly CrashPoint[];
   /** How long nothing may be written at the end; in milliseconds. */

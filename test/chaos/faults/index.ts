@@ -12,7 +12,7 @@ import { World } from "./world";
 import { playWriteFaults, WRITE_FAULTS, WRITE_SCENARIOS } from "./write-faults";
 
 /** Selects the faults; all if undefined. */
-export interface FaultChoice {
+interface FaultChoice {
   readonly watchFaults?: readonly WatchFault[];
   readonly writeFaults?: readonly WriteFault[];
   /** Scenarios whose writes meet the faults. */

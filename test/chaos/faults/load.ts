@@ -1,7 +1,7 @@
 // The allowed load of a fault on the API server, and on the operator's machine. Pure.
 
 /** A token bucket: the allowed burst, and the refill rate. */
-export interface Bucket {
+interface Bucket {
   readonly burst: number;
   readonly perSecond: number;
 }

@@ -30,7 +30,7 @@ export async function untilActedOn(scene: Scene, { operator }: Replica, withinMs
 }
 
 /** The objects of the scene's namespace on the API server. */
-export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
+async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
   const paths = pathsOf(namespace);
   const list = async (path: string): Promise<readonly Named[]> => (await admin.get<{ items: Named[] }>(path)).items;
   const [objects, pods, accounts, roleBindings, clusterRoleBindings, events] = await Promise.all(
@@ -49,7 +49,7 @@ export async function truthOf({ admin, namespace }: Scene): Promise<Picture> {
 }
 
 /** The operator's view of the objects, taken from its status, restarts and metrics. */
-export async function actedOn(scene: Scene, metrics: string): Promise<Picture> {
+async function actedOn(scene: Scene, metrics: string): Promise<Picture> {
   const { items } = await scene.admin.get<{ items: ControllerResilience[] }>(pathsOf(scene.namespace).objects);
   const status = (await readObject(scene))?.status ?? {};
   const targets = status.targets ?? [];

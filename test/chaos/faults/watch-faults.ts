@@ -74,7 +74,7 @@ export function isSilent({ fault }: WatchFault): boolean {
 export const CALM: WatchFault = { fault: "none", concerns: () => true, patienceMs: PATIENCE_MS };
 
 /** The result of one fault. */
-export interface WatchReport {
+interface WatchReport {
   readonly finding: Finding;
   readonly memory: Memory;
   /** Number of passes, lists and watches that began during the fault. */

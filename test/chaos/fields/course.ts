@@ -25,7 +25,7 @@ export interface Course {
 }
 
 /** Selects the courses. */
-export interface CourseOptions {
+interface CourseOptions {
   readonly seed: number;
   /** Every value of every field in every base. */
   readonly isFull: boolean;

@@ -4,7 +4,7 @@ import { parseDuration } from "../../../src/core/time";
 import type { Field, Schema } from "./schema";
 
 /** The reference for the final state after a value. */
-export type Oracle =
+type Oracle =
   /** An object that never had another value. */
   | "fresh"
   /** The state before: such a value must leave all created objects unchanged. */

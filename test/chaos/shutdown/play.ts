@@ -7,7 +7,7 @@ import { untilSettled } from "../settle";
 import type { StopMoment } from "./moments";
 
 /** The promised time limit; in milliseconds. */
-export const ENDS_WITHIN_MS = 5_000;
+const ENDS_WITHIN_MS = 5_000;
 /** The process is killed after this time. */
 const PATIENCE_MS = 20_000;
 

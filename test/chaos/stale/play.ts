@@ -9,7 +9,7 @@ import { OldView } from "./old-view";
 import type { Story } from "./stories";
 
 /** How the operator comes to see the old list. */
-export type Way =
+type Way =
   /** The list lags from before the action until long after it. */
   | "lag"
   /** Its watch breaks, and the next list is old. */
@@ -20,7 +20,7 @@ export type Way =
   | "start, object too";
 
 /** In this order, in one story. */
-export const WAYS: readonly Way[] = ["lag", "relist", "start", "start, object too"];
+const WAYS: readonly Way[] = ["lag", "relist", "start", "start, object too"];
 
 /** A new leader restarts nothing for ten seconds; in milliseconds. */
 const BRAKE_MS = 11_000;
