@@ -25,11 +25,6 @@ describe("conditions", () => {
     });
   });
 
-  it("are dropped when their remedy is disabled", () => {
-    const before = at(EARLIER, update(), update({ type: "TokensAccepted" }));
-    expect(nextConditions(before, [update()], 1, LATER).map(({ type }) => type)).toEqual(["Ready"]);
-  });
-
   const status = fc.constantFrom("True" as const, "False" as const, "Unknown" as const);
   const anyUpdates = fc.uniqueArray(
     fc.record({
@@ -135,14 +130,6 @@ describe("a status", () => {
       "All is well. status.toys lists 10000 of 40000 entries: status has reached its size limit. status.flows lists 10000 of 40000 entries: status has reached its size limit.",
     );
     expect(messages[1]).toBe(messages[0]);
-  });
-
-  it("of usual size stays unchanged", () => {
-    const status: ControllerResilienceStatus = {
-      targets: [{ kind: "Deployment", name: "app", pods: 1, rejectedPods: 0 }],
-      restarts: [restart(1)],
-    };
-    expect(boundStatus(status, NOW)).toEqual(status);
   });
 
   it("is cut between characters", () => {

@@ -87,20 +87,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.stopLeading();
   });
 
-  it("protects a namespace and a workload that are created later", async () => {
-    const world = start("a");
-    await world.run(5);
-    world.addNamespace("late", ["Deployment/x"]);
-    world.engine.namespaceChanged("late");
-    await world.run(3);
-    world.found.set("a", [...(world.found.get("a") ?? []), workloadView("a", "Deployment/more")]);
-    world.engine.namespaceChanged("a");
-    await world.run(3);
-    expect(written(world)).toEqual(["create a/all", "create late/all", "patch a/all"]);
-    expect(world.status("all")).toMatchObject({ namespaces: 2, workloads: 4, protected: 4 });
-    world.engine.stopLeading();
-  });
-
   it("takes nothing away on the word of a cache alone", async () => {
     const world = start("a");
     await world.run(5);
@@ -175,15 +161,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
     await world.run(600);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
-    world.engine.stopLeading();
-  });
-
-  it("writes no status before each namespace was looked at", async () => {
-    const world = start("a", "b");
-    const workloads = world.workloads;
-    world.workloads = namespace => (namespace === "b" ? new Promise(() => undefined) : workloads(namespace));
-    await world.run(30);
-    expect(world.statusWrites).toBe(0);
     world.engine.stopLeading();
   });
 
@@ -310,15 +287,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(120);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
     expect(world.condition("all", "Stalled")).toMatch(/^False/);
-    world.engine.stopLeading();
-  });
-
-  it("says so as a new leader that has never listed Namespaces", async () => {
-    const world = new ClusterWideWorld();
-    world.namespaces = () => Promise.reject(new TransientError("namespaces: not listed yet"));
-    startIn(world, "a");
-    await world.run(180);
-    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*namespaces: not listed yet/);
     world.engine.stopLeading();
   });
 

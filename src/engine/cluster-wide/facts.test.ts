@@ -36,11 +36,6 @@ describe("the facts of a namespace", () => {
     expect([namespace?.protect, workload?.protect]).toEqual([expected, expected]);
   });
 
-  it("take the skip annotation of Namespaces and of workloads", async () => {
-    const { namespace, workload } = await read({ skip: true }, { skip: true });
-    expect([namespace?.skip, workload?.skip]).toEqual([true, true]);
-  });
-
   it.each<[string, Partial<WorkloadView>, boolean | undefined, boolean]>([
     ["the default", {}, undefined, true],
     ["a pod template that mounts none", { automount: false }, undefined, false],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TerminatingError } from "../../core/errors";
 import { planNamespace } from "./plan";
-import { candidate, carryOut, clusterObject, facts, namespaceFacts } from "./testing/fixtures";
+import { carryOut, clusterObject, facts, namespaceFacts } from "./testing/fixtures";
 import { ClusterWideWorld } from "./testing/world";
 
 // What is kept of generated objects while the operator runs with --mode=Observe, or the Namespace has the skip annotation. To delete an object or a
@@ -15,17 +15,6 @@ const skipped = namespaceFacts("web", { skip: true });
 
 describe("where the operator does not act", () => {
   const objects = carryOut([], planNamespace(facts({ clusterObjects: enforcing })));
-
-  it.each([
-    ["--mode=Observe", { observes: true }],
-    ["the skip annotation", { namespace: skipped }],
-  ])("objects are still generated with %s, and list more workloads", (_what, circumstances) => {
-    const base = { clusterObjects: enforcing, ...circumstances };
-    expect(planNamespace(facts(base)).writes.map(({ intent }) => intent.verb)).toEqual(["create"]);
-    const candidates = [candidate("Deployment/web"), candidate("Deployment/x")];
-    const [after] = carryOut(objects, planNamespace(facts({ ...base, objects, candidates })));
-    expect(after?.spec).toMatchObject({ mode: "Enforce", targets: [{ name: "web" }, { name: "x" }] });
-  });
 
   it.each([
     ["--mode=Observe", { observes: true }],

@@ -27,12 +27,6 @@ const workloads = (count: number) =>
   Array.from({ length: count }, (_, index) => candidate(`Deployment/w${String(index).padStart(3, "0")}`));
 
 describe("planNamespace", () => {
-  it("generates nothing where nothing is selected", () => {
-    expect(planNamespace(facts({ candidates: [] })).writes).toEqual([]);
-    expect(planNamespace(facts({ candidates: [candidate("Deployment/web", { usesApi: false })] })).writes).toEqual([]);
-    expect(planNamespace(facts({ clusterObjects: [] })).writes).toEqual([]);
-  });
-
   it("writes nothing in a namespace that is being deleted", () => {
     const objects = settle(facts());
     const namespace = namespaceFacts("web", { isTerminating: true });
@@ -53,18 +47,6 @@ describe("planNamespace", () => {
     expect(after?.metadata.labels).toEqual({ ...object.metadata.labels, mine: "kept" });
   });
 
-  it("adds workloads to observe without a live read, and does nothing else without one", () => {
-    const objects = settle(facts());
-    const more = planNamespace(
-      facts({ objects, candidates: [candidate("Deployment/web"), candidate("Deployment/x")] }),
-    );
-    expect(more.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["patch", false]]);
-    const other = planNamespace(facts({ objects, candidates: [candidate("Deployment/x")] }));
-    expect(other.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["patch", true]]);
-    const none = planNamespace(facts({ objects, candidates: [] }));
-    expect(none.writes.map(({ needsLive, intent }) => [intent.verb, needsLive])).toEqual([["delete", true]]);
-  });
-
   it("reads live before anything begins to act, and before any other change of a spec", () => {
     const enforced = facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] });
     expect(planNamespace(enforced).writes.map(({ needsLive }) => needsLive)).toEqual([true]);
@@ -80,15 +62,6 @@ describe("planNamespace", () => {
     const vanishing = new Set(["Deployment/web", "Deployment/api"]);
     expect(planNamespace(facts({ candidates: [], objects, vanishing })).writes).toEqual([]);
     expect(planNamespace(facts({ candidates: [], objects })).writes).toHaveLength(1);
-  });
-
-  it("gives an object that has lost its owner an owner again", () => {
-    const [object] = settle(facts());
-    if (object === undefined) throw new Error("expected an object");
-    const { ownerReferences, ...metadata } = object.metadata;
-    const [after, ...others] = settle(facts({ objects: [{ ...object, metadata }] }));
-    expect(after?.metadata.ownerReferences).toEqual(ownerReferences);
-    expect(others).toEqual([]);
   });
 
   it("deletes with the uid and resourceVersion of what it saw", () => {

@@ -137,18 +137,4 @@ describe("the signing keys on the Lease", () => {
     const { readMs } = first.memory.history!;
     expect(rotationIn(second.memory.history)?.beforeMs).toBe(Math.floor(readMs / 1000) * 1000);
   });
-
-  it("are written again after somebody has deleted the annotation or the Lease", async () => {
-    const [store, clock] = [new MemoryLease(), new FakeClock()];
-    const { memory, elector } = makeCandidate("a", store, clock);
-    elector.start();
-    await clock.run(100);
-    memory.take(["old"], clock.now().getTime());
-    await clock.run(3_000);
-    const { signingKeys, ...record } = store.record!;
-    expect(signingKeys).toBeDefined();
-    store.put(record);
-    await clock.run(10_000);
-    expect(store.record?.signingKeys).toBe(signingKeys);
-  });
 });

@@ -71,18 +71,6 @@ function makeWaitingBench(passMs: number, resultOf: (key: Key) => PassResult) {
 }
 
 describe("the loop", () => {
-  it("does nothing until it leads, then starts with a full pass", async () => {
-    const bench = makeBench();
-    bench.listed.push("a/1", "a/2", "b/1");
-    bench.controller.enqueue("a/1");
-    await bench.clock.run(120_000);
-    expect(bench.keys()).toEqual([]);
-    bench.controller.startLeading();
-    await bench.clock.run(0);
-    expect(bench.keys()).toEqual(["a/1", "a/2", "b/1"]);
-    expect(bench.lists).toEqual([["a/1", "a/2", "b/1"]]);
-  });
-
   it("runs the pass of an event before the rest of a long full pass", async () => {
     const order: Key[] = [];
     const bench = makeBench(
@@ -136,24 +124,6 @@ describe("the loop", () => {
     expect(Math.max(...waited)).toBeLessThanOrEqual(3);
   });
 
-  it("runs due passes in time despite many events and a long full pass", async () => {
-    const bench = makeBench(
-      key => {
-        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
-        const result: PassResult = key === "a/0" ? { next: "recheck", afterMs: 1_000 } : RECHECK;
-        return new Promise(resolve => void bench.clock.after(10, () => resolve(result)));
-      },
-      { workers: 1, minPassIntervalMs: 0 },
-    );
-    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
-    bench.controller.enqueue("b/0");
-    await bench.clock.run(10_000);
-    const times = bench.passes.flatMap(({ key, atMs }) => (key === "a/0" ? atMs : []));
-    expect(times).toHaveLength(10);
-    times.slice(1).forEach((atMs, i) => expect(atMs - times[i]!).toBeLessThanOrEqual(1_050));
-  });
-
   it("ignores a list call of an earlier term", async () => {
     const bench = makeBench();
     const list = bench.ports.list;
@@ -175,36 +145,6 @@ describe("the loop", () => {
     bench.controller.startLeading();
     await bench.clock.run(220_000);
     expect(new Set(bench.keys()).size).toBe(200);
-  });
-
-  it("completes a full pass despite many events", async () => {
-    const bench = makeBench(
-      key => {
-        if (key.startsWith("b/")) for (let i = 0; i < 50; i++) bench.controller.enqueue(`b/${i}`);
-        return new Promise(resolve => void bench.clock.after(1, () => resolve(RECHECK)));
-      },
-      { workers: 1, minPassIntervalMs: 0 },
-    );
-    bench.listed.push(...Array.from({ length: 100 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
-    bench.controller.enqueue("b/0");
-    await bench.clock.run(300);
-    expect(bench.keys().filter(key => key.startsWith("a/"))).toHaveLength(100);
-  });
-
-  it("runs a full pass every minute", async () => {
-    const bench = makeLeader(["a/1"]);
-    await bench.clock.run(185_000);
-    expect(bench.times()).toEqual([0, 60_000, 120_000, 180_000]);
-  });
-
-  it("runs one more pass of an object that is no longer listed, and forgets it", async () => {
-    const bench = makeBench(key => Promise.resolve(key === "a/1" ? { next: "forget" } : RECHECK));
-    bench.controller.startLeading();
-    bench.controller.enqueue("a/1");
-    await bench.clock.run(130_000);
-    expect(bench.keys()).toEqual(["a/1"]);
-    expect([...bench.controller.known.namespaces()]).toEqual([]);
   });
 
   it("does not add the namespace of a deleted object again when its requeue is due", async () => {
@@ -266,29 +206,6 @@ describe("the loop", () => {
     expect(bench.keys().length).toBeGreaterThan(0);
   });
 
-  it("runs passes of several keys in parallel, but never two of one key", async () => {
-    const working: Key[] = [];
-    const bench = makeBench(
-      async key => {
-        expect(working).not.toContain(key);
-        working.push(key);
-        expect(working.length).toBeLessThanOrEqual(3);
-        await new Promise<void>(resolve => void bench.clock.after(5_000, resolve));
-        working.splice(working.indexOf(key), 1);
-        return RECHECK;
-      },
-      { workers: 3 },
-    );
-    bench.controller.startLeading();
-    const keys = ["a/1", "a/2", "a/3", "a/4", "a/5"];
-    for (const key of [...keys, ...keys]) bench.controller.enqueue(key);
-    await bench.clock.run(1_000);
-    expect(working).toEqual(["a/1", "a/2", "a/3"]);
-    bench.controller.enqueue("a/1");
-    await bench.clock.run(20_000);
-    expect(new Set(bench.keys())).toEqual(new Set(keys));
-  });
-
   it("keeps passes of one key a second apart despite many events", async () => {
     const bench = makeBench();
     bench.controller.startLeading();
@@ -322,26 +239,11 @@ describe("the result of a pass", () => {
     return { times: bench.times(), seen: bench.metrics.seen, retries: bench.metrics.retries, log: bench.log };
   }
 
-  it("requeues after the requested delay on success, but no sooner than 1 s", async () => {
-    const { times, seen } = await timesAfter([
-      { next: "recheck", afterMs: 7_000 },
-      { next: "recheck", afterMs: 0 },
-    ]);
-    expect(times).toEqual([0, 7_000, 8_000]);
-    expect(new Set(seen)).toEqual(new Set(["reconciled:success"]));
-  });
-
   it("doubles the delay with each failure, and resets it after a success", async () => {
     const retry: PassResult = { next: "retry", conflict: false };
     const { times, seen } = await timesAfter([retry, retry, retry, { next: "recheck", afterMs: 5_000 }, retry]);
     expect(times).toEqual([0, 5, 15, 35, 5_035, 5_040]);
     expect(seen.slice(0, 4)).toEqual([...Array<string>(3).fill("reconciled:error"), "reconciled:success"]);
-  });
-
-  it("requeues no later than a remedy requested, however long the backoff is", async () => {
-    const { times } = await timesAfter(Array<PassResult>(14).fill({ next: "retry", conflict: false, afterMs: 5_000 }));
-    // 5 ms doubled ten times is above five seconds.
-    expect(times.at(-1)! - times.at(-3)!).toBe(10_000);
   });
 
   it.each<[string, PassResult, number]>([
@@ -473,15 +375,6 @@ describe("liveness", () => {
       await bench.clock.run(20_000);
       expect(bench.controller.sinceProgressMs()).toBeLessThanOrEqual(60_000);
     }
-  });
-
-  it("is no longer than one write, however many slow writes a pass has", async () => {
-    const bench = makeLeader(["a/1"], async (_key, mayWrite) => {
-      for (let i = 0; i < 100 && mayWrite(); i++) await new Promise<void>(wake => bench.clock.after(10_000, wake));
-      return RECHECK;
-    });
-    await bench.clock.run(800_000);
-    expect(bench.controller.sinceProgressMs()).toBeLessThanOrEqual(10_000);
   });
 
   it("grows while all workers hang, and is 0 without the lead", async () => {

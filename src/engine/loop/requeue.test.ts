@@ -6,17 +6,10 @@ import { makePatch } from "../testing/remedies";
 import { FakeClock } from "../../core/testing/fake-clock";
 
 const after = (recheckAfterMs?: number) => (recheckAfterMs === undefined ? {} : { recheckAfterMs });
-const backoff = { retry: { kind: "backoff" } } as const;
 const executed = (...outcomes: Outcome[]): Execution[] => outcomes.map(outcome => ({ intent: makePatch(), outcome }));
 const FAILED: Outcome = { result: "Failed", message: "no" };
 
 describe("the result of a pass", () => {
-  it("requeues after the earliest delay requested by a remedy", () => {
-    expect(nextAfter([after(30_000), after(7_000), after()], [])).toEqual({ next: "recheck", afterMs: 7_000 });
-    expect(nextAfter([after()], [])).toEqual({ next: "recheck" });
-    expect(nextAfter([after(Infinity), after(Number.NaN)], [])).toEqual({ next: "recheck" });
-  });
-
   it("requeues when a limited write is allowed again", () => {
     const outcome: Outcome = { result: "Limited", limit: "PassTime", retryAfterMs: 1_000 };
     expect(nextAfter([after(30_000)], executed(outcome))).toEqual({ next: "recheck", afterMs: 1_000 });
@@ -28,15 +21,6 @@ describe("the result of a pass", () => {
   ])("requeues with backoff after %s, and no later than a remedy requested", (_what, outcome, conflict) => {
     expect(nextAfter([after(6_000)], executed(outcome))).toEqual({ next: "retry", conflict, afterMs: 6_000 });
     expect(nextAfter([after()], executed(outcome))).toEqual({ next: "retry", conflict });
-  });
-
-  it("requeues with backoff after a failed read of a remedy", () => {
-    expect(nextAfter([backoff, after(20_000)], [])).toEqual({ next: "retry", conflict: false, afterMs: 20_000 });
-  });
-
-  it("requeues no earlier than 5 s after a failure, even if a remedy requests it", () => {
-    const next = nextAfter([after(1_000)], executed(FAILED));
-    expect(next).toEqual({ next: "retry", conflict: false, afterMs: 5_000 });
   });
 });
 
@@ -61,18 +45,6 @@ describe("the rate limiter", () => {
     expect([limiter.failures("a"), limiter.failures("b"), limiter.failures("c")]).toEqual([3, 2, 0]);
     limiter.forget("a");
     expect([limiter.when("a"), limiter.when("b")]).toEqual([5, 20]);
-  });
-
-  it("allows a burst of 100 retries, then 10 per second for all keys together", () => {
-    const clock = new FakeClock();
-    const limiter = new RateLimiter<number>(clock);
-    for (let key = 0; key < 100; key++) expect(limiter.when(key)).toBe(5);
-    expect([limiter.when(100), limiter.when(101), limiter.when(102)]).toEqual([100, 200, 300]);
-    clock.advance(1_300);
-    expect(limiter.when(103)).toBe(5);
-    clock.advance(3_600_000);
-    for (let key = 200; key < 300; key++) expect(limiter.when(key)).toBe(5);
-    expect(limiter.when(300)).toBe(100);
   });
 
   it("ignores the wall clock", () => {

@@ -108,23 +108,6 @@ describe("an object with created objects outside its namespace", () => {
     expect(bench.finalizers()).toEqual(["somebody/else"]);
   });
 
-  it("gets no finalizer while nothing has to be created", async () => {
-    const { made, remedy } = makeMaker({ decide: () => makeDecision() });
-    const bench = makeBench({ made, remedy });
-    await bench.pass();
-    expect(bench.finalizers()).toEqual([]);
-  });
-
-  it("gets its finalizer back after another client removed it, such as by replacing the whole object", async () => {
-    const bench = makeBench();
-    await bench.pass();
-    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
-    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: [] } });
-    await bench.pass();
-    expect(bench.finalizers()).toEqual([FINALIZER]);
-    expect(bench.order).toEqual(["apply flow"]);
-  });
-
   it("gets no finalizer in Observe mode, nor while it is suspended", async () => {
     for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
       const bench = makeBench(makeMaker(), { ...specWith("flowIsolation"), ...spec });
@@ -196,13 +179,6 @@ describe("an object that is deleted", () => {
     await bench.pass();
     expect(bench.finalizers()).toEqual([FINALIZER]);
     expect(bench.condition("Stalled")?.message).toContain("delete flowschemas flow: forbidden");
-  });
-
-  it("is ignored without the operator's finalizer", async () => {
-    const bench = makeBench();
-    bench.change({ deletionTimestamp: GONE });
-    expect(await bench.pass()).toEqual({ next: "forget" });
-    expect(bench.order).toEqual([]);
   });
 });
 

@@ -20,10 +20,6 @@ function summary(decisions: Partial<Report>[], suspended = false) {
 }
 
 describe("Ready", () => {
-  it("is True when all remedies hold", () => {
-    expect(summary([{}, {}])).toMatchObject({ Ready: "True/AllHold", TokensAccepted: "True/Accepted" });
-  });
-
   it("is False with the reason of the first that is False, even after an Unknown", () => {
     const decisions = [
       { status: "Unknown", reason: "ObserveFailed" },
@@ -72,10 +68,6 @@ describe("Ready", () => {
 });
 
 describe("Reconciling and Stalled", () => {
-  it("are False in the normal state", () => {
-    expect(summary([{}])).toMatchObject({ Reconciling: "False/Idle", Stalled: "False/Idle" });
-  });
-
   it("are True while work is in progress, or a person must act", () => {
     expect(summary([{ progressing: true }])).toMatchObject({ Reconciling: "True/Progressing", Stalled: "False/Idle" });
     const stalled = { reason: "RestartsExhausted", message: "Look at it." } as const;
@@ -170,16 +162,6 @@ describe("a pass that only observes", () => {
     const { status, metadata } = bench.object();
     expect([status?.restarts ?? [], metadata.finalizers ?? []]).toEqual([[], []]);
     expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toMatch(`Only observed: ${why}.`);
-  });
-
-  it("acts as soon as the annotation is gone, with the whole budget", async () => {
-    const bench = makeBench();
-    bench.readers.skip = true;
-    for (let i = 0; i < 5; i++) await bench.pass();
-    bench.readers.skip = false;
-    await bench.pass();
-    expect(bench.writer.written.map(({ verb }) => verb)).toEqual(["evict"]);
-    expect(bench.object().status?.restarts).toHaveLength(1);
   });
 
   it("still removes what was made for an object that is deleted, or has lost its block", async () => {

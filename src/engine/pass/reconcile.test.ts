@@ -105,25 +105,6 @@ describe("a pass over a healthy object", () => {
     expect([bench.store.writes.length, bench.reasons()]).toEqual([1, []]);
   });
 
-  it("ignores the order of keys that the API server returns", async () => {
-    const bench = makeBench();
-    await bench.pass();
-    const object = bench.store.objects.get(KEY)!;
-    const reversed = Object.fromEntries(Object.entries(object.status ?? {}).reverse());
-    bench.store.put({ ...object, status: reversed });
-    await bench.pass();
-    expect(bench.store.writes).toHaveLength(1);
-  });
-
-  it("requeues after the shortest delay that a remedy wants", async () => {
-    const remedies = [
-      makeRemedy(makeDecision({ recheckAfterMs: 30_000 })),
-      makeRemedy(makeDecision({ recheckAfterMs: 5_000 }), { block: "flowIsolation", name: "flow-isolation" }),
-    ];
-    const bench = makeBench({ remedies, spec: specWith("tokenRestart", "flowIsolation") });
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 5_000 });
-  });
-
   it("waits for the full pass when no remedy wants a requeue", async () => {
     const bench = makeBench({ remedies: [makeRemedy(makeDecision({ recheckAfterMs: Infinity }))] });
     expect(await bench.pass()).toEqual({ next: "recheck" });
@@ -208,24 +189,6 @@ describe("a suspended object", () => {
   });
 });
 
-describe("an object that is suspended while its writes are slow", () => {
-  it("gets no more writes than its pass has time for", async () => {
-    const intents = ["a", "b", "c", "d"].map(name => makePatch(name));
-    const bench = makeBench({ remedies: [makeRemedy(makeDecision({ intents }))] });
-    bench.writer.answer = () => {
-      const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
-      const metadata = { ...object.metadata, generation: 2 };
-      bench.store.put({ ...object, metadata, spec: { ...object.spec, suspend: true } });
-      bench.clock.advance(6_000);
-      return Promise.resolve();
-    };
-    await bench.pass();
-    await bench.pass();
-    expect(bench.writer.written).toEqual(intents.slice(0, 2));
-    expect(bench.conditions()).toMatchObject({ Ready: "Unknown/Suspended" });
-  });
-});
-
 describe("a remedy that fails", () => {
   const healthy = makeRemedy(makeDecision(), {
     block: "flowIsolation",
@@ -301,18 +264,6 @@ describe("a remedy that fails", () => {
 describe("a restart", () => {
   const remedies = [makeRemedy({ ...REJECTED, intents: [makeEviction()] })];
 
-  it("is recorded as Requested before the request, and as Restarted after it", async () => {
-    const bench = makeBench({ remedies });
-    await bench.pass();
-    expect(bench.store.writes.map(({ status }) => status.restarts?.map(({ outcome }) => outcome))).toEqual([
-      ["Requested"],
-      ["Restarted"],
-    ]);
-    expect(bench.current().restartsTotal).toBe(1);
-    expect(bench.writer.written).toHaveLength(1);
-    expect(bench.reasons()).toEqual(["PodEvicted on Pod"]);
-  });
-
   it("does not happen while status can't be written", async () => {
     const bench = makeBench({ remedies });
     bench.store.writeStatus = () => Promise.reject(new ConflictError("changed"));
@@ -329,19 +280,6 @@ describe("a restart", () => {
     expect(bench.message("TokensAccepted")).toContain("a PodDisruptionBudget says no");
   });
 
-  it("that was refused is not retried before its time, and status does not change, however many events arrive", async () => {
-    const bench = makeBench({ remedies });
-    bench.writer.answer = () => Promise.reject(new WaitError("a PodDisruptionBudget says no", 3_000));
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
-    const writes = bench.store.writes.length;
-    bench.clock.advance(1_000);
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 9_000 });
-    expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, writes]);
-    bench.clock.advance(9_000);
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 20_000 });
-    expect(bench.writer.written).toHaveLength(2);
-  });
-
   it("with an unknown result stays Requested, and counts when the remedy confirms it", async () => {
     let lists: { restarts?: RestartStatus[] } = {};
     const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], lists }));
@@ -354,16 +292,6 @@ describe("a restart", () => {
     lists = { restarts: (bench.current().restarts ?? []).map(one => ({ ...one, outcome: "Restarted" as const })) };
     await bench.pass();
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Restarted" }], restartsTotal: 1 });
-  });
-
-  it("in the status of any object delays the restart pacer", async () => {
-    const time = new Date(new FakeClock().now().getTime() + 10_000).toISOString();
-    const restarts: RestartStatus[] = [
-      { pod: "b", podUID: "b", workload: "Deployment/b", time, cause: "Unknown", outcome: "Restarted" },
-    ];
-    const bench = makeBench({ remedies, status: { restarts } });
-    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
-    expect(bench.writer.written).toEqual([]);
   });
 
   it("is known from an object that was read, whatever the result of its pass, but not without the lead", async () => {
@@ -382,43 +310,6 @@ describe("a restart", () => {
     await pass();
     expect(answered).toEqual([KEY, KEY]);
   });
-
-  it("is only reported in Observe mode", async () => {
-    const bench = makeBench({ remedies, spec: { ...specWith("tokenRestart"), mode: "Observe" } });
-    await bench.pass();
-    expect([bench.writer.written, bench.store.writes.length]).toEqual([[], 1]);
-    expect(bench.metrics.seen).toContain("intent:token-restart:evict:Observed");
-  });
-});
-
-describe("the report of a remedy", () => {
-  it("changes its condition, and a bug in it keeps the outcomes", async () => {
-    const decision = makeDecision({ intents: [makePatch()] });
-    const concluding = makeRemedy(decision, {
-      conclude: (decided, executions) => ({ ...decided, reason: "Restarting", message: executions[0]!.outcome.result }),
-    });
-    const bench = makeBench({ remedies: [concluding] });
-    await bench.pass();
-    expect([bench.conditions()["TokensAccepted"], bench.message("TokensAccepted")]).toEqual([
-      "True/Restarting",
-      "Executed",
-    ]);
-
-    const failing = makeRemedy({ ...decision, intents: [makeEviction()] }, { conclude: () => undefined as never });
-    const other = makeBench({ remedies: [failing] });
-    await other.pass();
-    expect(other.conditions()["TokensAccepted"]).toBe("Unknown/DecideFailed");
-    expect(other.current().restarts).toMatchObject([{ outcome: "Restarted" }]);
-  });
-
-  it("has a general message if the remedy has none, which names what was not done", async () => {
-    const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }));
-    const bench = makeBench({ remedies: [remedy] });
-    bench.writer.answer = () => Promise.reject(new ForbiddenError("the operator may not patch deployments"));
-    await bench.pass();
-    expect(bench.conditions()).toMatchObject({ TokensAccepted: "Unknown/Forbidden", Stalled: "True/Forbidden" });
-    expect(bench.message("TokensAccepted")).toContain("patch Deployment app: the operator may not patch deployments");
-  });
 });
 
 describe("errors of the API", () => {
@@ -433,14 +324,6 @@ describe("errors of the API", () => {
       throw error;
     };
     expect(await bench.pass()).toEqual(expected);
-  });
-
-  it("without an answer ends the pass after its deadline", async () => {
-    const bench = makeBench();
-    bench.store.get = () => new Promise(() => undefined);
-    const result = bench.pass();
-    await bench.clock.run(30_000);
-    expect(await result).toEqual({ next: "retry", conflict: false });
   });
 });
 

@@ -244,14 +244,6 @@ describe("Events on conditions", () => {
     expect(step(60, accepted)).toEqual([]);
   });
 
-  it("report a problem that lasts, also if its reason changes", () => {
-    const step = makeLife();
-    step(60, accepted);
-    expect(step(20, condition("TokensAccepted", "False", "ServiceAccountMissing"))).toEqual([]);
-    expect(step(20, rejected)).toEqual(["Warning Rejected on ControllerResilience"]);
-    expect(step(60, accepted)).toEqual(["Normal Accepted on ControllerResilience"]);
-  });
-
   it("omit a restart, which has its own Event, and a few 401s", () => {
     const step = makeLife();
     step(60, accepted);
@@ -353,16 +345,5 @@ describe("metrics of conditions", () => {
     reporter.forget(KEY);
     reporter.forget("never/seen");
     expect(metrics.conditions.size).toBe(0);
-  });
-});
-
-describe("the gauges of remedies", () => {
-  it("follow status, and are removed with the object", () => {
-    const { reporter, metrics } = makeReporter();
-    const status = { flows: [{ serviceAccount: "kai", requestsPerSecond: 3 }] } as never;
-    reporter.status(KEY, { spec: makeObject().spec, status });
-    expect(metrics.statuses.get(KEY)).toEqual(status);
-    reporter.forget(KEY);
-    expect(metrics.statuses.get(KEY)).toEqual({});
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
-import { ForbiddenError } from "../../core/errors";
 import type { RestartClaim } from "../../core/intent";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -66,18 +65,6 @@ describe("a restart", () => {
     expect(await ofObject.request(claimOf("b-1", "Deployment/b"))).toMatchObject({ limit: "RestartPacer" });
   });
 
-  it("that cannot be written to status is not recorded, and leaves the pacer free", async () => {
-    const { clock, restarts, session, store } = makeBench();
-    clock.advance(10_000);
-    const { writeStatus } = store;
-    store.writeStatus = () => Promise.reject(new ForbiddenError("update controllerresiliences/status"));
-    const ofObject = restarts.settle(session);
-    await expect(ofObject.request(claimOf("app-1"))).rejects.toThrow(ForbiddenError);
-    expect(recorded(ofObject)).toEqual([]);
-    store.writeStatus = writeStatus;
-    expect(await ofObject.request(claimOf("app-1"))).toMatchObject({ result: "Requested" });
-  });
-
   it("that was refused does not count, although status could not be written again", async () => {
     const { clock, restarts, session, store } = makeBench();
     clock.advance(10_000);
@@ -101,11 +88,6 @@ describe("the status of an object", () => {
     const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
     const settled = [{ causes: ["ServiceAccountRecreated"], restarts: after }];
     expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
-  });
-
-  it("has no list of restarts before the first one", () => {
-    const { restarts, session } = makeBench();
-    expect(restarts.settle(session).status()).toEqual({ restartsTotal: 0 });
   });
 });
 

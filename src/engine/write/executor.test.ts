@@ -94,17 +94,6 @@ describe("intents of one remedy", () => {
     await execute(makePatch("app", { body: { spec: { another: true } } }));
     expect(writer.written).toHaveLength(9);
   });
-
-  it("are reported as usual if none of them may be written", async () => {
-    const { executeAll, clock, writer, leading } = makeBench({ mode: "Observe" });
-    const get = (): boolean => {
-      clock.advance(20_000);
-      return true;
-    };
-    Object.defineProperty(leading, "yes", { get });
-    expect(await executeAll(three)).toEqual(Array(3).fill({ result: "Observed" }));
-    expect(writer.written).toEqual([]);
-  });
 });
 
 describe("an intent", () => {
@@ -287,17 +276,6 @@ describe("a restart", () => {
     expect(await answer(new WaitError("no", 400_000))).toBe(400_000);
     expect(await answer()).toBe(0);
     expect(await answer(new WaitError("no", 1_000))).toBe(10_000);
-  });
-
-  it("that is forbidden is not recorded repeatedly", async () => {
-    const bench = makeBench();
-    bench.writer.answer = () => Promise.reject(new ForbiddenError("create pods/eviction"));
-    const first = await bench.execute(makeEviction());
-    expect(await bench.execute(makeEviction())).toEqual(first);
-    expect([bench.writer.written.length, bench.store.writes.length]).toEqual([1, 1]);
-    bench.clock.advance(10_000);
-    await bench.execute(makeEviction());
-    expect(bench.writer.written).toHaveLength(2);
   });
 
   it.each([new TransientError("reset by peer"), new Error("what?"), new UnavailableError("503, try again", 1_000)])(
