@@ -52,7 +52,7 @@ function remove(
   { namespace, name }: Pick<Obj["metadata"], "namespace" | "name">,
 ): void {
   try {
-    store.as({ manager: "kube-controller-manager" }, () => store.delete(resource, namespace, name));
+    store.delete(resource, namespace, name);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
   }

@@ -57,7 +57,7 @@ export class Cluster {
   readonly #since = new Map<string, { readonly state: State; readonly cause: CauseName; readonly sinceMs: number }>();
 
   constructor({ clock, dice, store, access, servers }: ClusterParts) {
-    const rights = rightsOf(access);
+    const rights = rightsOf(access, servers.count);
     this.ground = {
       ...{ clock, dice: dice.fork("cluster"), store, rights, servers },
       ...{ images: new Map(), podRefusals: new Set(), tokenRefusals: new Set(), programFaults: new Set() },
@@ -231,8 +231,18 @@ export class Cluster {
   }
 }
 
-function rightsOf(access: Access): Rights {
+function rightsOf(access: Access, servers: number): Rights {
+  let known: readonly (readonly string[])[] = [];
+  let version = 0;
   return {
+    keysVersion: () => {
+      for (let server = 0; server < servers; server++) {
+        if (known[server] === access.keysOf(server)) continue;
+        known = Array.from({ length: servers }, (_, at) => access.keysOf(at));
+        return ++version;
+      }
+      return version;
+    },
     issue: ({ namespace, serviceAccount, pod, podUid, lifeSeconds }) =>
       access.issueToken({ namespace, serviceAccount, podName: pod, podUid, lifeSeconds }),
     accepts: (token, server) => access.authenticate(token, server) !== undefined,

@@ -31,6 +31,7 @@ export class ContainerLife {
   readonly log = new ContainerLog();
   readonly startedMs: number;
   #isOver = false;
+  #access: { readonly version: number; readonly cause: CauseName | undefined } | undefined;
   #server: number;
 
   constructor(
@@ -136,11 +137,11 @@ export class ContainerLife {
     if (answer !== 200) return answer;
     const now = nowMs(ground);
     const holderIdentity = `${pod.metadata.name}_${pod.metadata.uid}`;
-    if (ground.store.get("namespaces", undefined, lease.namespace) === undefined) return 404;
     const before = ground.store.get("leases", lease.namespace, lease.name);
+    if (before === undefined && ground.store.get("namespaces", undefined, lease.namespace) === undefined) return 404;
     const next = nextTerm(before?.["spec"] as LeaseSpec | undefined, holderIdentity, { lease, now });
     if (next === undefined) return 409;
-    ground.store.as({ manager: pod.metadata.name }, () => writeLease(ground, lease, next, before !== undefined));
+    writeLease(ground, lease, next, before !== undefined);
     return 200;
   }
 
@@ -157,8 +158,12 @@ export class ContainerLife {
 
   #judgeAccess(asked: readonly Asked[]): CauseName | undefined {
     const { ground, pod } = this.host;
+    const version = RBAC.reduce((sum, resource) => sum + ground.store.version(resource), 0);
+    if (this.#access?.version === version) return this.#access.cause;
     const owner = { namespace: pod.metadata.namespace ?? "", serviceAccount: accountOf(pod) };
-    return asked.every(one => ground.rights.allows(owner, one)) ? undefined : "binding-gone";
+    const cause = asked.every(one => ground.rights.allows(owner, one)) ? undefined : "binding-gone";
+    this.#access = { version, cause };
+    return cause;
   }
 
   #judgeCni(): TokenState {
@@ -168,6 +173,8 @@ export class ContainerLife {
     return state.cause === "no-token" ? { ...state, healedByRestart: true } : state;
   }
 }
+
+const RBAC = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
 
 interface LeaseSpec {
   holderIdentity?: string;

@@ -18,6 +18,8 @@ export interface Rights {
   allows(owner: TokenOwner, asked: Asked): boolean;
   /** Whether a server accepts tokens that are issued now. */
   acceptsNew(server: number): boolean;
+  /** A number that changes with the keys of a server. */
+  keysVersion(): number;
 }
 
 /** What the cluster needs of the API servers. */

@@ -138,7 +138,7 @@ export class PodRun {
     const { store } = this.host.ground;
     const { namespace, name, uid } = this.pod.metadata;
     if (store.get("pods", namespace, name)?.metadata.uid !== uid) return;
-    store.as({ manager: "kubelet" }, () => store.delete("pods", namespace, name, { graceSeconds: 0 }));
+    store.delete("pods", namespace, name, { graceSeconds: 0 });
   }
 
   #after(delayMs: number, callback: () => void): void {
@@ -205,7 +205,7 @@ export class PodRun {
     const isHostNetwork = (this.pod["spec"] as PodSpec).hostNetwork === true;
     const { cni, clockOffsetMs } = this.host.machine;
     if (!isHostNetwork && cni.credential !== undefined && !this.#isAccepted(cni.credential)) {
-      this.#tell("FailedCreatePodSandbox", this.#sandboxMessage());
+      this.#tell("FailedCreatePodSandBox", this.#sandboxMessage());
       this.#after(this.host.dice.between(10_000, 15_000), () => this.#makeSandbox());
       return;
     }
@@ -316,9 +316,7 @@ export class PodRun {
     const { store } = this.host.ground;
     const { namespace, name, uid } = this.pod.metadata;
     if (store.get("pods", namespace, name)?.metadata.uid !== uid) return;
-    store.as({ manager: "kubelet", subresource: "status" }, () =>
-      store.update("pods", namespace, name, draft => this.#fill(draft)),
-    );
+    store.update("pods", namespace, name, draft => this.#fill(draft));
   }
 
   #fill(draft: Obj): void {

@@ -39,7 +39,7 @@ export function createPod(ground: Ground, plan: PodPlan): Obj {
     status: { phase: "Pending" },
   } satisfies NewObj;
   admit(ground, pod);
-  return ground.store.as({ manager: "kube-controller-manager" }, () => ground.store.create("pods", pod));
+  return ground.store.create("pods", pod);
 }
 
 interface PodSpec {

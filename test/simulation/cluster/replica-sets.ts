@@ -84,23 +84,21 @@ export class Deployments {
     const label = { [HASH]: hash };
     const replicas = roomFor(spec, old, 0);
     const template = spec.template as unknown as { metadata?: { labels?: object }; spec: object };
-    this.#manage(() =>
-      this.ground.store.create("replicasets", {
-        metadata: {
-          ...{ namespace, name: `${name}-${hash}`, labels: { ...labels, ...label } },
-          ownerReferences: [ownedBy(deployment)],
+    this.ground.store.create("replicasets", {
+      metadata: {
+        ...{ namespace, name: `${name}-${hash}`, labels: { ...labels, ...label } },
+        ownerReferences: [ownedBy(deployment)],
+      },
+      spec: {
+        replicas,
+        selector: { matchLabels: { ...spec.selector?.matchLabels, ...label } },
+        template: {
+          ...template,
+          metadata: { ...template.metadata, labels: { ...template.metadata?.labels, ...label } },
         },
-        spec: {
-          replicas,
-          selector: { matchLabels: { ...spec.selector?.matchLabels, ...label } },
-          template: {
-            ...template,
-            metadata: { ...template.metadata, labels: { ...template.metadata?.labels, ...label } },
-          },
-        },
-        status: { replicas: 0 },
-      }),
-    );
+      },
+      status: { replicas: 0 },
+    });
   }
 
   /** A paused Deployment is still scaled. */
@@ -155,11 +153,9 @@ export class Deployments {
   }
 
   #set({ metadata }: Obj, replicas: number): void {
-    this.#manage(() =>
-      this.ground.store.update("replicasets", metadata.namespace, metadata.name, draft => {
-        (draft["spec"] as { replicas: number }).replicas = replicas;
-      }),
-    );
+    this.ground.store.update("replicasets", metadata.namespace, metadata.name, draft => {
+      (draft["spec"] as { replicas: number }).replicas = replicas;
+    });
   }
 
   #podsOf(set: Obj): readonly Obj[] {
@@ -201,7 +197,7 @@ export class Deployments {
   }
 
   #delete({ metadata }: Obj): void {
-    this.#manage(() => this.ground.store.delete("pods", metadata.namespace, metadata.name));
+    this.ground.store.delete("pods", metadata.namespace, metadata.name);
   }
 
   #writeSetStatus({ metadata, spec }: Obj): void {
@@ -212,20 +208,18 @@ export class Deployments {
     const ready = pods.filter(isReady).length;
     const failed =
       (this.#failures.get(keyOfObject(set)) ?? 0) > 0 && pods.length < (spec as { replicas: number }).replicas;
-    this.#manage(() =>
-      store.update("replicasets", metadata.namespace, metadata.name, draft => {
-        draft["status"] = {
-          ...{
-            replicas: pods.length,
-            fullyLabeledReplicas: pods.length,
-            readyReplicas: ready,
-            availableReplicas: ready,
-          },
-          observedGeneration: draft.metadata.generation,
-          ...(failed ? { conditions: [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate" }] } : {}),
-        };
-      }),
-    );
+    store.update("replicasets", metadata.namespace, metadata.name, draft => {
+      draft["status"] = {
+        ...{
+          replicas: pods.length,
+          fullyLabeledReplicas: pods.length,
+          readyReplicas: ready,
+          availableReplicas: ready,
+        },
+        observedGeneration: draft.metadata.generation,
+        ...(failed ? { conditions: [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate" }] } : {}),
+      };
+    });
   }
 
   #writeStatus(deployment: Obj, current: Obj | undefined, sets: readonly Obj[]): void {
@@ -239,7 +233,7 @@ export class Deployments {
     const available = { type: "Available", status: ready >= least ? "True" : "False" };
     const failed = sets.some(({ status }) => (status as { conditions?: unknown[] } | undefined)?.conditions);
     const { namespace, name } = deployment.metadata;
-    this.#manage(() =>
+    this.ground.store.as(STATUS_WRITER, () =>
       this.ground.store.update("deployments", namespace, name, draft => {
         Object.assign((draft["status"] ??= {}) as object, {
           observedGeneration: deployment.metadata.generation,
@@ -264,11 +258,10 @@ export class Deployments {
     this.#deployments.add(`${metadata.namespace ?? ""}/${metadata.name}`, deadlineMs - waitedMs + 1);
     return { type: "Progressing", status: "True", reason: "ReplicaSetUpdated" };
   }
-
-  #manage<T>(work: () => T): T {
-    return this.ground.store.as({ manager: "kube-controller-manager" }, work);
-  }
 }
+
+/** Who writes the status of workloads, as managedFields says it. */
+export const STATUS_WRITER = { manager: "kube-controller-manager", subresource: "status" } as const;
 
 const FAILED: Condition = { type: "ReplicaFailure", status: "True", reason: "FailedCreate" };
 

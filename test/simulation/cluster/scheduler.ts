@@ -66,12 +66,10 @@ export class Scheduler {
       node === undefined
         ? { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0 nodes are available" }
         : { type: "PodScheduled", status: "True" };
-    store.as({ manager: "kube-scheduler" }, () =>
-      store.update("pods", metadata.namespace, metadata.name, draft => {
-        if (node !== undefined) (draft["spec"] as { nodeName?: string }).nodeName = node;
-        setCondition(draft, condition, now);
-      }),
-    );
+    store.update("pods", metadata.namespace, metadata.name, draft => {
+      if (node !== undefined) (draft["spec"] as { nodeName?: string }).nodeName = node;
+      setCondition(draft, condition, now);
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import {
   split,
 } from "./ground";
 import { createPod } from "./pods";
-import { isAlive } from "./replica-sets";
+import { isAlive, STATUS_WRITER } from "./replica-sets";
 
 /** Label that says from which template a pod of a StatefulSet or DaemonSet is. */
 export const REVISION = "controller-revision-hash";
@@ -108,11 +108,11 @@ abstract class SetController {
   }
 
   protected delete({ metadata }: Obj): void {
-    this.manage(() => this.ground.store.delete("pods", metadata.namespace, metadata.name));
+    this.ground.store.delete("pods", metadata.namespace, metadata.name);
   }
 
   protected writeStatus({ metadata }: Obj, status: object): void {
-    this.manage(() =>
+    this.ground.store.as(STATUS_WRITER, () =>
       this.ground.store.update(this.resource, metadata.namespace, metadata.name, draft => {
         draft["status"] = {
           ...(draft["status"] as object | undefined),
@@ -121,10 +121,6 @@ abstract class SetController {
         };
       }),
     );
-  }
-
-  protected manage<T>(work: () => T): T {
-    return this.ground.store.as({ manager: "kube-controller-manager" }, work);
   }
 }
 

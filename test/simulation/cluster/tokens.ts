@@ -14,15 +14,20 @@ interface Issued {
 /** A year: what the API server makes of the default. */
 const EXTENDED_SECONDS = 365 * 24 * 3_600;
 
-/** How long a verdict about a token holds, in milliseconds: programs and the checker ask often. */
-const FRESH_MS = 1_000;
-
 /** All tokens of pods, and who accepts them. */
 export class Tokens {
   readonly #issued = new Map<string, Issued>();
-  readonly #verdicts = new Map<string, { readonly atMs: number; readonly state: TokenState }>();
+  /** Verdicts hold until something changes, or the token expires: programs and the checker ask often. */
+  readonly #verdicts = new Map<string, TokenState>();
+  /** By server. */
+  readonly #accepted = new Map<string, (boolean | undefined)[]>();
+  #version = "";
 
-  constructor(private readonly ground: Ground) {}
+  constructor(private readonly ground: Ground) {
+    ground.store.subscribe("pods", ({ type }) => {
+      if (type === "DELETED") this.changed();
+    });
+  }
 
   /** Issues a token for a pod, as the kubelet asks for it; undefined if its ServiceAccount is not there. */
   issue(pod: Obj, expirationSeconds: number | undefined): string | undefined {
@@ -44,27 +49,33 @@ export class Tokens {
     const owner = token === undefined ? undefined : this.#issued.get(token)?.owner;
     if (token === undefined || owner === undefined) return false;
     for (const refuses of this.ground.tokenRefusals) if (refuses(owner, server)) return false;
-    return this.ground.rights.accepts(token, server);
+    return this.#isValid(token, server);
   }
 
-  ownerOf(token: string | undefined): TokenOwner | undefined {
-    return token === undefined ? undefined : this.#issued.get(token)?.owner;
+  #isValid(token: string, server: number): boolean {
+    this.#refresh();
+    if (nowMs(this.ground) >= (this.#issued.get(token)?.expiresMs ?? 0)) return false;
+    const known = this.#accepted.get(token) ?? [];
+    this.#accepted.set(token, known);
+    return (known[server] ??= this.ground.rights.accepts(token, server));
   }
 
   /** The truth about a token. */
   judge(token: string | undefined): TokenState {
     if (token === undefined) return { state: "refused", cause: "no-token", healedByRestart: false };
-    const now = nowMs(this.ground);
+    this.#refresh();
     const known = this.#verdicts.get(token);
-    if (known !== undefined && now - known.atMs < FRESH_MS && now >= known.atMs) return known.state;
+    const isExpired = nowMs(this.ground) >= (this.#issued.get(token)?.expiresMs ?? 0);
+    if (known !== undefined && !isExpired) return known;
     const state = this.#judge(token);
-    this.#verdicts.set(token, { atMs: now, state });
+    this.#verdicts.set(token, state);
     return state;
   }
 
   /** Whatever was known of tokens may be wrong now. */
   changed(): void {
     this.#verdicts.clear();
+    this.#accepted.clear();
   }
 
   /** A pod is gone, and its tokens with it. */
@@ -84,6 +95,14 @@ export class Tokens {
     const issued = this.#issued.get(token);
     if (issued === undefined) return { state, cause: "terminating", healedByRestart: true };
     return { state, ...this.#why(issued, state), healedByRestart: this.#isHealedBy(issued) };
+  }
+
+  #refresh(): void {
+    const { rights, store, tokenRefusals } = this.ground;
+    const version = `${rights.keysVersion()}/${store.version("serviceaccounts")}`;
+    if (version === this.#version && tokenRefusals.size === 0) return;
+    this.#version = version;
+    this.changed();
   }
 
   #acceptedBy(token: string): number {

@@ -1,0 +1,267 @@
+import { describe, expect, it } from "vitest";
+import { classify, type LogClass } from "../../../src/logs/classifier";
+import type { Cluster } from "../cluster/cluster";
+import { enforce } from "../cluster/enforcers";
+import { followGit } from "../cluster/gitops";
+import { install } from "../cluster/install";
+import { edit } from "../cluster/people";
+import { MINUTE, recreate, testCluster } from "../cluster/testing";
+import { Dice } from "../time";
+import { PROGRAMS } from "./library";
+
+const states = (cluster: Cluster): string[] => cluster.truths().map(({ state, cause }) => `${state}: ${cause}`);
+
+function classesOf(cluster: Cluster): Set<LogClass> {
+  const [pod] = cluster.ground.store.list("pods", "shop");
+  return new Set((cluster.logs(pod!, "main") ?? "").split("\n").map(line => classify(line)));
+}
+
+describe("programs", () => {
+  it.each(
+    PROGRAMS.filter(
+      name => !["floods", "crashes", "never-ready", "loses-lease"].includes(name) && !name.startsWith("hangs"),
+    ),
+  )("%s works as long as nothing happens", async program => {
+    const { clock, cluster } = testCluster();
+    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "web", program, leaseSeconds: 15 });
+    await clock.run(90 * MINUTE);
+    expect(new Set(cluster.truths().map(({ state }) => state))).toEqual(new Set(["works"]));
+    if (program !== "other-cluster") expect(classesOf(cluster)).not.toContain("unauthorized");
+  });
+
+  it.each([
+    "client-go-old",
+    "client-go-middle",
+    "client-go-new",
+    "controller-runtime",
+    "kopf",
+    "fabric8",
+    "kube-rs",
+    "copies-token",
+    "exits-on-401",
+  ] as const)("%s logs 401s after its ServiceAccount was recreated", async program => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program });
+    await clock.run(5 * MINUTE);
+    recreate(store, "shop", "web");
+    await clock.run(20 * MINUTE);
+    expect(states(cluster)).toEqual(["token-dead: service-account-recreated"]);
+    expect(classesOf(cluster)).toContain("unauthorized");
+    expect(cluster.truths()[0]?.logged401Ms).toBeGreaterThan(clock.now().getTime() - 6 * MINUTE);
+  });
+
+  it("that is silent says nothing, and is as dead", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "silent" });
+    await clock.run(5 * MINUTE);
+    recreate(store, "shop", "web");
+    await clock.run(20 * MINUTE);
+    expect(states(cluster)).toEqual(["token-dead: service-account-recreated"]);
+    expect(classesOf(cluster)).toEqual(new Set(["none"]));
+    expect(cluster.truths()[0]?.logged401Ms).toBeUndefined();
+  });
+
+  it("that uses only the first copy of a short token is dead when that expires", async () => {
+    const { clock, cluster } = testCluster();
+    install(cluster, {
+      kind: "Deployment",
+      namespace: "shop",
+      name: "once",
+      program: "copies-token",
+      tokenSeconds: 600,
+    });
+    install(cluster, {
+      kind: "Deployment",
+      namespace: "shop",
+      name: "web",
+      program: "client-go-new",
+      tokenSeconds: 600,
+    });
+    await clock.run(25 * MINUTE);
+    expect(states(cluster)).toEqual(["token-dead: token-expired", "works: none"]);
+  });
+
+  it("loses access with its binding, and gets it back", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs", leaseSeconds: 15 });
+    await clock.run(5 * MINUTE);
+    const binding = store.delete("rolebindings", "shop", "web");
+    await clock.run(12 * MINUTE);
+    expect(states(cluster)).toEqual(["access-gone: binding-gone"]);
+    expect(classesOf(cluster)).toContain("forbidden");
+    store.create("rolebindings", {
+      roleRef: binding["roleRef"],
+      subjects: binding["subjects"],
+      metadata: { namespace: "shop", name: "web" },
+    });
+    await clock.run(14 * MINUTE);
+    expect(states(cluster)).toEqual(["works: none"]);
+  });
+
+  it("hangs, no longer renews its Lease, and works after a restart", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "hangs", leaseSeconds: 15 });
+    await clock.run(60 * MINUTE);
+    expect(states(cluster)).toEqual(["hangs: hangs"]);
+    const renewed = (): number =>
+      Date.parse((store.get("leases", "shop", "web")?.["spec"] as { renewTime: string }).renewTime);
+    expect(clock.now().getTime() - renewed()).toBeGreaterThan(5 * MINUTE);
+    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    await clock.run(120 * MINUTE);
+    expect(states(cluster)).toEqual(["works: none"]);
+    expect(clock.now().getTime() - renewed()).toBeLessThan(MINUTE);
+  });
+
+  it("loses its Lease again and again", async () => {
+    const { clock, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "loses-lease", leaseSeconds: 15 });
+    await clock.run(60 * MINUTE);
+    expect(states(cluster)).toEqual(["loses-lease: loses-lease"]);
+    expect(classesOf(cluster)).toContain("lease-lost");
+  });
+
+  it("crashes with a dead token, and shows the log of the life before", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "exits-on-401", leaseSeconds: 15 });
+    await clock.run(5 * MINUTE);
+    recreate(store, "shop", "web");
+    await clock.run(20 * MINUTE);
+    expect(states(cluster)).toEqual(["token-dead: service-account-recreated"]);
+    const [pod] = store.list("pods", "shop");
+    const [container] = (pod?.["status"] as { containerStatuses: { restartCount: number }[] }).containerStatuses;
+    expect(container?.restartCount).toBeGreaterThan(3);
+    expect(classify(cluster.logs(pod!, "main", { previous: true, tailLines: 1 })!.trimEnd())).toBe("unauthorized");
+  });
+
+  it("floods the servers, as its own cause says", async () => {
+    const { clock, cluster } = testCluster();
+    let requests = 0;
+    cluster.ground.programFaults.add(() => void requests++);
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "floods" });
+    await clock.run(5 * MINUTE);
+    expect(states(cluster)).toEqual(["floods: floods"]);
+    expect(requests).toBeGreaterThan(30);
+  });
+});
+
+describe("keys", () => {
+  it("that are replaced make every token die, and new pods work", async () => {
+    const { clock, store, access, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs" });
+    await clock.run(5 * MINUTE);
+    access.rotateKey();
+    cluster.changed();
+    await clock.run(6 * MINUTE);
+    expect(cluster.truths()).toMatchObject([{ state: "token-dead", cause: "key-rotated", healedByRestart: true }]);
+    expect(clock.now().getTime() - cluster.truths()[0]!.sinceMs).toBe(MINUTE);
+    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    await clock.run(7 * MINUTE);
+    expect(states(cluster)).toEqual(["works: none"]);
+  });
+
+  it("of one server that differ split the servers, and a restart does not help", async () => {
+    const { clock, access, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs" });
+    await clock.run(5 * MINUTE);
+    access.setKey(1, access.signer, false);
+    cluster.changed();
+    expect(cluster.truths()).toMatchObject([{ state: "token-split", cause: "key-disputed", healedByRestart: false }]);
+  });
+});
+
+describe("a network plugin's agent", () => {
+  it.each(["cni-thin", "cni-renewing"] as const)(
+    "%s leaves a credential that dies with its token, so no pod starts there",
+    async program => {
+      const { clock, store, access, cluster } = testCluster();
+      install(cluster, { kind: "DaemonSet", namespace: "net", name: "mesh", program });
+      install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf" });
+      await clock.run(5 * MINUTE);
+      access.rotateKey();
+      cluster.changed();
+      store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+      await clock.run(10 * MINUTE);
+      const [event] = store.list("events", "shop").filter(({ reason }) => reason === "FailedCreatePodSandBox");
+      expect(event?.["message"]).toMatch(/failed to setup network for sandbox ".*: Unauthorized$/);
+      expect(event?.["count"]).toBeGreaterThan(10);
+      const node = (event?.["source"] as { host: string }).host;
+      const agent = cluster.truths().find(truth => truth.namespace === "net" && truth.node === node)!;
+      expect(agent).toMatchObject({ healedByRestart: true });
+      store.delete("pods", "net", agent.name);
+      await clock.run(12 * MINUTE);
+      expect(cluster.truths().filter(({ namespace }) => namespace === "shop")).toMatchObject([{ state: "works" }]);
+    },
+  );
+});
+
+describe("tools", () => {
+  it("delete expired bindings by their own rules", async () => {
+    const { clock, store, cluster } = testCluster();
+    const binding = { annotations: { "janitor/ttl": "10m" } };
+    install(cluster, { ...{ kind: "Deployment", namespace: "shop", name: "web", program: "kopf" }, binding });
+    const stop = enforce(cluster, "kube-janitor", new Dice(1));
+    await clock.run(9 * MINUTE);
+    expect(store.get("rolebindings", "shop", "web")).toBeDefined();
+    await clock.run(11 * MINUTE);
+    expect(store.get("rolebindings", "shop", "web")).toBeUndefined();
+    stop();
+  });
+
+  it("revert what differs from Git, and keep what Git does not say", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "DaemonSet", namespace: "shop", name: "web", program: "kopf", tokenSeconds: 3600 });
+    await clock.run(MINUTE);
+    const web = { resource: "daemonsets", namespace: "shop", name: "web" };
+    const git = followGit(cluster, web, { dice: new Dice(1), selfHeals: true });
+    edit(cluster, web, draft => {
+      const { template } = draft["spec"] as {
+        template: {
+          spec: {
+            volumes: {
+              name: string;
+              projected?: { sources: { serviceAccountToken?: { expirationSeconds: number } }[] };
+            }[];
+          };
+        };
+      };
+      template.spec.volumes[0]!.projected!.sources[0]!.serviceAccountToken!.expirationSeconds = 600;
+      template.spec.volumes.push({ name: "other" });
+    });
+    await clock.run(2 * MINUTE);
+    const volumes = (store.get("daemonsets", "shop", "web")?.["spec"] as { template: { spec: { volumes: object[] } } })
+      .template.spec.volumes;
+    expect(volumes).toMatchObject([
+      { projected: { sources: [{ serviceAccountToken: { expirationSeconds: 3600 } }, {}] } },
+      { name: "other" },
+    ]);
+    git.stop();
+  });
+});
+
+describe("a world", () => {
+  it("is the same for the same seed, also after a restore from a backup", async () => {
+    const story = async (): Promise<string> => {
+      const { clock, store, cluster } = testCluster(7);
+      for (const [at, program] of PROGRAMS.entries())
+        install(cluster, {
+          kind: at % 3 === 0 ? "DaemonSet" : "Deployment",
+          namespace: "shop",
+          name: `app-${at}`,
+          program,
+          leaseSeconds: 15,
+        });
+      await clock.run(10 * MINUTE);
+      const backup = store.snapshot();
+      recreate(store, "shop", "app-1");
+      await clock.run(20 * MINUTE);
+      store.restore(backup);
+      cluster.catchUp();
+      await clock.run(30 * MINUTE);
+      const logs = store.list("pods").map(pod => cluster.logs(pod, "main", { timestamps: true }));
+      return JSON.stringify([cluster.truths(), logs, store.list("pods"), store.revision]);
+    };
+    const [first, second] = [await story(), await story()];
+    expect(first === second).toBe(true);
+    expect(first).toContain('"state":"works"');
+  });
+});
