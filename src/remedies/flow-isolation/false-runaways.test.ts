@@ -40,11 +40,6 @@ describe("the threshold", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
-  it("is that of one pod while none runs", async () => {
-    const scene = await throttled();
-    expect(scene.written[0]?.why).toContain("threshold 100 requests/s for 30s");
-  });
-
   it("is unknown while the pods cannot be read: no throttle begins, and one that is over ends", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.podProblem = new TransientError("the cache of pods is not filled");
@@ -224,14 +219,5 @@ describe("a flood of requests that are answered 401", () => {
     expect(decision.message).toContain("The API servers answer 401 to more than 100 requests/s.");
     scene.perSecond.set("401", 50);
     expect(await scene.run(MINUTES)).toMatchObject({ status: "True", reason: "Isolated" });
-  });
-
-  it("is none if it is short", async () => {
-    const scene = await provisioned(new Scene());
-    await scene.run(MINUTES);
-    scene.perSecond.set("401", 5_000);
-    await scene.run(30);
-    scene.perSecond.set("401", 0);
-    expect(await scene.run(30)).toMatchObject({ reason: "Isolated" });
   });
 });

@@ -99,18 +99,6 @@ describe("a ServiceAccount of the targets", () => {
     expect(precedences).toEqual([890, 889]);
   });
 
-  it("moves from the level of its own that version 0.1.0 made for it, which is deleted", async () => {
-    const scene = await provisioned(new Scene());
-    const level = dedicated(scene);
-    await scene.pass();
-    expect(reasons(scene)).toEqual(["FlowProvisioned"]);
-    await scene.pass();
-    expect(words(scene).at(-1)).toBe(`delete PriorityLevelConfiguration ${level} FlowRemoved`);
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
-    expect(scene.level()).toBe(SHARED);
-    expect(scene.entry()).toMatchObject({ changes: 0 });
-  });
-
   it("loses its flows when it is no longer a target, or has the skip annotation", async () => {
     const scene = await provisioned(new Scene());
     scene.put("Deployment", "app", { skip: true });
@@ -210,14 +198,6 @@ describe("nothing is done", () => {
     expect(decision.message).toContain(type === undefined ? "does not exist" : "must not be used");
   });
 
-  it("to a level that the spec names", async () => {
-    const scene = new Scene({ priorityLevel: "team-level" });
-    addLevel(scene, "team-level", "Limited");
-    await provisioned(scene);
-    expect(scene.level()).toBe("team-level");
-    expect(scene.world.cluster.get("team-level")).toMatchObject({ uid: "theirs", resourceVersion: "1" });
-  });
-
   it("to a foreign object of the same name", async () => {
     const scene = new Scene();
     addLevel(scene, SHARED, "Limited");
@@ -292,28 +272,6 @@ describe("a change by another client", () => {
       await scene.pass();
     }
     expect((await scene.pass()).message).toContain("field manager kubectl-edit wrote it last");
-  });
-
-  it("prevents neither the throttle of a runaway nor its release", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    for (let i = 0; i < 3; i++) {
-      scene.edit(scene.schema(), { annotations: {} });
-      await scene.pass();
-    }
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    scene.perSecond.set("app", 0);
-    scene.edit(scene.schema(), { annotations: {} });
-    await scene.run(301);
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("does not count as changed when the API server adds defaults", async () => {
-    const scene = await provisioned(new Scene());
-    const { spec } = scene.world.cluster.get(SHARED)!;
-    scene.edit(SHARED, { spec: { ...spec, exempt: undefined, more: 1 } });
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
   });
 });
 
@@ -413,28 +371,6 @@ describe("another FlowSchema that precedes it", () => {
 });
 
 describe("the created objects are deleted with the ControllerResilience", () => {
-  it("with shared levels after their last user", async () => {
-    const one = new Scene(onRunaway("Throttle"));
-    const other = new Scene({}, one.clock, one.world, "team/that");
-    await provisioned(one);
-    await provisioned(other);
-    await other.cleanUp();
-    expect([...one.world.cluster.keys()]).toContain(SHARED);
-    await provisioned(other);
-    await one.cleanUp();
-    expect([...one.world.cluster.keys()].filter(name => !name.includes("team"))).toEqual([SHARED, LEASES]);
-    await other.cleanUp();
-    expect(one.world.cluster.size).toBe(0);
-  });
-
-  it("except for a level that a foreign FlowSchema refers to", async () => {
-    const scene = await provisioned(new Scene());
-    const view = scene.world.cluster.get(scene.schema())!;
-    scene.world.cluster.set("theirs", { ...view, name: "theirs", labels: {}, annotations: {} });
-    await scene.cleanUp();
-    expect([...scene.world.cluster.keys()]).toEqual([SHARED, "theirs"]);
-  });
-
   it("except for a foreign copy that has kept the labels", async () => {
     const scene = await provisioned(new Scene());
     const view = scene.world.cluster.get(scene.schema())!;

@@ -1,21 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { ClusterObjectView } from "../../core/views";
 import { onRunaway, Scene } from "./testing/scene";
 import { provisioned } from "./testing/throttled";
 
 const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const [LEASES, BUILT_IN] = ["controller-resilience-leases", "leader-election"];
-const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 
 const nameOf = (scene: Scene): string =>
   [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;
 
 const leaseLevel = (scene: Scene): unknown =>
   (scene.world.cluster.get(nameOf(scene))!.spec["priorityLevelConfiguration"] as { name: string }).name;
-
-function onLevel({ spec }: ClusterObjectView, name: string): ClusterObjectView["spec"] {
-  return { ...spec, priorityLevelConfiguration: { name } };
-}
 
 describe("the leases of a ServiceAccount", () => {
   it("are on a level of the operator's own, with few seats", async () => {
@@ -36,14 +30,6 @@ describe("the leases of a ServiceAccount", () => {
     scene.isRefused = () => false;
     await scene.run(10);
     expect([scene.level(), leaseLevel(scene)]).toEqual([QUARANTINE, LEASES]);
-  });
-
-  it("are put back, and counted, if a person moves them to the built-in level", async () => {
-    const scene = await provisioned();
-    scene.edit(nameOf(scene), { spec: onLevel(scene.world.cluster.get(nameOf(scene))!, BUILT_IN) });
-    await scene.pass();
-    expect([leaseLevel(scene), reasons(scene)]).toEqual([LEASES, ["FlowPutBack"]]);
-    expect(scene.entry()).toMatchObject({ changes: 1 });
   });
 
   it("are on the built-in level where another owner has the name of the level", async () => {

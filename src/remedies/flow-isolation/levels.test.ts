@@ -16,17 +16,6 @@ async function settled(scene: Scene) {
 }
 
 describe("the level of a ServiceAccount of kube-system", () => {
-  it("stays workload-high, where the built-in flow puts it", async () => {
-    const scene = new Scene({}, undefined, undefined, "kube-system/it");
-    addLevel(scene, "workload-high", "Limited");
-    await settled(scene);
-    expect(scene.level()).toBe("workload-high");
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
-    expect([...scene.world.cluster.keys()]).not.toContain(SHARED);
-    await scene.cleanUp();
-    expect([...scene.world.cluster.keys()]).toEqual(["workload-high"]);
-  });
-
   it("becomes workload-high again after the shared level, which is no contest", async () => {
     const scene = new Scene({}, undefined, undefined, "kube-system/it");
     await settled(scene);

@@ -8,21 +8,7 @@ const read = (client: (ms: number) => number, readings: number[], fromMs = -Infi
   readRate(ratesOf({ flow: spansOf(client, readings) }), "flow", THRESHOLD, { fromMs });
 const seconds = (...at: number[]): number[] => at.map(one => one * 1_000);
 
-describe("a FlowSchema that was not counted", () => {
-  it("has an unknown rate where the API servers count too many, else none", () => {
-    const rates = ratesOf({ other: [{ fromMs: 0, toMs: 30_000, requests: 9 }] });
-    expect(readRate(rates, "flow", 100)).toEqual({ perSecond: 0, overMs: 0 });
-    expect(readRate({ ...rates, isCut: true }, "flow", 100)).toEqual({ overMs: 0 });
-    expect(readRate({ ...rates, isCut: true }, "other", 100)).toMatchObject({ perSecond: 0.3 });
-  });
-});
-
 describe("the rate of a flow", () => {
-  it("is the rate of the newest span", () => {
-    expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35))).toMatchObject({ perSecond: 500 });
-    expect(read(flood(500, 30_000, 40_000), seconds(0, 30, 35, 45))).toMatchObject({ perSecond: 250 });
-  });
-
   it("is zero if no request was ever counted", () => {
     expect(readRate(ratesOf({}), "flow", THRESHOLD)).toEqual({ perSecond: 0, overMs: 0 });
   });
@@ -85,11 +71,6 @@ describe("the time over the threshold", () => {
     const always = flood(500, 0, 999_000);
     expect(read(always, seconds(0, 35, 40, 45)).overMs).toBe(45_000);
     expect(read(always, seconds(0, 36, 41, 46)).overMs).toBe(10_000);
-  });
-
-  it("restarts after an interruption", () => {
-    const twice = (ms: number): number => flood(500, 0, 20_000)(ms) + flood(500, 25_000, 99_000)(ms);
-    expect(read(twice, seconds(0, 5, 10, 15, 20, 25, 30, 35, 40)).overMs).toBe(15_000);
   });
 });
 

@@ -82,20 +82,6 @@ describe("a flow that is Throttled", () => {
     expect(next(ended, RUNAWAY, 2, limits)).toEqual(ended);
   });
 
-  it.each(["Normal", "Elevated", "Probation"] as const)(
-    "is what the cluster throttles although status says %s",
-    state => {
-      const ended = next(at(state, { releaseMs: MINUTE }), reading(4), 7, { isHeld: true });
-      expect(ended).toEqual({ state: "Throttled", sinceMs: NOW + 7, untilMs: NOW + 7, releaseMs: MINUTE });
-      expect(isReleasing(ended, NOW + 7)).toBe(true);
-    },
-  );
-
-  it("is released at once if the spec only reports", () => {
-    const limits = { mayThrottle: false, mayStayThrottled: false };
-    expect(next(throttled, RUNAWAY, 1, limits)).toMatchObject({ state: "Probation", sinceMs: NOW + 1 });
-  });
-
   it("is released if status has no end of the throttle", () => {
     expect(next(at("Throttled"), RUNAWAY)).toMatchObject({ state: "Probation" });
     expect(next(at("Throttled", { untilMs: NaN, releaseMs: NaN }), RUNAWAY)).toMatchObject({ state: "Probation" });
@@ -210,22 +196,6 @@ describe("a flow that relapses again and again", () => {
     expect(next(calm, reading(0), FORGIVEN_MS)).toEqual(calm);
     expect(next(calm, reading(80), FORGIVEN_MS)).toEqual(givenUp);
     expect(next(calm, reading(0), MINUTE + FORGIVEN_MS)).toMatchObject({ state: "Normal" });
-  });
-
-  it("stays given up after a person has throttled and released it", () => {
-    const givenUp = next(relapsed(5), RUNAWAY, 1);
-    const held = next(givenUp, reading(0), 2, { isHeld: true });
-    expect(held).toMatchObject({ state: "Throttled", relapses: 5 });
-    expect(next(next(held, UNKNOWN, 3), RUNAWAY, 4)).toMatchObject({ state: "GivenUp" });
-  });
-
-  it("has its relapses counted until it is Normal again", () => {
-    const throttled = at("Throttled", { untilMs: NOW, releaseMs: MINUTE, relapses: 3 });
-    expect(next(throttled, UNKNOWN)).toMatchObject({ state: "Probation", relapses: 3 });
-    expect(next(relapsed(3), reading(0), 0, { isHeld: true })).toMatchObject({ state: "Throttled", relapses: 3 });
-    expect(next(relapsed(3), reading(100))).toMatchObject({ state: "Probation", relapses: 3 });
-    const quiet = at("Probation", { untilMs: NOW, relapses: 3 });
-    expect(next(quiet, reading(0))).toEqual(at("Normal"));
   });
 
   it("is throttled six times in a day, not for ever", () => {

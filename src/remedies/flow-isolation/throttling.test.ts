@@ -198,14 +198,6 @@ describe("while the rates are unknown", () => {
     expect(scene.entry()).toMatchObject({ state: "Throttled" });
   });
 
-  it("missing objects are created nevertheless", async () => {
-    const scene = new Scene();
-    scene.unknown = "No.";
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Progressing" });
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed" });
-    expect(scene.level()).toBe(SHARED);
-  });
-
   it("a probation that can't end causes no extra passes", async () => {
     const scene = await throttled();
     scene.perSecond.set("app", 0);
@@ -233,23 +225,6 @@ describe("a throttle is lifted", () => {
     expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
   });
 
-  it("by a leader whose status has no entry for it", async () => {
-    const scene = await throttled();
-    scene.object = { ...scene.object, status: {} };
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("by a new leader after its end", async () => {
-    const scene = await throttled();
-    scene.clock.advance(60 * MINUTES * 1_000);
-    await scene.pass();
-    expect(scene.level()).toBe(SHARED);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", until: "2025-01-01T00:05:40Z" });
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ state: "Probation" });
-  });
-
   it("also to a missing level: the API server ignores a FlowSchema without a level", async () => {
     const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
     scene.world.cluster.set("team-level", {
@@ -273,14 +248,6 @@ describe("a throttle is lifted", () => {
     const decision = await scene.run(5 * MINUTES);
     expect(scene.level()).toBe("team-level");
     expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
-  });
-
-  it("without the deletion of the temporarily unused level by another object", async () => {
-    const scene = await throttled();
-    const other = new Scene({ priorityLevel: "workload-low" }, scene.clock, scene.world, "team/that");
-    await provisioned(other);
-    await other.pass();
-    expect([...scene.world.cluster.keys()]).toContain(SHARED);
   });
 
   it.each<[Mode, string]>([

@@ -68,16 +68,6 @@ describe("a kind of target that only a later version knows", () => {
     expect(pass.needsCleanup).toBe(true);
   });
 
-  it("changes nothing in Observe mode, and says how to release", async () => {
-    const scene = await throttled();
-    rollBack(scene);
-    scene.judged = "Observe";
-    const pass = await scene.run(10 * MINUTES);
-    expect(pass).toMatchObject({ status: "False", reason: "ObserveFailed" });
-    expect(pass.message).toContain("kubectl patch flowschema");
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-  });
-
   it("does not hide that a throttle cannot be released", async () => {
     const scene = await throttled();
     rollBack(scene);
@@ -108,16 +98,5 @@ describe("a kind of target that only a later version knows", () => {
     expect(scene.written.map(({ eventReason }) => eventReason)).not.toContain("FlowPutBack");
     expect(scene.written).not.toEqual([]);
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 3 });
-  });
-
-  it("keeps the count of changes by others", async () => {
-    const scene = new Scene();
-    await scene.run(10);
-    scene.edit(scene.schema(), { spec: {} });
-    await scene.run(10);
-    expect(scene.entry()).toMatchObject({ changes: 1, generation: 1 });
-    rollBack(scene);
-    await scene.run(10);
-    expect(scene.entry()).toMatchObject({ changes: 1, generation: 1 });
   });
 });
