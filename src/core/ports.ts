@@ -127,7 +127,7 @@ export interface Log {
 }
 
 /** A condition as metrics show it. */
-export type ConditionState = Pick<StatusCondition, "status" | "reason">;
+export type ConditionState = Pick<StatusCondition, "type" | "status" | "reason">;
 
 /** What a work queue is asked for at each export of the metrics. */
 export interface QueueState {
@@ -161,8 +161,8 @@ export interface EngineMetrics {
   /** Metrics of a loop, by the kind of its objects in lower case. */
   loop(controller: string): LoopMetrics;
   intent(remedy: string, verb: string, result: string): void;
-  /** Replaces a condition of a ControllerResilience, or of a ClusterControllerResilience, whose key has no namespace. null removes it. */
-  condition(key: Key, type: string, state: ConditionState | null): void;
+  /** Replaces the conditions of a ControllerResilience, or of a ClusterControllerResilience, whose key has no namespace. */
+  conditions(key: Key, conditions: readonly ConditionState[]): void;
   /** Replaces the series of an object in all gauges of the remedies. null removes them. */
   status(key: Key, object: StatusOwner | null): void;
   leader(leading: boolean): void;

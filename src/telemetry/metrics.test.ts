@@ -53,17 +53,23 @@ describe("the metrics", () => {
   it("show each condition once, as it is now", async () => {
     const metrics = new Metrics();
     const conditions = async () => (await samples(metrics)).filter(line => line.includes("_condition{"));
-    metrics.condition("kai/a", "Ready", TRUE);
-    metrics.condition("kai/a", "Ready", FALSE);
-    metrics.condition("kai/a", "Stalled", FALSE);
+    const [ready, stalled] = [{ type: "Ready" }, { type: "Stalled" }];
+    metrics.conditions("kai/a", [{ ...ready, ...TRUE }]);
+    metrics.conditions("kai/a", [
+      { ...ready, ...FALSE },
+      { ...stalled, ...FALSE },
+    ]);
     expect(await conditions()).toEqual([
       `controller_resilience_condition{${OF_A},type="Ready",status="False",reason="Rejected"} 1`,
       `controller_resilience_condition{${OF_A},type="Stalled",status="False",reason="Rejected"} 1`,
     ]);
-    metrics.condition("kai/a", "Ready", null);
-    metrics.condition("kai/a", "Stalled", null);
-    metrics.condition("kai/a", "Stalled", null);
-    metrics.condition("/default", "Ready", TRUE);
+    metrics.conditions("kai/a", [{ ...stalled, ...FALSE }]);
+    expect(await conditions()).toEqual([
+      `controller_resilience_condition{${OF_A},type="Stalled",status="False",reason="Rejected"} 1`,
+    ]);
+    metrics.conditions("kai/a", []);
+    metrics.conditions("kai/a", []);
+    metrics.conditions("/default", [{ ...ready, ...TRUE }]);
     expect(await conditions()).toEqual([
       'controller_resilience_condition{kind="ClusterControllerResilience",namespace="",name="default",type="Ready",status="True",reason="AllHold"} 1',
     ]);
@@ -84,12 +90,12 @@ describe("the metrics", () => {
 
   it("stay bounded, whoever creates however many objects", async () => {
     const metrics = new Metrics({ maxObjects: 2 });
-    for (const name of ["a", "b", "c"]) metrics.condition(`kai/${name}`, "Ready", TRUE);
+    for (const name of ["a", "b", "c"]) metrics.conditions(`kai/${name}`, [{ type: "Ready", ...TRUE }]);
     const text = await metrics.text();
     expect(text).not.toContain('name="c"');
     expect(text).toContain("controller_resilience_conditions_dropped_total 1");
-    metrics.condition("kai/a", "Ready", null);
-    metrics.condition("kai/c", "Ready", TRUE);
+    metrics.conditions("kai/a", []);
+    metrics.conditions("kai/c", [{ type: "Ready", ...TRUE }]);
     expect(await metrics.text()).toContain('name="c"');
   });
 

@@ -57,8 +57,8 @@ export class Metrics
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
-  /** Exported conditions by object and type. */
-  readonly #conditions = new Map<Key, Map<string, ConditionState>>();
+  /** Exported conditions by object. */
+  readonly #conditions = new Map<Key, readonly ConditionState[]>();
   readonly #loops = new LoopMetricsSet(this.#registry);
   readonly #intents = this.#counter(
     "intents_total",
@@ -171,22 +171,20 @@ export class Metrics
     this.#intents.inc({ remedy, verb, result });
   }
 
-  condition(key: Key, type: string, state: ConditionState | null): void {
-    const { namespace, name } = splitKey(key);
-    const types = this.#typesOf(key, state);
-    if (types === null) return;
-    const before = types.get(type);
-    if (isSame(before, state)) return;
-    const series = this.#condition.of(key);
-    const labels = { kind: namespace === "" ? CLUSTER_KIND : KIND, namespace, name, type };
-    if (before !== undefined) series.remove({ ...labels, ...before });
-    if (state === null) types.delete(type);
-    else {
-      const { status, reason } = state;
-      types.set(type, { status, reason });
-      series.set({ ...labels, status, reason }, 1);
+  conditions(key: Key, conditions: readonly ConditionState[]): void {
+    const before = this.#conditions.get(key) ?? [];
+    if (before.length === 0 && this.#conditions.size >= this.#maxObjects) {
+      this.#conditionsDropped.inc(conditions.length);
+      return;
     }
-    if (types.size === 0) this.#conditions.delete(key);
+    const { namespace, name } = splitKey(key);
+    const series = this.#condition.of(key);
+    const object = { kind: namespace === "" ? CLUSTER_KIND : KIND, namespace, name };
+    const after = conditions.map(({ type, status, reason }) => ({ type, status, reason }));
+    for (const one of before) if (!includes(after, one)) series.remove({ ...object, ...one });
+    for (const one of after) if (!includes(before, one)) series.set({ ...object, ...one }, 1);
+    if (after.length === 0) this.#conditions.delete(key);
+    else this.#conditions.set(key, after);
   }
 
   status(key: Key, object: StatusOwner | null): void {
@@ -265,20 +263,6 @@ export class Metrics
     if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
-  /** Returns null for an object above the maximum. */
-  #typesOf(key: Key, state: ConditionState | null): Map<string, ConditionState> | null {
-    const known = this.#conditions.get(key);
-    if (known !== undefined) return known;
-    if (state === null) return null;
-    if (this.#conditions.size >= this.#maxObjects) {
-      this.#conditionsDropped.inc();
-      return null;
-    }
-    const types = new Map<string, ConditionState>();
-    this.#conditions.set(key, types);
-    return types;
-  }
-
   #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
     return new Counter({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
   }
@@ -288,6 +272,6 @@ export class Metrics
   }
 }
 
-function isSame(a: ConditionState | undefined, b: ConditionState | null): boolean {
-  return a?.status === b?.status && a?.reason === b?.reason;
+function includes(conditions: readonly ConditionState[], { type, status, reason }: ConditionState): boolean {
+  return conditions.some(one => one.type === type && one.status === status && one.reason === reason);
 }

@@ -29,8 +29,8 @@ export function fill(metrics: Metrics): void {
   loop.retried();
   loop.reconciled("success", 0.2);
   metrics.intent("token-restart", "evict", "Executed");
-  metrics.condition("team/web", "Ready", { status: "False", reason: "Rejected" });
-  metrics.condition("/default", "Stalled", { status: "True", reason: "Refused" });
+  metrics.conditions("team/web", [{ type: "Ready", status: "False", reason: "Rejected" }]);
+  metrics.conditions("/default", [{ type: "Stalled", status: "True", reason: "Refused" }]);
   metrics.status("team/web", { spec: SPEC, status: STATUS });
   metrics.workloads([{ protection: "unprotected", reason: "NamespaceNotSelected", count: 3 }]);
   metrics.leader(true);

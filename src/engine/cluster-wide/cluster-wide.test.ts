@@ -118,16 +118,16 @@ describe("the loop of ClusterControllerResiliences", () => {
     const words = "In namespace b: create controllerresiliences b/all: exceeded quota: small";
     expect(world.condition("all", "Ready")).toBe(`False/Refused: ${words}`);
     expect(world.condition("all", "Stalled")).toBe(`True/Refused: ${words}`);
-    expect(world.metrics.conditions.get("/all:Stalled")).toBe("True");
+    expect(world.metrics.shown.get("/all:Stalled")).toBe("True");
     expect(world.status("all")?.conflicts).toMatchObject([{ namespace: "b", reason: "Refused" }]);
     expect(world.events.records.filter(({ type }) => type === "Warning")).toHaveLength(1);
     world.onWrite = () => undefined;
     await world.run(700);
     expect(written(world)).toContain("create b/all");
     expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
-    expect(world.metrics.conditions.get("/all:Stalled")).toBe("False");
+    expect(world.metrics.shown.get("/all:Stalled")).toBe("False");
     world.engine.stopLeading();
-    expect(world.metrics.conditions.size).toBe(0);
+    expect(world.metrics.shown.size).toBe(0);
   });
 
   it("has an Event when it needs a person, and one when it no longer does", async () => {

@@ -5,11 +5,10 @@ import type {
 import { ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
-import { type ConditionUpdate, isSameStatus } from "../../core/status";
+import { isSameStatus } from "../../core/status";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
-import type { EngineMetrics } from "../../core/ports";
 import type { PassResult } from "../loop/requeue";
 import type { FactsReader } from "./facts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
@@ -28,8 +27,9 @@ interface ReporterSettings extends Pick<ClusterWideSettings, "observes"> {
 
 /** Writes the status of ClusterControllerResiliences. */
 export class StatusReporter {
-  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events">;
-  readonly #metrics: ConditionMetrics;
+  readonly #ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">;
+  /** Objects whose conditions the metrics show. */
+  readonly #shown = new Set<string>();
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
   readonly #observes: boolean;
@@ -44,7 +44,6 @@ export class StatusReporter {
     { observes = false, onIncomplete }: ReporterSettings,
   ) {
     this.#ports = ports;
-    this.#metrics = new ConditionMetrics(ports.metrics);
     this.#facts = facts;
     this.#results = results;
     this.#observes = observes;
@@ -71,7 +70,7 @@ export class StatusReporter {
 
   /** Removes the metrics of all objects. */
   clear(): void {
-    this.#metrics.clear();
+    for (const name of this.#shown) this.#show(name, []);
     this.#unlisted = undefined;
   }
 
@@ -95,8 +94,14 @@ export class StatusReporter {
   }
 
   #forget(name: string): PassResult {
-    this.#metrics.set(name, []);
+    this.#show(name, []);
     return { next: "forget" };
+  }
+
+  #show(name: string, conditions: readonly StatusCondition[]): void {
+    this.#ports.metrics.conditions(`/${name}`, conditions);
+    if (conditions.length === 0) this.#shown.delete(name);
+    else this.#shown.add(name);
   }
 
   /** Returns the status that the object should have, and shows its conditions in the metrics: only a leader has any. */
@@ -107,7 +112,7 @@ export class StatusReporter {
   ): ClusterControllerResilienceStatus {
     const status = this.#statusOf(object, namespaces);
     if (!mayWrite()) return status;
-    this.#metrics.set(object.metadata.name, status.conditions ?? []);
+    this.#show(object.metadata.name, status.conditions ?? []);
     return status;
   }
 
@@ -180,31 +185,4 @@ const NO_NAMESPACES: NamespaceResult = {
 
 function isSame({ status }: ClusterControllerResilience, next: ClusterControllerResilienceStatus): boolean {
   return isSameStatus(status as never, next as never);
-}
-
-/** The metrics of the conditions of ClusterControllerResiliences. */
-class ConditionMetrics {
-  readonly #metrics: Pick<EngineMetrics, "condition">;
-  /** Types of the exported conditions by name of the object. */
-  readonly #exported = new Map<string, ReadonlySet<string>>();
-
-  constructor(metrics: Pick<EngineMetrics, "condition">) {
-    this.#metrics = metrics;
-  }
-
-  /** Replaces the conditions of an object. */
-  set(name: string, conditions: readonly Pick<ConditionUpdate, "type" | "status" | "reason">[]): void {
-    for (const condition of conditions) this.#metrics.condition(`/${name}`, condition.type, condition);
-    const types = new Set(conditions.map(({ type }) => type));
-    for (const type of this.#exported.get(name) ?? []) {
-      if (!types.has(type)) this.#metrics.condition(`/${name}`, type, null);
-    }
-    if (types.size === 0) this.#exported.delete(name);
-    else this.#exported.set(name, types);
-  }
-
-  /** Removes the conditions of all objects. */
-  clear(): void {
-    for (const name of [...this.#exported.keys()]) this.set(name, []);
-  }
 }

@@ -336,14 +336,14 @@ describe("metrics of conditions", () => {
       condition("Ready", "True", "AllHold"),
       condition("TokensAccepted", "True", "Accepted"),
     ]);
-    expect(Object.fromEntries(metrics.conditions)).toEqual({
+    expect(Object.fromEntries(metrics.shown)).toEqual({
       "team/app:Ready": "True",
       "team/app:TokensAccepted": "True",
     });
     reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
-    expect(Object.fromEntries(metrics.conditions)).toEqual({ "team/app:Ready": "Unknown" });
+    expect(Object.fromEntries(metrics.shown)).toEqual({ "team/app:Ready": "Unknown" });
     reporter.forget(KEY);
     reporter.forget("never/seen");
-    expect(metrics.conditions.size).toBe(0);
+    expect(metrics.shown.size).toBe(0);
   });
 });

@@ -20,7 +20,6 @@ interface Reported {
   /** By intent. */
   readonly blockers: Map<string, Blocker>;
   events: ReadonlySet<string>;
-  conditions: ReadonlySet<string>;
 }
 
 export interface ReporterPorts {
@@ -94,16 +93,12 @@ export class Reporter {
 
   /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
   conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
-    for (const condition of after) this.#metrics.condition(key, condition.type, condition);
+    this.#metrics.conditions(key, after);
     const before = object.status?.conditions ?? [];
     for (const { condition, ...event } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
       const { reason, message } = condition;
       this.#recordOn(object, undefined, { ...event, reason, action: "Reconcile", note: message });
     }
-    const reported = this.#reportedOf(key);
-    const types = new Set(after.map(({ type }) => type));
-    for (const type of reported.conditions) if (!types.has(type)) this.#metrics.condition(key, type, null);
-    reported.conditions = types;
   }
 
   /** Sets the gauges of the remedies. */
@@ -114,7 +109,7 @@ export class Reporter {
   /** Removes the metrics of an object that is gone. */
   forget(key: Key): void {
     this.#metrics.status(key, null);
-    for (const type of this.#reported.get(key)?.conditions ?? []) this.#metrics.condition(key, type, null);
+    this.#metrics.conditions(key, []);
     this.#reported.delete(key);
     this.#conditions.forget(key);
   }
@@ -128,7 +123,7 @@ export class Reporter {
   }
 
   #reportedOf(key: Key): Reported {
-    const reported = this.#reported.get(key) ?? { blockers: new Map(), events: new Set(), conditions: new Set() };
+    const reported = this.#reported.get(key) ?? { blockers: new Map(), events: new Set() };
     this.#reported.set(key, reported);
     return reported;
   }

@@ -48,7 +48,8 @@ export class RecordingLog implements Log {
 /** Metrics that a test can read, as `name:labels` in order. */
 export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   readonly seen: string[] = [];
-  readonly conditions = new Map<string, string>();
+  /** Status by object and type of its conditions. */
+  readonly shown = new Map<string, string>();
   leading = false;
   readonly loops: string[] = [];
   loop = (controller: string) => {
@@ -63,9 +64,9 @@ export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   retried = () => void this.retries++;
   ofQueue = () => undefined;
   intent = (remedy: string, verb: string, result: string) => void this.seen.push(`intent:${remedy}:${verb}:${result}`);
-  condition = (key: Key, type: string, state: ConditionState | null) => {
-    if (state === null) this.conditions.delete(`${key}:${type}`);
-    else this.conditions.set(`${key}:${type}`, state.status);
+  conditions = (key: Key, conditions: readonly ConditionState[]) => {
+    for (const known of [...this.shown.keys()]) if (known.startsWith(`${key}:`)) this.shown.delete(known);
+    for (const { type, status } of conditions) this.shown.set(`${key}:${type}`, status);
   };
   /** Of each object whose gauges were set. */
   readonly statuses = new Map<Key, ControllerResilienceStatus>();
