@@ -1,6 +1,7 @@
 // Standard input and output of commands that read logs of any size.
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
+import { isObject } from "../core/json";
 
 /**
  * Yields the lines of a stream without their line breaks. Only "\n" ends a line: readline also splits at U+2028, which
@@ -24,6 +25,37 @@ export async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGene
 /** Writes to a stream, and waits while its buffer is full. */
 export async function write(output: NodeJS.WritableStream, text: string): Promise<void> {
   if (!output.write(text)) await once(output, "drain");
+}
+
+/** Answers lines of JSON on standard output, in order. A line that is no question is named on standard error. */
+export async function answerLines<Question extends object>(
+  input: AsyncIterable<Buffer | string>,
+  questions: { parse: (text: string) => Question | string; answer: (question: Question) => object; expected: string },
+): Promise<void> {
+  const { parse, answer, expected } = questions;
+  let number = 0;
+  for await (const text of linesOf(input)) {
+    number++;
+    if (text.trim() === "") continue;
+    const question = parse(text);
+    if (typeof question !== "string") await write(process.stdout, `${JSON.stringify(answer(question))}\n`);
+    else {
+      await write(process.stderr, `line ${number}: ${question}; expected ${expected}\n`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+/** Parses a line of JSON: an object with an id. Returns what is wrong with it as text. */
+export function parseLine(text: string): (Record<string, unknown> & { readonly id: unknown }) | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `not JSON (${error instanceof Error ? error.message : String(error)})`;
+  }
+  if (!isObject(value)) return "not an object";
+  return value["id"] === undefined ? 'has no "id"' : { ...value, id: value["id"] };
 }
 
 /** Exits without a message when the reader of standard output closes it (`| head`). */

@@ -4,8 +4,7 @@ import type { Command } from "commander";
 import { classify, RecordStream, stripColors, type LogClass } from "../../logs/classifier/index";
 import { ClassCounts, summarize } from "./summary";
 import { createDetector, LogText, loadSpec } from "../replay/log-text";
-import { isMapping } from "../is-mapping";
-import { linesOf, write } from "../streams";
+import { answerLines, parseLine, write } from "../streams";
 import { terminalText } from "../terminal-text";
 
 const COLUMN = "unauthorized".length + 2;
@@ -75,32 +74,16 @@ interface Question {
 }
 
 function parseQuestion(text: string): Question | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return `not JSON (${error instanceof Error ? error.message : String(error)})`;
-  }
-  if (!isMapping(value)) return "not an object";
+  const value = parseLine(text);
+  if (typeof value === "string") return value;
   const { id, line } = value;
-  if (id === undefined) return 'has no "id"';
   return typeof line === "string" ? { id, line } : 'has no "line" that is a string';
 }
 
 /** Answers each line of JSON. */
-async function answerJson(): Promise<void> {
-  let number = 0;
-  for await (const text of linesOf(process.stdin)) {
-    number++;
-    if (text.trim() === "") continue;
-    const question = parseQuestion(text);
-    if (typeof question === "string") {
-      await write(process.stderr, `line ${number}: ${question}; expected {"id": ..., "line": "..."}\n`);
-      process.exitCode = 1;
-    } else {
-      await write(process.stdout, `${JSON.stringify({ id: question.id, class: classify(question.line) })}\n`);
-    }
-  }
+function answerJson(): Promise<void> {
+  const answer = ({ id, line }: Question): object => ({ id, class: classify(line) });
+  return answerLines(process.stdin, { parse: parseQuestion, answer, expected: '{"id": ..., "line": "..."}' });
 }
 
 /** Returns the help text; `call` is how a user calls the command, such as `npm run -s classify --`. */

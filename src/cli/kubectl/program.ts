@@ -98,10 +98,10 @@ function registerVersion(program: Command, shell: Shell): void {
     description: "Show the version of this plugin, and the versions of the operator's API that the cluster serves.",
     examples: [["version -o json", "for a script"]],
     formats: ["json", "yaml", "wide"],
-    async run(session, { output }) {
+    async run(session) {
       const served = await session.servedVersions();
-      if (output === "json" || output === "yaml") await session.output.data({ client: cfg.version, served }, output);
-      else await session.output.text(`client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`);
+      const text = `client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`;
+      await session.output.result({ client: cfg.version, served }, () => text);
       return Exit.ok;
     },
   });

@@ -56,15 +56,20 @@ export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
 /** Values of `-o`. Without it a command prints text for people. */
 export type Format = "json" | "yaml" | "wide";
 
+/** How text for people looks. */
+export type Look = Pick<Output, "paint" | "columns">;
+
 /** Writes what a command has found to standard output, without characters of a cluster's texts that a terminal may obey. */
 export class Output {
   readonly paint: Paint;
   /** Infinity for `-o wide`: lines are not wrapped. */
   readonly columns: number;
   readonly #io: Io;
+  readonly #format: Format | undefined;
 
   constructor(io: Io, format?: Format) {
     this.#io = io;
+    this.#format = format;
     this.paint = paintFor(io);
     this.columns = format === "wide" ? Infinity : columnsOf(io.stdout);
   }
@@ -79,9 +84,12 @@ export class Output {
     await write(this.#io.stderr, `${terminalText(text)}\n`);
   }
 
-  async data(value: unknown, format: "json" | "yaml"): Promise<void> {
+  /** Writes a result as `-o` asks: as data, or as text for people. */
+  async result(value: unknown, format: () => string): Promise<void> {
+    if (this.#format === "json") await this.text(JSON.stringify(value, null, 2));
     // Long messages stay on one line, so that they can be searched.
-    await this.text(format === "json" ? JSON.stringify(value, null, 2) : stringify(value, { lineWidth: 0 }));
+    else if (this.#format === "yaml") await this.text(stringify(value, { lineWidth: 0 }));
+    else await this.text(format());
   }
 }
 

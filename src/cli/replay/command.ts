@@ -1,11 +1,11 @@
-import { isMapping } from "../is-mapping";
+import { isObject } from "../../core/json";
 import { createDetector, type Detector, loadSpec, LogText, Replay, SpecError } from "./log-text";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import type { PersistenceRule } from "../../logs/persistence";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { linesOf, write } from "../streams";
+import { answerLines, parseLine, write } from "../streams";
 
 /** One log record of a question. */
 interface LogRecord {
@@ -29,14 +29,8 @@ export interface Answer {
 
 /** Parses a line of JSON; returns what is wrong with it as text. */
 export function parseQuestion(text: string): Question | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return `not JSON (${error instanceof Error ? error.message : String(error)})`;
-  }
-  if (!isMapping(value)) return "not an object";
-  if (value["id"] === undefined) return 'has no "id"';
+  const value = parseLine(text);
+  if (typeof value === "string") return value;
   const items = value["records"];
   if (!Array.isArray(items)) return 'has no "records" that is a list';
   const records: LogRecord[] = [];
@@ -45,11 +39,11 @@ export function parseQuestion(text: string): Question | string {
     if (typeof record === "string") return `records[${index}] ${record}`;
     records.push(record);
   }
-  return { id: value["id"], records };
+  return { id: value.id, records };
 }
 
 function parseRecord(value: unknown): LogRecord | string {
-  if (!isMapping(value)) return "is not an object";
+  if (!isObject(value)) return "is not an object";
   const { t_ms: tMs, line, life = 1 } = value;
   if (typeof tMs !== "number" || !Number.isFinite(tMs)) return 'has no "t_ms" that is a number';
   if (typeof line !== "string") return 'has no "line" that is a string';
@@ -133,18 +127,9 @@ async function replayLog(input: NodeJS.ReadableStream, detector: Detector): Prom
   await write(process.stdout, describeReplay(log, detector.rule));
 }
 
-async function replayJson(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
-  let number = 0;
-  for await (const text of linesOf(input)) {
-    number++;
-    if (text.trim() === "") continue;
-    const question = parseQuestion(text);
-    if (typeof question === "string") {
-      await fail(`line ${number}: ${question}; expected {"id": ..., "records": [{"t_ms": ..., "line": ...}]}`);
-    } else {
-      await write(process.stdout, `${JSON.stringify(answer(question, detector))}\n`);
-    }
-  }
+function replayJson(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
+  const expected = '{"id": ..., "records": [{"t_ms": ..., "line": ...}]}';
+  return answerLines(input, { parse: parseQuestion, answer: question => answer(question, detector), expected });
 }
 
 async function run(file: string | undefined, { json, spec }: Options): Promise<void> {

@@ -1,7 +1,7 @@
+import { isObject } from "../../core/json";
 import { readFileSync } from "node:fs";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
-import { isMapping } from "../is-mapping";
 import { checkSpec, type Schema } from "../schema/check";
 import { schemaOf } from "../schema/crds";
 import { readYaml, YamlError } from "../yaml-documents";
@@ -60,13 +60,13 @@ function readDocuments(file: string): unknown[] {
 
 /** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */
 function blockOf(documents: readonly unknown[], file: string): Record<string, unknown> {
-  const document = documents.find(candidate => isMapping(candidate) && candidate["kind"] === KIND) ?? documents[0];
-  if (!isMapping(document)) throw new SpecError(`${file}: expected a ControllerResilience or a tokenRestart block`);
-  const spec = isMapping(document["spec"]) ? document["spec"] : document;
+  const document = documents.find(candidate => isObject(candidate) && candidate["kind"] === KIND) ?? documents[0];
+  if (!isObject(document)) throw new SpecError(`${file}: expected a ControllerResilience or a tokenRestart block`);
+  const spec = isObject(document["spec"]) ? document["spec"] : document;
   if (!("tokenRestart" in spec) && ("targets" in spec || "kind" in document))
     throw new SpecError(`${file}: no tokenRestart block, so the remedy is off`);
   const block = "tokenRestart" in spec ? (spec["tokenRestart"] ?? {}) : spec;
-  if (!isMapping(block)) throw new SpecError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
+  if (!isObject(block)) throw new SpecError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
   // The API server replaces null by the default.
   return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
 }

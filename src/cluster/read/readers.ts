@@ -28,7 +28,7 @@ import { daemonSetView, workloadView } from "./workload-views";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
-import { OwnRights } from "./rights";
+import { Rights } from "./rights";
 import { StaleTokens } from "../measure/metrics";
 import { KINDS } from "../../core/kinds";
 import { podView } from "./pod-view";
@@ -54,7 +54,7 @@ export interface ReadersContext {
   readonly fullPassMs?: number;
   readonly keyMemory?: KeyMemory;
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
-  readonly rights?: Pick<OwnRights, "may">;
+  readonly rights?: Pick<Rights, "may">;
   readonly log?: Log;
 }
 
@@ -65,7 +65,7 @@ export class ClusterReaders implements Readers {
   readonly rounds: LogRounds;
   readonly #api: Api;
   readonly #informers: ReadersContext["informers"];
-  readonly #rights: Pick<OwnRights, "may">;
+  readonly #rights: Pick<Rights, "may">;
   readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
@@ -83,7 +83,7 @@ export class ClusterReaders implements Readers {
     this.#informers = informers;
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
-    this.#rights = context.rights ?? new OwnRights(api, clock);
+    this.#rights = context.rights ?? new Rights(api, clock);
     this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });

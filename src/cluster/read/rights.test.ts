@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
-import { OwnRights } from "./rights";
+import { Rights } from "./rights";
 
 function setUp() {
   const clock = new FakeClock();
@@ -12,7 +12,7 @@ function setUp() {
     asked.push((body as { spec: unknown }).spec);
     return Promise.resolve({ status: { allowed: world.allowed } } as T);
   };
-  return { ...world, grant: () => (world.allowed = true), rights: new OwnRights({ json }, clock) };
+  return { ...world, grant: () => (world.allowed = true), rights: new Rights({ json }, clock) };
 }
 
 const bind = { apiGroup: "rbac.authorization.k8s.io", resource: "clusterroles", verb: "bind", name: "edit" };
@@ -53,7 +53,7 @@ describe("the operator's own rights", () => {
   it("are asked for again where there was no answer", async () => {
     const answers = [Promise.reject(new TransientError("no answer")), Promise.resolve({ status: { allowed: true } })];
     const json = <T>(): Promise<T> => answers.shift() as Promise<T>;
-    const rights = new OwnRights({ json }, new FakeClock());
+    const rights = new Rights({ json }, new FakeClock());
     await expect(rights.may(bind)).rejects.toThrow("no answer");
     expect(await rights.may(bind)).toBe(true);
   });

@@ -3,8 +3,8 @@ import type { Permission } from "../../core/intent";
 import type { Right } from "../../core/readers";
 import type { Api } from "../http/api";
 import { objectOf } from "../../core/json";
-import { pathOf } from "../http/resources";
-import { KINDS } from "../../core/kinds";
+import { describeCall, pathOf } from "../http/resources";
+import { apiVersionOf, KINDS } from "../../core/kinds";
 
 /** Reviews are cached for this time, in milliseconds: the next full pass sees a new permission. */
 const REMEMBERED_MS = 30_000;
@@ -12,18 +12,27 @@ const REMEMBERED_MS = 30_000;
 /** Beyond this number of cached reviews, the cache is cleared. */
 const MAX_REMEMBERED = 2_000;
 
-/** Reviews the operator's own permissions by SelfSubjectAccessReview, with a cache. */
-export class OwnRights {
+/** Another user whose rights are reviewed. */
+export interface ReviewedUser {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+/** Reviews the client's own rights, or those of another user, with a cache. */
+export class Rights {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
   readonly #answers = new Map<string, { readonly allowed: Promise<boolean>; readonly untilMs: number }>();
 
-  constructor(api: Pick<Api, "json">, clock: Clock) {
+  readonly #user: ReviewedUser | undefined;
+
+  constructor(api: Pick<Api, "json">, clock: Clock, user?: ReviewedUser) {
     this.#api = api;
     this.#clock = clock;
+    this.#user = user;
   }
 
-  /** Reports whether the operator has the permission. @throws any error of the client */
+  /** Reports whether the user has the permission. @throws any error of the client */
   async may(right: Right): Promise<boolean> {
     const { name, ...any } = right;
     // Without the name one review covers hundreds of objects. `bind` should only be granted by name.
@@ -37,7 +46,7 @@ export class OwnRights {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#answers.get(id);
     if (known !== undefined && nowMs < known.untilMs) return known.allowed;
-    const allowed = isAllowed(this.#api, right);
+    const allowed = isAllowed(this.#api, right, this.#user);
     if (this.#answers.size >= MAX_REMEMBERED) this.#answers.clear();
     this.#answers.set(id, { allowed, untilMs: nowMs + REMEMBERED_MS });
     // Failed reviews are not cached.
@@ -118,16 +127,14 @@ function rightOf(need: Need, verb: string): AskedRight {
   };
 }
 
-async function isAllowed(api: Pick<Api, "json">, right: AskedRight): Promise<boolean> {
+async function isAllowed(api: Pick<Api, "json">, right: AskedRight, user?: ReviewedUser): Promise<boolean> {
+  const kind = user === undefined ? "SelfSubjectAccessReview" : "SubjectAccessReview";
+  const resource = { ...KINDS.SelfSubjectAccessReview, plural: `${kind.toLowerCase()}s` };
   const review = await api.json({
-    what: "create selfsubjectaccessreviews",
+    what: describeCall("create", resource),
     method: "POST",
-    path: pathOf(KINDS.SelfSubjectAccessReview),
-    body: {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: attributesOf(right),
-    },
+    path: pathOf(resource),
+    body: { apiVersion: apiVersionOf(resource), kind, spec: { ...user, ...attributesOf(right) } },
   });
   return objectOf(objectOf(review)["status"])["allowed"] === true;
 }

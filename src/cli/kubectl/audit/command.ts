@@ -60,7 +60,10 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
     findings: audit(facts, namespace),
     unread: reader.unread,
   };
-  await print(report, session, flags);
+  const { output } = session;
+  await output.result(report, () =>
+    flags.output === "wide" ? formatWide(report, output.paint) : formatReport(report, output),
+  );
   return exitCodeOf(report, flags.failOn);
 }
 
@@ -73,12 +76,6 @@ function requireSomething(facts: AuditFacts, unread: readonly Unread[], namespac
   // The name may be misspelt.
   if (namespace !== undefined && facts.namespaces?.length === 0)
     throw new CliError(`namespace ${namespace} does not exist`);
-}
-
-async function print(report: Report, { output }: Session, { output: format }: Flags): Promise<void> {
-  if (format === "json" || format === "yaml") await output.data(report, format);
-  else if (format === "wide") await output.text(formatWide(report, output.paint));
-  else await output.text(formatReport(report, output));
 }
 
 /** Nothing found where not everything could be read is no success. */

@@ -1,5 +1,5 @@
 import { oneLine } from "../../../core/text";
-import { wrapText, formatTable, type Paint } from "../terminal";
+import { wrapText, formatTable, type Look, type Paint } from "../terminal";
 import type { Unread } from "./facts";
 import { type CheckName, CHECKS, countOf, nameOf, type Finding, SEVERITIES, type Severity } from "./finding";
 
@@ -20,7 +20,7 @@ const STYLES: Readonly<Record<Severity, Parameters<Paint>[0]>> = { critical: "re
 const NAMED = 3;
 
 /** Formats a report for a terminal: each critical finding and warning, and the number of notices of each check. */
-export function formatReport(report: Report, { paint, columns }: { paint: Paint; columns: number }): string {
+export function formatReport(report: Report, { paint, columns }: Look): string {
   const { findings, unread } = report;
   const serious = findings.filter(({ severity }) => severity !== "notice");
   const blocks = serious.map(finding => formatFinding(finding, { paint, columns }));
@@ -32,7 +32,7 @@ export function formatReport(report: Report, { paint, columns }: { paint: Paint;
   ].join("\n");
 }
 
-function formatFinding(finding: Finding, { paint, columns }: { paint: Paint; columns: number }): string {
+function formatFinding(finding: Finding, { paint, columns }: Look): string {
   const { severity, why, check } = finding;
   const label = paint(STYLES[severity], severity.toUpperCase().padEnd(8));
   return [
@@ -48,7 +48,7 @@ function formatWayOut({ wayOut, command }: Finding, columns: number): string[] {
   return [...wrapText(wayOut, "  do   ", columns), ...(command === undefined ? [] : [`       ${command}`])];
 }
 
-function formatNotices(findings: readonly Finding[], { paint, columns }: { paint: Paint; columns: number }): string[] {
+function formatNotices(findings: readonly Finding[], { paint, columns }: Look): string[] {
   const notices = findings.filter(({ severity }) => severity === "notice");
   const checks = (Object.keys(CHECKS) as CheckName[]).filter(check => notices.some(one => one.check === check));
   return checks.map(check => {

@@ -9,7 +9,7 @@ import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
 import { explainCluster, formatClusterExplanation } from "./cluster";
 import { explain, type ExplainFacts } from "./explain";
-import { formatExplanation } from "./format";
+import { formatExplanation, type Look } from "./format";
 import { readLive } from "./live";
 
 interface OperatorFlags {
@@ -53,9 +53,7 @@ async function runExplain(
   const facts = await readFacts(session, subject, flags.operatorNamespace);
   session.progress.end();
   const explanation = explain(facts);
-  const { output } = session;
-  if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
-  else await output.text(formatExplanation(explanation, { ...pick(output), nowMs: facts.nowMs }));
+  await session.output.result(explanation, () => formatExplanation(explanation, lookIn(session)));
   // Nothing found where not everything could be read is no success.
   return explanation.objects.length === 0 && explanation.unread.length > 0 ? Exit.error : Exit.ok;
 }
@@ -79,15 +77,12 @@ async function explainClusterObject(
   const { object } = view;
   const found = { object, objects, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
   const explanation = explainCluster(found);
-  const { output } = session;
-  if (flags.output === "json" || flags.output === "yaml") await output.data(explanation, flags.output);
-  else
-    await output.text(formatClusterExplanation(explanation, { ...pick(output), nowMs: session.clock.now().getTime() }));
+  await session.output.result(explanation, () => formatClusterExplanation(explanation, lookIn(session)));
   return Exit.ok;
 }
 
-function pick({ paint, columns }: Session["output"]): Pick<Session["output"], "paint" | "columns"> {
-  return { paint, columns };
+function lookIn({ output: { paint, columns }, clock }: Session): Look {
+  return { paint, columns, nowMs: clock.now().getTime() };
 }
 
 async function readFacts(session: Session, subject: Subject, operatorNamespace: string): Promise<ExplainFacts> {

@@ -1,14 +1,12 @@
 import { ConditionType } from "../../../api/conditions";
-import { type Paint, when, wrapText } from "../terminal";
+import { type Look as Plain, when, wrapText } from "../terminal";
 import type { OperatorState } from "../reader";
 import type { Explanation, ObjectExplanation } from "./explain";
 import type { ExplainedCondition } from "./views";
 import type { Moment, BudgetLeft } from "./evidence";
 import type { Action } from "./next";
 
-export interface Look {
-  readonly paint: Paint;
-  readonly columns: number;
+export interface Look extends Plain {
   readonly nowMs: number;
 }
 

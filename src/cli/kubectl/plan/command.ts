@@ -63,9 +63,7 @@ async function runPlan(session: Session, flags: Flags<PlanFlags>): Promise<ExitC
     plans,
     unknown: [...unknown],
   };
-  const { output } = session;
-  if (flags.output === "json" || flags.output === "yaml") await output.data(report, flags.output);
-  else await output.text(formatPlans(report, { paint: output.paint, columns: output.columns }));
+  await session.output.result(report, () => formatPlans(report, session.output));
   return exitCodeOf(report);
 }
 

@@ -2,10 +2,9 @@ import { readFile } from "node:fs/promises";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, ObjectMetadata } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { type JsonObject, objectOf, textOf } from "../../../core/json";
+import { isObject, type JsonObject, objectOf, textOf } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { toSeconds } from "../../../core/time";
-import { isMapping } from "../../is-mapping";
 import { checkSpec } from "../../schema/check";
 import { schemaOf } from "../../schema/crds";
 import { readYaml, type YamlDocument, YamlError } from "../../yaml-documents";
@@ -48,7 +47,7 @@ export function parseObjects(text: string, file: string, place: DefaultPlace): F
   const errors: string[] = [];
   const objects: FileObject[] = [];
   for (const { value, line } of documentsOf(text, file)) {
-    if (!isMapping(value)) {
+    if (!isObject(value)) {
       const got = Array.isArray(value) ? "a list" : "a single value";
       throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got} in line ${line}`);
     }

@@ -1,6 +1,6 @@
 import { count } from "../../../core/text";
 import { type Mode, whyObserved } from "../../../core/remedy";
-import { type Paint, wrapText } from "../terminal";
+import { type Look, wrapText } from "../terminal";
 import type { ClusterPlan, NamespacePlanned } from "./plan-cluster";
 import type { ObjectPlan, RemedyPlan, Step } from "./plan-object";
 
@@ -11,11 +11,6 @@ export interface PlanReport {
   readonly plans: readonly (ObjectPlan | ClusterPlan)[];
   /** What was not read or is not known. */
   readonly unknown: readonly string[];
-}
-
-interface Look {
-  readonly paint: Paint;
-  readonly columns: number;
 }
 
 /** Formats plans for a person, in lines of at most `columns`. Pure. */

@@ -2,12 +2,12 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { ClusterReaders } from "../../../cluster/read/readers";
-import { OwnRights } from "../../../cluster/read/rights";
+import { Rights } from "../../../cluster/read/rights";
 import type { Cancel, Clock } from "../../../core/time";
 import { ForbiddenError, GoneError } from "../../../core/errors";
-import { objectOf } from "../../../core/json";
+import { serviceAccountUser } from "../../../core/text";
 import type { Log } from "../../../core/ports";
-import type { Readers, Right } from "../../../core/readers";
+import type { Readers } from "../../../core/readers";
 import type { Remedy } from "../../../core/remedy";
 import { createRemedies } from "../../../remedies/registry";
 import type { OperatorState } from "../reader";
@@ -45,14 +45,14 @@ export interface OperatorPlace {
 export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
   const clock = endingWith(session);
   let logs = 0;
-  const rights = new OperatorRights(session, operator, note);
+  const rights = operatorRights(session, operator, note);
   const readers = new PlanReaders({
     clock,
     api: session.api,
     informers: new LiveLists(session),
     logs: new ApiLogReader({ api: session.api, clock, metrics: NO_METRICS }),
     rounds: new OneRound(() => session.progress.step("read logs", ++logs)),
-    ownUser: () => Promise.resolve(operatorUser(operator.namespace)),
+    ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
     rights,
   });
   return {
@@ -111,69 +111,26 @@ export function endingWith({ clock, ending }: Pick<Session, "clock" | "ending">)
   };
 }
 
-const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-
-/** Asks what the operator's ServiceAccount may do. */
-class OperatorRights {
-  readonly #session: Session;
-  readonly #user: string;
-  readonly #isInstalled: boolean;
-  readonly #onUnknown: (why: string) => void;
-  readonly #answers = new Map<string, Promise<boolean>>();
-  readonly #own: OwnRights;
-
-  /** @param onUnknown called once if the user may not ask; then the user's own rights stand for the operator's */
-  constructor(
-    session: Session,
-    operator: { readonly namespace: string; readonly isInstalled: boolean },
-    onUnknown: (why: string) => void,
-  ) {
-    this.#session = session;
-    this.#user = operatorUser(operator.namespace);
-    this.#isInstalled = operator.isInstalled;
-    this.#onUnknown = onUnknown;
-    this.#own = new OwnRights(session.api, session.clock);
-  }
-
-  may(right: Right): Promise<boolean> {
-    // The chart grants what remedies need, but `bind`, which an administrator grants for each role.
-    if (!this.#isInstalled) return Promise.resolve(right.verb !== "bind");
-    const id = JSON.stringify(right);
-    const answer = this.#answers.get(id) ?? this.#ask(right);
-    this.#answers.set(id, answer);
-    return answer;
-  }
-
-  async #ask(right: Right): Promise<boolean> {
-    const [resource, subresource] = right.resource.split("/");
-    const { apiGroup: group, verb, name, namespace } = right;
-    const resourceAttributes = { group, resource, subresource, verb, name, namespace };
-    try {
-      const review = await this.#session.api.json<object>({
-        what: "create subjectaccessreviews",
-        method: "POST",
-        path: REVIEWS,
-        body: {
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SubjectAccessReview",
-          spec: { user: this.#user, groups: groupsOf(this.#user), resourceAttributes },
-        },
-      });
-      return objectOf(objectOf(review)["status"])["allowed"] === true;
-    } catch (error) {
-      if (!(error instanceof ForbiddenError)) throw error;
-      this.#onUnknown("rights of the operator: you may not review them (403); your own stand for them");
-      return this.#own.may(right);
-    }
-  }
-}
-
-/** The user name of the operator's ServiceAccount. */
-function operatorUser(namespace: string): string {
-  return `system:serviceaccount:${namespace}:${MANAGER}`;
-}
-
-function groupsOf(user: string): string[] {
-  const [, , namespace = ""] = user.split(":");
-  return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+/** Asks what the operator's ServiceAccount may do. If the user may not ask, the user's own rights stand for the operator's. */
+function operatorRights(
+  { api, clock }: Session,
+  { namespace, isInstalled }: OperatorPlace,
+  note: (sentence: string) => void,
+): Pick<Rights, "may"> {
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+  const rights = new Rights(api, clock, { user: serviceAccountUser(namespace, MANAGER), groups });
+  const own = new Rights(api, clock);
+  return {
+    async may(right) {
+      // The chart grants what remedies need, but `bind`, which an administrator grants for each role.
+      if (!isInstalled) return right.verb !== "bind";
+      try {
+        return await rights.may(right);
+      } catch (error) {
+        if (!(error instanceof ForbiddenError)) throw error;
+        note("rights of the operator: you may not review them (403); your own stand for them");
+        return own.may(right);
+      }
+    },
+  };
 }
