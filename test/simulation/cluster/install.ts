@@ -22,7 +22,8 @@ export interface WorkloadPlan {
   readonly annotations?: Readonly<Record<string, string>>;
   /** The annotation that keeps the operator away. */
   readonly isSkipped?: boolean;
-  readonly updateStrategy?: "OnDelete";
+  /** Its update strategy is OnDelete. */
+  readonly onDelete?: boolean;
   /** expirationSeconds of the token that its template names; absent: the default volume. */
   readonly tokenSeconds?: number;
   readonly automount?: boolean;
@@ -106,13 +107,13 @@ export function workload(plan: WorkloadPlan): NewObj {
   };
 }
 
-function strategyOf({ kind, updateStrategy, maxUnavailable, progressDeadlineSeconds }: WorkloadPlan): object {
+function strategyOf({ kind, onDelete, maxUnavailable, progressDeadlineSeconds }: WorkloadPlan): object {
   if (kind === "Deployment")
     return {
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: maxUnavailable ?? "25%" } },
       progressDeadlineSeconds: progressDeadlineSeconds ?? 600,
     };
-  if (updateStrategy === "OnDelete") return { updateStrategy: { type: "OnDelete" } };
+  if (onDelete === true) return { updateStrategy: { type: "OnDelete" } };
   const rollingUpdate = kind === "DaemonSet" ? { maxUnavailable: maxUnavailable ?? 1, maxSurge: 0 } : { partition: 0 };
   return { updateStrategy: { type: "RollingUpdate", rollingUpdate } };
 }

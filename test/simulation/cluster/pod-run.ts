@@ -56,6 +56,8 @@ interface Slot {
     | undefined;
   restarts: number;
   isReady: boolean;
+  /** When an earlier life last logged a 401 of its own. */
+  logged401Ms: number | undefined;
   /** Why it does not run. */
   waiting: string;
 }
@@ -85,7 +87,7 @@ export class PodRun {
     const { containers = [] } = pod["spec"] as PodSpec;
     this.slots = containers.map(spec => ({
       ...{ spec, life: undefined, previous: undefined },
-      ...{ restarts: 0, isReady: false, waiting: "ContainerCreating" },
+      ...{ restarts: 0, isReady: false, logged401Ms: undefined, waiting: "ContainerCreating" },
     }));
     this.#after(host.dice.between(300, 1_500), () => this.#begin());
   }
@@ -96,10 +98,10 @@ export class PodRun {
 
   /** The truth of each container with a program. */
   truths(): readonly { readonly container: string; readonly truth: Truth; readonly logged401Ms: number | undefined }[] {
-    return this.slots.map(({ spec, life }) => ({
+    return this.slots.map(({ spec, life, logged401Ms }) => ({
       container: spec.name,
-      truth: life?.truth() ?? STARTING,
-      logged401Ms: life?.program.logged401Ms,
+      truth: truthOf(life),
+      logged401Ms: life?.program.logged401Ms ?? logged401Ms,
     }));
   }
 
@@ -192,7 +194,9 @@ export class PodRun {
   }
 
   #renew(name: string, seconds: number): void {
-    const token = this.host.tokens.issue(this.pod, seconds);
+    const { servers } = this.host.ground;
+    const isAlone = Array.from({ length: servers.count }, (_, at) => servers.isDown(at)).every(isDown => isDown);
+    const token = isAlone ? undefined : this.host.tokens.issue(this.pod, seconds);
     if (token === undefined) {
       this.#after(this.host.dice.between(60_000, 120_000), () => this.#renew(name, seconds));
       return;
@@ -281,6 +285,7 @@ export class PodRun {
     if (life === undefined) return;
     const now = stamp(this.host.ground);
     const startedAt = new Date(life.startedMs).toISOString().replace(/\.\d+/, "");
+    slot.logged401Ms = life.program.logged401Ms ?? slot.logged401Ms;
     slot.previous = { log: life.log, startedAt, finishedAt: now, exitCode };
     slot.isReady = false;
     slot.waiting = "CrashLoopBackOff";
@@ -342,6 +347,12 @@ export class PodRun {
 }
 
 const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };
+
+/** A container between two lives does not work, but what kept its last life from working may keep the next one, too. */
+function truthOf(life: ContainerLife | undefined): Truth {
+  const truth = life?.truth() ?? STARTING;
+  return life?.isOver === true && truth.state === "works" ? STARTING : truth;
+}
 
 function statusOf({ spec, life, previous, restarts, isReady, waiting }: Slot): object {
   const startedAt = life && new Date(life.startedMs).toISOString().replace(/\.\d+/, "");

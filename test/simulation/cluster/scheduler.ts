@@ -73,8 +73,10 @@ export class Scheduler {
   }
 }
 
+/** A pod that runs without a node runs outside of this cluster, such as the operator itself. */
 function isWaiting(pod: Obj): boolean {
-  return nodeOf(pod) === "" && pod.metadata.deletionTimestamp === undefined;
+  const phase = (pod["status"] as { phase?: string } | undefined)?.phase;
+  return nodeOf(pod) === "" && phase !== "Running" && pod.metadata.deletionTimestamp === undefined;
 }
 
 function isOpen({ spec, status }: Obj): boolean {

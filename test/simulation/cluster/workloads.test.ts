@@ -89,7 +89,7 @@ describe("StatefulSets", () => {
     install(cluster, {
       ...{ kind: "StatefulSet", namespace: "shop", name: "db", replicas: 2 },
       program: "kopf",
-      updateStrategy: "OnDelete",
+      onDelete: true,
     });
     await clock.run(2 * MINUTE);
     rollOut(cluster, { resource: "statefulsets", namespace: "shop", name: "db" });

@@ -20,8 +20,8 @@ export interface ControllerOptions {
   readonly isSilent?: boolean;
   /** It ends when its first list fails, and when it loses its Lease. */
   readonly exitsOnFailure?: boolean;
-  /** It is Ready only after a list that went well. */
-  readonly isReadyAfterList?: boolean;
+  /** It is Ready from its start on, after a list that went well, or as long as its lists go well. */
+  readonly readiness?: "start" | "first-list" | "lists";
   readonly hangs?: { readonly afterMs: number; readonly cause: "hangs" | "hangs-again" };
   /** It stops for longer than its Lease lasts, again and again. */
   readonly pausesEveryMs?: number;
@@ -37,6 +37,9 @@ const REREADS_MS = MINUTE;
 /** The backoff of a reflector, in milliseconds. */
 const FIRST_RETRY_MS = 800;
 const LONGEST_RETRY_MS = 30_000;
+
+/** Lists that fail in a row before a program that says so is not Ready. */
+const UNREADY_AFTER = 3;
 
 /** A controller with watches, a round of work and, if it has one, a Lease. */
 export class Controller implements Program {
@@ -57,7 +60,7 @@ export class Controller implements Program {
   onStart(context: ProgramContext): void {
     this.#context = context;
     const { options } = this;
-    if (options.isReadyAfterList !== true) context.setReady(true);
+    if ((options.readiness ?? "start") === "start") context.setReady(true);
     if (options.hangs !== undefined)
       context.after(options.hangs.afterMs * context.dice.between(0.8, 1.2), () => (this.#isHung = true));
     if (options.pausesEveryMs !== undefined) this.#pauseSoon(options.pausesEveryMs);
@@ -133,6 +136,7 @@ export class Controller implements Program {
       context.exit(1);
       return;
     }
+    if (this.options.readiness === "lists" && this.#failures === UNREADY_AFTER) context.setReady(false);
     const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures++);
     context.after(waitMs * context.dice.between(1, 2), () => this.#list());
   }

@@ -17,6 +17,9 @@ const INNOCENT = ["other-401", "noise", "none"];
 /** What container runtimes and the kubelet put before each line; the log store puts its own there. */
 const RUNTIME_PREFIX = /^\d{4}-\d{2}-\d{2}T[\d:]{8}\.\d{9}Z (?:(?:stdout|stderr) [FP] )?/gm;
 
+/** Other lines may continue the record before them. */
+const BEGINS = /^[\w[{<"]/;
+
 let known: ReadonlyMap<string, readonly string[]> | undefined;
 
 function byLabel(): ReadonlyMap<string, readonly string[]> {
@@ -28,6 +31,7 @@ function byLabel(): ReadonlyMap<string, readonly string[]> {
       if (json === "") continue;
       const { label, line } = JSON.parse(json) as Labelled;
       const key = INNOCENT.includes(label) ? "innocent" : label;
+      if (!BEGINS.test(line)) continue;
       const lines = found.get(key) ?? [];
       found.set(key, lines);
       lines.push(line.replace(RUNTIME_PREFIX, ""));

@@ -4,6 +4,7 @@ import type { Cluster } from "../cluster/cluster";
 import { enforce } from "../cluster/enforcers";
 import { followGit } from "../cluster/gitops";
 import { install } from "../cluster/install";
+import { isReady } from "../cluster/ground";
 import { edit } from "../cluster/people";
 import { MINUTE, recreate, testCluster } from "../cluster/testing";
 import { Dice } from "../time";
@@ -263,5 +264,19 @@ describe("a world", () => {
     const [first, second] = [await story(), await story()];
     expect(first === second).toBe(true);
     expect(first).toContain('"state":"works"');
+  });
+});
+
+describe("readiness", () => {
+  it("of some programs follows their requests, of others it does not", async () => {
+    const { clock, store, cluster } = testCluster(3);
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "client-go-old", replicas: 24 });
+    await clock.run(5 * MINUTE);
+    expect(store.list("pods", "shop").map(isReady)).toEqual(Array(24).fill(true));
+    recreate(store, "shop", "web");
+    await clock.run(30 * MINUTE);
+    const ready = store.list("pods", "shop").filter(isReady).length;
+    expect(ready).toBeGreaterThan(0);
+    expect(ready).toBeLessThan(24);
   });
 });

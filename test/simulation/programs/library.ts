@@ -105,7 +105,7 @@ function base({ name, namespace, leaseSeconds }: Place, wording: Wording, dice: 
     wording,
     watches: watchesOf(namespace),
     worksEveryMs: dice.between(10_000, 60_000),
-    isReadyAfterList: dice.chance(0.3),
+    readiness: dice.pick(["start", "start", "first-list", "lists"] as const),
     ...(leaseSeconds === undefined ? {} : { lease: { name, namespace, seconds: leaseSeconds } }),
   };
 }
