@@ -13,7 +13,7 @@ export interface Finder {
 }
 
 /** Creates a finder from the classifier and `spec.tokenRestart.extraPhrases`. */
-export function createFinder(extraPhrases: readonly string[]): Finder {
+export function createFinder(extraPhrases: readonly string[] = []): Finder {
   const phrases = extraPhrases.map(phrase => phrase.toLowerCase());
   const hasPhrase = (record: string): boolean => {
     const text = unwrap(record).toLowerCase();

@@ -79,6 +79,10 @@ describe("a change of the schema", () => {
       withField("map", { ...map, additionalProperties: { type: "boolean" } }),
     ],
     [".name is required now", { ...before, required: ["name"] }],
+    [
+      ".more is new and has a default, which the earlier definition does not apply",
+      withField("more", { type: "string", default: "a" }),
+    ],
     [".list[] has an enum now", withField("list", { ...list, items: { type: "integer", nullable: true, enum: [1] } })],
   ])("is seen: %s", (sentence, after) => {
     expect(losses(before, after, "")).toEqual([sentence]);

@@ -28,6 +28,9 @@ export function losses(before: Schema, after: Schema | undefined, path: string):
     ...Object.entries(before.properties ?? {}).flatMap(([name, schema]) =>
       losses(schema, after.properties?.[name], `${path}.${name}`),
     ),
+    ...Object.entries(after.properties ?? {})
+      .filter(([name, schema]) => before.properties?.[name] === undefined && schema.default !== undefined)
+      .map(([name]) => `${path}.${name} is new and has a default, which the earlier definition does not apply`),
     ...inner(before.items, after.items, `${path}[]`),
     ...inner(mapOf(before), mapOf(after), `${path}{}`),
   ];

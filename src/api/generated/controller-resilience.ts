@@ -82,7 +82,7 @@ export interface TokenRestartSpec {
   /**
    * A log record that contains one of these phrases counts as a 401 response to a request of the controller itself; upper and lower case are the same.
    */
-  extraPhrases: string[];
+  extraPhrases?: string[];
   /**
    * Minimum time between two restarts of one workload. It doubles while restarts do not help.
    */

@@ -132,7 +132,7 @@ class Memories {
   readonly #byKey = new Map<Key, Memory>();
 
   /** Returns the state of an object. */
-  of(key: Key, extraPhrases: readonly string[]): Memory {
+  of(key: Key, extraPhrases: readonly string[] = []): Memory {
     const phrases = JSON.stringify(extraPhrases);
     const known = this.#byKey.get(key);
     if (known?.phrases === phrases) return known;

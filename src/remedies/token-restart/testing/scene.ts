@@ -25,7 +25,6 @@ export const DEFAULTS: TokenRestartSpec = {
   evidence: ["Logs", "ServiceAccountAge", "SandboxEvents"],
   minDuration: "60s",
   containers: [],
-  extraPhrases: [],
   cooldown: "10m",
   maxRestarts: 3,
   maxUnavailable: 1,
