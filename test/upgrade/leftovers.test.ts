@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { FINALIZER, GENERATED_FOR_LABEL, LEVELS_ANNOTATION } from "../../src/api/names";
-import { flowSchemaName } from "../../src/remedies/flow-isolation/desired";
+import { flowSchemaName } from "../../src/remedies/flow-isolation/objects";
 import { ownedName, ownerAnnotations, ownerLabels } from "../../src/core/owned";
 import { Rig } from "../chaos/rig";
 import { until } from "../chaos/scenario";

@@ -4,6 +4,7 @@ import type { Permission } from "../../core/intent";
 import { splitKey } from "../../core/text";
 import type { StatusOwner } from "../../core/ports";
 import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
+import { TARGET_RIGHTS } from "../kit/targets";
 import { isFinal, observeBindings } from "./observe";
 import { planBindings } from "./plan";
 import { REASONS } from "./reasons";
@@ -17,12 +18,7 @@ const PERMISSIONS: readonly Permission[] = [
     { apiGroup: RBAC_GROUP, resource, verbs: ["get", "list", "watch"], why: "Sees which bindings expire." },
     { apiGroup: RBAC_GROUP, resource, verbs: ["patch"], why: "Renews a binding.", grantedBy: "bindingRenewal.bind" },
   ]),
-  ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
-    apiGroup: "apps",
-    resource,
-    verbs: ["get", "list", "watch"],
-    why: "Finds the targets and the ServiceAccounts that they run as.",
-  })),
+  ...TARGET_RIGHTS,
 ];
 
 const LABELS = ["namespace", "name", "binding_kind", "binding"] as const;

@@ -1,4 +1,3 @@
-import { viewIn } from "./desired";
 import { formatDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
 import { capitalize, whyObserved, type EventRequest, type PlanItem } from "../../core/remedy";
@@ -104,7 +103,7 @@ function notThrottled(flow: Flow): Finding {
 /** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
 function releasing(flow: Flow): Finding | undefined {
   const { release, own, facts } = flow;
-  if (release === undefined || own.state.is === "foreign" || isContested(flow) || facts.mode !== "Enforce") {
+  if (release === undefined || own.is === "foreign" || isContested(flow) || facts.mode !== "Enforce") {
     return undefined;
   }
   if (release === "Due") {
@@ -174,17 +173,17 @@ function probation(flow: Flow): Finding | undefined {
 }
 
 function nameTaken(flow: Flow): Finding | undefined {
-  const piece = piecesOf(flow).find(({ state }) => state.is === "foreign");
+  const piece = piecesOf(flow).find(({ is }) => is === "foreign");
   if (piece === undefined) return undefined;
   const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut(flow, piece)}`;
   return { status: "False", reason: "NameTaken", sentence, isStalled: true };
 }
 
 function contested(flow: Flow): Finding | undefined {
-  const piece = piecesOf(flow).find(({ state }) => state.is === "different" || state.is === "missing");
+  const piece = piecesOf(flow).find(({ is }) => is === "different" || is === "missing");
   if (piece === undefined || !isContested(flow)) return undefined;
-  const { state, wanted } = piece;
-  const manager = viewIn(state)?.lastManager;
+  const { view, wanted } = piece;
+  const manager = view?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.${wayOut(flow, piece)}`;
   return { status: "False", reason: "Contested", sentence, isStalled: true };
@@ -202,11 +201,11 @@ function shadowed(flow: Flow): Finding | undefined {
 }
 
 function dangling(flow: Flow): Finding | undefined {
-  for (const { state, wanted } of piecesOf(flow)) {
-    if (state.is === "deleting")
+  for (const { is, view, wanted } of piecesOf(flow)) {
+    if (is === "deleting")
       return notYet(flow, wanted.name, "is being deleted; the operator creates it again afterwards");
-    if (state.is !== "right") continue;
-    const status = state.view.conditions.find(({ type }) => type === "Dangling")?.status;
+    if (is !== "right") continue;
+    const status = view?.conditions.find(({ type }) => type === "Dangling")?.status;
     if (status === "False") continue;
     if (status !== "True") return notYet(flow, wanted.name, "is not applied by the API server yet");
     const what = "refers to a level that does not exist (condition Dangling)";
@@ -247,9 +246,9 @@ export function writeOfFlow(
   if (!mayWrite(flow, isLevelUsable)) return undefined;
   const { step, why } = reasonToWrite(flow);
   const words = { why, eventReason: EVENT_OF[step] };
-  const intents = piecesOf(flow).flatMap(({ wanted, state }) => buildWrite(wanted, state, words) ?? []);
+  const intents = piecesOf(flow).flatMap(piece => buildWrite(piece, words) ?? []);
   if (intents.length === 0) return undefined;
-  return { intents, write: { step, why, ...(flow.own.state.is === "missing" ? NOT_MEASURED : {}) } };
+  return { intents, write: { step, why, ...(flow.own.is === "missing" ? NOT_MEASURED : {}) } };
 }
 
 const NOT_MEASURED = { unwritten: "Requests are measured only once the ServiceAccount is isolated." };

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { viewIn, flowSchemaName } from "./desired";
 import { parseDuration, toSeconds } from "../../core/time";
 import { canonical } from "../../core/json";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";
-import { type Piece, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
+import { flowSchemaName, type Piece, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
 import { shadowOf } from "./shadow";
 import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
@@ -124,7 +123,7 @@ function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts)
 
 /** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
 function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece): boolean {
-  return own !== undefined && isOwnedBy(own, owner) && lease.state.is === "right";
+  return own !== undefined && isOwnedBy(own, owner) && lease.is === "right";
 }
 
 /** The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored. */
@@ -161,9 +160,9 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
   };
 }
 
-function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Piece["state"]["is"] | undefined {
+function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Piece["is"] | undefined {
   const wanted = wantedLevels(facts, spec).find(({ name }) => name === level);
-  return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).state.is;
+  return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).is;
 }
 
 /** Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases. */
@@ -226,12 +225,11 @@ export function piecesOf({ own, lease }: Flow): Piece[] {
 
 /** Reports whether its FlowSchema refers to the quarantine level now. */
 export function isInQuarantine({ own }: Flow): boolean {
-  return own.state.is !== "foreign" && refersToQuarantine(own);
+  return own.is !== "foreign" && refersToQuarantine(own);
 }
 
 /** Reports whether the FlowSchema of that name refers to the quarantine level; it can be foreign. */
-export function refersToQuarantine({ state }: Piece): boolean {
-  const view = viewIn(state);
+export function refersToQuarantine({ view }: Piece): boolean {
   return view !== undefined && levelOf(view) === QUARANTINE_LEVEL;
 }
 
@@ -266,7 +264,7 @@ export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, own, level, rate, release } = flow;
   const generation = countedGeneration(account, facts);
   // The level that the operator wrote, even where another manager has changed it since.
-  const priorityLevel = own.state.is === "right" ? level : account.record?.priorityLevel;
+  const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
   return {
     serviceAccount: account.name,
     flowSchema: own.wanted.name,

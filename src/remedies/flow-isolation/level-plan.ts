@@ -1,4 +1,3 @@
-import { viewIn } from "./desired";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { changesOf, type Flow, isQuarantined, MAX_CHANGES } from "./flow";
@@ -24,11 +23,11 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
   const usual = all.find(({ wanted }) => wanted.name === usualLevel(facts, spec));
-  const isUsable = named === undefined && usual?.state.is !== "foreign";
+  const isUsable = named === undefined && usual?.is !== "foreign";
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its usual level, usable or not.
   const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
   const needing: Needing = {
-    flows: writable.some(({ own }) => own.state.is !== "foreign"),
+    flows: writable.some(({ own }) => own.is !== "foreign"),
     leases: flows.some(flow => isLeaseWritten(flow, isUsable)),
   };
   const pieces = all.filter(piece => isNeeded(piece, facts, needing));
@@ -44,8 +43,8 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
  * A shared level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and
  * so on for ever. A foreign object with its name is always reported.
  */
-function isNeeded({ wanted, state }: Piece, { schemas }: FlowIsolationFacts, { flows, leases }: Needing): boolean {
-  if (state.is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
+function isNeeded({ wanted, is }: Piece, { schemas }: FlowIsolationFacts, { flows, leases }: Needing): boolean {
+  if (is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
   return wanted.name === LEASE_LEVEL ? leases : flows;
 }
 
@@ -56,7 +55,7 @@ interface Needing {
 }
 
 function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {
-  return flow.lease.state.is !== "foreign" && mayWrite(flow, isUsable);
+  return flow.lease.is !== "foreign" && mayWrite(flow, isUsable);
 }
 
 /** A level that the spec names is used as it is, and never changed. */
@@ -72,36 +71,36 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
 }
 
 function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {
-  const { wanted, state } = piece;
+  const { wanted, is } = piece;
   const finding = levelFinding(piece, facts);
   const item = { id: levelId(wanted.name), findings: finding === undefined ? [] : [finding], intents: [] };
-  if (finding !== undefined || state.is === "right") return item;
+  if (finding !== undefined || is === "right") return item;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
   const isPutBack = isProvisioned(facts, wanted);
   const why = isPutBack ? `${what} was changed; restoring it.` : `Creating ${what}.`;
-  const intent = buildWrite(wanted, state, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
+  const intent = buildWrite(piece, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
   const write = { step: isPutBack ? "PutBack" : "Provision", why } as const;
   return { ...item, intents: intent === undefined ? [] : [intent], write };
 }
 
 /** Why a level is not written. */
 function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefined {
-  const { wanted, state } = piece;
+  const { wanted, is } = piece;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
-  if (state.is === "right") return undefined;
-  if (state.is === "foreign") {
+  if (is === "right") return undefined;
+  if (is === "foreign") {
     const sentence = `${what} was not made by the operator, which leaves it alone. Delete it, or restore its labels.`;
     return { status: "False", reason: "NameTaken", sentence, isStalled: true };
   }
-  if (state.is === "deleting") {
+  if (is === "deleting") {
     const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
     return { status: "False", reason: "Progressing", sentence, isProgressing: true };
   }
   return isProvisioned(facts, wanted) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
 }
 
-function contested({ wanted, state }: Piece): Finding {
-  const manager = viewIn(state)?.lastManager;
+function contested({ wanted, view }: Piece): Finding {
+  const manager = view?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
   const sentence = `PriorityLevelConfiguration ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
   return { status: "False", reason: "Contested", sentence, isStalled: true };

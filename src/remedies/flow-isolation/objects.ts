@@ -1,16 +1,9 @@
 import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import {
-  compareDesired,
-  covers,
-  type DesiredObject,
-  type DesiredState,
-  flowSchemaName,
-  leaseFlowSchemaName,
-} from "./desired";
+import { isObject } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
-import { isManaged, isOwnedBy, isOwnedName, ownerAnnotations, ownerLabels } from "../../core/owned";
-import type { ClusterObjectView } from "../../core/views";
+import { isManaged, isOwnedBy, isOwnedName, ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 import {
   BUILT_IN_LEASE_LEVEL,
@@ -30,20 +23,60 @@ import {
 /** API group and version of both kinds. */
 export const FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1";
 
+/** Name of the FlowSchema of a ServiceAccount's requests. Each object has its own FlowSchemas, so two objects never write the same one. */
+export function flowSchemaName({ metadata }: Owner, account: string): string {
+  return ownedName(FLOW_PREFIX, [metadata.namespace, account], [metadata.uid, account]);
+}
+
+/** Name of the FlowSchema of its requests for Leases, which matches before the other. */
+function leaseFlowSchemaName({ metadata }: Owner, account: string): string {
+  const { namespace, uid } = metadata;
+  return ownedName(`${FLOW_PREFIX}leases-`, [namespace, account], [uid, account, "leases"]);
+}
+
 /** An object of flow control as the operator wants it. */
-export interface Wanted extends DesiredObject {
-  readonly kind: "FlowSchema" | "PriorityLevelConfiguration";
+export interface Wanted {
+  readonly kind: ClusterKind;
+  readonly name: string;
+  /** Identify the owner: an object of this name without these labels is foreign. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: object;
 }
 
 /** A wanted object, compared with the cluster. */
 export interface Piece {
   readonly wanted: Wanted;
-  readonly state: DesiredState;
+  /**
+   * - `right`, `different`: it exists as wanted, or its spec or an annotation differs.
+   * - `deleting`: it is being deleted, and can be created again afterwards.
+   * - `foreign`: another owner's object has its name.
+   */
+  readonly is: "missing" | "right" | "different" | "deleting" | "foreign";
+  /** The object that has its name; it can be foreign. */
+  readonly view?: ClusterObjectView;
 }
 
-/** Compares a wanted object with all objects of its kind. The API server defaults further fields. */
+/** Compares a wanted object with all objects of its kind. Further labels, annotations and fields make no difference. */
 export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | null): Piece {
-  return { wanted, state: compareDesired(wanted, views ?? [], covers) };
+  const view = views?.find(({ name }) => name === wanted.name);
+  return view === undefined ? { wanted, is: "missing" } : { wanted, view, is: compare(view, wanted) };
+}
+
+function compare({ labels, annotations, spec, deletedAtMs }: ClusterObjectView, wanted: Wanted): Piece["is"] {
+  if (!covers(labels, wanted.labels)) return "foreign";
+  if (deletedAtMs !== undefined) return "deleting";
+  return covers(spec, wanted.spec) && covers(annotations, wanted.annotations) ? "right" : "different";
+}
+
+/** Reports whether everything wanted is there. Further fields are the API server's defaults; lists have equal lengths. */
+export function covers(actual: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(actual) || actual.length !== wanted.length) return false;
+    return wanted.every((item, i) => covers(actual[i], item));
+  }
+  if (!isObject(wanted)) return actual === wanted;
+  return isObject(actual) && Object.entries(wanted).every(([key, value]) => covers(actual[key], value));
 }
 
 const PRECEDENCE = 1_000;
@@ -171,13 +204,12 @@ export interface Words {
  * Creates an object or changes it to the wanted one. Undefined for one that is right, being deleted, or foreign. Only create has the object's
  * absence as a precondition; changes use server-side apply.
  */
-export function buildWrite(wanted: Wanted, state: DesiredState, words: Words): Intent | undefined {
+export function buildWrite({ wanted, is, view }: Piece, words: Words): Intent | undefined {
   const { kind, name, labels, annotations, spec } = wanted;
   const body = { metadata: { labels, annotations }, spec };
-  if (state.is === "missing")
-    return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
-  if (state.is !== "different") return undefined;
-  return { verb: "apply", target: refOf(state.view), body, ...words };
+  if (is === "missing") return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
+  if (is !== "different" || view === undefined) return undefined;
+  return { verb: "apply", target: refOf(view), body, ...words };
 }
 
 /** Deletes an object. */

@@ -1,7 +1,6 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
-import { flowSchemaName } from "./desired";
 import type { Intent } from "../../core/intent";
 import type { EventRequest, Plan } from "../../core/remedy";
 import { UNAUTHENTICATED } from "../../core/readers";
@@ -12,7 +11,7 @@ import { entryOf, type Flow, flowOf, isInQuarantine, isQuarantined, isThrottleab
 import { eventsOf, findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
 import { planLevels } from "./level-plan";
 import { levelOf, QUARANTINE_LEVEL } from "./levels";
-import { buildSurplus, isMadeFor } from "./objects";
+import { buildSurplus, flowSchemaName, isMadeFor } from "./objects";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
 

@@ -6,6 +6,7 @@ import { keyOf, splitKey } from "../../core/text";
 import type { Key, StatusOwner } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
+import { TARGET_RIGHTS } from "../kit/targets";
 import { buildSurplus, type Existing } from "./objects";
 import { observeFlows, PodPeaks } from "./observe";
 import { planFlows } from "./plan";
@@ -47,12 +48,7 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["get"],
     why: "Finds the API servers: each has its own counters.",
   },
-  ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
-    apiGroup: "apps",
-    resource,
-    verbs: ["get", "list", "watch"],
-    why: "Reads the targets.",
-  })),
+  ...TARGET_RIGHTS,
 ];
 
 /** Isolates the requests of each ServiceAccount of the targets in its own flow, and throttles runaways. */

@@ -1,3 +1,4 @@
+import { arrayOf, type JsonObject, objectOf } from "../../core/json";
 import type { ClusterObjectView } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
 
@@ -35,46 +36,33 @@ function precedenceOf({ spec }: ClusterObjectView): number {
   return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
 }
 
-function takesAll(rule: Bag, account: Account): boolean {
+function takesAll(rule: JsonObject, account: Account): boolean {
   const isMeant = listIn(rule, "subjects").some(subject => isSubject(subject, account));
   return isMeant && listIn(rule, "resourceRules").some(takesEverything);
 }
 
-function takesEverything(resources: Bag): boolean {
+function takesEverything(resources: JsonObject): boolean {
   const isOfAll = ["verbs", "apiGroups", "resources", "namespaces"].every(field =>
-    textsIn(resources, field).includes("*"),
+    arrayOf(resources[field]).includes("*"),
   );
   return isOfAll && resources["clusterScope"] === true;
 }
 
-function isSubject(subject: Bag, { namespace, name }: Account): boolean {
-  const serviceAccount = bagIn(subject, "serviceAccount");
+function isSubject(subject: JsonObject, { namespace, name }: Account): boolean {
+  const serviceAccount = objectOf(subject["serviceAccount"]);
   const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
   switch (subject["kind"]) {
     case "ServiceAccount":
       return serviceAccount["namespace"] === namespace && ["*", name].includes(String(serviceAccount["name"]));
     case "User":
-      return ["*", serviceAccountUser(namespace, name)].includes(String(bagIn(subject, "user")["name"]));
+      return ["*", serviceAccountUser(namespace, name)].includes(String(objectOf(subject["user"])["name"]));
     case "Group":
-      return groups.includes(String(bagIn(subject, "group")["name"]));
+      return groups.includes(String(objectOf(subject["group"])["name"]));
     default:
       return false;
   }
 }
 
-type Bag = Readonly<Record<string, unknown>>;
-
-function bagIn(bag: Bag, field: string): Bag {
-  const value = bag[field];
-  return typeof value === "object" && value !== null ? (value as Bag) : {};
-}
-
-function listIn(bag: Bag, field: string): Bag[] {
-  const value = bag[field];
-  return Array.isArray(value) ? value.map(element => bagIn({ element: element as unknown }, "element")) : [];
-}
-
-function textsIn(bag: Bag, field: string): unknown[] {
-  const value = bag[field];
-  return Array.isArray(value) ? value : [];
+function listIn(object: JsonObject, field: string): JsonObject[] {
+  return arrayOf(object[field]).map(objectOf);
 }

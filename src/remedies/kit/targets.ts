@@ -1,8 +1,14 @@
 import type { TargetSelector } from "../../api/controller-resilience";
+import type { Permission } from "../../core/intent";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import { matchesSelector, type WorkloadView } from "../../core/views";
 import type { Readers } from "../../core/readers";
 import { type Problem, unlessForbidden } from "./problems";
+
+/** The rights to find the targets. */
+export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulsets", "daemonsets"].map(resource => {
+  return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
+});
 
 /** What workloads are read with. */
 interface Search {

@@ -3,6 +3,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
 import { splitKey } from "../../core/text";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
+import { TARGET_RIGHTS } from "../kit/targets";
 import { Memories } from "./memory";
 import { observeControllers } from "./observe";
 import { planStalls } from "./plan";
@@ -57,12 +58,7 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["list", "watch"],
     why: "Names the binding whose loss explains 403 responses.",
   })),
-  ...["deployments", "statefulsets", "daemonsets"].map(resource => ({
-    apiGroup: "apps",
-    resource,
-    verbs: ["get", "list", "watch"],
-    why: "Finds the targets.",
-  })),
+  ...TARGET_RIGHTS,
 ];
 
 /** Finds controllers that run and do nothing, and restarts those that hold a Lease without renewing it. */

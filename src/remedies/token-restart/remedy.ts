@@ -7,6 +7,7 @@ import { createFinder, type Finder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes";
 import { withHolders } from "../kit/holder";
+import { TARGET_RIGHTS } from "../kit/targets";
 import { observeTargets } from "./observe";
 import { isRejected, type Observed, TOKEN_CAUSES } from "./observed";
 import { planRestarts } from "./plan";
@@ -74,9 +75,7 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["list", "watch"],
     why: "Shows the same.",
   },
-  ...["deployments", "statefulsets", "daemonsets"].map(resource => {
-    return { apiGroup: "apps", resource, verbs: ["get", "list", "watch"], why: "Finds the targets." };
-  }),
+  ...TARGET_RIGHTS,
 ];
 
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */

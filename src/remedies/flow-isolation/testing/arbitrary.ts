@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import type { FlowIsolationSpec, FlowStatus } from "../../../api/controller-resilience";
-import { flowSchemaName } from "../desired";
 import type { Intent } from "../../../core/intent";
 import type { RequestRates } from "../../../core/readers";
 import { makeObject } from "../../../core/testing/objects";
@@ -9,7 +8,7 @@ import type { ClusterObjectView } from "../../../core/views";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
 import { hashOfBlock } from "../flow";
 import { QUARANTINE_LEVEL, SHARED_LEVEL } from "../levels";
-import { type Wanted, wantedFlow, wantedLeaseFlow, wantedLevels } from "../objects";
+import { flowSchemaName, type Wanted, wantedFlow, wantedLeaseFlow, wantedLevels } from "../objects";
 import type { FlowPlan } from "../plan";
 import { reportFlows } from "../report";
 import { DEFAULTS } from "./scene";

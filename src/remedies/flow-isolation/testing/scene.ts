@@ -9,7 +9,7 @@ import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
-import { flowSchemaName } from "../desired";
+import { flowSchemaName } from "../objects";
 import { applyTo, type World } from "./world";
 
 /** What the API server defaults. */
