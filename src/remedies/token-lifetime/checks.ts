@@ -11,12 +11,13 @@ import {
   skipped,
   staleTokenWarning,
   tooManyAtOnce,
+  unsupported,
   waitingFor,
   withPatience,
 } from "./rollout";
 import {
   activePodsOf,
-  buildRollout,
+  buildChange,
   changesOf,
   type DaemonSetFinding,
   entryOf,
@@ -29,6 +30,7 @@ import {
   RECHECK_MS,
   type Subject,
   TRIAL_STRATEGY,
+  workloadOf,
 } from "./subject";
 import { onTrial, unproven } from "./trial";
 import { windowClosed } from "./windows";
@@ -65,25 +67,17 @@ function ownedByController(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
   const { owner } = daemonSet.view;
   if (owner === undefined || templatePlan.kind !== "Change" || isRelease(subject)) return undefined;
-  return {
-    status: "False",
-    reason: "Unsupported",
-    sentence: `${nameOf(subject)} unchanged: ${owner.kind} ${owner.name} owns it and would revert a template change; shorten the token in the settings of ${owner.kind} ${owner.name}.`,
-    entry: entryOf(subject, "LeftAlone"),
-    isStalled: true,
-  };
+  const name = `${owner.kind} ${owner.name}`;
+  return unsupported(
+    subject,
+    `${name} owns it and would revert a template change; shorten the token in the settings of ${name}`,
+  );
 }
 
 function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
   if (templatePlan.kind !== "Change" || daemonSet.view.updateStrategy !== "OnDelete") return undefined;
-  return {
-    status: "False",
-    reason: "Unsupported",
-    sentence: `${nameOf(subject)} unchanged: with updateStrategy OnDelete a template change replaces no pod; change updateStrategy.`,
-    entry: entryOf(subject, "LeftAlone"),
-    isStalled: true,
-  };
+  return unsupported(subject, "with updateStrategy OnDelete a template change replaces no pod; change updateStrategy");
 }
 
 /** Another field manager keeps reverting the change. */
@@ -116,12 +110,9 @@ function withoutPods(subject: Subject): DaemonSetFinding | undefined {
 
 function delayed(subject: Subject): DaemonSetFinding | undefined {
   // A change that only restores the template needs no comparison of logs.
-  if (isRelease(subject)) {
-    const blocker = serviceAccountBlocker(subject);
-    return blocker === undefined ? undefined : waitingFor(subject, blocker, "restoring its template");
-  }
-  const blocker = blockerOf(subject);
-  return blocker === undefined ? undefined : waitingFor(subject, blocker);
+  const blocker = isRelease(subject) ? serviceAccountBlocker(subject) : blockerOf(subject);
+  if (blocker === undefined) return undefined;
+  return waitingFor(subject, blocker, isRelease(subject) ? "restoring its template" : undefined);
 }
 
 /** The previous state must be in status before the change, or no later leader could restore it. */
@@ -164,7 +155,13 @@ function change(subject: Subject): DaemonSetFinding {
     sentence,
     entry: entryOf(subject, "Planned"),
     ...(templatePlan.kind === "Change" && {
-      intents: [buildRollout(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {})],
+      intents: [
+        {
+          ...buildChange(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {}),
+          // The operator rolls out one template at a time.
+          rollout: { workload: workloadOf(daemonSet.view) },
+        },
+      ],
       shortens: true,
       after: isTrial ? "Trial" : "Rolling",
     }),

@@ -14,7 +14,7 @@ export interface DaemonSetItem extends PlanItem {
 }
 
 /** A DaemonSet that is no target now: its trial is ended. */
-export interface FormerItem extends PlanItem {
+interface FormerItem extends PlanItem {
   readonly entry: DaemonSetStatus;
 }
 

@@ -11,9 +11,7 @@ import {
   isOurRollout,
   lifetimeOf,
   nameOf,
-  type ObservedDaemonSet,
   RECHECK_MS,
-  type Spec,
   type Subject,
   isOnTrial,
   isSettled,
@@ -23,41 +21,26 @@ import type { LeftAloneReason } from "./template/parts";
 /** A rollout without a new or newly Ready pod for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
 const STUCK_AFTER_MS = 600_000;
 
-export interface Rollout {
-  readonly isDone: boolean;
-  readonly isStuck: boolean;
-  readonly stuckAfterMs: number;
-  readonly pods: number;
-  readonly boundedPods: number;
-}
-
-/** The replacement of the pods since the template was changed. */
-export function rolloutOf(daemonSet: ObservedDaemonSet, spec: Spec, appliedMs: number, nowMs: number): Rollout {
-  const pods = activePodsOf(daemonSet).map(({ pod }) => pod);
-  const bounded = pods.filter(pod => isBounded(pod, spec));
+/** No pod was created, or became Ready, for so long since the template was changed. */
+function isStuck(subject: Subject): boolean {
   // A pod that became unready is no progress.
-  const times = pods.flatMap(({ createdAtMs, ready, readySinceMs = 0 }) => [createdAtMs, ready ? readySinceMs : 0]);
-  const lastProgressMs = Math.max(appliedMs, ...times);
-  const isDone = isSettled(daemonSet.view) && bounded.length === pods.length;
-  return {
-    isDone,
-    isStuck: !isDone && nowMs - lastProgressMs > STUCK_AFTER_MS,
-    stuckAfterMs: STUCK_AFTER_MS,
-    pods: pods.length,
-    boundedPods: bounded.length,
-  };
+  const times = activePodsOf(subject.daemonSet).flatMap(({ pod: { createdAtMs, ready, readySinceMs = 0 } }) => [
+    createdAtMs,
+    ready ? readySinceMs : 0,
+  ]);
+  return subject.nowMs - Math.max(appliedMs(subject), ...times) > STUCK_AFTER_MS;
 }
 
 /** Part of the pods that a rollout of this remedy may replace at once; at least one pod. */
 const MAX_SHARE = 0.1;
 
 /** How many pods a rolling update replaces at once. The DaemonSet controller rounds percentages up; an unreadable value counts as all. */
-export function atOnceOf({ replicas, maxUnavailable = 1, maxSurge = 0 }: DaemonSetView): number {
+function atOnceOf({ replicas, maxUnavailable = 1, maxSurge = 0 }: DaemonSetView): number {
   return Math.max(1, countOf(maxUnavailable, replicas), countOf(maxSurge, replicas));
 }
 
 /** How many pods a rollout of this remedy may replace at once. */
-export function mostAtOnce({ replicas }: DaemonSetView): number {
+function mostAtOnce({ replicas }: DaemonSetView): number {
   return Math.max(1, Math.ceil(replicas * MAX_SHARE));
 }
 
@@ -98,31 +81,37 @@ export function skipped(subject: Subject): DaemonSetFinding | undefined {
 /** What a person has chosen. */
 const ON_PURPOSE: readonly LeftAloneReason[] = ["AutomountOff", "DefaultTokenLeft"];
 
+/** The operator cannot change it safely. */
+export function unsupported(subject: Subject, cause: string): DaemonSetFinding {
+  return {
+    status: "False",
+    reason: "Unsupported",
+    sentence: `${nameOf(subject)} unchanged: ${cause}.`,
+    entry: entryOf(subject, "LeftAlone"),
+    isStalled: true,
+  };
+}
+
 /** There is no token to bound, or the operator can not bound it. */
 export function nothingToChange(subject: Subject): DaemonSetFinding | undefined {
   const { templatePlan } = subject;
   if (templatePlan.kind !== "LeftAlone") return undefined;
-  const isOnPurpose = ON_PURPOSE.includes(templatePlan.reason);
-  return {
-    status: isOnPurpose ? "True" : "False",
-    reason: isOnPurpose ? "LeftAlone" : "Unsupported",
-    sentence: `${nameOf(subject)} unchanged: ${templatePlan.cause}.`,
-    entry: entryOf(subject, "LeftAlone"),
-    isStalled: !isOnPurpose,
-  };
+  const finding = unsupported(subject, templatePlan.cause);
+  if (!ON_PURPOSE.includes(templatePlan.reason)) return finding;
+  return { ...finding, status: "True", reason: "LeftAlone", isStalled: false };
 }
 
 /** The template is bounded, but not all pods are. */
 export function rolling(subject: Subject): DaemonSetFinding | undefined {
-  const { daemonSet, templatePlan, spec, nowMs } = subject;
+  const { daemonSet, templatePlan, spec } = subject;
   if (templatePlan.kind !== "Bounded") return undefined;
-  const rollout = rolloutOf(daemonSet, spec, appliedMs(subject), nowMs);
   const isOurs = isOurRollout(daemonSet.record);
+  const areBounded = activePodsOf(daemonSet).every(({ pod }) => isBounded(pod, spec));
   // A bounded DaemonSet stays bounded during other rollouts.
-  if (rollout.isDone || (!isOurs && rollout.boundedPods === rollout.pods)) return undefined;
-  const progress = describeProgress(rollout.boundedPods, subject);
-  if (isOurs && rollout.isStuck) {
-    const duration = formatDuration(rollout.stuckAfterMs);
+  if (areBounded && (!isOurs || isSettled(daemonSet.view))) return undefined;
+  const progress = describeProgress(subject);
+  if (isOurs && isStuck(subject)) {
+    const duration = formatDuration(STUCK_AFTER_MS);
     return {
       status: "False",
       reason: "RolloutStuck",
@@ -143,20 +132,18 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
 }
 
 /** How many pods are bounded, of those that exist or should exist. */
-export function describeProgress(boundedPods: number, { daemonSet, spec }: Subject): string {
-  const pods = Math.max(activePodsOf(daemonSet).length, daemonSet.view.replicas);
+export function describeProgress({ daemonSet, spec }: Subject): string {
+  const active = activePodsOf(daemonSet);
+  const boundedPods = active.filter(({ pod }) => isBounded(pod, spec)).length;
+  const pods = Math.max(active.length, daemonSet.view.replicas);
   return `${boundedPods} of ${pods} pods have tokens bounded to ${lifetimeOf(spec)}`;
 }
 
 /** The template and all pods are bounded. */
 export function bounded(subject: Subject): DaemonSetFinding | undefined {
   if (subject.templatePlan.kind !== "Bounded") return undefined;
-  return { ...boundedFinding(subject), entry: entryWithChange(subject, "Bounded") };
-}
-
-export function boundedFinding(subject: Subject): DaemonSetFinding {
   const sentence = `${nameOf(subject)}: tokens bounded to ${lifetimeOf(subject.spec)}.`;
-  return { status: "True", reason: "Bounded", sentence, entry: entryOf(subject, "Bounded") };
+  return { status: "True", reason: "Bounded", sentence, entry: entryWithChange(subject, "Bounded") };
 }
 
 // Blockers: each is the cause of a delay, as the end of a sentence.
@@ -212,13 +199,10 @@ export function tooManyAtOnce(subject: Subject): DaemonSetFinding | undefined {
   const { view } = subject.daemonSet;
   const [atOnce, most] = [atOnceOf(view), mostAtOnce(view)];
   if (atOnce <= most) return undefined;
-  return {
-    status: "False",
-    reason: "Unsupported",
-    sentence: `${nameOf(subject)} unchanged: its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge.`,
-    entry: entryOf(subject, "LeftAlone"),
-    isStalled: true,
-  };
+  return unsupported(
+    subject,
+    `its rolling update replaces ${atOnce} pods at once, and the operator accepts at most ${most} of ${view.replicas}; lower maxUnavailable or maxSurge`,
+  );
 }
 
 /** A change that a blocker delays. */
@@ -255,12 +239,6 @@ export function withPatience(finding: DaemonSetFinding, { daemonSet: { record },
   // What is planned is about to happen, unless something hinders the write.
   const isHeld = entry.outcome === "Waiting" || record?.hindrance !== undefined;
   if (!isHeld || nowMs - sinceMs < STALLED_AFTER_MS) return waiting;
-  const reason = "Waiting";
-  return {
-    ...waiting,
-    reason,
-    sentence: `${sentence} Waiting since ${waitStartTime}.`,
-    isStalled: true,
-    isProgressing: false,
-  };
+  const since = `${sentence} Waiting since ${waitStartTime}.`;
+  return { ...waiting, reason: "Waiting", sentence: since, isStalled: true, isProgressing: false };
 }

@@ -246,50 +246,35 @@ export function countChange(entry: DaemonSetStatus, now: Date): DaemonSetStatus 
   return { ...entry, appliedTime: toSeconds(now), changes: (entry.changes ?? 0) + 1 };
 }
 
-/** Event reason of a change that shortens tokens. */
-export const SHORTENED = "TokenLifetimeShortened";
-
-/** Event reason of a reverted change. */
-export const RESTORED = "TokenLifetimeRestored";
-
-/** Event reason of an eviction, the same for every remedy. */
-const EVICTED = "PodEvicted";
-
 /** The defaults of token restarts. */
 const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
 
 /** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
 export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
-  return { verb: "apply", target: refOf(view), body: bodyOf(patch, strategy), why, eventReason: SHORTENED };
-}
-
-/** As {@link buildChange}, for the first write of a rollout: the operator rolls out one template at a time. */
-export function buildRollout(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object): Intent {
-  return { ...buildChange(view, patch, why, strategy), rollout: { workload: workloadOf(view) } };
+  const body = bodyOf(patch, strategy);
+  return { verb: "apply", target: refOf(view), body, why, eventReason: "TokenLifetimeShortened" };
 }
 
 /** Restores the template. */
 export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
   const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
-  return { verb: "apply", target: refOf(daemonSet.view), body: bodyOf(patch), why, eventReason: RESTORED };
+  return {
+    verb: "apply",
+    target: refOf(daemonSet.view),
+    body: bodyOf(patch),
+    why,
+    eventReason: "TokenLifetimeRestored",
+  };
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
 export function buildEviction({ namespace, name, uid }: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
   const restart = {
-    workload: workloadOf(daemonSet),
-    pod: name,
-    podUID: uid,
-    cause: Cause.TokenTooLong,
-    limits: LIMITS,
+    ...{ workload: workloadOf(daemonSet), pod: name, podUID: uid },
+    ...{ cause: Cause.TokenTooLong, limits: LIMITS },
   };
-  return {
-    verb: "evict",
-    target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
-    why,
-    eventReason: EVICTED,
-    restart,
-  };
+  return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
 }
 
 /** The workload's name in status.restarts. */

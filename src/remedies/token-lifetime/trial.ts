@@ -42,7 +42,7 @@ export function describeHeldTrials(entries: readonly Pick<DaemonSetStatus, "name
 /**
  * A trial without proof ends after the life of the token and this time, in milliseconds: OnDelete also holds up the owner's own updates.
  */
-export const PATIENCE_MS = 3_600_000;
+const PATIENCE_MS = 3_600_000;
 
 /** Reports whether the DaemonSet's pods may leave a copy of their token on the node, for a network plugin. */
 export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean {
@@ -63,7 +63,7 @@ export function tokenDiedMs({ pod }: Pick<ObservedPod, "pod">, { expirationSecon
 }
 
 /** What the trial still waits for, as the end of a sentence; undefined: it has passed. */
-export function missingProof(subject: Subject): string | undefined {
+function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
@@ -225,14 +225,11 @@ function takenOver(subject: Subject): DaemonSetFinding | undefined {
 
 /** The trial passed, and a crash or a lost answer kept that out of status: only the operator's own apply leaves the field without an owner. */
 function givenBack(subject: Subject): DaemonSetFinding {
-  const sentence = `${nameOf(subject)}: the trial on one node has passed; the DaemonSet controller replaces the other pods.`;
-  const entry = entryWithChange(subject, "Rolling");
-  const appliedTime = toSeconds(new Date(subject.nowMs));
   return {
     status: "False",
     reason: "Rolling",
-    sentence,
-    entry: { ...entry, appliedTime },
+    sentence: `${nameOf(subject)}: the trial on one node has passed; the DaemonSet controller replaces the other pods.`,
+    entry: { ...entryWithChange(subject, "Rolling"), appliedTime: toSeconds(new Date(subject.nowMs)) },
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };
@@ -303,10 +300,7 @@ function passed(subject: Subject): DaemonSetFinding {
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
-  const { daemonSet, spec } = subject;
-  const boundedPods = activePodsOf(daemonSet).filter(({ pod }) => isBounded(pod, spec)).length;
-  const sentence = `${nameOf(subject)}: trial on one node, ${describeProgress(boundedPods, subject)}; ${detail}.`;
-  return inTrial(subject, sentence);
+  return inTrial(subject, `${nameOf(subject)}: trial on one node, ${describeProgress(subject)}; ${detail}.`);
 }
 
 function inTrial(subject: Subject, sentence: string): DaemonSetFinding {

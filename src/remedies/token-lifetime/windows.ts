@@ -10,7 +10,7 @@ import { type DaemonSetFinding, entryOf, isRelease, nameOf, RECHECK_MS, type Sub
 export type MaintenanceWindow = NonNullable<TokenLifetimeSpec["windows"]>[number];
 
 /** The maintenance windows of an object at one time. */
-export type WindowState =
+type WindowState =
   | { readonly isOpen: true }
   /** When the next window opens, in milliseconds since the epoch; absent if none opens any more. */
   | { readonly isOpen: false; readonly opensMs?: number };

@@ -88,10 +88,10 @@ export function namedOf(value: unknown): readonly (JsonObject & { readonly name:
 }
 
 /** The API server's default for expirationSeconds. */
-export const DEFAULT_SECONDS = 3600;
+const DEFAULT_SECONDS = 3600;
 
 /** The sources of a projected volume; empty for other volumes. */
-export function sourcesOf(volume: JsonObject): readonly unknown[] {
+function sourcesOf(volume: JsonObject): readonly unknown[] {
   return arrayOf(objectOf(volume["projected"])["sources"]);
 }
 
@@ -151,7 +151,7 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
 }
 
 /** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
-export function looksOwn(name: string, volume: JsonObject): boolean {
+function looksOwn(name: string, volume: JsonObject): boolean {
   return isOwnName(name) && canonical(withSeconds(volume, [0])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
 }
 

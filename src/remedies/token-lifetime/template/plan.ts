@@ -77,12 +77,6 @@ export function planRelease(input: TemplateInput, previous: readonly PreviousSec
   return arrange(readTemplate(input, previous), Infinity, []).patch;
 }
 
-/** Describes the containers that mount another volume at the token path; the operator does not know what it contains. */
-export function containersWithOwnMount(input: TemplateInput, previous: readonly PreviousSeconds[] = []): string[] {
-  const { containers } = readTemplate(input, previous);
-  return containers.filter(({ has }) => has === "OwnMount").map(nameOf);
-}
-
 function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, containers }: Reading): readonly Container[] {
   if (spec.defaultToken === "Leave" || !isInjected(input, volumes)) return [];
   return containers.filter(({ has }) => has !== "OwnMount");
@@ -147,7 +141,7 @@ export interface Reading {
 }
 
 /** Every field that the operator should own, and whether the template differs. */
-export interface Arrangement {
+interface Arrangement {
   readonly patch: TemplatePatch;
   readonly previous: readonly PreviousSeconds[];
   readonly projects: boolean;
