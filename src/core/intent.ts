@@ -129,11 +129,6 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   RestartPacer: "the operator's restart pace",
 };
 
-/** Returns the name of a limit for messages. */
-export function nameOfLimit(limit: LimitReason): string {
-  return LIMITS[limit];
-}
-
 /** Results of writes that are still pending, the most severe first. */
 const PENDING = ["Forbidden", "Failed", "Blocked", "Limited", "Conflict"] as const;
 
@@ -152,7 +147,7 @@ export function describePending({ intent, outcome }: Execution): string {
 export function describeOutcome({ outcome }: Pick<Execution, "outcome">): string {
   if ("message" in outcome) return outcome.message;
   if (outcome.result !== "Limited") return outcome.result;
-  return outcome.detail ?? `held back by ${nameOfLimit(outcome.limit)}`;
+  return outcome.detail ?? `held back by ${LIMITS[outcome.limit]}`;
 }
 
 /** What the API server checks for a write, as an RBAC rule states it. */

@@ -21,14 +21,9 @@ export function ownerLabels({ metadata }: Owner): Record<string, string> {
   return { [MANAGED_BY_LABEL]: MANAGER, [OWNER_UID_LABEL]: metadata.uid };
 }
 
-/** Which ControllerResilience it was made for, for people: its namespace and name. */
-export function ownerName(owner: Owner): string {
-  return keyOf(owner);
-}
-
 /** Tells people which ControllerResilience it was made for: names are too long for a label. */
 export function ownerAnnotations(owner: Owner): Record<string, string> {
-  return { [OWNER_ANNOTATION]: ownerName(owner) };
+  return { [OWNER_ANNOTATION]: keyOf(owner) };
 }
 
 /** Whether it was made by this operator, for whichever object. */

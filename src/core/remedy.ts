@@ -7,6 +7,7 @@ import type {
 import { SKIP_ANNOTATION } from "../api/names";
 import type { Cause, EngineReason } from "../api/conditions";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
+import { arrayOf } from "./json";
 import type { Key, StatusOwner } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
@@ -317,11 +318,7 @@ function valuesAt(value: unknown, [step, ...rest]: readonly string[]): unknown[]
   if (step === undefined) return [value];
   const isList = step.endsWith("[]");
   const field = (value as Readonly<Record<string, unknown>>)[isList ? step.slice(0, -2) : step];
-  return isList ? asList(field).flatMap(item => valuesAt(item, rest)) : valuesAt(field, rest);
-}
-
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return isList ? arrayOf(field).flatMap(item => valuesAt(item, rest)) : valuesAt(field, rest);
 }
 
 function shown(value: unknown): string {

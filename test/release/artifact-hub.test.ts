@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import cfg from "../../package.json";
-import { checkSpec, type Schema } from "../../src/cli/schema/check";
-import { schemaOf } from "../../src/cli/schema/crds";
+import { checkSpec, type Schema, schemaOf } from "../../src/cli/schema/check";
 
 type Kind = Parameters<typeof schemaOf>[0];
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkSpec, type Schema, brokenRules, type Rule } from "./check";
-import { schemaOf } from "./crds";
+import { checkSpec, type Schema, brokenRules, type Rule, schemaOf } from "./check";
 
 const targets = [{ kind: "Deployment", name: "web" }];
 const check = (spec: object): string[] =>

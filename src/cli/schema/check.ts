@@ -1,5 +1,25 @@
-import { Ajv, type ErrorObject } from "ajv";
 import { Environment } from "@marcbachmann/cel-js";
+import { Ajv, type ErrorObject } from "ajv";
+import { parse } from "yaml";
+import { crdText } from "../crd-text";
+
+type Kind = "ControllerResilience" | "ClusterControllerResilience";
+
+const schemas = new Map<Kind, Schema>();
+
+/** Returns the schema of the objects of a kind. */
+export function schemaOf(kind: Kind): Schema {
+  const known = schemas.get(kind) ?? parseSchema(kind);
+  schemas.set(kind, known);
+  return known;
+}
+
+function parseSchema(kind: Kind): Schema {
+  const crd = parse(crdText(kind.toLowerCase())) as {
+    spec: { versions: [{ schema: { openAPIV3Schema: Schema } }] };
+  };
+  return crd.spec.versions[0].schema.openAPIV3Schema;
+}
 
 // Checks an object or a part of it against the schema of the CRD, as the API server does.
 

@@ -47,8 +47,6 @@ export interface WatchSubject<V extends Identified> {
   readonly project: (raw: unknown) => V | null;
   /** Called for each change; its errors are logged. */
   readonly onDelta: (delta: Delta<V>) => void;
-  /** Called after each list, when its changes are reported. */
-  readonly onListed?: () => void;
   /** Called at each end. With true as its answer the watch ends for good, and leaves it to the caller to log that. */
   readonly isLast?: (end: WatchEnd) => boolean;
 }
@@ -62,10 +60,6 @@ const DEFAULT_TIMING: WatchTiming = {
 
 /** The server closes the watch within twice the first value, so a stall is longer than that. */
 const WITHOUT_BOOKMARKS: Partial<WatchTiming> = { serverTimeoutMs: 100_000, stallMs: 220_000, staleMs: 300_000 };
-
-export function timingOf({ withoutBookmarks }: Pick<WatchSubject<Identified>, "withoutBookmarks">): WatchTiming {
-  return { ...DEFAULT_TIMING, ...(withoutBookmarks === true ? WITHOUT_BOOKMARKS : {}) };
-}
 
 export interface WatchContext {
   readonly api: Pick<Api, "json" | "open">;
@@ -108,7 +102,8 @@ export class Watch<V extends Identified> {
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
     this.#subject = subject;
-    this.#timing = { ...timingOf(subject), ...context.timing };
+    const special = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
+    this.#timing = { ...DEFAULT_TIMING, ...special, ...context.timing };
     this.#backoff = new Backoff(context.random);
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
@@ -172,11 +167,6 @@ export class Watch<V extends Identified> {
   /** Returns the object of that name in the cache, however stale: for hints, not for decisions. */
   lastKnown(namespace: string, name: string): V | undefined {
     return this.#cache.get(namespace, name);
-  }
-
-  /** Returns the objects of a namespace in the cache, however stale: for comparisons. */
-  lastKnownOf(namespace: string): readonly V[] {
-    return this.#cache.of(namespace);
   }
 
   /** Reports whether the first list has succeeded or failed, or the watch is stopped. */
@@ -277,7 +267,6 @@ export class Watch<V extends Identified> {
         if (!this.#isStopped()) this.#report(delta);
       }),
     );
-    if (!this.#isStopped()) this.#subject.onListed?.();
   }
 
   async #stream(version: string, round: AbortController): Promise<void> {

@@ -1,15 +1,14 @@
-import { FINALIZER, MANAGER } from "../../api/names";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
-import { keyOf, splitKey } from "../../core/text";
+import { FINALIZER, MANAGER } from "../../api/names";
 import { GoneError, TerminalError } from "../../core/errors";
-import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
-import { describeCall, listPages, pathOf } from "../http/resources";
-import type { Api } from "../http/api";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { onlyNeeded } from "../read/views";
+import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
 import { isSameStatus } from "../../core/status";
-import { unservedFields, withoutFields } from "./told-only";
+import { keyOf, splitKey } from "../../core/text";
+import type { Api } from "../http/api";
+import { describeCall, listPages, pathOf } from "../http/resources";
+import { onlyNeeded } from "../read/views";
 import { CachedObjects, type ObjectCache } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
@@ -21,7 +20,7 @@ const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const PAGE_SIZE = 500;
 
 /** The watched namespaces, unless all are watched. */
-export interface ObjectScope {
+interface ObjectScope {
   readonly isOurs: (key: Key) => boolean;
   /** Receives a warning for each other object with this operator's finalizer. */
   readonly log: Log;
@@ -175,4 +174,27 @@ function listedOf(item: unknown): Listed {
     resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
     isHeld: arrayOf(metadata["finalizers"]).includes(FINALIZER),
   };
+}
+
+/**
+ * Fields of status that only people and metrics read. The definition of an earlier release may lack them. Any other missing field makes a
+ * write fail: without it a budget could be lost.
+ */
+const FOR_PEOPLE: ReadonlySet<string> = new Set(["recreatedBy"]);
+
+/** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
+const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
+
+/** Returns the names of the fields that the API server does not know; undefined if that is not why it refused, or if one of them is needed. */
+function unservedFields(error: unknown): readonly string[] | undefined {
+  if (!(error instanceof TerminalError)) return undefined;
+  const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) => path.replace(/^.*\./, ""));
+  return names.length > 0 && names.every(name => FOR_PEOPLE.has(name)) ? names : undefined;
+}
+
+/** Returns the status without the fields of these names. */
+function withoutFields(status: ControllerResilienceStatus, names: ReadonlySet<string>): ControllerResilienceStatus {
+  if (names.size === 0) return status;
+  const kept = JSON.stringify(status, (name, value: unknown) => (names.has(name) ? undefined : value));
+  return JSON.parse(kept) as ControllerResilienceStatus;
 }

@@ -120,7 +120,7 @@ function gitOpsToolOf(object: JsonObject): string | undefined {
 }
 
 /** Returns a text, quoted unless a shell takes it as one plain word. People copy commands, and an owner reference may name anything. */
-export function shellWord(text: string): string {
+function shellWord(text: string): string {
   return /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -5,8 +5,7 @@ import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { isObject, type JsonObject, objectOf, textOf } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { toSeconds } from "../../../core/time";
-import { checkSpec } from "../../schema/check";
-import { schemaOf } from "../../schema/crds";
+import { checkSpec, schemaOf } from "../../schema/check";
 import { readYaml, type YamlDocument, YamlError } from "../../yaml-documents";
 import { CliError, type Io, safeText } from "../terminal";
 

@@ -7,8 +7,7 @@ import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { type NamespaceShare, planNamespace } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
-import { checkSpec } from "../../schema/check";
-import { schemaOf } from "../../schema/crds";
+import { checkSpec, schemaOf } from "../../schema/check";
 import { asApplied } from "./documents";
 import type { ObjectPlan } from "./plan-object";
 
