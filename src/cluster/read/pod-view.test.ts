@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { podView } from "./pod-view";
-
-const metadata = {
-  name: "scheduler-0",
-  namespace: "kai",
-  uid: "u1",
-  resourceVersion: "7",
-  creationTimestamp: "2025-01-01T00:00:00Z",
-};
-const createdAtMs = Date.parse("2025-01-01T00:00:00Z");
+import { createdAtMs, identity, metadata } from "./testing/identity";
 
 describe("podView", () => {
   it("keeps what remedies read", () => {
@@ -48,12 +40,8 @@ describe("podView", () => {
       },
     };
     expect(podView(pod)).toEqual({
-      namespace: "kai",
-      name: "scheduler-0",
+      ...identity,
       mountsToken: false,
-      uid: "u1",
-      resourceVersion: "7",
-      createdAtMs,
       deletedAtMs: createdAtMs + 3_600_000,
       phase: "Running",
       ready: true,

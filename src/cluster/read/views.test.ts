@@ -3,15 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bindingView, clusterObjectView, roleView, serviceAccountView } from "./views";
 import { workloadView } from "./workload-views";
 import { podView } from "./pod-view";
-
-const metadata = {
-  name: "scheduler-0",
-  namespace: "kai",
-  uid: "u1",
-  resourceVersion: "7",
-  creationTimestamp: "2025-01-01T00:00:00Z",
-};
-const createdAtMs = Date.parse("2025-01-01T00:00:00Z");
+import { createdAtMs, identity, metadata } from "./testing/identity";
 
 describe("serviceAccountView", () => {
   it("keeps identity and age", () => {
@@ -94,11 +86,7 @@ describe("bindingView", () => {
   it("keeps what a renewal rests on and what a restored binding is made from, but not what kubectl keeps there", () => {
     expect(bindingView("RoleBinding", raw)).toEqual({
       kind: "RoleBinding",
-      namespace: "kai",
-      name: "scheduler-0",
-      uid: "u1",
-      resourceVersion: "7",
-      createdAtMs,
+      ...identity,
       labels: { team: "kai" },
       annotations: { "janitor/ttl": "7d" },
       skip: false,

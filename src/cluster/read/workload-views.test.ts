@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { daemonSetView, rolloutView, workloadView } from "./workload-views";
-
-const metadata = {
-  name: "scheduler-0",
-  namespace: "kai",
-  uid: "u1",
-  resourceVersion: "7",
-  creationTimestamp: "2025-01-01T00:00:00Z",
-};
-const createdAtMs = Date.parse("2025-01-01T00:00:00Z");
+import { identity, metadata } from "./testing/identity";
 
 describe("workloadView", () => {
   const template = { spec: { serviceAccountName: "kai" } };
@@ -17,11 +9,7 @@ describe("workloadView", () => {
   it("takes one replica for granted, as the API server does", () => {
     expect(workloadView("Deployment", { metadata, spec: { template } })).toEqual({
       kind: "Deployment",
-      namespace: "kai",
-      name: "scheduler-0",
-      uid: "u1",
-      resourceVersion: "7",
-      createdAtMs,
+      ...identity,
       labels: {},
       skip: false,
       serviceAccountName: "kai",
