@@ -26,8 +26,8 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 39_200 },
-    { name: "source: files", found: source.length, budget: 265 },
+    { name: "source: lines", found: lines(source), budget: 38_500 },
+    { name: "source: files", found: source.length, budget: 262 },
     { name: "tests: lines", found: lines(tests), budget: 72_000 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 33_900 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
