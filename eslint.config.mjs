@@ -173,7 +173,7 @@ export default tseslint.config(
   {
     // Elsewhere a doc comment has to say something that the name does not.
     files: ["src/api/**/*.ts", "src/core/**/*.ts"],
-    ignores: ["**/*.test.ts"],
+    ignores: ["**/*.test.ts", "src/core/testing/**"],
     rules: {
       "jsdoc/require-jsdoc": [
         "error",

@@ -3,7 +3,6 @@ import { pathOf, resourceOf } from "../../src/cluster/http/resources";
 import { GoneError } from "../../src/core/errors";
 import type { Admin } from "../cluster/admin";
 
-/** An object in Git. */
 export interface GitObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -58,7 +57,6 @@ export class GitOps {
   }
 }
 
-/** Path of the object. */
 export function pathTo(object: GitObject): string {
   return pathOf(resourceOf(object), object.metadata);
 }

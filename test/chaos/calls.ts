@@ -1,9 +1,7 @@
 /** Kinds of requests, as the suites that stop the operator at its writes tell them apart. */
 export type CallKind =
   | "write"
-  /** Its Lease. */
   | "lease"
-  /** Events. */
   | "event"
   /** A POST that writes nothing, such as a review. */
   | "review"

@@ -205,7 +205,6 @@ export function leads(metrics: string): boolean {
   return /^controller_resilience_leader 1$/m.test(metrics);
 }
 
-/** Number of passes in these metrics. */
 export function passesIn(metrics: string): number {
   const found = metrics.matchAll(
     // The first versions had no other controller, and no such label.

@@ -13,7 +13,6 @@ export const CHART = join(__dirname, "..", "..", "deploy", "chart");
 /** Name of the release, as in docs/install.md. */
 export const RELEASE = "controller-resilience";
 
-/** An object of the chart. */
 export interface ChartObject {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };

@@ -33,7 +33,6 @@ export interface DaemonSet {
   readonly spec: { readonly template: object };
 }
 
-/** An Event of the operator. */
 interface OperatorEvent {
   readonly involvedObject: { kind: string; name: string };
   readonly reason: string;

@@ -18,7 +18,6 @@ export function kubeScheduler(options: SchedulerOptions): object[] {
   return [serviceAccount(options), ...rights(options), configuration(options), workload(options)];
 }
 
-/** Its ServiceAccount. */
 export function serviceAccount({ namespace, name }: SchedulerOptions): object {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name } };
 }

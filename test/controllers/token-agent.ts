@@ -109,7 +109,6 @@ export interface ContainerRef {
   readonly container: string;
 }
 
-/** Reads the token of a container, in that container. */
 export async function tokenIn(client: ClusterClient, where: ContainerRef): Promise<MountedToken> {
   const text = (await client.exec(where, ["cat", `${TOKEN_FOLDER}/token`])).trim();
   const payload = Buffer.from(text.split(".")[1] ?? "", "base64url").toString();

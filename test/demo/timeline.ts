@@ -44,7 +44,6 @@ export class Timeline {
     this.print(`${time.padStart(8)}  ${paint(who.padEnd(14), tone)} ${what}`);
   }
 
-  /** A heading. */
   heading(text: string): void {
     this.print(`\n${paint(text, "plain", true)}`);
   }

@@ -16,7 +16,6 @@ function markdownFiles(folder: string): string[] {
     });
 }
 
-/** Returns the broken links of a file. */
 function brokenLinks(file: string): string[] {
   return internalLinks(readFileSync(file, "utf8"))
     .filter(({ path, anchor }) => {

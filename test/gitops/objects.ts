@@ -21,7 +21,6 @@ export function annotated(object: object): object {
   return copy;
 }
 
-/** An object with these annotations. */
 export function withAnnotations(object: object, annotations: Readonly<Record<string, string>>): object {
   const copy = structuredClone(object) as { metadata: object };
   Object.assign(copy.metadata, { annotations });

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 
-/** The result of a command. */
 export interface CommandResult {
   stdout: string;
   stderr: string;

@@ -29,7 +29,6 @@ const INSTALL_TIMEOUT_MS = 600_000;
 /** Never removes other packages, such as Docker's own containerd. */
 const INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "--no-remove"];
 
-/** Returns the packages with missing files. */
 function missingPackages(requirements: readonly Requirement[], found: (file: string) => boolean): string[] {
   return requirements.filter(({ files }) => !files.every(found)).map(requirement => requirement.package);
 }

@@ -16,7 +16,6 @@ interface Dashboard {
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
 }
 
-/** The dashboard of the chart. */
 export const dashboard = JSON.parse(
   readFileSync(join(__dirname, "../../deploy/chart/files/dashboard.json"), "utf8"),
 ) as Dashboard;

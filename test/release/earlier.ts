@@ -19,7 +19,6 @@ const PARTS = [
 
 /** A version of this project that is not checked out. */
 export interface Earlier {
-  /** Its commit. */
   readonly commit: string;
   /** A folder with its sources. */
   readonly folder: string;

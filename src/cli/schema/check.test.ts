@@ -7,7 +7,6 @@ const check = (spec: object): string[] =>
 const checkCluster = (spec: object, name = "all"): string[] =>
   checkSpec({ metadata: { name }, spec }, schemaOf("ClusterControllerResilience"), "");
 
-/** All rules of a schema. */
 function rulesOf({ properties = {}, items, ...schema }: Schema): Rule[] {
   const own = schema["x-kubernetes-validations"] ?? [];
   return [...own, ...[...Object.values(properties), ...(items ? [items] : [])].flatMap(rulesOf)];

@@ -62,7 +62,6 @@ function echo(): Readers {
   return new Proxy(live, { get } as ProxyHandler<EmptyReaders>);
 }
 
-/** Caches that all fail. */
 const failing = (error: Error): ReadCaches =>
   new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as ReadCaches;
 

@@ -29,62 +29,50 @@ export class EmptyReaders implements Readers {
     this.rounds = new ImmediateRounds(clock);
   }
 
-  /** None. */
   pods(_namespace: string): Promise<readonly PodView[]> {
     return Promise.resolve([]);
   }
 
-  /** None. */
   podsOnNode(_node: string): Promise<readonly PodView[]> {
     return Promise.resolve([]);
   }
 
-  /** None. */
   sandboxEvents(_namespace: string): Promise<readonly SandboxEventView[]> {
     return Promise.resolve([]);
   }
 
-  /** None. */
   namespace(_name: string): Promise<NamespaceView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   workload(_kind: WorkloadView["kind"], _namespace: string, _name: string): Promise<WorkloadView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   workloads(_kind: WorkloadView["kind"], _namespace: string): Promise<readonly WorkloadView[]> {
     return Promise.resolve([]);
   }
 
-  /** None. */
   daemonSet(_namespace: string, _name: string): Promise<DaemonSetView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   serviceAccount(_namespace: string, _name: string): Promise<ServiceAccountView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   bindings(_kind: BindingKind, _namespace: string): Promise<readonly BindingView[]> {
     return Promise.resolve([]);
   }
 
-  /** None. */
   binding(_kind: BindingKind, _namespace: string, _name: string): Promise<BindingView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   role(_kind: "Role" | "ClusterRole", _namespace: string, _name: string): Promise<RoleView | null> {
     return Promise.resolve(null);
   }
 
-  /** None. */
   clusterObjects(
     _kind: ClusterKind,
     _labels?: Readonly<Record<string, string>>,
@@ -102,22 +90,18 @@ export class EmptyReaders implements Readers {
     return Promise.resolve(true);
   }
 
-  /** Unknown. */
   staleTokens(): Promise<number | null> {
     return Promise.resolve(null);
   }
 
-  /** Unknown. */
   apiAudiences(): Promise<readonly string[]> {
     return Promise.resolve([]);
   }
 
-  /** Unknown. */
   ownUser(): Promise<string | undefined> {
     return Promise.resolve(undefined);
   }
 
-  /** None. */
   keyRotation(_maxAgeMs?: number): Promise<KeyRotation | undefined> {
     return Promise.resolve(undefined);
   }
@@ -127,7 +111,6 @@ export class EmptyReaders implements Readers {
     return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });
   }
 
-  /** None. */
   leases(_namespace: string, _maxAgeMs?: number): Promise<LeaseReading> {
     return Promise.resolve({ leases: [], readMs: this.clock.monotonicMs(), intervalMs: 10_000 });
   }

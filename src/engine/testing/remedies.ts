@@ -29,7 +29,6 @@ export function makeClaim(pod = "app-1", changes: Partial<RestartClaim> = {}): R
   };
 }
 
-/** The eviction of a pod. */
 export function makeEviction(pod = "app-1", changes: Partial<Intent> = {}): Intent {
   return {
     verb: "evict",

@@ -2,7 +2,6 @@ import type { Clock } from "../../core/time";
 import type { Key } from "../../core/ports";
 import { Restarts, type BreakerState, type RestartsPorts } from "../restarts/restarts";
 
-/** A breaker whose state is in memory. */
 export class MemoryBreaker implements BreakerState {
   state: string | null | undefined = null;
   resetMs = -Infinity;

@@ -1,6 +1,5 @@
 // What the API server's audit log says about the requests of one client. Pure.
 
-/** One request. */
 export interface AuditedRequest {
   readonly atMs: number;
   readonly verb: string;

@@ -133,7 +133,6 @@ export class World {
     return parseAudit(readFileSync(this.lab.auditLogPath, "utf8"));
   }
 
-  /** All ControllerResiliences. */
   async objects(): Promise<readonly ControllerResilience[]> {
     return (await this.admin.get<{ items: ControllerResilience[] }>(`${RESILIENCES}?resourceVersion=0`)).items;
   }

@@ -76,7 +76,6 @@ export const ANIMALS: readonly Animal[] = [
   innocent("kopf-never", "kopf", deaths.NEVER_ALLOWED, { mayRead: false }),
 ];
 
-/** A victim, and what is to be found of it by which evidence. */
 function victim(name: string, program: Program, death: Death, [found, evidence = ALL]: Sign): Animal {
   return { name, program, death, evidence, found, variant: {} };
 }

@@ -12,7 +12,6 @@ import { smallController, type SmallControllerOptions } from "../../controllers/
 import type { Lab } from "../../lab";
 import { schedulerImage } from "../../lab/images";
 
-/** A namespace for all. */
 export const NAMESPACE = "zoo";
 
 /** How one instance of a program differs from the others. */

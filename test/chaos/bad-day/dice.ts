@@ -9,7 +9,6 @@ export class Dice {
     this.#state = Buffer.from(use).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), seed + 1) >>> 0;
   }
 
-  /** A whole number from `least` to `most`. */
   whole(least: number, most: number): number {
     return least + Math.floor(this.#next() * (most - least + 1));
   }

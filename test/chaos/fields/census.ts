@@ -45,7 +45,6 @@ export interface Census {
   readonly made: readonly string[];
 }
 
-/** Takes a census. */
 export async function takeCensus(admin: Admin): Promise<Census> {
   const objects = await list<ControllerResilience>(admin, "controllerresiliences", "controller-resilience.io/v1alpha1");
   const inside = await listAll(admin, NAMESPACED);

@@ -146,7 +146,6 @@ function applied(observed: ObservedBindings, plan: BindingPlan, now: Date): Obse
   };
 }
 
-/** For the contract test. */
 export const sample: RemedySample<ObservedBindings, BindingRenewalSpec, BindingPlan> = {
   observed: observedBindings,
   specs: bindingRenewalSpecs,

@@ -103,7 +103,6 @@ export class Scene extends EmptyReaders {
     return binding;
   }
 
-  /** The binding as it is now. */
   now(id = "RoleBinding/edit"): BindingView | undefined {
     return this.bindingList.get(id);
   }
@@ -121,7 +120,6 @@ export class Scene extends EmptyReaders {
     this.bindingList.set(id, { ...before, ...over, annotations, resourceVersion: `${before.resourceVersion}+` });
   }
 
-  /** Its entry in status. */
   entry(name = "edit"): BindingStatus | undefined {
     return this.object.status?.bindings?.find(entry => entry.name === name);
   }
@@ -178,22 +176,18 @@ export class Scene extends EmptyReaders {
     return { result: "Executed" };
   }
 
-  /** As Readers. */
   override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return Promise.resolve(this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
   }
 
-  /** As Readers. */
   override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
     return Promise.resolve([...this.bindingList.values()].filter(binding => binding.kind === kind));
   }
 
-  /** As Readers. */
   override binding(kind: BindingKind, _namespace: string, name: string): Promise<BindingView | null> {
     return Promise.resolve(this.bindingList.get(`${kind}/${name}`) ?? null);
   }
 
-  /** As Readers. */
   override may({ verb, name = "" }: Right): Promise<boolean> {
     return Promise.resolve(!this.lacking.has(`${verb} ${name}`));
   }

@@ -4,7 +4,6 @@ import { planFlows, type FlowPlan } from "../plan";
 import { reportFlows } from "../report";
 import { applied, flowIsolationFacts, flowIsolationSpecs } from "./arbitrary";
 
-/** For the contract test. */
 export const sample: RemedySample<FlowIsolationFacts, Spec, FlowPlan> = {
   observed: flowIsolationFacts,
   specs: flowIsolationSpecs,

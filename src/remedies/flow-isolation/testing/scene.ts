@@ -85,7 +85,6 @@ export class Scene extends EmptyReaders {
     });
   }
 
-  /** A workload as it is. */
   workloadNow(name = "app", kind: WorkloadView["kind"] = "Deployment"): WorkloadView | undefined {
     return this.world.workloads.get(`${kind}/${name}`);
   }
@@ -198,17 +197,14 @@ export class Scene extends EmptyReaders {
     return { result: "Executed" };
   }
 
-  /** As Readers. */
   override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return Promise.resolve(this.world.workloads.get(`${kind}/${name}`) ?? null);
   }
 
-  /** As Readers. */
   override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
     return Promise.resolve([...this.world.workloads.values()].filter(view => view.kind === kind));
   }
 
-  /** As Readers. */
   override pods(namespace: string): Promise<readonly PodView[]> {
     if (this.podProblem !== undefined) return Promise.reject(this.podProblem);
     return Promise.resolve(
@@ -224,18 +220,15 @@ export class Scene extends EmptyReaders {
     );
   }
 
-  /** As Readers. */
   override clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
     if (this.problem !== undefined) return Promise.reject(this.problem);
     return Promise.resolve(this.isServed ? [...this.world.cluster.values()].filter(view => view.kind === kind) : null);
   }
 
-  /** As Readers. */
   override may(): Promise<boolean> {
     return Promise.resolve(this.isAllowed);
   }
 
-  /** As Readers. */
   override ownUser(): Promise<string | undefined> {
     return Promise.resolve(this.operator);
   }

@@ -162,7 +162,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
 });
 
-/** Any spec. */
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
   evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss"], {
     minLength: 1,

@@ -6,7 +6,6 @@ import { planStalls, type StallPlan } from "../plan";
 import { reportStalls } from "../report";
 import { anyObserved, anySpec } from "./arbitrary";
 
-/** For the contract test. */
 export const sample: RemedySample<Observed, StallDetectionSpec, StallPlan> = {
   observed: anyObserved,
   specs: anySpec,

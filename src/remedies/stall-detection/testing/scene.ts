@@ -157,7 +157,6 @@ export class Scene extends EmptyReaders {
     this.#readMs = this.#countedFromMs = nowMs;
   }
 
-  /** As Readers. */
   override leases(namespace: string, maxAgeMs = Infinity): Promise<LeaseReading> {
     if (this.#readMs === undefined || this.clock.monotonicMs() - this.#readMs >= maxAgeMs) this.#read();
     const leases = [...this.#tracks.values()].filter(track => track.namespace === namespace);
@@ -168,22 +167,18 @@ export class Scene extends EmptyReaders {
     });
   }
 
-  /** As Readers. */
   override pods(): Promise<readonly PodView[]> {
     return Promise.resolve(this.podList);
   }
 
-  /** As Readers. */
   override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return Promise.resolve(this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
   }
 
-  /** As Readers. */
   override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
     return Promise.resolve(this.bindingList.filter(one => one.kind === kind));
   }
 
-  /** As Readers. */
   /** Observes, plans and reports without execution, and writes status. */
   async pass(): Promise<ScenePass> {
     const observation = await this.remedy.observe({ ...this.object, mode: this.object.spec.mode }, this);

@@ -4,7 +4,6 @@ import { reportTokenLifetime } from "../report";
 import type { Observed, Spec } from "../subject";
 import { applied, observations, specs } from "./arbitrary";
 
-/** For the contract test. */
 export const sample: RemedySample<Observed, Spec, TokenLifetimePlan> = {
   observed: observations,
   specs,

@@ -108,22 +108,18 @@ export class Scene extends EmptyReaders {
     this.logs.write(podName, "main", { ms: this.clock.now().getTime(), text });
   }
 
-  /** As Readers. */
   override pods(): Promise<readonly PodView[]> {
     return this.#answer("pods", this.podList);
   }
 
-  /** As Readers. */
   override sandboxEvents(): Promise<readonly SandboxEventView[]> {
     return this.#answer("sandboxEvents", [...this.sandboxEventList]);
   }
 
-  /** As Readers. */
   override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
     return this.#answer("workload", this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
   }
 
-  /** As Readers. */
   override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
     return this.#answer(
       "workload",
@@ -131,12 +127,10 @@ export class Scene extends EmptyReaders {
     );
   }
 
-  /** As Readers. */
   override serviceAccount(_namespace: string, name: string): Promise<ServiceAccountView | null> {
     return this.#answer("serviceAccount", this.accounts.get(name) ?? null);
   }
 
-  /** As Readers. */
   override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
     return this.#answer(
       kind,
@@ -144,22 +138,18 @@ export class Scene extends EmptyReaders {
     );
   }
 
-  /** As Readers. */
   override requestRates(): Promise<RequestRates> {
     return Promise.resolve({ spans: {}, servers: { found: 1, read: 1 }, ...this.rates });
   }
 
-  /** As Readers. */
   override keyRotation(): Promise<KeyRotation | undefined> {
     return Promise.resolve(this.rotation);
   }
 
-  /** As Readers. */
   override apiAudiences(): Promise<readonly string[]> {
     return Promise.resolve(this.audiences);
   }
 
-  /** As Readers. */
   override ownUser(): Promise<string | undefined> {
     return Promise.resolve(this.operator);
   }
