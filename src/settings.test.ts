@@ -72,22 +72,18 @@ describe("readSettings", () => {
   });
 });
 
-describe("runsOperator", () => {
-  it.each([
-    ["in the watcher's pod and by npm start", { PEPR_WATCH_MODE: "true" }, true],
-    ["under pepr dev", { PEPR_MODE: "dev" }, true],
-    ["not during the build", { PEPR_MODE: "build", PEPR_WATCH_MODE: "true" }, false],
-    ["not in a pod that serves webhooks", {}, false],
-  ])("%s", (_sentence, env, expected) => {
-    expect(runsOperator(env)).toBe(expected);
-  });
+it.each([
+  ["in the watcher's pod and by npm start", { PEPR_WATCH_MODE: "true" }, true],
+  ["under pepr dev", { PEPR_MODE: "dev" }, true],
+  ["not during the build", { PEPR_MODE: "build", PEPR_WATCH_MODE: "true" }, false],
+  ["not in a pod that serves webhooks", {}, false],
+])("runsOperator %s", (_sentence, env, expected) => {
+  expect(runsOperator(env)).toBe(expected);
 });
 
-describe("which objects are looked after", () => {
-  it("are those of all namespaces, or of the listed ones and no other", () => {
-    expect(isWatched({ watchNamespaces: [] }, "team-a/web")).toBe(true);
-    expect(isWatched({ watchNamespaces: ["team-a"] }, "team-a/web")).toBe(true);
-    expect(isWatched({ watchNamespaces: ["team-a"] }, "team/web")).toBe(false);
-    expect(isWatched({ watchNamespaces: ["team-a"] }, "team-b/team-a")).toBe(false);
-  });
+it("which objects are looked after are those of all namespaces, or of the listed ones and no other", () => {
+  expect(isWatched({ watchNamespaces: [] }, "team-a/web")).toBe(true);
+  expect(isWatched({ watchNamespaces: ["team-a"] }, "team-a/web")).toBe(true);
+  expect(isWatched({ watchNamespaces: ["team-a"] }, "team/web")).toBe(false);
+  expect(isWatched({ watchNamespaces: ["team-a"] }, "team-b/team-a")).toBe(false);
 });

@@ -29,15 +29,13 @@ describe("lines of a stream", () => {
   });
 });
 
-describe("writing", () => {
-  it("waits while the reader is behind", async () => {
-    const output = new PassThrough({ highWaterMark: 1 });
-    let written = false;
-    const writing = write(output, "too much").then(() => (written = true));
-    await Promise.resolve();
-    expect(written).toBe(false);
-    output.resume();
-    await writing;
-    expect(written).toBe(true);
-  });
+it("writing waits while the reader is behind", async () => {
+  const output = new PassThrough({ highWaterMark: 1 });
+  let written = false;
+  const writing = write(output, "too much").then(() => (written = true));
+  await Promise.resolve();
+  expect(written).toBe(false);
+  output.resume();
+  await writing;
+  expect(written).toBe(true);
 });

@@ -76,17 +76,13 @@ describe("an open restart", () => {
   });
 });
 
-describe("a restart with a final outcome", () => {
-  it.each(["Recovered", "Ineffective"] as const)("stays %s", outcome => {
-    expect(settle(entry(outcome), true, "Restarted")).toEqual([outcome]);
-  });
+it.each(["Recovered", "Ineffective"] as const)("a restart with a final outcome stays %s", outcome => {
+  expect(settle(entry(outcome), true, "Restarted")).toEqual([outcome]);
 });
 
-describe("a pod", () => {
-  it("is created after a restart in the same second, with a clock that is up to five seconds behind", () => {
-    const second = Date.parse("2025-06-01T12:00:00Z");
-    expect(isCreatedAfter(second - 5_000, entry("Restarted"))).toBe(true);
-    expect(isCreatedAfter(second - 6_000, entry("Restarted"))).toBe(false);
-    expect(isCreatedAfter(second, entry("Restarted", "yesterday"))).toBe(false);
-  });
+it("a pod is created after a restart in the same second, with a clock that is up to five seconds behind", () => {
+  const second = Date.parse("2025-06-01T12:00:00Z");
+  expect(isCreatedAfter(second - 5_000, entry("Restarted"))).toBe(true);
+  expect(isCreatedAfter(second - 6_000, entry("Restarted"))).toBe(false);
+  expect(isCreatedAfter(second, entry("Restarted", "yesterday"))).toBe(false);
 });

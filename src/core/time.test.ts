@@ -32,21 +32,19 @@ describe("parsing a duration", () => {
   });
 });
 
-describe("a formatted duration", () => {
-  it.each([
-    [0, "0s"],
-    [-5_000, "0s"],
-    [499, "0s"],
-    [1_500, "2s"],
-    [59_600, "1m"],
-    [90_000, "1m30s"],
-    [3_600_000, "1h"],
-    [3_605_000, "1h"],
-    [5_400_000, "1h30m"],
-    [90_000_000, "1d1h"],
-    [Number.NaN, "0s"],
-  ])("prints %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
-});
+it.each([
+  [0, "0s"],
+  [-5_000, "0s"],
+  [499, "0s"],
+  [1_500, "2s"],
+  [59_600, "1m"],
+  [90_000, "1m30s"],
+  [3_600_000, "1h"],
+  [3_605_000, "1h"],
+  [5_400_000, "1h30m"],
+  [90_000_000, "1d1h"],
+  [Number.NaN, "0s"],
+])("a formatted duration prints %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 
 const never = () => new Promise<never>(() => undefined);
 

@@ -64,15 +64,13 @@ describe("review of pod logs", () => {
   });
 });
 
-describe("a 401 of any kind", () => {
-  it.each([
-    ["error: You must be logged in to the server (Unauthorized)", true],
-    ['GET https://10.0.0.7:10250/metrics/cadvisor: "401 Unauthorized"', true],
-    ["kubelet answered with status=401", true],
-    ["request took 401ms", false],
-    ["handled 2401 requests", false],
-    ["forbidden: 403", false],
-  ])("%s: %s", (record, expected) => {
-    expect(isAnyUnauthorized(record)).toBe(expected);
-  });
+it.each([
+  ["error: You must be logged in to the server (Unauthorized)", true],
+  ['GET https://10.0.0.7:10250/metrics/cadvisor: "401 Unauthorized"', true],
+  ["kubelet answered with status=401", true],
+  ["request took 401ms", false],
+  ["handled 2401 requests", false],
+  ["forbidden: 403", false],
+])("a 401 of any kind %s: %s", (record, expected) => {
+  expect(isAnyUnauthorized(record)).toBe(expected);
 });

@@ -51,9 +51,7 @@ describe("internalLinks", () => {
   });
 });
 
-describe("anchors", () => {
-  it("forms them as GitHub does, and numbers repeated headings", () => {
-    const text = "# The API: `Thing` (v1)\n\n## Same\n\n## Same\n\n```sh\n# comment\n```\n";
-    expect([...anchors(text)]).toEqual(["the-api-thing-v1", "same", "same-1"]);
-  });
+it("anchors forms them as GitHub does, and numbers repeated headings", () => {
+  const text = "# The API: `Thing` (v1)\n\n## Same\n\n## Same\n\n```sh\n# comment\n```\n";
+  expect([...anchors(text)]).toEqual(["the-api-thing-v1", "same", "same-1"]);
 });

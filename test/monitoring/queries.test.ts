@@ -69,15 +69,13 @@ describe("the alerts", () => {
   );
 });
 
-describe("a misspelled query is found", () => {
-  it.each([
-    ["sum(controller_resilience_leaders)", "no metric controller_resilience_leaders"],
-    ['workqueue_depth{queue="x"}', "workqueue_depth has no label queue"],
-    ["sum by (workloads) (controller_resilience_rejected_pods)", "nothing to group by workloads"],
-    ["workqueue_depth / on (nam) workqueue_depth", "nothing to group by nam"],
-    ["workqueue_queue_duration_seconds", "no metric workqueue_queue_duration_seconds"],
-    ["sum(controller_resilience_leader", "syntax at"],
-  ])("%s", (query, problem) => {
-    expect(problemsOf(query, series).join()).toContain(problem);
-  });
+it.each([
+  ["sum(controller_resilience_leaders)", "no metric controller_resilience_leaders"],
+  ['workqueue_depth{queue="x"}', "workqueue_depth has no label queue"],
+  ["sum by (workloads) (controller_resilience_rejected_pods)", "nothing to group by workloads"],
+  ["workqueue_depth / on (nam) workqueue_depth", "nothing to group by nam"],
+  ["workqueue_queue_duration_seconds", "no metric workqueue_queue_duration_seconds"],
+  ["sum(controller_resilience_leader", "syntax at"],
+])("a misspelled query is found %s", (query, problem) => {
+  expect(problemsOf(query, series).join()).toContain(problem);
 });

@@ -31,34 +31,32 @@ async function createToy(): Promise<Remedy> {
   return create();
 }
 
-describe("a toy remedy in the engine", () => {
-  it("observes, plans, writes and reports", async () => {
-    const clock = new FakeClock();
-    const store = new MemoryObjects();
-    const writer = new RecordingWriter();
-    const readers = new OneWorkload(clock);
-    const spec = { targets: [{ kind: "Deployment", name: "app" }], toy: { label: "yes" } };
-    store.put(makeObject(KEY, spec as never));
-    const reconciler = makeReconciler({ store, writer, readers, remedies: [await createToy()] });
-    const pass = async () => {
-      await reconciler.reconcile(KEY, () => true);
-      const { conditions = [], ...status } = store.objects.get(KEY)?.status ?? {};
-      return { ...status, condition: conditions.find(({ type }) => type === "ToysLabeled") };
-    };
+it("a toy remedy in the engine observes, plans, writes and reports", async () => {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  const writer = new RecordingWriter();
+  const readers = new OneWorkload(clock);
+  const spec = { targets: [{ kind: "Deployment", name: "app" }], toy: { label: "yes" } };
+  store.put(makeObject(KEY, spec as never));
+  const reconciler = makeReconciler({ store, writer, readers, remedies: [await createToy()] });
+  const pass = async () => {
+    await reconciler.reconcile(KEY, () => true);
+    const { conditions = [], ...status } = store.objects.get(KEY)?.status ?? {};
+    return { ...status, condition: conditions.find(({ type }) => type === "ToysLabeled") };
+  };
 
-    writer.answer = () => Promise.reject(new Error("no"));
-    expect(await pass()).toMatchObject({
-      condition: { status: "False", reason: "Unlabeled", message: "Deployment/app has no label toy." },
-      toys: [{ workload: "Deployment/app", labeled: false }],
-    });
-    clock.advance(60_000);
-    writer.answer = () => Promise.resolve();
-    expect(await pass()).toMatchObject({
-      condition: { status: "True", reason: "Labeled" },
-      toys: [{ workload: "Deployment/app", labeled: true }],
-    });
-    expect(writer.written.at(-1)).toMatchObject({ verb: "patch", body: { metadata: { labels: { toy: "yes" } } } });
+  writer.answer = () => Promise.reject(new Error("no"));
+  expect(await pass()).toMatchObject({
+    condition: { status: "False", reason: "Unlabeled", message: "Deployment/app has no label toy." },
+    toys: [{ workload: "Deployment/app", labeled: false }],
   });
+  clock.advance(60_000);
+  writer.answer = () => Promise.resolve();
+  expect(await pass()).toMatchObject({
+    condition: { status: "True", reason: "Labeled" },
+    toys: [{ workload: "Deployment/app", labeled: true }],
+  });
+  expect(writer.written.at(-1)).toMatchObject({ verb: "patch", body: { metadata: { labels: { toy: "yes" } } } });
 });
 
 describe("a toy remedy without one of its parts", () => {

@@ -85,16 +85,14 @@ function answer(code: number, body: object, headers: Record<string, string> = {}
   return (_, response) => response.writeHead(code, headers).end(JSON.stringify(body));
 }
 
-describe("a socket", () => {
-  it("keeps the delay of its keep-alive probes while it is idle", async () => {
-    const delays = vi.spyOn(Socket.prototype, "setKeepAlive");
-    for (let i = 0; i < 3; i++) await api.json(call);
-    expect(standIn.opened).toBe(1);
-    // At least once before each request, and once after it.
-    expect(delays.mock.calls.length).toBeGreaterThan(3);
-    expect(new Set(delays.mock.calls.map(([, delayMs]) => delayMs))).toEqual(new Set([30_000]));
-    delays.mockRestore();
-  });
+it("a socket keeps the delay of its keep-alive probes while it is idle", async () => {
+  const delays = vi.spyOn(Socket.prototype, "setKeepAlive");
+  for (let i = 0; i < 3; i++) await api.json(call);
+  expect(standIn.opened).toBe(1);
+  // At least once before each request, and once after it.
+  expect(delays.mock.calls.length).toBeGreaterThan(3);
+  expect(new Set(delays.mock.calls.map(([, delayMs]) => delayMs))).toEqual(new Set([30_000]));
+  delays.mockRestore();
 });
 
 describe("a call", () => {

@@ -133,10 +133,8 @@ describe("an instance of the API server", () => {
   });
 });
 
-describe("the server of the kubeconfig", () => {
-  it("gets a connection of its own for a request that asks for it, in front of which a load balancer may choose", async () => {
-    const { askUsual } = await start(usual, {}, true);
-    for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
-    expect(opened).toBe(3);
-  });
+it("the server of the kubeconfig gets a connection of its own for a request that asks for it, in front of which a load balancer may choose", async () => {
+  const { askUsual } = await start(usual, {}, true);
+  for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
+  expect(opened).toBe(3);
 });

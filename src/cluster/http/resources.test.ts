@@ -22,20 +22,16 @@ describe("pathOf", () => {
   });
 });
 
-describe("resourceOf", () => {
-  it("rejects a kind that the operator never writes", () => {
-    expect(() => resourceOf({ apiVersion: "v1", kind: "Secret" })).toThrow(TerminalError);
-  });
+it("resourceOf rejects a kind that the operator never writes", () => {
+  expect(() => resourceOf({ apiVersion: "v1", kind: "Secret" })).toThrow(TerminalError);
 });
 
-describe("describeCall", () => {
-  it("formats calls as kubectl does", () => {
-    expect(describeCall("list", KINDS.Pod)).toBe("list pods");
-    expect(describeCall("list", KINDS.Pod, { namespace: "kai" })).toBe("list pods in kai");
-    expect(describeCall("create", KINDS.Pod, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(
-      "create pods/eviction kai/a",
-    );
-  });
+it("describeCall formats calls as kubectl does", () => {
+  expect(describeCall("list", KINDS.Pod)).toBe("list pods");
+  expect(describeCall("list", KINDS.Pod, { namespace: "kai" })).toBe("list pods in kai");
+  expect(describeCall("create", KINDS.Pod, { namespace: "kai", name: "a", subresource: "eviction" })).toBe(
+    "create pods/eviction kai/a",
+  );
 });
 
 describe("a list", () => {

@@ -67,10 +67,8 @@ describe("errorOfRefusal", () => {
   });
 });
 
-describe("parseStatus", () => {
-  it("accepts only a Status", () => {
-    expect(parseStatus('{"kind":"Status","message":"m"}')).toMatchObject({ message: "m" });
-    expect(parseStatus('{"kind":"Pod","message":"m"}')).toEqual({});
-    expect(parseStatus("E0101 token=secret")).toEqual({});
-  });
+it("parseStatus accepts only a Status", () => {
+  expect(parseStatus('{"kind":"Status","message":"m"}')).toMatchObject({ message: "m" });
+  expect(parseStatus('{"kind":"Pod","message":"m"}')).toEqual({});
+  expect(parseStatus("E0101 token=secret")).toEqual({});
 });

@@ -23,36 +23,34 @@ describe("serviceAccountView", () => {
   });
 });
 
-describe("all views", () => {
-  it("never throw, whatever they are given", () => {
-    const odd = fc.anything({ maxDepth: 4, withNullPrototype: true });
-    const almost = fc.record(
-      {
-        metadata: fc.oneof(
-          odd,
-          fc.record({
-            name: fc.string(),
-            uid: fc.string(),
-            creationTimestamp: fc.constant("2025-01-01T00:00:00Z"),
-            labels: odd,
-            annotations: odd,
-            ownerReferences: odd,
-          }),
-        ),
-        spec: fc.oneof(odd, fc.record({ containers: odd, initContainers: fc.array(odd), template: odd })),
-        status: fc.oneof(odd, fc.record({ containerStatuses: fc.array(odd), conditions: fc.array(odd) })),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(fc.oneof(odd, almost), raw => {
-        podView(raw);
-        serviceAccountView(raw);
-        workloadView("StatefulSet", raw);
-      }),
-      { numRuns: 500 },
-    );
-  });
+it("all views never throw, whatever they are given", () => {
+  const odd = fc.anything({ maxDepth: 4, withNullPrototype: true });
+  const almost = fc.record(
+    {
+      metadata: fc.oneof(
+        odd,
+        fc.record({
+          name: fc.string(),
+          uid: fc.string(),
+          creationTimestamp: fc.constant("2025-01-01T00:00:00Z"),
+          labels: odd,
+          annotations: odd,
+          ownerReferences: odd,
+        }),
+      ),
+      spec: fc.oneof(odd, fc.record({ containers: odd, initContainers: fc.array(odd), template: odd })),
+      status: fc.oneof(odd, fc.record({ containerStatuses: fc.array(odd), conditions: fc.array(odd) })),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(odd, almost), raw => {
+      podView(raw);
+      serviceAccountView(raw);
+      workloadView("StatefulSet", raw);
+    }),
+    { numRuns: 500 },
+  );
 });
 
 describe("bindingView", () => {

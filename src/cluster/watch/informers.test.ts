@@ -201,26 +201,24 @@ describe("a change", () => {
   });
 });
 
-describe("the Events about sandboxes", () => {
-  it("have one watch, and tell their readers of rejected credentials only", async () => {
-    const { informers, open, queries } = setUp("kai", "flux");
-    expect(await informers.sandboxEvents("kai")).toEqual([]);
-    await settle();
-    expect([...open]).toEqual([EVENTS]);
-    expect(queries.get(EVENTS)).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
-    const say = (cause: string, count: number) =>
-      world.say(EVENTS, "MODIFIED", {
-        ...object("elsewhere", cause, String(count)),
-        reason: "FailedCreatePodSandBox",
-        message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
-        ...{ source: { host: "n1" }, count },
-      });
-    expect(await say("no IP addresses available", 1)).toEqual([]);
-    expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual(["kai"]);
-    expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual([]);
-    expect((await informers.sandboxEvents("flux")).map(({ unauthorized }) => unauthorized)).toEqual([false, true]);
-    expect(await say("connection is unauthorized: Unauthorized", 2)).toEqual(["kai", "flux"]);
-  });
+it("the Events about sandboxes have one watch, and tell their readers of rejected credentials only", async () => {
+  const { informers, open, queries } = setUp("kai", "flux");
+  expect(await informers.sandboxEvents("kai")).toEqual([]);
+  await settle();
+  expect([...open]).toEqual([EVENTS]);
+  expect(queries.get(EVENTS)).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
+  const say = (cause: string, count: number) =>
+    world.say(EVENTS, "MODIFIED", {
+      ...object("elsewhere", cause, String(count)),
+      reason: "FailedCreatePodSandBox",
+      message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
+      ...{ source: { host: "n1" }, count },
+    });
+  expect(await say("no IP addresses available", 1)).toEqual([]);
+  expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual(["kai"]);
+  expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual([]);
+  expect((await informers.sandboxEvents("flux")).map(({ unauthorized }) => unauthorized)).toEqual([false, true]);
+  expect(await say("connection is unauthorized: Unauthorized", 2)).toEqual(["kai", "flux"]);
 });
 
 describe("the Namespaces", () => {
@@ -257,55 +255,49 @@ describe("the Namespaces", () => {
   });
 });
 
-describe("a kind that is not served", () => {
-  it("is null, and asked for every ten minutes", async () => {
-    const { clock, informers, failures, lists } = setUp();
-    failures.set(FLOW_SCHEMAS, new GoneError("list flowschemas: not found"));
-    const read = () => Promise.all([1, 2].map(() => informers.clusterObjects("FlowSchema")));
-    expect(await read()).toEqual([null, null]);
-    await clock.run(599_000);
-    expect(await read()).toEqual([null, null]);
-    expect(lists).toHaveLength(1);
-    failures.clear();
-    await clock.run(2_000);
-    expect(await read()).toEqual([[], []]);
-    expect(lists).toHaveLength(2);
-  });
+it("a kind that is not served is null, and asked for every ten minutes", async () => {
+  const { clock, informers, failures, lists } = setUp();
+  failures.set(FLOW_SCHEMAS, new GoneError("list flowschemas: not found"));
+  const read = () => Promise.all([1, 2].map(() => informers.clusterObjects("FlowSchema")));
+  expect(await read()).toEqual([null, null]);
+  await clock.run(599_000);
+  expect(await read()).toEqual([null, null]);
+  expect(lists).toHaveLength(1);
+  failures.clear();
+  await clock.run(2_000);
+  expect(await read()).toEqual([[], []]);
+  expect(lists).toHaveLength(2);
 });
 
-describe("a cache that does not fill", () => {
-  it("delays reads for five seconds after its start, and no read after that", async () => {
-    const { clock, informers } = setUp();
-    // Its lists never end, so stopping it would not end either.
-    isStoppable = false;
-    world.hang();
-    const read = async (): Promise<number> => {
-      const startedMs = clock.monotonicMs();
-      await expect(informers.pods("kai")).rejects.toThrow("watch pods: not filled yet");
-      return clock.monotonicMs() - startedMs;
-    };
-    const first = read();
-    await clock.run(3_000);
-    const second = read();
-    await clock.run(60_000);
-    expect([await first, await second]).toEqual([5_000, 2_000]);
-    const third = read();
-    await clock.run(0);
-    expect(await third).toBe(0);
-    await clock.run(237_000);
-    expect(world.ages.at(-2)).toEqual(["pods", 300]);
-  });
+it("a cache that does not fill delays reads for five seconds after its start, and no read after that", async () => {
+  const { clock, informers } = setUp();
+  // Its lists never end, so stopping it would not end either.
+  isStoppable = false;
+  world.hang();
+  const read = async (): Promise<number> => {
+    const startedMs = clock.monotonicMs();
+    await expect(informers.pods("kai")).rejects.toThrow("watch pods: not filled yet");
+    return clock.monotonicMs() - startedMs;
+  };
+  const first = read();
+  await clock.run(3_000);
+  const second = read();
+  await clock.run(60_000);
+  expect([await first, await second]).toEqual([5_000, 2_000]);
+  const third = read();
+  await clock.run(0);
+  expect(await third).toBe(0);
+  await clock.run(237_000);
+  expect(world.ages.at(-2)).toEqual(["pods", 300]);
 });
 
-describe("the end", () => {
-  it("leaves no timer or request, and starts none", async () => {
-    const { clock, informers, open } = setUp();
-    await Promise.all([informers.pods("kai"), informers.namespaceObjects(), informers.clusterObjects("FlowSchema")]);
-    await clock.run(20_000);
-    expect(world.ages).toContainEqual(["pods", 20]);
-    await informers.stop();
-    await expect(informers.pods("kai")).rejects.toThrow("stopping");
-    await expect(informers.clusterObjects("FlowSchema")).rejects.toThrow("stopping");
-    expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
-  });
+it("the end leaves no timer or request, and starts none", async () => {
+  const { clock, informers, open } = setUp();
+  await Promise.all([informers.pods("kai"), informers.namespaceObjects(), informers.clusterObjects("FlowSchema")]);
+  await clock.run(20_000);
+  expect(world.ages).toContainEqual(["pods", 20]);
+  await informers.stop();
+  await expect(informers.pods("kai")).rejects.toThrow("stopping");
+  await expect(informers.clusterObjects("FlowSchema")).rejects.toThrow("stopping");
+  expect([open.size, clock.pendingTimers]).toEqual([0, 0]);
 });

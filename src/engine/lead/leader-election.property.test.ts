@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { Cancel, Clock, Random } from "../../core/time";
 import { TransientError } from "../../core/errors";
 import type { LeaseStore } from "../../core/ports";
@@ -169,27 +169,25 @@ class World {
   }
 }
 
-describe("an election", () => {
-  it("never has two leaders, and has one after all faults are over", { timeout: 60_000 }, async () => {
-    const skews = fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 2, maxLength: 3 });
-    await fc.assert(
-      fc.asyncProperty(skews, fc.integer(), troubles, async (skewsMs, seed, schedule) => {
-        const world = new World(skewsMs, seed);
-        await world.time.run(30_000);
-        for (const trouble of schedule) await world.make(trouble);
-        for (const { network } of world.members) network.trouble = 0;
-        await world.time.run(150_000);
-        expect(world.overlaps).toEqual([]);
-        expect(world.members.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
-        expect(world.terms).toBeGreaterThan(0);
-      }),
-      {
-        numRuns: 500,
-        examples: [
-          [[0, 0], -3, STOPPED_TWICE],
-          [[0, 0, 0], 225, DELETED_TWICE],
-        ],
-      },
-    );
-  });
+it("an election never has two leaders, and has one after all faults are over", { timeout: 60_000 }, async () => {
+  const skews = fc.array(fc.integer({ min: -86_400_000, max: 86_400_000 }), { minLength: 2, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(skews, fc.integer(), troubles, async (skewsMs, seed, schedule) => {
+      const world = new World(skewsMs, seed);
+      await world.time.run(30_000);
+      for (const trouble of schedule) await world.make(trouble);
+      for (const { network } of world.members) network.trouble = 0;
+      await world.time.run(150_000);
+      expect(world.overlaps).toEqual([]);
+      expect(world.members.filter(({ elector }) => elector.isLeader())).toHaveLength(1);
+      expect(world.terms).toBeGreaterThan(0);
+    }),
+    {
+      numRuns: 500,
+      examples: [
+        [[0, 0], -3, STOPPED_TWICE],
+        [[0, 0, 0], 225, DELETED_TWICE],
+      ],
+    },
+  );
 });

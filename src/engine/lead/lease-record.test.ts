@@ -117,24 +117,22 @@ function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
   return { memory, elector };
 }
 
-describe("the signing keys on the Lease", () => {
-  it("reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {
-    const [store, clock] = [new MemoryLease(), new FakeClock()];
-    const first = makeCandidate("a", store, clock);
-    first.elector.start();
-    await clock.run(100);
-    expect(store.record?.signingKeys).toBeUndefined();
-    first.memory.take(["old"], clock.now().getTime());
-    await clock.run(3_000);
-    expect(store.record?.signingKeys).toBe(formatKeys(first.memory.history!));
-    await first.elector.stop();
+it("the signing keys on the Lease reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {
+  const [store, clock] = [new MemoryLease(), new FakeClock()];
+  const first = makeCandidate("a", store, clock);
+  first.elector.start();
+  await clock.run(100);
+  expect(store.record?.signingKeys).toBeUndefined();
+  first.memory.take(["old"], clock.now().getTime());
+  await clock.run(3_000);
+  expect(store.record?.signingKeys).toBe(formatKeys(first.memory.history!));
+  await first.elector.stop();
 
-    const second = makeCandidate("b", store, clock);
-    second.elector.start();
-    await clock.run(20_000);
-    expect(second.elector.isLeader()).toBe(true);
-    second.memory.take(["new"], clock.now().getTime());
-    const { readMs } = first.memory.history!;
-    expect(rotationIn(second.memory.history)?.beforeMs).toBe(Math.floor(readMs / 1000) * 1000);
-  });
+  const second = makeCandidate("b", store, clock);
+  second.elector.start();
+  await clock.run(20_000);
+  expect(second.elector.isLeader()).toBe(true);
+  second.memory.take(["new"], clock.now().getTime());
+  const { readMs } = first.memory.history!;
+  expect(rotationIn(second.memory.history)?.beforeMs).toBe(Math.floor(readMs / 1000) * 1000);
 });

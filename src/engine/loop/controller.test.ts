@@ -355,16 +355,14 @@ describe("stopping", () => {
   });
 });
 
-describe("known namespaces", () => {
-  it("follow the objects", async () => {
-    const bench = makeBench(key => Promise.resolve(key === "b/1" ? { next: "forget" } : RECHECK));
-    const known = (): string => [...bench.controller.known.namespaces()].join();
-    bench.controller.startLeading();
-    for (const key of ["a/1", "a/2", "b/1"]) bench.controller.enqueue(key);
-    expect(known()).toBe("a,b");
-    await bench.clock.run(1_000);
-    expect(known()).toBe("a");
-  });
+it("known namespaces follow the objects", async () => {
+  const bench = makeBench(key => Promise.resolve(key === "b/1" ? { next: "forget" } : RECHECK));
+  const known = (): string => [...bench.controller.known.namespaces()].join();
+  bench.controller.startLeading();
+  for (const key of ["a/1", "a/2", "b/1"]) bench.controller.enqueue(key);
+  expect(known()).toBe("a,b");
+  await bench.clock.run(1_000);
+  expect(known()).toBe("a");
 });
 
 describe("liveness", () => {
@@ -386,44 +384,42 @@ describe("liveness", () => {
   });
 });
 
-describe("any schedule of events, results and losses of the lead", () => {
-  it("never has two passes of one key, never runs a pass without the lead, and reaches every key", async () => {
-    const step = fc.record({
-      key: fc.option(fc.constantFrom("a/1", "a/2", "b/1")),
-      lead: fc.option(fc.boolean()),
-      waitMs: fc.nat(15_000),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer(), async (steps, seed) => {
-        const random = seededRandom(seed);
-        const working = new Set<Key>();
-        let leads = false;
-        const bench = makeBench(async key => {
-          expect([leads, working.has(key)]).toEqual([true, false]);
-          working.add(key);
-          await new Promise<void>(resolve => void bench.clock.after(random() * 8_000, resolve));
-          working.delete(key);
-          const results: PassResult[] = [RECHECK, { next: "retry", conflict: false }, { next: "wait", afterMs: 2_000 }];
-          if (random() < 0.2) throw new Error("a bug");
-          return results[Math.floor(random() * results.length)]!;
-        });
-        const lead = (yes: boolean) => {
-          leads = yes;
-          if (yes) bench.controller.startLeading();
-          else bench.controller.stopLeading();
-        };
-        bench.listed.push("a/1", "a/2", "b/1");
-        for (const { key, lead: change, waitMs } of steps) {
-          if (change !== null) lead(change);
-          if (key !== null) bench.controller.enqueue(key);
-          await bench.clock.run(waitMs);
-        }
-        lead(true);
-        bench.keys();
-        await bench.clock.run(90_000);
-        expect(new Set(bench.keys())).toEqual(new Set(["a/1", "a/2", "b/1"]));
-      }),
-      { numRuns: 60 },
-    );
+it("any schedule of events, results and losses of the lead never has two passes of one key, never runs a pass without the lead, and reaches every key", async () => {
+  const step = fc.record({
+    key: fc.option(fc.constantFrom("a/1", "a/2", "b/1")),
+    lead: fc.option(fc.boolean()),
+    waitMs: fc.nat(15_000),
   });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer(), async (steps, seed) => {
+      const random = seededRandom(seed);
+      const working = new Set<Key>();
+      let leads = false;
+      const bench = makeBench(async key => {
+        expect([leads, working.has(key)]).toEqual([true, false]);
+        working.add(key);
+        await new Promise<void>(resolve => void bench.clock.after(random() * 8_000, resolve));
+        working.delete(key);
+        const results: PassResult[] = [RECHECK, { next: "retry", conflict: false }, { next: "wait", afterMs: 2_000 }];
+        if (random() < 0.2) throw new Error("a bug");
+        return results[Math.floor(random() * results.length)]!;
+      });
+      const lead = (yes: boolean) => {
+        leads = yes;
+        if (yes) bench.controller.startLeading();
+        else bench.controller.stopLeading();
+      };
+      bench.listed.push("a/1", "a/2", "b/1");
+      for (const { key, lead: change, waitMs } of steps) {
+        if (change !== null) lead(change);
+        if (key !== null) bench.controller.enqueue(key);
+        await bench.clock.run(waitMs);
+      }
+      lead(true);
+      bench.keys();
+      await bench.clock.run(90_000);
+      expect(new Set(bench.keys())).toEqual(new Set(["a/1", "a/2", "b/1"]));
+    }),
+    { numRuns: 60 },
+  );
 });

@@ -136,57 +136,53 @@ describe("a pass over a healthy object", () => {
   });
 });
 
-describe("an object that is deleted or terminating", () => {
-  it("is forgotten by the remedies and the metrics, and nothing is written", async () => {
-    const forgotten: string[] = [];
-    const remedies = [
-      makeRemedy(makeDecision(), {
-        forget: () => {
-          throw new Error("a bug");
-        },
-      }),
-      makeRemedy(makeDecision(), { block: "flowIsolation", forget: key => forgotten.push(key) }),
-    ];
-    const bench = makeBench({ remedies });
-    await bench.pass();
-    expect(bench.metrics.shown.size).toBeGreaterThan(0);
-    const object = bench.store.objects.get(KEY)!;
-    bench.store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
-    expect(await bench.pass()).toEqual({ next: "forget" });
-    bench.forget();
-    expect([forgotten, bench.metrics.shown.size, bench.store.writes.length]).toEqual([[KEY], 0, 1]);
-    bench.store.objects.clear();
-    expect(await bench.pass()).toEqual({ next: "forget" });
-  });
+it("an object that is deleted or terminating is forgotten by the remedies and the metrics, and nothing is written", async () => {
+  const forgotten: string[] = [];
+  const remedies = [
+    makeRemedy(makeDecision(), {
+      forget: () => {
+        throw new Error("a bug");
+      },
+    }),
+    makeRemedy(makeDecision(), { block: "flowIsolation", forget: key => forgotten.push(key) }),
+  ];
+  const bench = makeBench({ remedies });
+  await bench.pass();
+  expect(bench.metrics.shown.size).toBeGreaterThan(0);
+  const object = bench.store.objects.get(KEY)!;
+  bench.store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
+  expect(await bench.pass()).toEqual({ next: "forget" });
+  bench.forget();
+  expect([forgotten, bench.metrics.shown.size, bench.store.writes.length]).toEqual([[KEY], 0, 1]);
+  bench.store.objects.clear();
+  expect(await bench.pass()).toEqual({ next: "forget" });
 });
 
-describe("a suspended object", () => {
-  it("is neither observed nor planned, and reports that", async () => {
-    const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
-      observe: () => Promise.reject(new Error("must not be called")),
-      whileSuspended: () => "A trial is open.",
-    });
-    const other = makeRemedy(makeDecision(), {
-      name: "flow-isolation",
-      block: "flowIsolation",
-      condition: "FlowsIsolated",
-    });
-    const bench = makeBench({
-      remedies: [remedy, other],
-      spec: { ...specWith("tokenRestart", "flowIsolation"), suspend: true },
-    });
-    expect(await bench.pass()).toEqual({ next: "recheck" });
-    expect(bench.conditions()).toEqual({
-      Ready: "Unknown/Suspended",
-      TokensAccepted: "Unknown/Suspended",
-      FlowsIsolated: "Unknown/Suspended",
-      Reconciling: "False/Suspended",
-      Stalled: "False/Suspended",
-    });
-    expect(bench.message("TokensAccepted")).toMatch(/spec.suspend is true.* A trial is open.$/);
-    expect(bench.message("FlowsIsolated")).not.toContain("trial");
-    expect([bench.writer.written, bench.log.lines]).toEqual([[], []]);
+it("a suspended object is neither observed nor planned, and reports that", async () => {
+  const remedy = makeRemedy(makeDecision({ intents: [makePatch()] }), {
+    observe: () => Promise.reject(new Error("must not be called")),
+    whileSuspended: () => "A trial is open.",
   });
+  const other = makeRemedy(makeDecision(), {
+    name: "flow-isolation",
+    block: "flowIsolation",
+    condition: "FlowsIsolated",
+  });
+  const bench = makeBench({
+    remedies: [remedy, other],
+    spec: { ...specWith("tokenRestart", "flowIsolation"), suspend: true },
+  });
+  expect(await bench.pass()).toEqual({ next: "recheck" });
+  expect(bench.conditions()).toEqual({
+    Ready: "Unknown/Suspended",
+    TokensAccepted: "Unknown/Suspended",
+    FlowsIsolated: "Unknown/Suspended",
+    Reconciling: "False/Suspended",
+    Stalled: "False/Suspended",
+  });
+  expect(bench.message("TokensAccepted")).toMatch(/spec.suspend is true.* A trial is open.$/);
+  expect(bench.message("FlowsIsolated")).not.toContain("trial");
+  expect([bench.writer.written, bench.log.lines]).toEqual([[], []]);
 });
 
 describe("a remedy that fails", () => {
@@ -312,19 +308,17 @@ describe("a restart", () => {
   });
 });
 
-describe("errors of the API", () => {
-  it.each<[unknown, object]>([
-    [new TransientError("reset"), { next: "retry", conflict: false }],
-    [new WaitError("slow", 3_000), { next: "wait", afterMs: 3_000 }],
-    [new ForbiddenError("get controllerresiliences"), { next: "give-up" }],
-    [new RangeError("a bug"), { next: "retry", conflict: false }],
-  ])("%s on reading the object ends the pass", async (error, expected) => {
-    const bench = makeBench();
-    bench.store.get = () => {
-      throw error;
-    };
-    expect(await bench.pass()).toEqual(expected);
-  });
+it.each<[unknown, object]>([
+  [new TransientError("reset"), { next: "retry", conflict: false }],
+  [new WaitError("slow", 3_000), { next: "wait", afterMs: 3_000 }],
+  [new ForbiddenError("get controllerresiliences"), { next: "give-up" }],
+  [new RangeError("a bug"), { next: "retry", conflict: false }],
+])("errors of the API %s on reading the object ends the pass", async (error, expected) => {
+  const bench = makeBench();
+  bench.store.get = () => {
+    throw error;
+  };
+  expect(await bench.pass()).toEqual(expected);
 });
 
 describe("a loss of the lead", () => {

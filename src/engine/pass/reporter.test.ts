@@ -157,17 +157,15 @@ describe("Events on intents", () => {
   });
 });
 
-describe("Events on announcements", () => {
-  it("are created once, on the object, and refer to what they are about", () => {
-    const { reporter, events } = makeReporter();
-    const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
-    const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
-    reporter.events(KEY, makeObject(), [{ ...words, about }]);
-    reporter.events(KEY, makeObject(), [{ ...words, about }]);
-    expect(events.records).toMatchObject([
-      { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
-    ]);
-  });
+it("Events on announcements are created once, on the object, and refer to what they are about", () => {
+  const { reporter, events } = makeReporter();
+  const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
+  const words = { type: "Normal", reason: "BindingExpiringSoon", note: "It expires." } as const;
+  reporter.events(KEY, makeObject(), [{ ...words, about }]);
+  reporter.events(KEY, makeObject(), [{ ...words, about }]);
+  expect(events.records).toMatchObject([
+    { regarding: { kind: "ControllerResilience", name: "app" }, related: about, ...words },
+  ]);
 });
 
 describe("Events on conditions", () => {
@@ -316,34 +314,30 @@ describe("Events on conditions", () => {
   });
 });
 
-describe("announcements", () => {
-  it("are created once while a remedy repeats them", () => {
-    const { reporter, seen } = makeReporter();
-    const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
-    reporter.events(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
-    reporter.events(KEY, makeObject(), [one]);
-    expect(seen()).toHaveLength(2);
-    reporter.events(KEY, makeObject(), []);
-    reporter.events(KEY, makeObject(), [one]);
-    expect(seen()).toHaveLength(1);
-  });
+it("announcements are created once while a remedy repeats them", () => {
+  const { reporter, seen } = makeReporter();
+  const one = { type: "Normal", reason: "Recovered", note: "Pod a." } as const;
+  reporter.events(KEY, makeObject(), [one, one, { ...one, note: "Pod b." }]);
+  reporter.events(KEY, makeObject(), [one]);
+  expect(seen()).toHaveLength(2);
+  reporter.events(KEY, makeObject(), []);
+  reporter.events(KEY, makeObject(), [one]);
+  expect(seen()).toHaveLength(1);
 });
 
-describe("metrics of conditions", () => {
-  it("follow the conditions, and are removed with the remedy or the object", () => {
-    const { reporter, metrics } = makeReporter();
-    reporter.conditions(KEY, makeObject(), [
-      condition("Ready", "True", "AllHold"),
-      condition("TokensAccepted", "True", "Accepted"),
-    ]);
-    expect(Object.fromEntries(metrics.shown)).toEqual({
-      "team/app:Ready": "True",
-      "team/app:TokensAccepted": "True",
-    });
-    reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
-    expect(Object.fromEntries(metrics.shown)).toEqual({ "team/app:Ready": "Unknown" });
-    reporter.forget(KEY);
-    reporter.forget("never/seen");
-    expect(metrics.shown.size).toBe(0);
+it("metrics of conditions follow the conditions, and are removed with the remedy or the object", () => {
+  const { reporter, metrics } = makeReporter();
+  reporter.conditions(KEY, makeObject(), [
+    condition("Ready", "True", "AllHold"),
+    condition("TokensAccepted", "True", "Accepted"),
+  ]);
+  expect(Object.fromEntries(metrics.shown)).toEqual({
+    "team/app:Ready": "True",
+    "team/app:TokensAccepted": "True",
   });
+  reporter.conditions(KEY, makeObject(), [condition("Ready", "Unknown", "DecideFailed")]);
+  expect(Object.fromEntries(metrics.shown)).toEqual({ "team/app:Ready": "Unknown" });
+  reporter.forget(KEY);
+  reporter.forget("never/seen");
+  expect(metrics.shown.size).toBe(0);
 });

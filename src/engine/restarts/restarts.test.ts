@@ -81,14 +81,12 @@ describe("a restart", () => {
   });
 });
 
-describe("the status of an object", () => {
-  it("has the outcomes that remedies settled, and counts restarts that were confirmed in this pass", () => {
-    const before = [entry("a", "Restarted", 3 * MINUTE), entry("b", "Requested", 2 * MINUTE)];
-    const { restarts, session } = makeBench({ restarts: before, restartsTotal: 7 });
-    const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
-    const settled = [{ causes: ["ServiceAccountRecreated"], restarts: after }];
-    expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
-  });
+it("the status of an object has the outcomes that remedies settled, and counts restarts that were confirmed in this pass", () => {
+  const before = [entry("a", "Restarted", 3 * MINUTE), entry("b", "Requested", 2 * MINUTE)];
+  const { restarts, session } = makeBench({ restarts: before, restartsTotal: 7 });
+  const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
+  const settled = [{ causes: ["ServiceAccountRecreated"], restarts: after }];
+  expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
 });
 
 describe("an object that is deleted and created again", () => {

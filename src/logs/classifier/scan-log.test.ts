@@ -153,11 +153,9 @@ const JOINED: Readonly<Record<string, [number, string]>> = {
   ],
 };
 
-describe("lines that belong together", () => {
-  it.each(Object.entries(JOINED))("%s", (_, [records, text]) => {
-    const log = Buffer.from(text);
-    let count = 0;
-    for (let start = 0; start < log.length; start = recordEnd(log, start)) count++;
-    expect(count).toBe(records);
-  });
+it.each(Object.entries(JOINED))("lines that belong together %s", (_, [records, text]) => {
+  const log = Buffer.from(text);
+  let count = 0;
+  for (let start = 0; start < log.length; start = recordEnd(log, start)) count++;
+  expect(count).toBe(records);
 });

@@ -26,39 +26,35 @@ describe("the pods that die", () => {
   });
 });
 
-describe("the traffic of a time", () => {
-  it("has log reads, other requests, writes and refused requests", () => {
-    const requests = [
-      request(1, { resource: "pods/log" }),
-      request(11, { resource: "pods/log" }),
-      request(12, { resource: "leases", verb: "update" }),
-      request(13, { resource: "events", verb: "create", code: 403 }),
-      request(21, {}),
-    ];
-    expect(trafficOf(requests, 10_000, 20_000)).toEqual({
-      seconds: 10,
-      logReads: 1,
-      others: 2,
-      besidesLease: 1,
-      writes: [{ what: "create events", count: 1 }],
-      kinds: ["create events", "get pods/log", "update leases"].map(what => ({ what, count: 1 })),
-      refused: [{ what: "403 create events", count: 1 }],
-      intervals: { logs: 1, median: 10, p99: 10, max: 10 },
-    });
+it("the traffic of a time has log reads, other requests, writes and refused requests", () => {
+  const requests = [
+    request(1, { resource: "pods/log" }),
+    request(11, { resource: "pods/log" }),
+    request(12, { resource: "leases", verb: "update" }),
+    request(13, { resource: "events", verb: "create", code: 403 }),
+    request(21, {}),
+  ];
+  expect(trafficOf(requests, 10_000, 20_000)).toEqual({
+    seconds: 10,
+    logReads: 1,
+    others: 2,
+    besidesLease: 1,
+    writes: [{ what: "create events", count: 1 }],
+    kinds: ["create events", "get pods/log", "update leases"].map(what => ({ what, count: 1 })),
+    refused: [{ what: "403 create events", count: 1 }],
+    intervals: { logs: 1, median: 10, p99: 10, max: 10 },
   });
 });
 
-describe("the last first report", () => {
-  it("is the first status of the object that got its own last", () => {
-    const status = { resource: "controllerresiliences/status", verb: "update" };
-    const requests = [
-      request(1, { ...status, name: "early" }),
-      request(5, { ...status, name: "x" }),
-      request(6, { ...status, name: "y", code: 409 }),
-      request(7, { ...status, name: "y" }),
-      request(9, { ...status, name: "x" }),
-    ];
-    expect(lastFirstReport(requests, 4_000)).toBe(7_000);
-    expect(lastFirstReport([], 4_000)).toBe(4_000);
-  });
+it("the last first report is the first status of the object that got its own last", () => {
+  const status = { resource: "controllerresiliences/status", verb: "update" };
+  const requests = [
+    request(1, { ...status, name: "early" }),
+    request(5, { ...status, name: "x" }),
+    request(6, { ...status, name: "y", code: 409 }),
+    request(7, { ...status, name: "y" }),
+    request(9, { ...status, name: "x" }),
+  ];
+  expect(lastFirstReport(requests, 4_000)).toBe(7_000);
+  expect(lastFirstReport([], 4_000)).toBe(4_000);
 });

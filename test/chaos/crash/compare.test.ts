@@ -11,13 +11,11 @@ const write = (method: string, path: string, code?: number): Write => ({
 const EVICTION = write("POST", "pods/web/eviction", 201);
 const RUN: Run = { writes: [EVICTION], strays: [], state: { conditions: ["Ready=True AllHold"], pods: 1 } };
 
-describe("the counted writes", () => {
-  it("are those that the API server has carried out, except of status", () => {
-    const status = write("PUT", "controllerresiliences/it/status", 200);
-    const refused = write("POST", "pods/web/eviction", 429);
-    const unheard = write("POST", "pods/web/eviction");
-    expect(actionsOf([status, EVICTION, refused, unheard, EVICTION])).toEqual({ "POST pods/eviction": 2 });
-  });
+it("the counted writes are those that the API server has carried out, except of status", () => {
+  const status = write("PUT", "controllerresiliences/it/status", 200);
+  const refused = write("POST", "pods/web/eviction", 429);
+  const unheard = write("POST", "pods/web/eviction");
+  expect(actionsOf([status, EVICTION, refused, unheard, EVICTION])).toEqual({ "POST pods/eviction": 2 });
 });
 
 describe("a run", () => {

@@ -153,23 +153,21 @@ describe("Leases", () => {
   });
 });
 
-describe("bindings", () => {
-  it("are sorted by the time that is left, in every convention", async () => {
-    const inDays = (days: number): string => ago(-days * 86_400);
-    world["rolebindings"] = [
-      binding("a", { annotations: { "janitor/expires": inDays(20) } }),
-      binding("b", { annotations: { "controller-resilience.io/expires-at": inDays(2) } }),
-      binding("c", { annotations: { "controller-resilience.io/expires-at": inDays(-1) } }),
-      binding("d", { annotations: { "janitor/ttl": "forever" } }),
-      binding("e", { annotations: { "janitor/ttl": "soon" } }),
-    ];
-    expect(await found()).toEqual([
-      "critical ExpiringBinding RoleBinding uses-c",
-      "critical ExpiringBinding RoleBinding uses-b",
-      "warning ExpiringBinding RoleBinding uses-a",
-      "notice ExpiringBinding RoleBinding uses-e",
-    ]);
-  });
+it("bindings are sorted by the time that is left, in every convention", async () => {
+  const inDays = (days: number): string => ago(-days * 86_400);
+  world["rolebindings"] = [
+    binding("a", { annotations: { "janitor/expires": inDays(20) } }),
+    binding("b", { annotations: { "controller-resilience.io/expires-at": inDays(2) } }),
+    binding("c", { annotations: { "controller-resilience.io/expires-at": inDays(-1) } }),
+    binding("d", { annotations: { "janitor/ttl": "forever" } }),
+    binding("e", { annotations: { "janitor/ttl": "soon" } }),
+  ];
+  expect(await found()).toEqual([
+    "critical ExpiringBinding RoleBinding uses-c",
+    "critical ExpiringBinding RoleBinding uses-b",
+    "warning ExpiringBinding RoleBinding uses-a",
+    "notice ExpiringBinding RoleBinding uses-e",
+  ]);
 });
 
 describe("evictions and webhooks", () => {

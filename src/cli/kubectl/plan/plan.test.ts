@@ -147,15 +147,13 @@ describe("plan of a ControllerResilience", () => {
   });
 });
 
-describe("plan of a ClusterControllerResilience", () => {
-  it("says what it selects, what it would create, and what that would do", async () => {
-    const { code, stdout } = await plan(wide);
-    expect(stdout).toContain("selects 1 workload in 1 namespace\n");
-    expect(stdout).toMatch(/would {4}create ControllerResilience all: \S+\s+selects 1 workload of this namespace/);
-    expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
-    expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
-    expect([code, writes()]).toEqual([2, []]);
-  });
+it("plan of a ClusterControllerResilience says what it selects, what it would create, and what that would do", async () => {
+  const { code, stdout } = await plan(wide);
+  expect(stdout).toContain("selects 1 workload in 1 namespace\n");
+  expect(stdout).toMatch(/would {4}create ControllerResilience all: \S+\s+selects 1 workload of this namespace/);
+  expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
+  expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
+  expect([code, writes()]).toEqual([2, []]);
 });
 
 describe("bad input of plan", () => {
