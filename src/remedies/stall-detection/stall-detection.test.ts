@@ -251,29 +251,6 @@ describe("a program whose process restarted after it lost its Lease", () => {
 });
 
 describe("a new leader of the operator", () => {
-  it("keeps what its predecessor has reported, as long as the Lease is the same", async () => {
-    await scene.run(LEARN);
-    hang();
-    await scene.run(320);
-    const { stalls } = scene.object.status!;
-    scene.failOver();
-    expect(await scene.run(20)).toMatchObject({ reason: "LeaseNotRenewed" });
-    expect(scene.object.status?.stalls).toEqual(stalls);
-    scene.take("web-5d-a_99");
-    expect(await scene.run(20)).toMatchObject({ status: "True" });
-  });
-
-  it("keeps that also while it can't read Leases", async () => {
-    await scene.run(LEARN);
-    hang();
-    await scene.run(320);
-    scene.failOver();
-    scene.isDown = true;
-    expect(await scene.run(20)).toMatchObject({ status: "Unknown", intents: [] });
-    scene.isDown = false;
-    expect(await scene.run(20)).toMatchObject({ reason: "LeaseNotRenewed" });
-  });
-
   it("drops entries of evidence that an earlier version had, since the API server would refuse the status", async () => {
     const entry = { workload: "Deployment/web", since: "2025-01-01T12:00:00Z", lease: "team/web" };
     const [stale, audited] = [

@@ -248,12 +248,6 @@ describe("a right that the trial needs and the operator lacks", () => {
     expect(scene.count(600)).toBe(1);
   });
 
-  it("does not matter where the trial does not need it", async () => {
-    const ordinarySet = ordinary();
-    ordinarySet.lacking.add("list pods");
-    await begun(ordinarySet);
-  });
-
   it("ends no trial when it is lost later", async () => {
     const scene = await begun(new Scene({}, true));
     scene.lacking.add("list pods");

@@ -197,12 +197,6 @@ describe("maxRestarts", () => {
     const message = (await scene.passes(20)).message;
     expect(message).toContain("pod web-5d-2 to recover, at most until 2025-01-01T13:00:00Z (maxRestarts)");
   });
-
-  it("is used up by a replacement of the same incident that did not help", async () => {
-    const scene = recreated({ maxRestarts: 1, maxUnavailable: 2 });
-    addRestart(scene, 9, { serviceAccountUID: "sa-2", outcome: "Ineffective" });
-    expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted", intents: [] });
-  });
 });
 
 describe("maxUnavailable", () => {

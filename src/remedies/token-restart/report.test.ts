@@ -248,13 +248,6 @@ describe("what recreated the ServiceAccount of rejected pods", () => {
     expect(await named(new Scene())).toBeUndefined();
   });
 
-  it("is not named before a pod is rejected", async () => {
-    const scene = new Scene();
-    recreate(scene, HELM);
-    expect((await scene.pass()).lists?.targets).toMatchObject([{ rejectedPods: 0 }]);
-    expect((await scene.pass()).lists?.targets?.[0]).not.toHaveProperty("recreatedBy");
-  });
-
   it("is still named after the kubelet has renewed the token, which the client does not read again", async () => {
     const scene = new Scene();
     recreate(scene, HELM);
@@ -296,21 +289,6 @@ describe("the gauges", () => {
   const sampled = (status: object, spec: object = {}) =>
     TOKEN_GAUGES.map(gauge => gauge.samples("kai/a", { spec, status } as StatusOwner));
   const labels = (workload: string) => ({ namespace: "kai", name: "a", workload });
-
-  it("show the rejected pods of workloads that have any, and what recreated their ServiceAccount", () => {
-    const targets = [
-      { kind: "Deployment", name: "web", pods: 3, rejectedPods: 2 },
-      { kind: "Deployment", name: "app", pods: 1, rejectedPods: 1, recreatedBy: "HelmHook" },
-      { kind: "DaemonSet", name: "agent", pods: 3, rejectedPods: 0 },
-    ];
-    const rejected = [
-      { labels: { ...labels("Deployment/web"), recreated_by: "Unknown" }, value: 2 },
-      { labels: { ...labels("Deployment/app"), recreated_by: "HelmHook" }, value: 1 },
-    ];
-    expect(sampled({ targets })).toEqual([rejected, []]);
-    expect(sampled({})).toEqual([[], []]);
-    expect(sampled({ targets }, { suspend: true })).toEqual([[], []]);
-  });
 
   it("show how many restarts in a row did not help, whatever is open", () => {
     let minute = 0;

@@ -127,70 +127,9 @@ describe("a token in the template", () => {
     const spec = { containers: [mounting("main", "api")], volumes: [projected("api", ...sources)] };
     expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(86_400, "vault"), token(600))] });
   });
-
-  it("is found with any mount, or without one", () => {
-    const spec = { containers: [mounting("main", "keys")], volumes: [secret, projected("api", token(3600))] };
-    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
-  });
-
-  it("that is bounded needs no change", () => {
-    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", token(600))] };
-    expect(plan(spec)).toEqual({ kind: "Bounded" });
-  });
-
-  it("is shortened if automount is off", () => {
-    const volumes = [projected("api", token(3600))];
-    const spec = { automountServiceAccountToken: false, containers: [main], volumes };
-    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(600))] });
-  });
-
-  it("among several of one volume gets its own previous seconds back", () => {
-    const subject = new Subject({
-      containers: [mounting("main", "api")],
-      volumes: [projected("api", token(600), token(86_400, "vault"), token(7200))],
-    });
-    const before = subject.spec;
-    subject.apply();
-    expect(subject.previous).toEqual([
-      { volume: "api", expirationSeconds: 600 },
-      { volume: "api", expirationSeconds: 7200 },
-    ]);
-    subject.release();
-    expect(subject.spec).toEqual(before);
-  });
 });
 
 describe("a container without a token", () => {
-  it("gets the volume that admission would mount, with another lifetime", () => {
-    const made = plan({ initContainers: [{ name: "setup", image: "agent:1" }], containers: [main] });
-    expect(made).toEqual({
-      kind: "Change",
-      patch: {
-        volumes: [own()],
-        initContainers: [{ name: "setup", volumeMounts: [MOUNT] }],
-        containers: [{ name: "main", volumeMounts: [MOUNT] }],
-      },
-      previous: [],
-      projects: true,
-    });
-  });
-
-  it("is distinguished from one with a token, whose token is shortened", () => {
-    const spec = { containers: [mounting("main", "api"), container("side")], volumes: [projected("api", token(3600))] };
-    expect(patchOf(plan(spec))).toEqual({
-      volumes: [shortened("api", token(600)), own()],
-      containers: [{ name: "side", volumeMounts: [MOUNT] }],
-    });
-  });
-
-  it.each([`${PATH}/`, "/run/secrets/kubernetes.io/serviceaccount", `${PATH}/token`])(
-    "is one as well with a mount at %s, which admission does not take for its own",
-    path => {
-      const made = plan({ containers: [mounting("main", "data", path)], volumes: [{ name: "data", emptyDir: {} }] });
-      expect(patchOf(made)).toMatchObject({ containers: [{ name: "main", volumeMounts: [MOUNT] }] });
-    },
-  );
-
   it("gets the operator's volume under another name if its name is taken", () => {
     const volumes = [
       { name: VOLUME_NAME, emptyDir: {} },
@@ -201,16 +140,6 @@ describe("a container without a token", () => {
     expect(made.containers?.[0]?.volumeMounts).toEqual([{ ...MOUNT, name: `${VOLUME_NAME}-3` }]);
   });
 
-  it("does not use a volume with that name and restricted file modes", () => {
-    const copy = { name: VOLUME_NAME, projected: { ...own().projected, defaultMode: 256 } };
-    expect(patchOf(plan({ containers: [main], volumes: [copy] })).volumes).toEqual([own(600, `${VOLUME_NAME}-2`)]);
-  });
-
-  it("gets the volume that admission would use, which is shortened", () => {
-    const made = plan({ containers: [main], volumes: [projected("kube-api-access-abcde", token(3607))] });
-    expect(patchOf(made)).toEqual({ volumes: [shortened("kube-api-access-abcde", token(600))] });
-  });
-
   it("stays unchanged with defaultToken Leave", () => {
     const made = plan({ containers: [main, container("side")] }, {}, LEAVE);
     expect(made).toEqual({
@@ -219,44 +148,15 @@ describe("a container without a token", () => {
       cause: "defaultToken is Leave for container main and container side",
     });
   });
-
-  it("stays unchanged with defaultToken Leave after a token in the template was shortened", () => {
-    const subject = new Subject({ containers: [main], volumes: [projected("api", token(3600))] });
-    expect(patchOf(subject.apply(LEAVE))).toEqual({ volumes: [shortened("api", token(600))] });
-    expect(reasonOf(subject.plan(LEAVE))).toBe("DefaultTokenLeft");
-  });
 });
 
 describe("automount", () => {
-  it.each([
-    ["unset everywhere is on", undefined, undefined, "Change"],
-    ["of the ServiceAccount counts", undefined, false, "AutomountOff"],
-    ["of the pod template counts first: off", false, true, "AutomountOff"],
-    ["of the pod template counts first: on", true, false, "Change"],
-  ])("%s", (_, ofTemplate, automount, expected) => {
-    const spec = {
-      containers: [main],
-      ...(ofTemplate === undefined ? {} : { automountServiceAccountToken: ofTemplate }),
-    };
-    expect(reasonOf(plan(spec, { automount }))).toBe(expected);
-  });
-
   it("is named if it is off", () => {
     const of = (made: TemplatePlan) => (made.kind === "LeftAlone" ? made.cause : "");
     expect(of(plan({ containers: [main] }, { automount: false }))).toBe(
       "its pods get no token: automountServiceAccountToken is false on its ServiceAccount",
     );
     expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template");
-  });
-
-  it("that is turned off removes the operator's volume", () => {
-    const subject = new Subject({ containers: [main] });
-    const before = subject.spec;
-    subject.apply();
-    subject.automount = false;
-    expect(subject.apply()).toEqual({ kind: "Change", patch: {}, previous: [], projects: false });
-    expect(subject.spec).toEqual(before);
-    expect(reasonOf(subject.plan())).toBe("AutomountOff");
   });
 });
 
@@ -329,18 +229,6 @@ describe("a second plan", () => {
     expect(subject.plan()).toEqual({ kind: "Bounded" });
   });
 
-  it("contains all owned fields again when one is added", () => {
-    const subject = new Subject(mixed);
-    const first = patchOf(subject.apply());
-    subject.interfere({ containers: [{ name: "added", image: "agent:2" }] });
-    const second = patchOf(subject.apply());
-    expect(second).toEqual({
-      ...first,
-      containers: [...(first.containers ?? []), { name: "added", volumeMounts: [MOUNT] }],
-    });
-    expect(subject.plan()).toEqual({ kind: "Bounded" });
-  });
-
   it.each([
     ["takes back a source", { volumes: [shortened("api", token(3600), token(86_400, "vault"))] }],
     ["makes the operator's token live longer", { volumes: [shortened(VOLUME_NAME, token(3607), CA, NAMESPACE)] }],
@@ -393,42 +281,11 @@ describe("another bound", () => {
     return subject;
   };
 
-  it("that is longer extends the operator's volume, and others up to their previous lifetimes", () => {
-    const subject = subjectAt600();
-    expect(patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 })).volumes).toEqual([
-      shortened("api", token(900)),
-      own(1200),
-    ]);
-    expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 900 }]);
-    subject.apply();
-    expect(subject.spec).toMatchObject({ volumes: [projected("api", token(600)), own(600)] });
-  });
-
   it("never extends a token whose previous lifetime is unknown", () => {
     const subject = subjectAt600();
     subject.previous = [];
     const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
     expect(patch.volumes).toEqual([shortened("api", token(600)), own(1200)]);
-  });
-});
-
-describe("a release", () => {
-  it("contains the shortened sources with their previous lifetimes, and nothing else", () => {
-    const subject = new Subject({
-      containers: [mounting("main", "api"), container("side")],
-      volumes: [projected("api", token(3600), CA), { name: "data", emptyDir: {} }],
-    });
-    const before = subject.spec;
-    subject.apply();
-    expect(planRelease(subject.input, subject.previous)).toEqual({ volumes: [shortened("api", token(3600), CA)] });
-    subject.release();
-    expect(subject.spec).toEqual(before);
-  });
-
-  it("is empty if the operator's volume is its only change", () => {
-    const subject = new Subject({ containers: [main] });
-    subject.apply();
-    expect(planRelease(subject.input, subject.previous)).toEqual({});
   });
 });
 
