@@ -18,6 +18,9 @@ export const OCCASION_MS = 2_000;
 /** A pod counts as rejected after so many occasions within this time (docs/adr/0006-define-persistent-401s.md). */
 export const PERSISTENT = { occasions: 3, windowMs: 900_000 } as const;
 
+/** The rule with the default minDuration of tokenRestart. */
+export const DEFAULT_RULE: PersistenceRule = { ...PERSISTENT, minDurationMs: 60_000 };
+
 /** Occasions kept per container. The newest half is kept whole. */
 export const MAX_OCCASIONS = 256;
 

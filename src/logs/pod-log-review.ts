@@ -4,7 +4,7 @@ import type { PodView } from "../core/views";
 import { findByClass } from "./detector";
 import type { FindUnauthorized } from "./reading/container-log";
 import { LogWatch, hasLog, type LogFinding, type Watched } from "./reading/log-watch";
-import type { PersistenceRule } from "./persistence";
+import { DEFAULT_RULE } from "./persistence";
 
 /**
  * What the logs of one pod say about 401s.
@@ -35,9 +35,6 @@ export interface PodLogReview {
   forget(key: Key): void;
 }
 
-/** The defaults of tokenRestart. */
-const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
-
 /** Creates a review that uses the persistence rule of tokenRestart. */
 export function createPodLogReview(find: FindUnauthorized = findByClass): PodLogReview {
   const watches = new Map<Key, LogWatch>();
@@ -47,7 +44,7 @@ export function createPodLogReview(find: FindUnauthorized = findByClass): PodLog
       const watch = watches.get(key) ?? new LogWatch(key);
       watches.set(key, watch);
       const watched = pods.flatMap(watchedContainers);
-      await watch.want(readers, watched, { windowMs: RULE.windowMs, find, rule: RULE });
+      await watch.want(readers, watched, { windowMs: DEFAULT_RULE.windowMs, find, rule: DEFAULT_RULE });
       const nowMs = readers.clock.now().getTime();
       return new Map(pods.map(pod => [pod.uid, reviewOf(watch, pod, nowMs)]));
     },
@@ -69,7 +66,7 @@ function watchedContainers(pod: PodView): Watched[] {
 }
 
 function reviewOf(watch: LogWatch, pod: PodView, nowMs: number): ReviewedPod {
-  const findings = watchedContainers(pod).map(watched => watch.finding(watched, RULE, nowMs));
+  const findings = watchedContainers(pod).map(watched => watch.finding(watched, DEFAULT_RULE, nowMs));
   const readMs = findings.length === 0 ? -Infinity : Math.min(...findings.map(one => one.readMs ?? -Infinity));
   return { state: stateOf(findings), readMs };
 }

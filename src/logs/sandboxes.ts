@@ -1,5 +1,6 @@
 import type { PodView, SandboxEventView } from "../core/views";
 import {
+  DEFAULT_RULE,
   NO_TRACE,
   type Persistence,
   persistenceOf,
@@ -187,9 +188,6 @@ export interface SandboxReview {
   forget(key: Key): void;
 }
 
-/** The defaults of tokenRestart. */
-const RULE: PersistenceRule = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
-
 /** The kubelet tries again every 10 to 15 seconds, so this long without an Event means that pods start, or that none is to start. */
 const WATCHED_MS = 120_000;
 
@@ -224,7 +222,7 @@ export function createSandboxReview(): SandboxReview {
       if (typeof events === "string") return new Map(agents.map(({ uid }) => [uid, events]));
       const nowMs = readers.clock.now().getTime();
       const { traces, sinceMs } = watchOf(key, nowMs);
-      traces.take(events, RULE.windowMs, nowMs);
+      traces.take(events, DEFAULT_RULE.windowMs, nowMs);
       traces.seeAgents(agents, nowMs);
       const isWatched = nowMs - sinceMs >= WATCHED_MS;
       return new Map(agents.map(pod => [pod.uid, stateOf(pod, traces, isWatched, nowMs)]));
@@ -239,7 +237,7 @@ function stateOf(pod: PodView, traces: SandboxTraces, isWatched: boolean, nowMs:
   const { state } = failuresSince(traces.readySince([pod]), {
     failures: traces.of(nodeName),
     namespace,
-    rule: RULE,
+    rule: DEFAULT_RULE,
     nowMs,
   });
   return state === "quiet" && !isWatched ? "unread" : state;

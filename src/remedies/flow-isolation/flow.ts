@@ -51,9 +51,11 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
   const before = throttleOf(account.record, spec);
-  const settling = settlingOf(facts, nowMs);
-  const counted = readingOf(match, facts, { account, limits, before });
-  const reading = { ...counted, ...settling.reading };
+  // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
+  const { settlingUntilMs = -Infinity } = facts.rates;
+  const isSettling = settlingUntilMs > nowMs;
+  const settled = (counted: Reading): Reading => (isSettling ? { ...counted, overMs: 0 } : counted);
+  const reading = settled(readingOf(match, facts, { account, limits, before }));
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
   const release = releaseOf(throttle, account, nowMs);
@@ -61,11 +63,11 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   return {
     ...{ facts, spec, account, limits, reading, throttle, level },
     ...(before === undefined ? {} : { before }),
-    ...settling.flow,
+    ...(isSettling && { settlingUntilMs }),
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
-    isLeaseFlood: isRunaway({ ...leaseReading(lease, facts, account, limits), ...settling.reading }, limits),
+    isLeaseFlood: isRunaway(settled(leaseReading(lease, facts, account, limits)), limits),
     isRefused: isRefused(throttle, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     lease,
@@ -81,15 +83,6 @@ function leaseReading(
 ): Reading {
   if (runningPods === undefined) return { overMs: 0 };
   return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
-}
-
-/** A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning. */
-function settlingOf(
-  { rates: { settlingUntilMs } }: FlowIsolationFacts,
-  nowMs: number,
-): { readonly flow: Pick<Flow, "settlingUntilMs">; readonly reading: Partial<Reading> } {
-  if (settlingUntilMs === undefined || settlingUntilMs <= nowMs) return { flow: {}, reading: {} };
-  return { flow: { settlingUntilMs }, reading: { overMs: 0 } };
 }
 
 /** How often a release is tried before a person has to act. */

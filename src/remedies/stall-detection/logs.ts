@@ -1,6 +1,6 @@
 import { parseDuration } from "../../core/time";
 import type { ContainerView, PodView } from "../../core/views";
-import { persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
+import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
 import { hasLog, type Watched } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
@@ -10,9 +10,6 @@ import type { Pass } from "./memory";
 // What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
 // its start on, and goes on working.
 
-/** How far back the first read goes. */
-const FIRST_READ_MS = 900_000;
-
 /** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
 export async function readLogs(
   pods: readonly PodView[],
@@ -20,7 +17,7 @@ export async function readLogs(
 ): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
   const rule = denialRule(parseDuration(spec.for));
   const watched = pods.flatMap(watchedContainers);
-  await memory.logs.want(readers, watched, { windowMs: FIRST_READ_MS, find: findStalls, rule });
+  await memory.logs.want(readers, watched, { windowMs: PERSISTENT.windowMs, find: findStalls, rule });
   const nowMs = readers.clock.now().getTime();
   const logs = watched.map((item): ContainerLog => {
     const { topics, searchedFromMs, persistence, error } = memory.logs.finding(item, rule, nowMs);
@@ -71,7 +68,7 @@ export interface Denial {
 
 /** When 403s are persistent. */
 export function denialRule(forMs: number): PersistenceRule {
-  return { occasions: 3, windowMs: Math.max(900_000, 3 * forMs), minDurationMs: forMs };
+  return { ...PERSISTENT, windowMs: Math.max(PERSISTENT.windowMs, 3 * forMs), minDurationMs: forMs };
 }
 
 /** Returns the persistent denials of a container's own ServiceAccount. */
