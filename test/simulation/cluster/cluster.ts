@@ -2,7 +2,7 @@ import type { Clock } from "../../../src/core/time";
 import type { CauseName, State } from "../programs/causes";
 import type { ProgramFactory, Truth } from "../programs/program";
 import type { Access } from "../server/access";
-import type { Obj } from "../server/objects";
+import { type Obj, Refusal } from "../server/objects";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
 import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretakers";
@@ -33,6 +33,7 @@ export interface PodTruth {
   /** Since when it is in that state for that cause, by the world's clock. */
   readonly sinceMs: number;
   readonly cause: CauseName;
+  /** A new pod would work. Of a pod that is being deleted: as it was when that began. */
   readonly healedByRestart: boolean;
   /** When it last wrote to its log that its own request was answered 401. */
   readonly logged401Ms: number | undefined;
@@ -157,8 +158,14 @@ export class Cluster {
     this.changed();
   }
 
-  /** What a kubelet answers for pods/log; undefined: it has no such log. */
+  /** What a kubelet answers for pods/log; undefined: it has no such log. @throws Refusal 500 while it does not answer */
   logs(pod: Obj, container: string, options: LogOptions = {}): string | undefined {
+    if (nodeOf(pod) !== "" && !this.isReachable(pod))
+      throw new Refusal(
+        500,
+        "InternalError",
+        'Get "https://192.0.2.10:10250/containerLogs": dial tcp 192.0.2.10:10250: connect: no route to host',
+      );
     const run = this.#kubelets.runs.get(pod.metadata.uid);
     const offset = this.#kubelets.machine(nodeOf(pod))?.clockOffsetMs ?? 0;
     return run?.logOf(container, options.previous === true)?.read(options, nowMs(this.ground) + offset);
@@ -200,7 +207,8 @@ export class Cluster {
 
   /** What the node and the life of the pod say, before its program has a say. */
   #overrule(pod: Obj, run: PodRun, truth: Truth): Truth {
-    if (pod.metadata.deletionTimestamp !== undefined || run.isStopping)
+    if (run.isStopping) return truth;
+    if (pod.metadata.deletionTimestamp !== undefined)
       return { state: "terminating", cause: "terminating", healedByRestart: false };
     if (this.#kubelets.machine(nodeOf(pod))?.isUp !== true)
       return { state: "unreachable", cause: "node-away", healedByRestart: false };

@@ -31,6 +31,7 @@ export class ContainerLife {
   readonly log = new ContainerLog();
   readonly startedMs: number;
   #isOver = false;
+  #renewals = 0;
   #access: { readonly version: number; readonly cause: CauseName | undefined } | undefined;
   #server: number;
 
@@ -116,7 +117,7 @@ export class ContainerLife {
     }
     const isAccepted = tokens.isAccepted(token, server);
     const code = !isAccepted ? 401 : ground.rights.allows(owner, asked) ? 200 : 403;
-    const answer = ground.servers.request(owner, asked, { server, code, count });
+    const answer = count === 0 ? code : ground.servers.request(owner, asked, { server, code, count });
     return code === 200 ? answer : code;
   }
 
@@ -133,7 +134,8 @@ export class ContainerLife {
 
   #renew(token: string | undefined, lease: LeaseTerms): Answer {
     const { ground, pod } = this.host;
-    const answer = this.#ask(token, leaseAsked(lease));
+    // Renewals are counted in fives, for the sake of speed.
+    const answer = this.#ask(token, leaseAsked(lease), this.#renewals++ % 5 === 0 ? 5 : 0);
     if (answer !== 200) return answer;
     const now = nowMs(ground);
     const holderIdentity = `${pod.metadata.name}_${pod.metadata.uid}`;

@@ -47,6 +47,13 @@ interface Source {
   readonly serviceAccountToken?: { readonly audience?: string; readonly expirationSeconds?: number };
 }
 
+/** What is true of one container. */
+export interface ContainerTruth {
+  readonly container: string;
+  readonly truth: Truth;
+  readonly logged401Ms: number | undefined;
+}
+
 /** A container of the pod, over its lives. */
 interface Slot {
   readonly spec: ContainerSpec;
@@ -79,6 +86,7 @@ export class PodRun {
   #volumesSince: string | undefined;
   #isReporting = false;
   #sandboxTries = 0;
+  #lastTruths: readonly ContainerTruth[] | undefined;
 
   constructor(
     private readonly host: PodHost,
@@ -97,7 +105,11 @@ export class PodRun {
   }
 
   /** The truth of each container with a program. */
-  truths(): readonly { readonly container: string; readonly truth: Truth; readonly logged401Ms: number | undefined }[] {
+  truths(): readonly ContainerTruth[] {
+    return this.#lastTruths ?? this.#truths();
+  }
+
+  #truths(): readonly ContainerTruth[] {
     return this.slots.map(({ spec, life, logged401Ms }) => ({
       container: spec.name,
       truth: truthOf(life),
@@ -114,6 +126,10 @@ export class PodRun {
   stop(graceSeconds: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
+    this.#lastTruths = this.#truths().map(one => ({
+      ...one,
+      truth: { state: "terminating", cause: "terminating", healedByRestart: one.truth.healedByRestart },
+    }));
     const needed = this.slots.map(({ life }) => (life === undefined || life.isOver ? 0 : life.stop()));
     const graceMs = graceSeconds * 1_000;
     const takesMs = Math.min(graceMs, Math.max(0, ...needed) + this.host.dice.between(200, 1_500));
