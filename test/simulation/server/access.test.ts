@@ -53,7 +53,10 @@ describe("a token", () => {
   });
 
   it("dies a minute after its pod should have", async () => {
-    const { uid } = store.create("pods", { metadata: { name: "p", namespace: "a" }, spec: { nodeName: "n" } }).metadata;
+    const { uid } = store.create("pods", {
+      metadata: { name: "p", namespace: "a" },
+      spec: { nodeName: "n", serviceAccountName: "kai" },
+    }).metadata;
     const token = tokenOf({ podName: "p", podUid: uid });
     store.delete("pods", "a", "p", { graceSeconds: 30 });
     await clock.run(89_000);

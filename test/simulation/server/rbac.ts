@@ -153,11 +153,16 @@ function isSubject({ kind, name, namespace }: Subject, { user, groups }: Identit
 
 /** Reports whether a rule allows this. */
 export function covers(rule: Rule, attributes: Attributes): boolean {
-  const { verb, group = "", name = "", path } = attributes;
+  const { verb, path } = attributes;
   if (!has(rule.verbs, verb)) return false;
-  if (path !== undefined) return (rule.nonResourceURLs ?? []).some(url => isUrl(url, path));
-  const { apiGroups = [], resources = [], resourceNames: names = [] } = rule;
-  const isNamed = names.length === 0 || names.includes(name);
+  return path === undefined
+    ? coversResource(rule, attributes)
+    : (rule.nonResourceURLs ?? []).some(url => isUrl(url, path));
+}
+
+function coversResource({ apiGroups = [], resources = [], resourceNames = [] }: Rule, attributes: Attributes): boolean {
+  const { group = "", name = "" } = attributes;
+  const isNamed = resourceNames.length === 0 || resourceNames.includes(name);
   return isNamed && has(apiGroups, group) && resources.some(one => isResource(one, attributes));
 }
 

@@ -4,7 +4,7 @@ import { Refusal } from "./objects";
 import { Store, type Change } from "./store";
 
 const clock = (): VirtualClock => new VirtualClock();
-const store = (): Store => new Store(clock(), new Dice(1));
+const store = (): Store => new Store(clock(), new Dice(1), () => ({}));
 const pod = (name: string, more: object = {}) => ({
   metadata: { name, namespace: "a" },
   spec: { nodeName: "n" },
@@ -123,7 +123,7 @@ describe("the store", () => {
 
   it("shows what was some time ago", async () => {
     const time = clock();
-    const one = new Store(time, new Dice(1));
+    const one = new Store(time, new Dice(1), () => ({}));
     one.create("configmaps", { metadata: { name: "x", namespace: "a" } });
     await time.run(1_000);
     one.update("configmaps", "a", "x", draft => void (draft["data"] = { a: "1" }));

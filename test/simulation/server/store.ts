@@ -2,6 +2,7 @@ import type { Clock } from "../../../src/core/time";
 import { toSeconds } from "../../../src/core/time";
 import type { Dice } from "../time";
 import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo, qualifiedName } from "./kinds";
+import { strategyOf } from "./registry";
 import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, Refusal, same, tidy } from "./objects";
 
 /** A change of one object. */
@@ -35,6 +36,8 @@ export interface DeleteOptions {
 export interface Strategy {
   /** Fills in defaults of a new object. */
   readonly create?: (draft: Obj, store: Store) => void;
+  /** What admission adds to a new object, which nobody owns. */
+  readonly admit?: (draft: Obj, store: Store) => void;
   /** Sets what a client may not, after a change of an object. */
   readonly update?: (draft: Obj, old: Obj, store: Store) => void;
   /** Records who changed what. Absent: nobody records it. */
@@ -94,14 +97,14 @@ export class Store {
   readonly clock: Clock;
   readonly dice: Dice;
   readonly #collections = new Map<string, Collection>();
-  readonly #strategies: (info: KindInfo) => Strategy;
+  readonly #strategies: (info: KindInfo, store: Store) => Strategy;
   readonly #waiting: (() => void)[] = [];
   #revision = 1;
   #by = ADMIN;
   #isTelling = false;
 
-  /** @param strategies what registries do to objects; absent: nothing */
-  constructor(clock: Clock, dice: Dice, strategies: (info: KindInfo) => Strategy = () => ({})) {
+  /** @param strategies what registries do to objects */
+  constructor(clock: Clock, dice: Dice, strategies: (info: KindInfo, store: Store) => Strategy = strategyOf) {
     this.clock = clock;
     this.dice = dice.fork("store");
     this.#strategies = strategies;
@@ -158,9 +161,10 @@ export class Store {
     Object.assign(draft, { apiVersion: object.apiVersion ?? apiVersionOf(info), kind: object.kind ?? info.kind });
     this.#begin(draft.metadata, info);
     this.#refuseTaken(draft.metadata, info);
-    const strategy = this.#strategies(info);
+    const strategy = this.#strategies(info, this);
     strategy.create?.(draft, this);
     strategy.record?.(draft, undefined, this.#by, draft.metadata.creationTimestamp);
+    strategy.admit?.(draft, this);
     return this.#put(resource, draft, undefined);
   }
 
@@ -173,7 +177,7 @@ export class Store {
     change(draft);
     tidy(draft);
     this.#keepIdentity(draft.metadata, old.metadata);
-    const strategy = this.#strategies(info);
+    const strategy = this.#strategies(info, this);
     strategy.update?.(draft, old, this);
     if (same(draft, old)) return old;
     if (info.hasGeneration && isNewSpec(draft, old)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;

@@ -1,0 +1,472 @@
+import type { IncomingMessage } from "node:http";
+import type { Dice } from "../time";
+import type { Identity } from "./access";
+import { Answer } from "./answer";
+import { bootstrap, collectCustomResources, registerAddresses } from "./bootstrap";
+import { type Allowed, Dispatch, servePath } from "./dispatch";
+import { FlowControl } from "./flow";
+import { Journal } from "./journal";
+import { Counters } from "./metrics";
+import { Refusal } from "./objects";
+import type { Attributes } from "./rbac";
+import { type Ask, readRequest } from "./request";
+import { header, type Served, type World } from "./serve";
+import { type EventFault, openWatch, WatchStream } from "./watches";
+
+/** One HTTP request of a client. */
+export interface SentRequest {
+  readonly method: string;
+  /** Includes the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly instance?: { readonly address: string; readonly port: number } | undefined;
+  readonly isFresh?: boolean | undefined;
+  /** Name of the client's process. */
+  readonly from: string;
+}
+
+/** One of the API servers. */
+export interface ServerSpec {
+  readonly address: string;
+  readonly port?: number;
+  /** Its watches show the store as it was so long ago. */
+  readonly lagMs?: number;
+  /** How far its clock is off, as the Date header shows. */
+  readonly offsetMs?: number;
+}
+
+/** What a fault sees of a request before it is served. */
+export interface Seen {
+  readonly ask: Ask;
+  readonly from: string;
+  readonly server: number;
+  readonly body: string | undefined;
+}
+
+/** What happens to a request besides. */
+export interface Outcome {
+  /** Answered instead of being served. */
+  readonly status?: number;
+  readonly message?: string;
+  readonly retryAfterSeconds?: number;
+  /** The connection breaks before the request is executed, or after it. */
+  readonly reset?: "before" | "after";
+  /** No answer ever comes, to a request that is executed or not. */
+  readonly silence?: "before" | "after";
+  /** Served so much later, or answered so much later. */
+  readonly delayMs?: number;
+  readonly answerDelayMs?: number;
+  /** The body ends after this part of it, between 0 and 1. */
+  readonly truncate?: number;
+  /** Reads show the state of so long ago. */
+  readonly staleMs?: number;
+  /** Of a watch: ends or falls silent after so long, or loses and repeats events. */
+  readonly endAfterMs?: number;
+  readonly silentAfterMs?: number;
+  readonly onEvent?: EventFault;
+}
+
+/** May change what happens to a request. */
+export type Fault = (seen: Seen) => Outcome | undefined;
+
+/** Requests of a simulated program, all alike. */
+export interface Counted {
+  readonly identity: Identity;
+  readonly verb: string;
+  readonly group?: string;
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly code: number;
+  readonly count: number;
+  readonly server?: number;
+}
+
+const ANONYMOUS: Identity = { user: "system:anonymous", groups: ["system:unauthenticated"] };
+
+/** A server that is gone is no endpoint any more after this time. */
+const LEASE_MS = 15_000;
+
+interface Server extends Required<ServerSpec> {
+  readonly index: number;
+  isDown: boolean;
+  counters: Counters;
+  readonly flow: FlowControl;
+  readonly watches: Set<WatchStream>;
+}
+
+/** A network failure, as node reports it. */
+export function networkError(code: "ECONNRESET" | "ECONNREFUSED"): Error {
+  const message = code === "ECONNRESET" ? "socket hang up" : "connect ECONNREFUSED";
+  return Object.assign(new Error(message), { code });
+}
+
+/** API servers behind one address. */
+export class ApiServers {
+  readonly journal = new Journal();
+  readonly faults = new Set<Fault>();
+  readonly #world: World;
+  readonly #dispatch: Dispatch;
+  readonly #servers: readonly Server[];
+  /** The server of a client's kept connection. */
+  readonly #kept = new Map<string, number>();
+
+  constructor(world: Omit<World, "dice"> & { readonly dice: Dice; readonly servers: number | readonly ServerSpec[] }) {
+    const { clock, store, access, runtime, servers } = world;
+    this.#world = { clock, store, access, runtime, dice: world.dice.fork("servers") };
+    this.#dispatch = new Dispatch(this.#world);
+    const specs =
+      typeof servers === "number"
+        ? Array.from({ length: servers }, (_, at) => ({ address: `10.0.0.${at + 1}` }))
+        : servers;
+    this.#servers = specs.map((spec, index) => this.#make(spec, index));
+    bootstrap(store);
+    this.#register();
+    collectCustomResources(store, plural => this.#endWatches(plural));
+  }
+
+  get count(): number {
+    return this.#servers.length;
+  }
+
+  isDown(server: number): boolean {
+    return this.#servers[server]?.isDown !== false;
+  }
+
+  /** Stops a server: its connections break. */
+  stop(index: number): void {
+    const server = this.#servers[index]!;
+    server.isDown = true;
+    for (const watch of server.watches) watch.end(networkError("ECONNRESET"));
+    server.watches.clear();
+    this.#world.clock.after(LEASE_MS, () => this.#register());
+  }
+
+  /** Starts a stopped server: all its counters begin at zero. */
+  start(index: number): void {
+    const server = this.#servers[index]!;
+    server.isDown = false;
+    server.counters = new Counters(this.#world.clock.now().getTime() / 1_000);
+    this.#register();
+  }
+
+  /** Ends all watches of a server, as a restart of its watch cache does. */
+  endWatches(index: number): void {
+    for (const watch of [...this.#servers[index]!.watches]) watch.end();
+  }
+
+  /** Resolves with the head of the answer; the client reads the body. */
+  send(request: SentRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    const ask = readRequest(request.method, request.path);
+    const server = this.#serverFor(request);
+    if (server === undefined) return this.#unreachable(signal);
+    const seen = { ask, from: request.from, server: server.index, body: request.body };
+    const outcome = this.#outcomeOf(seen);
+    return new Promise((resolve, reject) => {
+      const abort = (): void => reject(signal.reason as Error);
+      signal.addEventListener("abort", abort, { once: true });
+      const latencyMs = 1 + 3 * this.#world.dice.next();
+      this.#world.clock.after(latencyMs + (outcome.delayMs ?? 0), () =>
+        this.#execute({ request, ask, server, outcome, signal, resolve, reject }),
+      );
+    });
+  }
+
+  /** Counts requests of a program, and says how a server answers one that is authenticated and allowed: 200 or 429. */
+  request(
+    owner: { readonly namespace: string; readonly serviceAccount: string },
+    asked: { readonly verb: string; readonly group: string; readonly resource: string; readonly namespace?: string },
+    { server, code, count }: { readonly server: number; readonly code: number; readonly count: number },
+  ): number {
+    const groups = ["system:serviceaccounts", `system:serviceaccounts:${owner.namespace}`, "system:authenticated"];
+    const identity = { user: `system:serviceaccount:${owner.namespace}:${owner.serviceAccount}`, groups };
+    return this.countRequests({ ...asked, identity, code, count, server });
+  }
+
+  /** Counts requests of a program: returns 429 if none of them found room, else their code. */
+  countRequests({ identity, code, count, server: index, ...asked }: Counted): number {
+    const up = this.#servers.filter(({ isDown }) => !isDown);
+    const server = index === undefined ? up[0] : this.#servers[index];
+    if (server === undefined || server.isDown || code === 0) return 0;
+    server.counters.attempted(code !== 401, count);
+    server.counters.requested(asked.verb, asked.resource, code, count);
+    if (code === 401) return code;
+    const flow = server.flow.flowOf(identity, asked);
+    const admitted = server.flow.admit(flow, count, this.#world.clock.monotonicMs());
+    server.counters.dispatched(flow, admitted);
+    server.counters.rejected(flow, count - admitted);
+    return admitted === 0 && count > 0 ? 429 : code;
+  }
+
+  #make({ address, port = 6443, lagMs = 0, offsetMs = 0 }: ServerSpec, index: number): Server {
+    const startSeconds =
+      this.#world.clock.now().getTime() / 1_000 - 86_400 * (10 + index) - this.#world.dice.int(3_600);
+    const counters = new Counters(startSeconds);
+    const flow = new FlowControl(this.#world.store);
+    return { address, port, lagMs, offsetMs, index, isDown: false, counters, flow, watches: new Set() };
+  }
+
+  #register(): void {
+    registerAddresses(
+      this.#world.store,
+      this.#servers.filter(({ isDown }) => !isDown),
+    );
+  }
+
+  #endWatches(plural: string): void {
+    for (const { watches } of this.#servers)
+      for (const watch of [...watches]) if (watch.resource === plural) watch.end();
+  }
+
+  #outcomeOf(seen: Seen): Outcome {
+    let all: Outcome = {};
+    for (const fault of this.faults) all = { ...all, ...fault(seen) };
+    return all;
+  }
+
+  /** A client keeps its connection; a new one leads to any server that runs. */
+  #serverFor({ instance, from, isFresh = false }: SentRequest): Server | undefined {
+    if (instance !== undefined)
+      return this.#servers.find(({ address, isDown }) => address === instance.address && !isDown);
+    const kept = this.#servers[this.#kept.get(from) ?? -1];
+    if (!isFresh && kept !== undefined && !kept.isDown) return kept;
+    const up = this.#servers.filter(({ isDown }) => !isDown);
+    if (up.length === 0) return undefined;
+    const server = this.#world.dice.pick(up);
+    if (!isFresh) this.#kept.set(from, server.index);
+    return server;
+  }
+
+  #unreachable(signal: AbortSignal): Promise<never> {
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      this.#world.clock.after(1, () => reject(networkError("ECONNREFUSED")));
+    });
+  }
+
+  #execute(exchange: Exchange): void {
+    const { server, outcome, ask, signal, reject } = exchange;
+    if (server.isDown) {
+      reject(networkError("ECONNRESET"));
+      return;
+    }
+    if (outcome.reset === "before") {
+      this.#lose(exchange, networkError("ECONNRESET"));
+      return;
+    }
+    // Nobody waits for what is read.
+    if (outcome.silence === "before" || (signal.aborted && ask.method === "GET")) return;
+    const result = this.#result(exchange);
+    if (result instanceof WatchStream) this.#openStream(result, exchange);
+    else this.#finish(exchange, result);
+  }
+
+  #finish(exchange: Exchange, served: Served): void {
+    const { outcome, reject } = exchange;
+    this.#note(exchange, served);
+    if (outcome.reset === "after") {
+      reject(networkError("ECONNRESET"));
+      return;
+    }
+    if (outcome.silence === "after") return;
+    const delayMs = outcome.answerDelayMs ?? 0;
+    if (delayMs === 0) this.#answer(exchange, served);
+    else this.#world.clock.after(delayMs, () => this.#answer(exchange, served));
+  }
+
+  #result(exchange: Exchange): Served | WatchStream {
+    if (exchange.outcome.status !== undefined) return faultBody(exchange.outcome);
+    const allowed = this.#admit(exchange);
+    if (!("ask" in allowed)) return allowed;
+    try {
+      return this.#tryWatch(allowed, exchange) ?? this.#serve(allowed, exchange);
+    } catch (error) {
+      if (error instanceof Refusal) return refusedWith(error);
+      throw error;
+    }
+  }
+
+  #lose(exchange: Exchange, error: Error): void {
+    this.#note(exchange, { code: 0, body: "" });
+    exchange.reject(error);
+  }
+
+  /** Authentication, flow control and authorization. */
+  #admit(exchange: Exchange): Allowed | Served {
+    const { request, ask, server, outcome } = exchange;
+    const { counters, flow, index } = server;
+    const identity = this.#identify(request.headers, index, counters);
+    if (identity === undefined) return refusedWith(new Refusal(401, "Unauthorized", "Unauthorized"));
+    exchange.user = identity.user;
+    const attributes = attributesOf(ask);
+    const place = flow.flowOf(identity, attributes);
+    if (flow.admit(place, 1, this.#world.clock.monotonicMs()) === 0) {
+      counters.rejected(place);
+      return TOO_MANY;
+    }
+    counters.dispatched(place);
+    if (!this.#world.access.authorize(identity, attributes)) return refusedWith(forbiddenTo(identity, ask));
+    const { headers, body } = request;
+    return { ask, identity, headers, body, server: index, staleMs: outcome.staleMs ?? 0 };
+  }
+
+  #identify(headers: Readonly<Record<string, string>>, index: number, counters: Counters): Identity | undefined {
+    const token = /^Bearer (.+)$/i.exec(header(headers, "Authorization") ?? "")?.[1];
+    if (token === undefined) return ANONYMOUS;
+    const identity = this.#world.access.authenticate(token, index);
+    counters.attempted(identity !== undefined);
+    if (identity?.isStale === true) counters.stale();
+    return identity;
+  }
+
+  #serve(allowed: Allowed, { server }: Exchange): Served {
+    if (allowed.ask.resource !== undefined) return this.#dispatch.serve(allowed);
+    return servePath(allowed, this.#world, () => server.counters.text);
+  }
+
+  /** Opens a watch; undefined for every other request, and for one that is refused. */
+  #tryWatch(allowed: Allowed, exchange: Exchange): WatchStream | undefined {
+    const { ask } = allowed;
+    if (ask.verb !== "watch" || ask.subresource !== undefined) return undefined;
+    const call = this.#dispatch.callOf(allowed);
+    if (call === undefined) return undefined;
+    const { server, outcome } = exchange;
+    const lagMs = server.lagMs + (outcome.staleMs ?? 0);
+    return openWatch(this.#world, call, { lagMs, onEvent: outcome.onEvent }, this.#headers(server, "application/json"));
+  }
+
+  #openStream(stream: WatchStream, exchange: Exchange): void {
+    const { server, signal, outcome, resolve, ask } = exchange;
+    this.#note(exchange, { code: 200, body: "" });
+    if (signal.aborted) return;
+    server.counters.requested(ask.verb, ask.resource ?? "", 200);
+    server.watches.add(stream);
+    signal.addEventListener("abort", () => stream.answer.destroy(signal.reason as Error), { once: true });
+    stream.start();
+    const { onClose } = stream.answer;
+    stream.answer.onClose = () => {
+      onClose();
+      server.watches.delete(stream);
+    };
+    if (outcome.endAfterMs !== undefined) this.#world.clock.after(outcome.endAfterMs, () => stream.end());
+    if (outcome.silentAfterMs !== undefined) this.#world.clock.after(outcome.silentAfterMs, () => stream.silence());
+    resolve(stream.answer.message);
+  }
+
+  #answer(
+    { server, ask, outcome, signal, resolve }: Exchange,
+    { code, body, contentType = "application/json" }: Served,
+  ): void {
+    if (signal.aborted) return;
+    server.counters.requested(ask.verb, ask.resource ?? "", code);
+    const seconds = outcome.retryAfterSeconds ?? retryAfterIn(code, body);
+    const headers = { ...this.#headers(server, contentType), ...(seconds > 0 && { "retry-after": String(seconds) }) };
+    const answer = new Answer(code, headers);
+    signal.addEventListener("abort", () => answer.destroy(signal.reason as Error), { once: true });
+    const bytes = Buffer.from(body);
+    if (outcome.truncate === undefined) {
+      if (bytes.length > 0) answer.push(bytes);
+      answer.end();
+    } else {
+      answer.push(bytes.subarray(0, Math.floor(outcome.truncate * bytes.length)));
+      answer.end(networkError("ECONNRESET"));
+    }
+    resolve(answer.message);
+  }
+
+  #headers({ offsetMs }: Server, contentType: string): Record<string, string> {
+    const date = new Date(this.#world.clock.now().getTime() + offsetMs).toUTCString();
+    return { "content-type": contentType, date, "cache-control": "no-cache, private" };
+  }
+
+  #note({ request, ask, server, outcome, user = "" }: Exchange, { code, before, after }: Served): void {
+    const { group, resource, namespace, name, subresource, verb, path, query } = ask;
+    const isLost = outcome.reset !== undefined || outcome.silence !== undefined;
+    this.journal.add({
+      ...{
+        atMs: this.#world.clock.now().getTime(),
+        server: server.index,
+        from: request.from,
+        user,
+        verb,
+        path,
+        query: query.toString(),
+      },
+      ...{ group, resource, namespace, name, subresource, code, body: request.body, before, after },
+      ...(isLost && { isLost }),
+    });
+  }
+}
+
+interface Exchange {
+  readonly request: SentRequest;
+  readonly ask: Ask;
+  readonly server: Server;
+  readonly outcome: Outcome;
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: IncomingMessage) => void;
+  readonly reject: (error: Error) => void;
+  user?: string;
+}
+
+const TOO_MANY: Served = {
+  code: 429,
+  body: "Too many requests, please try again later.\n",
+  contentType: "text/plain; charset=utf-8",
+};
+
+function refusedWith(refusal: Refusal): Served {
+  return { code: refusal.code, body: JSON.stringify(refusal.status) };
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  ...{
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    410: "Expired",
+    429: "TooManyRequests",
+  },
+  ...{ 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout" },
+};
+
+function faultBody({ status = 500, message = "a fault of the world" }: Outcome): Served {
+  return refusedWith(new Refusal(status, REASONS[status] ?? "", message));
+}
+
+/** As the API server sets the header from the Status. */
+function retryAfterIn(code: number, body: string): number {
+  if (code < 400) return 0;
+  const found = /"retryAfterSeconds":(\d+)/.exec(body)?.[1];
+  return found === undefined ? (body === TOO_MANY.body ? 1 : 0) : Number(found);
+}
+
+function attributesOf({ verb, group, resource, subresource, namespace, name, path }: Ask): Attributes {
+  if (resource === undefined) return { verb, path };
+  return {
+    ...{ verb, resource, group: group ?? "" },
+    ...(subresource !== undefined && { subresource }),
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+function forbiddenTo(
+  { user }: Identity,
+  { verb, group = "", resource, subresource, namespace, name, path }: Ask,
+): Refusal {
+  if (resource === undefined)
+    return new Refusal(403, "Forbidden", `forbidden: User "${user}" cannot ${verb} path "${path}"`, {});
+  const full = group === "" ? resource : `${resource}.${group}`;
+  const what = name === undefined ? full : `${full} "${name}"`;
+  const sub = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
+  const message = `${what} is forbidden: User "${user}" cannot ${verb} resource "${sub}" in API group "${group}" ${where}`;
+  return new Refusal(403, "Forbidden", message, {
+    ...(name !== undefined && { name }),
+    ...(group !== "" && { group }),
+    kind: resource,
+  });
+}

@@ -1,0 +1,175 @@
+import { arrayOf, isObject } from "../../../src/core/json";
+import type { Obj } from "./objects";
+
+// Defaults of built-in kinds (kubernetes/kubernetes pkg/apis/*/v1/defaults.go), as far as a world can see them.
+
+type Fields = Record<string, unknown>;
+
+/** Sets what is absent. */
+function set(into: Fields, defaults: Fields): void {
+  for (const [field, value] of Object.entries(defaults)) into[field] ??= value;
+}
+
+function each(list: unknown): Fields[] {
+  return arrayOf(list).filter(isObject);
+}
+
+/** Returns a field as an object; makes one if it is absent. */
+function part(of: Fields, field: string): Fields {
+  const value = of[field];
+  if (isObject(value)) return value;
+  const made = {};
+  of[field] = made;
+  return made;
+}
+
+const PROBE = { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 };
+
+function defaultContainer(container: Fields): void {
+  const image = typeof container["image"] === "string" ? container["image"] : "";
+  const isLatest =
+    !image.includes("@") && (image.endsWith(":latest") || !image.slice(image.lastIndexOf("/") + 1).includes(":"));
+  set(container, {
+    resources: {},
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: isLatest ? "Always" : "IfNotPresent",
+  });
+  for (const port of each(container["ports"])) set(port, { protocol: "TCP" });
+  for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]
+    .map(name => container[name])
+    .filter(isObject)) {
+    set(probe, PROBE);
+    if (isObject(probe["httpGet"])) set(probe["httpGet"], { path: "/", scheme: "HTTP" });
+  }
+  defaultFieldRefs(container["env"], "valueFrom");
+}
+
+function defaultFieldRefs(list: unknown, within?: string): void {
+  for (const entry of each(list)) {
+    const holder = within === undefined ? entry : entry[within];
+    if (isObject(holder) && isObject(holder["fieldRef"])) set(holder["fieldRef"], { apiVersion: "v1" });
+  }
+}
+
+function defaultVolume(volume: Fields): void {
+  if (Object.keys(volume).length === 1) volume["emptyDir"] = {};
+  for (const source of ["secret", "configMap", "downwardAPI", "projected"].map(name => volume[name]).filter(isObject))
+    set(source, { defaultMode: 420 });
+  if (isObject(volume["hostPath"])) set(volume["hostPath"], { type: "" });
+  if (!isObject(volume["projected"])) return;
+  for (const { serviceAccountToken, downwardAPI } of each(volume["projected"]["sources"])) {
+    if (isObject(serviceAccountToken)) set(serviceAccountToken, { expirationSeconds: 3600 });
+    if (isObject(downwardAPI)) defaultFieldRefs(downwardAPI["items"]);
+  }
+}
+
+/** Defaults of a pod's spec, or a template's. */
+export function defaultPodSpec(spec: Fields): void {
+  set(spec, { restartPolicy: "Always", dnsPolicy: "ClusterFirst", schedulerName: "default-scheduler" });
+  set(spec, { terminationGracePeriodSeconds: 30, securityContext: {} });
+  const account = spec["serviceAccountName"] ?? spec["serviceAccount"];
+  if (account !== undefined) Object.assign(spec, { serviceAccountName: account, serviceAccount: account });
+  for (const container of [...each(spec["initContainers"]), ...each(spec["containers"])]) defaultContainer(container);
+  for (const volume of each(spec["volumes"])) defaultVolume(volume);
+}
+
+function defaultTemplate(spec: Fields): void {
+  const template = part(spec, "template");
+  part(template, "metadata")["creationTimestamp"] ??= null;
+  defaultPodSpec(part(template, "spec"));
+}
+
+function defaultDeployment(spec: Fields): void {
+  set(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} });
+  const strategy = part(spec, "strategy");
+  set(strategy, { type: "RollingUpdate" });
+  if (strategy["type"] === "RollingUpdate")
+    set(part(strategy, "rollingUpdate"), { maxSurge: "25%", maxUnavailable: "25%" });
+}
+
+function defaultDaemonSet(spec: Fields): void {
+  set(spec, { revisionHistoryLimit: 10 });
+  const strategy = part(spec, "updateStrategy");
+  set(strategy, { type: "RollingUpdate" });
+  if (strategy["type"] === "RollingUpdate") set(part(strategy, "rollingUpdate"), { maxSurge: 0, maxUnavailable: 1 });
+}
+
+function defaultStatefulSet(spec: Fields): void {
+  set(spec, { replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: "OrderedReady", serviceName: "" });
+  set(spec, { persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" } });
+  const strategy = part(spec, "updateStrategy");
+  set(strategy, { type: "RollingUpdate" });
+  if (strategy["type"] === "RollingUpdate") set(part(strategy, "rollingUpdate"), { partition: 0 });
+}
+
+function defaultLevel(spec: Fields): void {
+  if (isObject(spec["exempt"]) || spec["type"] === "Exempt")
+    set(part(spec, "exempt"), { nominalConcurrencyShares: 0, lendablePercent: 0 });
+  if (spec["type"] !== "Limited") return;
+  const limited = part(spec, "limited");
+  set(limited, { nominalConcurrencyShares: 30, lendablePercent: 0, limitResponse: { type: "Reject" } });
+  const response = part(limited, "limitResponse");
+  if (response["type"] === "Queue") set(part(response, "queuing"), { queues: 64, handSize: 8, queueLengthLimit: 50 });
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+
+function defaultBinding(object: Obj): void {
+  set(part(object, "roleRef"), { apiGroup: RBAC_GROUP });
+  for (const subject of each(object["subjects"]))
+    if (subject["kind"] !== "ServiceAccount") set(subject, { apiGroup: RBAC_GROUP });
+}
+
+function defaultPod(object: Obj): void {
+  const spec = part(object, "spec");
+  set(spec, { enableServiceLinks: true });
+  defaultPodSpec(spec);
+}
+
+/** What admission adds to a new pod. */
+export function defaultNewPod(object: Obj): void {
+  const spec = part(object, "spec");
+  set(spec, { priority: 0, preemptionPolicy: "PreemptLowerPriority", serviceAccountName: "default" });
+  set(spec, { serviceAccount: spec["serviceAccountName"] });
+  const tolerations = each(spec["tolerations"]);
+  const isMissing = (key: string): boolean => !tolerations.some(one => one["key"] === key || one["key"] === undefined);
+  const keys = ["not-ready", "unreachable"].map(name => `node.kubernetes.io/${name}`);
+  const lasting = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 };
+  spec["tolerations"] = [...tolerations, ...keys.filter(isMissing).map(key => ({ key, ...lasting }))];
+  object["status"] ??= { phase: "Pending", qosClass: "BestEffort" };
+}
+
+function defaultNamespace(object: Obj): void {
+  const { metadata } = object;
+  metadata.labels = { ...metadata.labels, "kubernetes.io/metadata.name": metadata.name };
+  if (metadata.deletionTimestamp !== undefined) return;
+  set(part(object, "spec"), { finalizers: ["kubernetes"] });
+  set(part(object, "status"), { phase: "Active" });
+}
+
+type Default = (object: Obj) => void;
+
+const withSpec =
+  (...defaults: ((spec: Fields) => void)[]): Default =>
+  object => {
+    for (const one of defaults) one(part(object, "spec"));
+  };
+
+const DEFAULTS: Readonly<Record<string, Default>> = {
+  pods: defaultPod,
+  namespaces: defaultNamespace,
+  deployments: withSpec(defaultDeployment, defaultTemplate),
+  replicasets: withSpec(spec => set(spec, { replicas: 1 }), defaultTemplate),
+  daemonsets: withSpec(defaultDaemonSet, defaultTemplate),
+  statefulsets: withSpec(defaultStatefulSet, defaultTemplate),
+  flowschemas: withSpec(spec => set(spec, { matchingPrecedence: 1000 })),
+  prioritylevelconfigurations: withSpec(defaultLevel),
+  rolebindings: defaultBinding,
+  clusterrolebindings: defaultBinding,
+};
+
+/** Sets the defaults of a built-in kind. */
+export function defaultBuiltIn(resource: string, object: Obj): void {
+  DEFAULTS[resource]?.(object);
+}

@@ -1,0 +1,114 @@
+import { arrayOf, objectOf, parseObject, textOf } from "../../../src/core/json";
+import { type Obj, Refusal } from "./objects";
+import { matches } from "./selectors";
+import type { Call, Served, World } from "./serve";
+import { notFound, type Store } from "./store";
+import { badRequest } from "./validation";
+
+// The Eviction API (kubernetes/kubernetes pkg/registry/core/pod/storage/eviction.go).
+
+interface BudgetStatus {
+  readonly observedGeneration?: number;
+  readonly disruptionsAllowed?: number;
+  readonly currentHealthy?: number;
+  readonly desiredHealthy?: number;
+  readonly disruptedPods?: Readonly<Record<string, string>>;
+}
+
+const VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget.";
+
+/** create pods/eviction. @throws Refusal */
+export function evict({ store }: World, call: Call): Served {
+  const { ask, namespace, info } = call;
+  const name = ask.name ?? "";
+  const body = parseObject(call.body ?? "");
+  if (body === undefined) throw badRequest("the body of the request was empty");
+  const given = objectOf(body["metadata"])["name"];
+  if (given !== name) throw badRequest("name in URL does not match name in Eviction object");
+  const pod = store.get("pods", namespace, name);
+  if (pod === undefined) throw notFound(info, name);
+  const options = objectOf(body["deleteOptions"]);
+  const wanted = objectOf(options["preconditions"]) as { uid?: string; resourceVersion?: string };
+  checkIdentity(pod, wanted);
+  if (!isFree(pod)) chargeBudget(store, pod);
+  const graceSeconds = options["gracePeriodSeconds"] as number | undefined;
+  store.delete("pods", namespace, name, {
+    graceSeconds,
+    ...(wanted.uid !== undefined && { preconditions: { uid: wanted.uid } }),
+  });
+  const after = store.get("pods", namespace, name);
+  return {
+    code: 201,
+    body: JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }),
+    before: pod,
+    after,
+  };
+}
+
+/** Before any budget is charged. */
+function checkIdentity(pod: Obj, wanted: { uid?: string; resourceVersion?: string }): void {
+  const { uid, resourceVersion, name } = pod.metadata;
+  const differs = (what: string, a: string, b: string, how: string): Refusal => {
+    const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been ${how}`;
+    return new Refusal(409, "Conflict", `Operation cannot be fulfilled on pods "${name}": ${why}`, {
+      name,
+      kind: "pods",
+    });
+  };
+  if (wanted.uid !== undefined && wanted.uid !== uid)
+    throw differs("UID", wanted.uid, uid, "deleted and then recreated");
+  if (wanted.resourceVersion !== undefined && wanted.resourceVersion !== resourceVersion)
+    throw differs("ResourceVersion", wanted.resourceVersion, resourceVersion, "modified");
+}
+
+/** Pods that no budget protects. */
+function isFree({ metadata, status }: Obj): boolean {
+  const { phase } = objectOf(status);
+  return metadata.deletionTimestamp !== undefined || ["Succeeded", "Failed", "Pending"].includes(textOf(phase) ?? "");
+}
+
+function chargeBudget(store: Store, pod: Obj): void {
+  const { namespace, labels, name } = pod.metadata;
+  const budgets = store
+    .list("poddisruptionbudgets", namespace)
+    .filter(({ spec }) => matches(objectOf(spec)["selector"], labels));
+  if (budgets.length > 1)
+    throw new Refusal(
+      500,
+      "InternalError",
+      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    );
+  const [budget] = budgets;
+  if (budget === undefined || isUnhealthyAllowed(budget, pod)) return;
+  const status = objectOf(budget["status"]) as BudgetStatus;
+  refuseIfSpent(budget, status);
+  store.as({ manager: "kube-apiserver", subresource: "status" }, () =>
+    store.update("poddisruptionbudgets", namespace, budget.metadata.name, draft => {
+      const disruptedPods = { ...status.disruptedPods, [name]: store.time() };
+      draft["status"] = { ...status, disruptionsAllowed: (status.disruptionsAllowed ?? 0) - 1, disruptedPods };
+    }),
+  );
+}
+
+/** A pod that is not Ready takes nothing from a budget, if the policy or the others' health lets it go. */
+function isUnhealthyAllowed({ spec, status }: Obj, pod: Obj): boolean {
+  const conditions = arrayOf(objectOf(pod["status"])["conditions"]).map(objectOf);
+  if (conditions.some(one => one["type"] === "Ready" && one["status"] === "True")) return false;
+  if (objectOf(spec)["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
+  const { currentHealthy = 0, desiredHealthy = 0 } = objectOf(status) as BudgetStatus;
+  return desiredHealthy > 0 && currentHealthy >= desiredHealthy;
+}
+
+function refuseIfSpent({ metadata }: Obj, status: BudgetStatus): void {
+  const { observedGeneration = 0, disruptionsAllowed = 0, desiredHealthy = 0, currentHealthy = 0 } = status;
+  const budget = (message: string): { causes: { reason: string; message: string }[] } => ({
+    causes: [{ reason: "DisruptionBudget", message }],
+  });
+  if (observedGeneration < (metadata.generation ?? 0)) {
+    const why = `The disruption budget ${metadata.name} is still being processed by the server.`;
+    throw new Refusal(429, "TooManyRequests", VIOLATES, { ...budget(why), retryAfterSeconds: 10 });
+  }
+  if (disruptionsAllowed > 0) return;
+  const why = `The disruption budget ${metadata.name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  throw new Refusal(429, "TooManyRequests", VIOLATES, budget(why));
+}

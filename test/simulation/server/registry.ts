@@ -1,0 +1,154 @@
+import { arrayOf, isObject, objectOf } from "../../../src/core/json";
+import { defaultBuiltIn, defaultNewPod } from "./defaults";
+import type { KindInfo } from "./kinds";
+import { recordUpdate } from "./managed-fields";
+import { type By, type Obj, Refusal, same } from "./objects";
+import { applyDefaults, builtInSchema, customSchema, prune, type Schema } from "./schema";
+import type { Store, Strategy } from "./store";
+
+// What registries and built-in admission do to objects, whoever writes them.
+
+/** Kinds of which the operator reads who wrote what, and when. */
+const RECORDED = new Set([
+  ...["daemonsets", "deployments", "statefulsets", "rolebindings", "clusterrolebindings"],
+  ...["flowschemas", "prioritylevelconfigurations", "events", "controllerresiliences", "clustercontrollerresiliences"],
+]);
+
+/** The fields of a kind. */
+export function schemaOf({ isCustom, kind, plural }: KindInfo, store: Store): Schema {
+  if (isCustom !== true) return builtInSchema(kind);
+  const definition = definitionOf(plural, store);
+  return definition === undefined ? { type: "any" } : customSchema(definition);
+}
+
+function definitionOf(plural: string, store: Store): Obj | undefined {
+  return store
+    .list("customresourcedefinitions")
+    .find(({ spec }) => objectOf(objectOf(spec)["names"])["plural"] === plural);
+}
+
+/** Adds or counts the template generation of a DaemonSet, which its controller writes on its pods as a label. */
+const GENERATION = "deprecated.daemonset.template.generation";
+
+function countTemplates(draft: Obj, old?: Obj): void {
+  const before = Number(old?.metadata.annotations?.[GENERATION] ?? 0);
+  const [next, last] = [objectOf(draft["spec"])["template"], objectOf(old?.["spec"])["template"]];
+  const count = old !== undefined && same(next, last) ? before : before + 1;
+  draft.metadata.annotations = { ...draft.metadata.annotations, [GENERATION]: String(count) };
+}
+
+const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** The admission plugin ServiceAccount: a pod needs its account, and gets its token. */
+function admitPod(pod: Obj, store: Store): void {
+  const { namespace, name } = pod.metadata;
+  const spec = objectOf(pod["spec"]);
+  const accountName = String(spec["serviceAccountName"]);
+  const account = store.get("serviceaccounts", namespace, accountName);
+  if (account === undefined) {
+    const why = `error looking up service account ${namespace ?? ""}/${accountName}: serviceaccount "${accountName}" not found`;
+    throw new Refusal(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, { name, kind: "pods" });
+  }
+  const automount =
+    spec["automountServiceAccountToken"] ?? (account["automountServiceAccountToken"] as unknown) ?? true;
+  if (automount === true) mountToken(pod["spec"] as Record<string, unknown>, store);
+}
+
+function mountToken(spec: Record<string, unknown>, store: Store): void {
+  const containers = [...arrayOf(spec["initContainers"]), ...arrayOf(spec["containers"])].filter(isObject);
+  const mountsOf = (container: Record<string, unknown>) => arrayOf(container["volumeMounts"]).map(objectOf);
+  const without = containers.filter(one => !mountsOf(one).some(({ mountPath }) => mountPath === MOUNT));
+  if (without.length === 0) return;
+  const name = `kube-api-access-${store.suffix()}`;
+  for (const container of without)
+    container["volumeMounts"] = [...mountsOf(container), { mountPath: MOUNT, name, readOnly: true }];
+  const sources = [
+    { serviceAccountToken: { expirationSeconds: 3607, path: "token" } },
+    { configMap: { items: [{ key: "ca.crt", path: "ca.crt" }], name: "kube-root-ca.crt" } },
+    {
+      downwardAPI: { items: [{ fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" }, path: "namespace" }] },
+    },
+  ];
+  spec["volumes"] = [...arrayOf(spec["volumes"]), { name, projected: { defaultMode: 420, sources } }];
+}
+
+/** The definition is served at once. */
+function establish(draft: Obj, store: Store): void {
+  const lastTransitionTime = store.time();
+  const condition = (type: string, reason: string): object => ({ type, status: "True", reason, lastTransitionTime });
+  const { names, versions } = objectOf(draft["spec"]);
+  draft["status"] ??= {
+    conditions: [condition("NamesAccepted", "NoConflicts"), condition("Established", "InitialNamesAccepted")],
+    acceptedNames: names,
+    storedVersions: arrayOf(versions).map(version => objectOf(version)["name"]),
+  };
+}
+
+/** A namespace that goes takes nothing new (admission plugin NamespaceLifecycle). */
+function refuseInEnding({ metadata: { name, namespace } }: Obj, info: KindInfo, store: Store): void {
+  if (!info.isNamespaced || namespace === undefined) return;
+  if (store.get("namespaces", undefined, namespace)?.metadata.deletionTimestamp === undefined) return;
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const causes = [
+    {
+      reason: "NamespaceTerminating",
+      message: `namespace ${namespace} is being terminated`,
+      field: "metadata.namespace",
+    },
+  ];
+  const details = { name, ...(info.group && { group: info.group }), kind: info.plural, causes };
+  throw new Refusal(
+    403,
+    "Forbidden",
+    `${info.plural}${info.group && `.${info.group}`} "${name}" is forbidden: ${why}`,
+    details,
+  );
+}
+
+function prepare(draft: Obj, info: KindInfo, store: Store): void {
+  if (info.isCustom !== true) {
+    defaultBuiltIn(info.plural, draft);
+    return;
+  }
+  const schema = schemaOf(info, store);
+  prune(draft, schema);
+  applyDefaults(draft, schema);
+}
+
+function recorderOf(info: KindInfo, store: Store): NonNullable<Strategy["record"]> {
+  return (draft: Obj, old: Obj | undefined, by: By, now: string): void => {
+    if (by.operation === "Apply") return;
+    const isQuiet = by.manager === "admin" && !RECORDED.has(info.plural) && old?.metadata.managedFields === undefined;
+    if (!isQuiet) recordUpdate(draft, old, by, { schema: schemaOf(info, store), now });
+  };
+}
+
+const known = new WeakMap<Store, Map<string, Strategy>>();
+
+/** What the registry of a kind does. */
+export function strategyOf(info: KindInfo, store: Store): Strategy {
+  const strategies = known.get(store) ?? new Map<string, Strategy>();
+  known.set(store, strategies);
+  const found = strategies.get(info.plural);
+  if (found !== undefined) return found;
+  const strategy: Strategy = {
+    create: draft => {
+      refuseInEnding(draft, info, store);
+      prepare(draft, info, store);
+      if (info.plural === "daemonsets") countTemplates(draft);
+      if (info.plural === "customresourcedefinitions") establish(draft, store);
+    },
+    admit: draft => {
+      if (info.plural !== "pods") return;
+      defaultNewPod(draft);
+      admitPod(draft, store);
+    },
+    update: (draft, old) => {
+      prepare(draft, info, store);
+      if (info.plural === "daemonsets") countTemplates(draft, old);
+    },
+    record: recorderOf(info, store),
+  };
+  strategies.set(info.plural, strategy);
+  return strategy;
+}

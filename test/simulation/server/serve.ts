@@ -1,0 +1,64 @@
+import type { Clock } from "../../../src/core/time";
+import type { Dice } from "../time";
+import type { Access, Identity } from "./access";
+import type { KindInfo } from "./kinds";
+import type { Obj } from "./objects";
+import type { Ask } from "./request";
+import type { Store } from "./store";
+
+/** What the kubelets know. */
+export interface Runtime {
+  /** The log of a container; undefined: there is none, or no such container has run. */
+  logs(pod: Obj, container: string, options: LogOptions): string | undefined;
+}
+
+/** What a reader of a log wants. */
+export interface LogOptions {
+  readonly sinceTime?: string;
+  readonly sinceSeconds?: number;
+  readonly tailLines?: number;
+  readonly limitBytes?: number;
+  readonly timestamps?: boolean;
+  readonly previous?: boolean;
+}
+
+/** What the verbs work with. */
+export interface World {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly store: Store;
+  readonly access: Access;
+  readonly runtime: Runtime;
+}
+
+/** A request that is authenticated and authorized, for a kind that is served. */
+export interface Call {
+  readonly ask: Ask;
+  readonly info: KindInfo;
+  readonly identity: Identity;
+  /** Undefined for a cluster-scoped kind. */
+  readonly namespace: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly server: number;
+  /** A fault: the state of so long ago, in milliseconds. */
+  readonly staleMs: number;
+}
+
+/** An answer with its whole body. */
+export interface Served {
+  readonly code: number;
+  readonly body: string;
+  readonly contentType?: string;
+  /** For the journal: the object that was written, before and after. */
+  readonly before?: Obj | undefined;
+  readonly after?: Obj | undefined;
+}
+
+/** A header, whatever the case of its name. */
+export function header(headers: Readonly<Record<string, string>>, name: string): string | undefined {
+  const exact = headers[name];
+  if (exact !== undefined) return exact;
+  const wanted = name.toLowerCase();
+  return Object.entries(headers).find(([one]) => one.toLowerCase() === wanted)?.[1];
+}
