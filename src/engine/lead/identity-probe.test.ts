@@ -119,4 +119,14 @@ describe("the identity probe", () => {
     await bench.clock.run(60_000);
     expect([bench.asked.length, bench.state.deaths]).toEqual([6, 0]);
   });
+
+  it("continues after a request that never ends", async () => {
+    const bench = makeBench();
+    bench.state.answer = "never";
+    await bench.clock.run(100_000);
+    bench.state.answer = "ok";
+    await bench.clock.run(60_000);
+    expect(bench.asked.length).toBeGreaterThanOrEqual(4);
+    expect(bench.identityProbe.failure()).toBeNull();
+  });
 });
