@@ -3,7 +3,7 @@ import type { Answer, Asked, LeaseTerms, Program, ProgramContext, TokenState, Tr
 import type { Obj } from "../server/objects";
 import { microTime } from "../../../src/core/time";
 import type { Dice } from "../time";
-import { type Ground, nowMs } from "./ground";
+import { type Ground, nowMs, type TokenOwner } from "./ground";
 import { ContainerLog } from "./log-store";
 import { accountOf, type Tokens } from "./tokens";
 
@@ -34,6 +34,7 @@ export class ContainerLife {
   #renewals = 0;
   #access: { readonly version: number; readonly cause: CauseName | undefined } | undefined;
   #server: number;
+  readonly #owner: TokenOwner;
 
   constructor(
     private readonly host: Host,
@@ -41,6 +42,7 @@ export class ContainerLife {
     readonly life: number,
   ) {
     this.startedMs = this.#nodeMs();
+    this.#owner = { namespace: host.pod.metadata.namespace ?? "", serviceAccount: accountOf(host.pod) };
     this.#server = host.dice.int(host.ground.servers.count);
     program.onStart(this.#context());
   }
@@ -105,20 +107,25 @@ export class ContainerLife {
     return nowMs(this.host.ground) + this.host.clockOffsetMs();
   }
 
+  /** With a count of 0 the request is counted elsewhere. */
   #ask(token: string | undefined, asked: Asked, count = 1): Answer {
-    const { ground, tokens, isOnline } = this.host;
-    if (!isOnline()) return 0;
-    const server = this.#connect();
-    const owner = { namespace: this.host.pod.metadata.namespace ?? "", serviceAccount: accountOf(this.host.pod) };
+    const { ground, isOnline } = this.host;
+    const server = isOnline() ? this.#connect() : undefined;
     if (server === undefined) return 0;
     for (const fault of ground.programFaults) {
-      const answer = fault(owner, asked, server);
+      const answer = fault(this.#owner, asked, server);
       if (answer !== undefined) return answer;
     }
-    const isAccepted = tokens.isAccepted(token, server);
-    const code = !isAccepted ? 401 : ground.rights.allows(owner, asked) ? 200 : 403;
-    const answer = count === 0 ? code : ground.servers.request(owner, asked, { server, code, count });
+    const code = this.#review(token, asked, server);
+    const answer = count === 0 ? code : ground.servers.request(this.#owner, asked, { server, code, count });
     return code === 200 ? answer : code;
+  }
+
+  /** Authenticates and authorizes a request. */
+  #review(token: string | undefined, asked: Asked, server: number): Answer {
+    const { ground, tokens } = this.host;
+    if (!tokens.isAccepted(token, server)) return 401;
+    return ground.rights.allows(this.#owner, asked) ? 200 : 403;
   }
 
   /** A connection stays at its server as long as that is there. */
@@ -159,11 +166,10 @@ export class ContainerLife {
   }
 
   #judgeAccess(asked: readonly Asked[]): CauseName | undefined {
-    const { ground, pod } = this.host;
+    const { ground } = this.host;
     const version = RBAC.reduce((sum, resource) => sum + ground.store.version(resource), 0);
     if (this.#access?.version === version) return this.#access.cause;
-    const owner = { namespace: pod.metadata.namespace ?? "", serviceAccount: accountOf(pod) };
-    const cause = asked.every(one => ground.rights.allows(owner, one)) ? undefined : "binding-gone";
+    const cause = asked.every(one => ground.rights.allows(this.#owner, one)) ? undefined : "binding-gone";
     this.#access = { version, cause };
     return cause;
   }

@@ -73,6 +73,9 @@ interface Slot {
 const FIRST_BACKOFF_MS = 10_000;
 const LONGEST_BACKOFF_MS = 300_000;
 
+/** The kubelet renews a token late by this much at most: with the minute of a client, a token of ten minutes still lives. In milliseconds. */
+const LATE_MS = 50_000;
+
 /** The kubelet writes a status at most every so often, in milliseconds. */
 const STATUS_MS = 500;
 
@@ -205,7 +208,7 @@ export class PodRun {
 
   /** At 80 % of its life, with the next round of the kubelet. */
   #renewSoon(name: string, seconds = 3_607): void {
-    const dueMs = Math.min(seconds * 0.8, 24 * 3_600) * 1_000 + this.host.dice.between(0, 90_000);
+    const dueMs = Math.min(seconds * 0.8, 24 * 3_600) * 1_000 + this.host.dice.between(0, LATE_MS);
     this.#after(dueMs, () => this.#renew(name, seconds));
   }
 
