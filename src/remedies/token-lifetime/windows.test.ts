@@ -132,6 +132,11 @@ describe("the cost of a window", () => {
     },
   );
 
+  it("finds a date that is eight years away", () => {
+    const leap = { schedule: "0 2 29 2 *", timeZone: "Pacific/Kiritimati" };
+    expect(stateAt(leap, "2096-03-01T00:00:00Z")).toBe("2104-02-28T12:00:00.000Z");
+  });
+
   /** Asks for a window again and again while `others` other windows are asked for, and returns how often it was evaluated. */
   function countEvaluations(window: Partial<MaintenanceWindow>, others: number): number {
     const isOpen = () => windowsAt([makeWindow(window)], at("2025-01-05T00:00:00Z")).isOpen;
