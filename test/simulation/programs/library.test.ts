@@ -164,8 +164,8 @@ describe("keys", () => {
     const { clock, access, cluster } = testCluster();
     install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs" });
     await clock.run(5 * MINUTE);
+    expect(states(cluster)).toEqual(["works: none"]);
     access.setKey(1, access.signer, false);
-    cluster.changed();
     expect(cluster.truths()).toMatchObject([{ state: "token-split", cause: "key-disputed", healedByRestart: false }]);
   });
 });
