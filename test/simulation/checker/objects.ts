@@ -1,0 +1,54 @@
+import type { Obj } from "../server/objects";
+import type { Store } from "../server/store";
+import { workloadOf } from "./sight";
+
+// What ControllerResiliences ask for, as a person reads them: without the operator's code.
+
+/** One of spec's blocks; empty if it is absent. */
+export function blockOf(object: Obj, name: string): Record<string, unknown> {
+  return (object["spec"] as Record<string, Record<string, unknown>>)[name] ?? {};
+}
+
+/** Whether an object has a block, and acts: it does not only observe, and is not suspended. */
+export function acts(object: Obj, block: string): boolean {
+  const spec = object["spec"] as Record<string, unknown>;
+  return spec[block] !== undefined && spec["mode"] !== "Observe" && spec["suspend"] !== true;
+}
+
+/** The objects that have a pod's workload among their targets. */
+export function objectsOf(store: Store, pod: Obj): Obj[] {
+  const [kind = "", name = ""] = (workloadOf(pod) ?? "").split("/");
+  const workload = store.get(`${kind.toLowerCase()}s`, pod.metadata.namespace, name);
+  return store
+    .list("controllerresiliences", pod.metadata.namespace)
+    .filter(object => targetsOf(object).some(target => isTarget(target, { kind, name, workload })));
+}
+
+/** The objects that may restart a pod. */
+export function actingOn(store: Store, pod: Obj): Obj[] {
+  return objectsOf(store, pod).filter(
+    object =>
+      acts(object, "tokenRestart") ||
+      (acts(object, "stallDetection") && blockOf(object, "stallDetection")["onStall"] === "Restart"),
+  );
+}
+
+interface Target {
+  readonly kind: string;
+  readonly name?: string;
+  readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+}
+
+function targetsOf(object: Obj): readonly Target[] {
+  return (object["spec"] as { targets?: readonly Target[] }).targets ?? [];
+}
+
+function isTarget(
+  target: Target,
+  { kind, name, workload }: { readonly kind: string; readonly name: string; readonly workload: Obj | undefined },
+): boolean {
+  if (target.kind !== kind) return false;
+  if (target.name !== undefined) return target.name === name;
+  const labels = workload?.metadata.labels ?? {};
+  return Object.entries(target.selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+}

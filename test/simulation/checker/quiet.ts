@@ -1,0 +1,40 @@
+import type { Report, Sight } from "./sight";
+
+// Promise 13: when nothing changes, nothing is written.
+
+const QUIET_MS = 15 * 60_000;
+
+/** Writes of a replica that leads, and of those that wait. */
+const ALWAYS = new Set(["leases"]);
+
+/** Collects the writes since the last change of anything, and looks at them at the end. */
+export function checkQuiet(sight: Sight, report: Report): () => void {
+  const writes: { readonly atMs: number; readonly what: string }[] = [];
+  let changedMs = 0;
+  sight.onRequest(({ atMs, verb, resource, subresource, namespace, name, code }) => {
+    if (!["create", "update", "patch", "delete"].includes(verb) || ALWAYS.has(resource)) return;
+    if (resource.endsWith("reviews") || code >= 300) return;
+    writes.push({
+      atMs,
+      what: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} ${namespace ?? ""}/${name ?? ""}`,
+    });
+  });
+  let before = "";
+  const look = (): void => {
+    const now = sight
+      .truths()
+      .map(({ uid, state, cause }) => `${uid} ${state} ${cause}`)
+      .join();
+    if (now !== before) changedMs = sight.clock.monotonicMs();
+    before = now;
+    sight.clock.after(15_000, look);
+  };
+  look();
+  return () => {
+    const sinceMs = Math.max(changedMs, sight.clock.monotonicMs() - (sight.calmSinceMs() ?? 0)) + QUIET_MS;
+    const late = writes.filter(({ atMs }) => atMs > sinceMs);
+    const isCalm = sight.truths().every(({ state }) => state === "works");
+    if (isCalm && late.length > 0)
+      report(13, `nothing changes, and it writes ${late.length} times, such as ${late.at(-1)!.what}`);
+  };
+}

@@ -1,0 +1,146 @@
+import type { Obj } from "../server/objects";
+import { actingOn, blockOf } from "./objects";
+import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
+
+// Promises 1 to 3: who is evicted, how many at a time, and how often.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** The truth of a pod is noted so often. */
+const LOOK_MS = 5_000;
+
+/** A pod that was dead so short a time ago may still be evicted: the eviction was on its way when it began to work. */
+const ON_ITS_WAY_MS = 45_000;
+
+/** An own 401 in the log counts for so long: the window of the persistent 401 (docs/adr/0006). */
+const OWN_401_MS = 15 * MINUTE;
+
+/** Unproven restarts of pods that work, in an hour, in the whole cluster. */
+const MOST_UNPROVEN = 2;
+
+/** Two evictions are at least this far apart, but for the time that requests are on their way. */
+const PACE_MS = 10_000 - 2_000;
+
+/** One eviction at the operator's hand. */
+interface Eviction {
+  readonly atMs: number;
+  readonly workload: string;
+  readonly pod: string;
+  /** Whether a restart could help, in truth. */
+  readonly canHelp: boolean;
+}
+
+/** Checks every eviction at the moment when it is served. */
+export function checkRestarts(sight: Sight, report: Report): void {
+  const checks = new RestartChecks(sight, report);
+  const look = (): void => {
+    checks.look();
+    sight.clock.after(LOOK_MS, look);
+  };
+  look();
+  sight.onRequest(entry => {
+    if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
+      checks.evicted(entry, entry.before);
+  });
+}
+
+class RestartChecks {
+  readonly #evictions: Eviction[] = [];
+  /** When each pod was last dead in a way that a restart heals. */
+  readonly #deadMs = new Map<string, number>();
+  /** Evictions of a workload that its Ready pods have not made up for. */
+  readonly #down = new Map<string, Set<string>>();
+  readonly #unproven: number[] = [];
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  look(): void {
+    const nowMs = this.sight.clock.monotonicMs();
+    for (const truth of this.sight.truths()) if (truth.healedByRestart) this.#deadMs.set(truth.uid, nowMs);
+    for (const [key, pods] of this.#down) if (pods.size > 0 && this.#isComplete(key)) pods.clear();
+  }
+
+  evicted({ atMs }: Entry, pod: Obj): void {
+    const workload = workloadOf(pod) ?? `Pod/${pod.metadata.name}`;
+    const key = `${pod.metadata.namespace ?? ""}/${workload}`;
+    const truths = this.sight.truths().filter(({ uid }) => uid === pod.metadata.uid);
+    this.#mayBe(pod, truths, atMs);
+    this.#fewAtATime(key, pod);
+    this.#seldom(key, atMs);
+    const canHelp = truths.some(({ healedByRestart }) => healedByRestart);
+    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
+  }
+
+  /** Promise 1. */
+  #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
+    const deadMs = this.#deadMs.get(pod.metadata.uid) ?? -Infinity;
+    if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= ON_ITS_WAY_MS) return;
+    const nowMs = this.sight.clock.now().getTime();
+    const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
+    const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
+    const states = truths.map(({ container, state, cause }) => `${container}: ${state}, ${cause}`).join("; ");
+    const isHeld = truths.some(({ state }) => state === "hangs" || state === "loses-lease");
+    if (!own && !isHeld) {
+      this.report(1, `evicted ${name}, which no restart heals and whose log has no own 401 (${states})`);
+      return;
+    }
+    this.#unproven.push(atMs);
+    const recent = this.#unproven.filter(one => atMs - one < HOUR).length;
+    if (recent > MOST_UNPROVEN)
+      this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
+  }
+
+  /** Promise 2. */
+  #fewAtATime(key: string, pod: Obj): void {
+    const acting = actingOn(this.sight.store, pod);
+    const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
+    const down = this.#down.get(key) ?? new Set();
+    this.#down.set(key, down.add(pod.metadata.uid));
+    if (down.size > most)
+      this.report(2, `evicted ${pod.metadata.name}: ${down.size} pods of ${key} are down, maxUnavailable is ${most}`);
+    const siblings = this.#podsOf(key).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+    if (!isReady(pod) || siblings.length === 0 || siblings.some(isReady)) return;
+    const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
+    if (siblings.every(({ metadata }) => truths.get(metadata.uid)?.healedByRestart === true)) return;
+    this.report(2, `evicted ${pod.metadata.name}, the last Ready pod of ${key}`);
+  }
+
+  /** Promise 3. */
+  #seldom(key: string, atMs: number): void {
+    const last = this.#evictions.at(-1);
+    if (last !== undefined && atMs - last.atMs < PACE_MS)
+      this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
+    const inVain = this.#evictions.filter(one => one.workload === key && !one.canHelp && atMs - one.atMs < HOUR);
+    const most = this.#mostRestarts(key);
+    if (inVain.length > most)
+      this.report(
+        3,
+        `evicted pods of ${key} ${inVain.length + 1} times in vain within an hour; maxRestarts is ${most}`,
+      );
+  }
+
+  #mostRestarts(key: string): number {
+    const pod = this.#podsOf(key)[0];
+    const acting = pod === undefined ? [] : actingOn(this.sight.store, pod);
+    return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart")["maxRestarts"] as number));
+  }
+
+  #isComplete(key: string): boolean {
+    const [namespace = "", kind = "", name = ""] = key.split("/");
+    const workload = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
+    if (workload === undefined) return true;
+    const ready = this.#podsOf(key).filter(isReady).length;
+    const status = workload["status"] as { desiredNumberScheduled?: number } | undefined;
+    const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
+    return ready >= (kind === "DaemonSet" ? (status?.desiredNumberScheduled ?? 0) : replicas);
+  }
+
+  #podsOf(key: string): Obj[] {
+    const [namespace = "", kind = "", name = ""] = key.split("/");
+    return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Obj } from "../server/objects";
+import { acts, actingOn } from "./objects";
+import type { Entry, Report, Sight } from "./sight";
+
+// Promises 4 and 14: who writes what, and what never leaves.
+
+const WRITES = new Set(["create", "update", "patch", "delete"]);
+
+/** What every replica may do without leading. */
+const OF_ALL = new Set(["leases", "events"]);
+
+/** A write that was sent before a change of the lead, of an object or of an annotation may still be on its way. */
+const ON_ITS_WAY_MS = 45_000;
+
+/** Verbs of requests that must name the version or the uid of what they change. */
+const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
+  daemonsets: ["patch"],
+  rolebindings: ["patch"],
+  clusterrolebindings: ["patch"],
+  flowschemas: ["delete"],
+  prioritylevelconfigurations: ["delete"],
+  controllerresiliences: ["update"],
+};
+
+/** Checks every write when it is served. */
+export function checkWrites(sight: Sight, report: Report): void {
+  const lead = new LeadHistory(sight);
+  const acting = new ActingHistory(sight);
+  const objections: readonly [promise: number, isBroken: (entry: Entry) => boolean, why: string][] = [
+    [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
+    [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry.body), " without a precondition"],
+    [4, entry => isUnwanted(entry, acting), ", and no object that acts names its workload"],
+    [14, ({ body }) => TOKEN.test(JSON.stringify(body ?? {})), " with a token in it"],
+  ];
+  sight.onRequest(entry => {
+    if (!WRITES.has(entry.verb) || entry.resource.endsWith("reviews")) return;
+    for (const [promise, isBroken, why] of objections) if (isBroken(entry)) report(promise, `${whatOf(entry)}${why}`);
+  });
+}
+
+function isUnwanted(entry: Entry, acting: ActingHistory): boolean {
+  return isEviction(entry) && isDone(entry) && entry.before !== undefined && !acting.recently(entry.before);
+}
+
+function whatOf({ from, verb, resource, namespace = "", name = "" }: Entry): string {
+  return `${from}: ${verb} ${resource} ${namespace}/${name}`;
+}
+
+function isEviction({ subresource }: Entry): boolean {
+  return subresource === "eviction";
+}
+
+function needsPrecondition(entry: Entry): boolean {
+  return NEEDS_PRECONDITION[entry.resource]?.includes(entry.verb) === true || isEviction(entry);
+}
+
+function isDone({ code }: Entry): boolean {
+  return code >= 200 && code < 300;
+}
+
+function hasPrecondition(body: unknown): boolean {
+  const { metadata, deleteOptions, preconditions } = (body ?? {}) as {
+    metadata?: { resourceVersion?: string; uid?: string };
+    deleteOptions?: { preconditions?: { uid?: string } };
+    preconditions?: { uid?: string };
+  };
+  const given = [metadata?.resourceVersion, metadata?.uid, deleteOptions?.preconditions?.uid, preconditions?.uid];
+  return Array.isArray(body) || given.some(one => one !== undefined);
+}
+
+/** A token, or a part of one, in any text. */
+const TOKEN = /eyJ[\w-]{8,}/;
+
+/** Who holds the operator's Lease, and until when it held it. */
+class LeadHistory {
+  readonly #untilMs = new Map<string, number>();
+
+  constructor(private readonly sight: Sight) {
+    sight.onRequest(entry => {
+      if (entry.resource !== "leases" || !isDone(entry)) return;
+      const holder = holderOf(entry.after);
+      if (holder !== undefined) this.#untilMs.set(holder, sight.clock.monotonicMs());
+    });
+  }
+
+  mayWrite(from: string): boolean {
+    const renewedMs = this.#untilMs.get(from);
+    return renewedMs !== undefined && this.sight.clock.monotonicMs() - renewedMs <= ON_ITS_WAY_MS;
+  }
+}
+
+/** The pod that holds a Lease: its identity is the pod's name and a random part. */
+function holderOf(lease: Obj | undefined): string | undefined {
+  const { holderIdentity = "" } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
+  return holderIdentity === "" ? undefined : holderIdentity.replace(/_[^_]*$/, "");
+}
+
+/** Which pods an object that acts named, and when. */
+class ActingHistory {
+  readonly #lastMs = new Map<string, number>();
+
+  constructor(private readonly sight: Sight) {
+    const look = (): void => {
+      for (const pod of sight.store.list("pods")) if (this.#isNow(pod)) this.#note(pod);
+      sight.clock.after(10_000, look);
+    };
+    look();
+  }
+
+  recently(pod: Obj): boolean {
+    if (this.#isNow(pod)) return true;
+    const lastMs = this.#lastMs.get(pod.metadata.uid) ?? -Infinity;
+    return this.sight.clock.monotonicMs() - lastMs <= ON_ITS_WAY_MS;
+  }
+
+  #note(pod: Obj): void {
+    this.#lastMs.set(pod.metadata.uid, this.sight.clock.monotonicMs());
+  }
+
+  #isNow(pod: Obj): boolean {
+    const { store } = this.sight;
+    if (pod.metadata.annotations?.["controller-resilience.io/skip"] === "true") return false;
+    if (actingOn(store, pod).length > 0) return true;
+    // tokenLifetime replaces one pod for its trial.
+    return store.list("controllerresiliences", pod.metadata.namespace).some(object => acts(object, "tokenLifetime"));
+  }
+}

@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { build as compile, type Plugin } from "esbuild";
+import type { Result } from "./results";
+import type { Size } from "./world/plan";
+
+// Runs worlds in several processes at a time.
+
+/** What worlds to run. */
+export interface Order {
+  readonly seeds: readonly number[];
+  readonly world: Size;
+  readonly hours: number;
+  readonly jobs: number;
+}
+
+/**
+ * Runs worlds, in the order of their seeds. The process of a world that ends is replaced.
+ *
+ * @param onResult called with each result; false begins no further world
+ */
+export async function runWorlds(order: Order, onResult: (result: Result) => boolean): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "simulation-"));
+  try {
+    const worker = await bundle(folder);
+    const waiting = [...order.seeds];
+    const work = async (): Promise<void> => {
+      let child = start(worker);
+      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+        const result = await runOne(child, { ...order, seed });
+        if (!child.connected) child = start(worker);
+        if (!onResult(result)) waiting.length = 0;
+      }
+      child.kill();
+    };
+    await Promise.all(Array.from({ length: Math.min(order.jobs, order.seeds.length) }, work));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function start(worker: string): ChildProcess {
+  return fork(worker, { execArgv: [], serialization: "advanced" });
+}
+
+/** Compiles the worker once; each process would take seconds for it. */
+async function bundle(folder: string): Promise<string> {
+  const root = join(__dirname, "../..");
+  const outfile = join(folder, "worker.cjs");
+  const common = { bundle: true, platform: "node", format: "cjs", logLevel: "error" } as const;
+  await compile({
+    ...common,
+    entryPoints: [join(__dirname, "worker.ts")],
+    outfile,
+    absWorkingDir: root,
+    plugins: [PLACES],
+  });
+  return outfile;
+}
+
+/** Files that read others beside them do it from where they stand. */
+const PLACES: Plugin = {
+  name: "places",
+  setup: build => {
+    build.onLoad({ filter: /test\/simulation\/.*\.ts$/ }, ({ path }) => ({
+      contents: `const __dirname = ${JSON.stringify(dirname(path))};\n${readFileSync(path, "utf8")}`,
+      loader: "ts",
+    }));
+  },
+};
+
+function runOne(child: ChildProcess, { seed, world, hours }: Omit<Order, "seeds"> & { seed: number }): Promise<Result> {
+  child.send({ seed, world, hours });
+  return new Promise(resolve => {
+    const done = (result: Result): void => {
+      child.removeAllListeners();
+      resolve(result);
+    };
+    child.once("message", message => done(message as Result));
+    child.once("exit", code => done(failed(seed, hours * 3_600_000, `its process ended with ${code}`)));
+  });
+}
+
+/** The result of a world that could not be run to its end. */
+export function failed(seed: number, lastsMs: number, error: string): Result {
+  const nothing = { requests: 0, right: 0, wrong: 0, heals: [], happenings: [], reasons: [], violations: [] };
+  return { seed, lastsMs, ...nothing, cpuMs: 0, error };
+}

@@ -1,0 +1,93 @@
+import Table from "cli-table3";
+import type { Violation } from "./checker/sight";
+import type { Outcome } from "./simulate";
+
+// What many worlds came to, as a table.
+
+/** One world in the results: small enough to send between processes. */
+export interface Result {
+  readonly seed: number;
+  readonly lastsMs: number;
+  readonly requests: number;
+  readonly right: number;
+  readonly wrong: number;
+  readonly heals: readonly { readonly cause: string; readonly ms: number }[];
+  readonly happenings: readonly string[];
+  readonly reasons: readonly string[];
+  readonly violations: readonly Violation[];
+  /** Why the world could not be run to its end. */
+  readonly error?: string;
+  readonly cpuMs: number;
+}
+
+/** Returns the result of an outcome. */
+export function resultOf({ plan, requests, evictions, heals, reasons, violations }: Outcome, cpuMs: number): Result {
+  return {
+    ...{ seed: plan.seed, lastsMs: plan.lastsMs, requests, heals, violations, cpuMs, ...evictions },
+    happenings: plan.happenings.map(({ what }) => what),
+    reasons: [...reasons],
+  };
+}
+
+/** Renders the results of all worlds. */
+export function render(results: readonly Result[]): string {
+  const sum = (value: (result: Result) => number): number => results.reduce((all, one) => all + value(one), 0);
+  const hours = sum(({ lastsMs }) => lastsMs) / 3_600_000;
+  const broken = results.filter(({ violations, error }) => violations.length > 0 || error !== undefined);
+  const totals = table(
+    ["what", "how much"],
+    [
+      ["worlds", String(results.length)],
+      ["simulated hours", hours.toFixed(0)],
+      ["requests of the operator", String(sum(({ requests }) => requests))],
+      ["restarts that could heal", String(sum(({ right }) => right))],
+      ["restarts that could not", String(sum(({ wrong }) => wrong))],
+      ["worlds with a broken promise", String(broken.length)],
+      ["CPU seconds per simulated hour", (sum(({ cpuMs }) => cpuMs) / 1_000 / Math.max(1, hours)).toFixed(2)],
+    ],
+  );
+  return [totals, healing(results), happened(results), broke(results)].filter(text => text !== "").join("\n\n");
+}
+
+function healing(results: readonly Result[]): string {
+  const byCause = new Map<string, number[]>();
+  for (const { cause, ms } of results.flatMap(({ heals }) => heals))
+    byCause.set(cause, [...(byCause.get(cause) ?? []), ms]);
+  const rows = [...byCause].sort().map(([cause, times]) => {
+    const sorted = times.sort((a, b) => a - b);
+    const at = (share: number): string => `${Math.round(sorted[Math.floor(share * (sorted.length - 1))]! / 1_000)} s`;
+    return [cause, String(sorted.length), at(0.5), at(0.99)];
+  });
+  return rows.length === 0 ? "" : table(["dead because", "healed", "median", "99 of 100"], rows);
+}
+
+function happened(results: readonly Result[]): string {
+  const counts = new Map<string, number>();
+  for (const what of results.flatMap(({ happenings }) => happenings)) counts.set(what, (counts.get(what) ?? 0) + 1);
+  const rows = [...counts].sort(([, a], [, b]) => b - a).map(([what, count]) => [what, String(count)]);
+  return rows.length === 0 ? "" : table(["what happened", "times"], rows);
+}
+
+function broke(results: readonly Result[]): string {
+  const byPromise = new Map<string, { seeds: Set<number>; sentence: string }>();
+  for (const { seed, violations, error } of results) {
+    const all = [...violations.map(({ promise, sentence }) => [String(promise), sentence] as const)];
+    if (error !== undefined) all.push(["error", error]);
+    for (const [promise, sentence] of all) {
+      const known = byPromise.get(promise) ?? { seeds: new Set<number>(), sentence };
+      byPromise.set(promise, known);
+      known.seeds.add(seed);
+    }
+  }
+  const rows = [...byPromise].sort().map(([promise, { seeds, sentence }]) => {
+    const some = [...seeds].slice(0, 6).join(", ");
+    return [promise, String(seeds.size), some, sentence];
+  });
+  return rows.length === 0 ? "" : table(["promise", "worlds", "seeds, such as", "for example"], rows);
+}
+
+function table(head: string[], rows: string[][]): string {
+  const lines = new Table({ head, style: { head: [], border: [] }, wordWrap: true, colWidths: head.map(() => null) });
+  lines.push(...rows);
+  return lines.toString();
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { checkBindings } from "./checker/bindings";
+import { checkHealing } from "./checker/healing";
+import { checkQuiet } from "./checker/quiet";
+import { checkRestarts } from "./checker/restarts";
+import type { Entry, Report, Violation } from "./checker/sight";
+import { checkWrites } from "./checker/writes";
+import { Story } from "./story";
+import { schedule } from "./world/happenings";
+import type { Plan } from "./world/plan";
+import { World } from "./world/world";
+
+/** What came of a world. */
+export interface Outcome {
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+  /** Of all requests and answers: the same for the same plan. */
+  readonly hash: string;
+  readonly requests: number;
+  /** Evictions of pods that a restart heals, and of others. */
+  readonly evictions: { readonly right: number; readonly wrong: number };
+  /** By cause: how long each pod that a restart heals was dead, in milliseconds. */
+  readonly heals: readonly { readonly cause: string; readonly ms: number }[];
+  /** Reasons of conditions that were written. */
+  readonly reasons: ReadonlySet<string>;
+  readonly story: readonly string[];
+}
+
+/** Violations that are kept of one world: the first say the most. */
+const KEPT = 20;
+
+/** Runs a world to its end. */
+export async function simulate(plan: Plan): Promise<Outcome> {
+  const world = new World(plan);
+  const violations: Violation[] = [];
+  const story = new Story(world);
+  const report: Report = (promise, sentence) => {
+    if (violations.length >= KEPT) return;
+    violations.push({ promise, atMs: world.clock.monotonicMs(), sentence });
+    story.add(`!! promise ${promise}: ${sentence}`);
+  };
+  const tally = new Tally(world);
+  checkRestarts(world, report);
+  checkWrites(world, report);
+  checkBindings(world, report);
+  const endQuiet = checkQuiet(world, report);
+  schedule(world, plan.happenings, text => story.add(text));
+  world.start();
+  await world.clock.run(plan.lastsMs);
+  checkHealing(world, report);
+  endQuiet();
+  world.end();
+  return { plan, violations, story: story.lines, ...tally.result() };
+}
+
+/** Counts what a world saw. */
+class Tally {
+  readonly #hash = createHash("sha256");
+  readonly #reasons = new Set<string>();
+  readonly #heals: { readonly cause: string; readonly ms: number }[] = [];
+  readonly #dead = new Map<string, { readonly cause: string; readonly sinceMs: number }>();
+  #requests = 0;
+  #right = 0;
+  #wrong = 0;
+
+  constructor(private readonly world: World) {
+    world.onRequest(entry => this.#count(entry));
+    const look = (): void => {
+      this.#look();
+      world.clock.after(5_000, look);
+    };
+    look();
+  }
+
+  #count(entry: Entry): void {
+    const { atMs, from, verb, resource, subresource, namespace, name, code, body, before, after } = entry;
+    this.#requests++;
+    this.#hash.update(JSON.stringify([atMs, from, verb, resource, subresource, namespace, name, code, body]));
+    if (subresource === "status") this.#noteReasons(after?.["status"]);
+    if (subresource !== "eviction" || code !== 201 || before === undefined) return;
+    const truths = this.world.truths().filter(({ uid }) => uid === before.metadata.uid);
+    if (truths.some(({ healedByRestart }) => healedByRestart)) this.#right++;
+    else this.#wrong++;
+  }
+
+  result(): Pick<Outcome, "hash" | "requests" | "evictions" | "heals" | "reasons"> {
+    return {
+      hash: this.#hash.digest("hex").slice(0, 16),
+      requests: this.#requests,
+      evictions: { right: this.#right, wrong: this.#wrong },
+      heals: this.#heals,
+      reasons: this.#reasons,
+    };
+  }
+
+  #noteReasons(status: unknown): void {
+    const { conditions = [] } = (status ?? {}) as { conditions?: readonly { type: string; reason: string }[] };
+    for (const { type, reason } of conditions) this.#reasons.add(`${type} ${reason}`);
+  }
+
+  #look(): void {
+    const nowMs = this.world.clock.monotonicMs();
+    const seen = new Set<string>();
+    for (const { uid, container, healedByRestart, cause } of this.world.truths()) {
+      const key = `${uid} ${container}`;
+      if (healedByRestart) {
+        seen.add(key);
+        if (!this.#dead.has(key)) this.#dead.set(key, { cause, sinceMs: nowMs });
+      }
+    }
+    for (const [key, { cause, sinceMs }] of this.#dead) {
+      if (seen.has(key)) continue;
+      this.#dead.delete(key);
+      this.#heals.push({ cause, ms: nowMs - sinceMs });
+    }
+  }
+}

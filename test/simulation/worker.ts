@@ -1,0 +1,30 @@
+// Runs worlds for test/simulation/pool.ts, one after the other.
+import { failed } from "./pool";
+import { resultOf, type Result } from "./results";
+import { simulate } from "./simulate";
+import { generate } from "./world/generate";
+import type { Size } from "./world/plan";
+
+interface Order {
+  readonly seed: number;
+  readonly world: Size;
+  readonly hours: number;
+}
+
+/** Runs one world. An error of the simulation is a result, too. */
+async function run({ seed, world, hours }: Order): Promise<Result> {
+  const before = process.cpuUsage();
+  const plan = generate(seed, world, hours);
+  try {
+    const outcome = await simulate(plan);
+    const { user, system } = process.cpuUsage(before);
+    return resultOf(outcome, (user + system) / 1_000);
+  } catch (error) {
+    return failed(seed, plan.lastsMs, String((error as Error).stack));
+  }
+}
+
+// The parent ends this process; it ends by itself if the parent is gone.
+process.on("SIGINT", () => undefined);
+process.on("disconnect", () => process.exit());
+process.on("message", order => void run(order as Order).then(result => process.send?.(result)));

@@ -1,0 +1,128 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../../src/core/time";
+import { type LogLine, OPERATOR_NAMESPACE, OperatorProcess, type SentRequest } from "../operator";
+import type { Access } from "../server/access";
+import type { Store } from "../server/store";
+import type { Dice } from "../time";
+
+// The pods of the operator's Deployment, with what its kubelets do for them: they mount a token, probe the process, and start it again.
+
+/** expirationSeconds of the operator's token, and when the kubelet renews it (deploy/install.yaml; 80 % of the life). */
+const TOKEN_SECONDS = 600;
+const RENEWS_AFTER_MS = 0.8 * TOKEN_SECONDS * 1_000;
+
+/** The kubelet tries again after this, if no token is issued. */
+const RETRY_MS = 30_000;
+
+/** The liveness probe of deploy/install.yaml: period and failures. */
+const PROBE_MS = 10_000;
+const PROBE_FAILURES = 3;
+
+/** A container that ended is started again after this, then twice that, up to five minutes; in milliseconds. */
+const FIRST_BACKOFF_MS = 2_000;
+const LAST_BACKOFF_MS = 300_000;
+
+/** What the operator's pods need of the world. */
+export interface OperatorParts {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly store: Store;
+  readonly access: Access;
+  readonly send: (request: SentRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+  readonly onLog: (pod: string, line: LogLine) => void;
+}
+
+/** One pod of the operator. */
+export class OperatorPod {
+  readonly name: string;
+  #process: OperatorProcess | undefined;
+  #token = "";
+  #failures = 0;
+  #starts = 0;
+  #isCutOff = false;
+
+  constructor(
+    private readonly parts: OperatorParts,
+    number: number,
+    private readonly offsetMs: number,
+  ) {
+    this.name = `controller-resilience-${number}`;
+    const { store } = parts;
+    store.create("pods", {
+      metadata: { namespace: OPERATOR_NAMESPACE, name: this.name, labels: { "app.kubernetes.io/name": "operator" } },
+      spec: { serviceAccountName: "controller-resilience", containers: [{ name: "operator", image: "operator:1" }] },
+      status: { phase: "Running" },
+    });
+    this.#mount();
+    this.#start();
+    parts.clock.after(PROBE_MS, () => this.#probe());
+  }
+
+  get process(): OperatorProcess | undefined {
+    return this.#process;
+  }
+
+  /** SIGKILL, such as by the kernel when memory is short. */
+  kill(): void {
+    this.#process?.kill();
+    this.#restartLater(FIRST_BACKOFF_MS);
+  }
+
+  /** Its node has no network. */
+  cutOff(isCutOff: boolean): void {
+    this.#isCutOff = isCutOff;
+  }
+
+  #start(): void {
+    const { clock, dice, send, onLog } = this.parts;
+    const { name, offsetMs } = this;
+    this.#starts++;
+    this.#process = new OperatorProcess({
+      ...{ name, clock, offsetMs },
+      dice: dice.fork(`${name} ${this.#starts}`),
+      token: () => this.#token,
+      send: (request, signal) => (this.#isCutOff ? silence(signal) : send(request, signal)),
+      onExit: () => this.#restartLater(Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#starts, 8))),
+      onLog: line => onLog(name, line),
+    });
+    this.#process.start();
+  }
+
+  #restartLater(delayMs: number): void {
+    this.#process = undefined;
+    this.parts.clock.after(delayMs, () => this.#start());
+  }
+
+  #probe(): void {
+    const troubles = this.#process?.troubles("health") ?? [];
+    this.#failures = troubles.length > 0 ? this.#failures + 1 : 0;
+    if (this.#failures >= PROBE_FAILURES) {
+      this.#failures = 0;
+      this.kill();
+    }
+    this.parts.clock.after(PROBE_MS, () => this.#probe());
+  }
+
+  #mount(): void {
+    const { access, clock, store } = this.parts;
+    const pod = store.get("pods", OPERATOR_NAMESPACE, this.name);
+    let againMs = RETRY_MS;
+    try {
+      this.#token = access.issueToken({
+        ...{ namespace: OPERATOR_NAMESPACE, serviceAccount: "controller-resilience", lifeSeconds: TOKEN_SECONDS },
+        ...(pod === undefined ? {} : { podName: this.name, podUid: pod.metadata.uid }),
+      });
+      againMs = RENEWS_AFTER_MS;
+    } catch {
+      // The kubelet keeps the old token, and tries again.
+    }
+    clock.after(againMs, () => this.#mount());
+  }
+}
+
+/** What a client sees of a network that drops everything: nothing, until it gives up. */
+function silence(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}

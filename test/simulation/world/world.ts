@@ -1,0 +1,240 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Entry, Sight, Truth } from "../checker/sight";
+import { Cluster } from "../cluster/cluster";
+import { install, resourceOf } from "../cluster/install";
+import type { LogLine } from "../operator";
+import { Access } from "../server/access";
+import type { NewObj, Obj } from "../server/objects";
+import type { Entry as JournalEntry } from "../server/journal";
+import { ApiServers } from "../server/api-servers";
+import { Store } from "../server/store";
+import { Dice, START_MS, VirtualClock } from "../time";
+import { Faults } from "./faults";
+import { OperatorPod } from "./operators";
+import type { BindingPlan, Happening, Plan, WorkloadPlan } from "./plan";
+
+// A world: what a plan says, brought to life.
+
+/** What the operator's manifests install, by kind: its definitions, its rights and its ServiceAccount. */
+const INSTALLED: Readonly<Record<string, string>> = {
+  Namespace: "namespaces",
+  CustomResourceDefinition: "customresourcedefinitions",
+  ServiceAccount: "serviceaccounts",
+  ClusterRole: "clusterroles",
+  ClusterRoleBinding: "clusterrolebindings",
+  Role: "roles",
+  RoleBinding: "rolebindings",
+};
+
+/** The role of the expiring bindings; the operator may bind it, as an installer allows. */
+const TEMPORARY = "temporary-access";
+
+/** Read once per process. */
+let manifests: readonly NewObj[] | undefined;
+
+function installed(): readonly NewObj[] {
+  manifests ??= parseAllDocuments(readFileSync(join(__dirname, "../../../deploy/install.yaml"), "utf8"))
+    .map(document => document.toJS() as NewObj | null)
+    .filter((object): object is NewObj => object !== null && INSTALLED[object.kind ?? ""] !== undefined);
+  return manifests;
+}
+
+/** A simulated cluster with the operator in it. */
+export class World implements Sight {
+  readonly clock = new VirtualClock();
+  readonly store: Store;
+  readonly access: Access;
+  readonly cluster: Cluster;
+  readonly servers: ApiServers;
+  readonly faults: Faults;
+  readonly operators: OperatorPod[] = [];
+  /** What the operators log, for those who look into a seed. */
+  readonly logs: { readonly pod: string; readonly line: LogLine }[] = [];
+  readonly #dice: Dice;
+  readonly #listeners = new Set<(entry: Entry) => void>();
+
+  constructor(readonly plan: Plan) {
+    const dice = new Dice(plan.seed);
+    this.#dice = dice;
+    const { clock } = this;
+    this.store = new Store(clock, dice);
+    this.access = new Access({ clock, dice, store: this.store, servers: plan.servers });
+    this.servers = new ApiServers({
+      ...{ clock, dice, store: this.store, access: this.access, servers: plan.servers },
+      runtime: { logs: (pod, container, options) => this.cluster.logs(pod, container, options) },
+    });
+    this.faults = new Faults({ dice: dice.fork("faults"), servers: this.servers });
+    this.cluster = new Cluster({ clock, dice, store: this.store, access: this.access, servers: this.servers });
+    this.servers.journal.listeners.add(entry => this.#hear(entry));
+  }
+
+  /** Creates everything. The operators start when the workloads run. */
+  start(): void {
+    const { plan, cluster, store, clock } = this;
+    for (let at = 0; at < plan.nodes; at++) cluster.addNode(`node-${at}`);
+    for (const name of ["kube-system", "default"]) cluster.addNamespace(name);
+    for (const object of installed()) {
+      const resource = INSTALLED[object.kind ?? ""]!;
+      if (store.get(resource, object.metadata.namespace, object.metadata.name ?? "") === undefined)
+        store.create(resource, object);
+    }
+    this.#allowBinding();
+    for (const workload of plan.workloads) this.#install(workload);
+    for (const binding of plan.bindings) this.#bind(binding);
+    clock.after(90_000, () => this.#protect());
+    for (const [at, offsetMs] of plan.operators.entries())
+      clock.after(100_000 + 3_000 * at, () => this.operators.push(this.#operator(at, offsetMs)));
+  }
+
+  /** Ends all processes. */
+  end(): void {
+    for (const { process } of this.operators) process?.kill();
+  }
+
+  truths(): readonly Truth[] {
+    return this.cluster.truths().map(truth => ({
+      ...truth,
+      workload: truth.workload === undefined ? "" : `${truth.workload.kind}/${truth.workload.name}`,
+      sinceMs: truth.sinceMs - START_MS,
+    }));
+  }
+
+  /** Passes on the requests of operators. */
+  #hear({ resource = "", body, atMs, ...entry }: JournalEntry): void {
+    const parsed = body === undefined ? {} : { body: JSON.parse(body) as unknown };
+    for (const listener of this.#listeners) listener({ ...entry, atMs: atMs - START_MS, resource, ...parsed });
+  }
+
+  onRequest(listener: (entry: Entry) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  calmSinceMs(): number {
+    const last = Math.max(0, ...this.plan.happenings.map(({ atMs, forMs = 0 }: Happening) => atMs + forMs));
+    return Math.max(0, this.clock.monotonicMs() - last);
+  }
+
+  /** The workload of `namespace/name`, if the plan has it. */
+  workload(key: string | undefined): { readonly kind: WorkloadPlan["kind"]; readonly resource: string } | undefined {
+    const found = this.plan.workloads.find(({ namespace, name }) => `${namespace}/${name}` === key);
+    return found && { kind: found.kind, resource: resourceOf(found.kind) };
+  }
+
+  /** The pods of the workload of `namespace/name`. */
+  podsOf(key = ""): readonly Obj[] {
+    const [namespace = "", name = ""] = key.split("/");
+    return this.store.list("pods", namespace).filter(({ metadata }) => metadata.labels?.["app"] === name);
+  }
+
+  /** One of the nodes that answer. */
+  someNode(): string | undefined {
+    const nodes = this.store.list("nodes").map(({ metadata }) => metadata.name);
+    return nodes.length === 0 ? undefined : this.#dice.fork(`node ${this.clock.monotonicMs()}`).pick(nodes);
+  }
+
+  /** Changes the pod template of a workload, as a person does who rolls out a version. */
+  rollOut(key: string | undefined, version: string): void {
+    this.#changeTemplate(key, template => (template.metadata.annotations = { "example/version": version }));
+  }
+
+  /** Rolls out an image that does not exist. @returns what rolls back */
+  breakRollout(key: string | undefined): () => void {
+    let before: string | undefined;
+    this.#changeTemplate(key, ({ spec: { containers } }) => {
+      before = containers[0]!.image;
+      containers[0]!.image = "registry.example/missing:1";
+    });
+    return () => {
+      this.#changeTemplate(key, ({ spec: { containers } }) => {
+        if (before !== undefined) containers[0]!.image = before;
+      });
+    };
+  }
+
+  #changeTemplate(key: string | undefined, change: (template: Template) => void): void {
+    const resource = this.workload(key)?.resource;
+    const [namespace = "", name = ""] = (key ?? "").split("/");
+    if (resource === undefined || this.store.get(resource, namespace, name) === undefined) return;
+    this.store.update(resource, namespace, name, draft => change((draft["spec"] as { template: Template }).template));
+  }
+
+  #operator(at: number, offsetMs: number): OperatorPod {
+    const { clock, store, access, servers } = this;
+    return new OperatorPod(
+      {
+        ...{ clock, store, access, dice: this.#dice.fork("operators") },
+        send: (request, signal) => servers.send(request, signal),
+        onLog: (pod, line) => this.logs.push({ pod, line }),
+      },
+      at,
+      offsetMs,
+    );
+  }
+
+  #install({ minAvailable, isSkipped, updateStrategy, tokenSeconds, leaseSeconds, ...workload }: WorkloadPlan): void {
+    const { namespace, name } = workload;
+    install(this.cluster, {
+      ...workload,
+      labels: { protect: "yes" },
+      ...(isSkipped === true ? { annotations: { "controller-resilience.io/skip": "true" } } : {}),
+      ...(updateStrategy === "OnDelete" ? { onDelete: true } : {}),
+      ...(tokenSeconds === undefined ? {} : { tokenSeconds }),
+      ...(leaseSeconds === undefined ? {} : { leaseSeconds }),
+    });
+    if (minAvailable === undefined) return;
+    const spec = { minAvailable, selector: { matchLabels: { app: name } } };
+    this.store.create("poddisruptionbudgets", { metadata: { namespace, name }, spec });
+  }
+
+  #bind({ namespace, name, account, expiresMs, lifeMs, consents }: BindingPlan): void {
+    const expires = new Date(START_MS + expiresMs).toISOString().replace(/\.\d+/, "");
+    this.store.create("rolebindings", {
+      metadata: {
+        ...{ namespace, name },
+        annotations: {
+          "controller-resilience.io/expires-at": expires,
+          "controller-resilience.io/life-seconds": String(lifeMs / 1_000),
+          ...(consents ? { "controller-resilience.io/renew": "true" } : {}),
+        },
+      },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: TEMPORARY },
+      subjects: [{ kind: "ServiceAccount", namespace, name: account }],
+    });
+  }
+
+  #protect(): void {
+    for (const { namespace, name, spec } of this.plan.objects)
+      this.store.create(namespace === undefined ? "clustercontrollerresiliences" : "controllerresiliences", {
+        metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+        spec,
+      });
+  }
+
+  /** What an installer grants for bindingRenewal (docs/remedies/binding-renewal.md). */
+  #allowBinding(): void {
+    const { store } = this;
+    const apiGroups = ["rbac.authorization.k8s.io"];
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
+    store.create("clusterroles", { metadata: { name: TEMPORARY }, rules });
+    const name = "controller-resilience-renew";
+    store.create("clusterroles", {
+      metadata: { name },
+      rules: [
+        { apiGroups, resources: ["clusterroles"], resourceNames: [TEMPORARY], verbs: ["bind", "get"] },
+        { apiGroups, resources: ["rolebindings"], verbs: ["patch"] },
+      ],
+    });
+    store.create("clusterrolebindings", {
+      metadata: { name },
+      roleRef: { apiGroup: apiGroups[0], kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", namespace: "controller-resilience-system", name: "controller-resilience" }],
+    });
+  }
+}
+
+interface Template {
+  readonly metadata: { annotations?: Record<string, string> };
+  readonly spec: { readonly containers: { image: string }[] };
+}
