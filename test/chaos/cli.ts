@@ -67,12 +67,15 @@ async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: n
   const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${job}`;
   const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
-  const end = async (): Promise<void> => {
+  const endAll = async (): Promise<void> => {
     // A failed cleanup does not prevent the others.
     for (let last = ends.pop(); last !== undefined; last = ends.pop()) {
       await last().catch((error: unknown) => console.error(`${suite.name}: ${String(error)}`));
     }
   };
+  // An interrupt and the suite that it ends clean up one after the other, so that the process does not exit before the lab is gone.
+  let ended = Promise.resolve();
+  const end = (): Promise<void> => (ended = ended.then(endAll));
   ending.add(end);
   const print = (line: string): void => console.log(line.replace(/^/gm, `${suite.name}: `));
   if (isOurs) starting.add(name);
