@@ -6,7 +6,7 @@ import { type Obj, Refusal } from "../server/objects";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
 import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretakers";
-import { controllerOf, type Ground, nowMs, type Rights, type Servers, stamp } from "./ground";
+import { Children, controllerOf, type Ground, nowMs, type Rights, type Servers, stamp } from "./ground";
 import { Kubelets, nodeOf } from "./kubelet";
 import type { LogOptions } from "./log-store";
 import type { PodRun } from "./pod-run";
@@ -39,6 +39,12 @@ export interface PodTruth {
   readonly logged401Ms: number | undefined;
 }
 
+interface Since {
+  readonly state: State;
+  readonly cause: CauseName;
+  readonly sinceMs: number;
+}
+
 /** What a cluster is made of. */
 export interface ClusterParts {
   readonly clock: Clock;
@@ -55,7 +61,9 @@ export class Cluster {
   readonly #kubelets: Kubelets;
   readonly #controllers: readonly { catchUp(): void }[];
   readonly #nodes: NodeWatch;
-  readonly #since = new Map<string, { readonly state: State; readonly cause: CauseName; readonly sinceMs: number }>();
+  /** By uid of the pod, one for each of its containers. */
+  readonly #since = new Map<string, Since[]>();
+  readonly #workloads = new Map<string, WorkloadName | undefined>();
 
   constructor({ clock, dice, store, access, servers }: ClusterParts) {
     const rights = rightsOf(access, servers.count);
@@ -63,6 +71,7 @@ export class Cluster {
       ...{ clock, dice: dice.fork("cluster"), store, rights, servers },
       ...{ images: new Map(), podRefusals: new Set(), tokenRefusals: new Set(), programFaults: new Set() },
       hashes: new Map(),
+      children: new Children(store),
     };
     this.#tokens = new Tokens(this.ground);
     this.#kubelets = new Kubelets(this.ground, this.#tokens);
@@ -153,6 +162,7 @@ export class Cluster {
   /** After a restore of the store from a backup: all controllers and kubelets look at everything again. */
   catchUp(): void {
     this.ground.hashes.clear();
+    this.ground.children.catchUp();
     for (const controller of this.#controllers) controller.catchUp();
     this.#kubelets.catchUp();
     this.changed();
@@ -185,10 +195,11 @@ export class Cluster {
     const run = this.#kubelets.runs.get(pod.metadata.uid);
     if (run === undefined) return [];
     const { uid, namespace = "", name } = pod.metadata;
-    const workload = this.#workloadOf(pod);
-    return run.truths().map(({ container, truth, logged401Ms }) => {
+    if (!this.#workloads.has(uid)) this.#workloads.set(uid, this.#workloadOf(pod));
+    const workload = this.#workloads.get(uid);
+    return run.truths().map(({ container, truth, logged401Ms }, at) => {
       const { state, cause, healedByRestart } = this.#overrule(pod, run, truth);
-      const sinceMs = this.#sinceWhen(`${uid}/${container}`, state, cause);
+      const sinceMs = this.#sinceWhen(uid, at, { state, cause });
       return {
         uid,
         namespace,
@@ -215,11 +226,13 @@ export class Cluster {
     return truth;
   }
 
-  #sinceWhen(key: string, state: State, cause: CauseName): number {
-    const before = this.#since.get(key);
+  #sinceWhen(uid: string, at: number, { state, cause }: Pick<Since, "state" | "cause">): number {
+    const ofPod = this.#since.get(uid) ?? [];
+    this.#since.set(uid, ofPod);
+    const before = ofPod[at];
     if (before?.state === state && before.cause === cause) return before.sinceMs;
     const sinceMs = nowMs(this.ground);
-    this.#since.set(key, { state, cause, sinceMs });
+    ofPod[at] = { state, cause, sinceMs };
     return sinceMs;
   }
 
@@ -234,8 +247,8 @@ export class Cluster {
   /** Notes since when each state lasts. */
   #observe(): void {
     this.truths();
-    for (const key of this.#since.keys())
-      if (!this.#kubelets.runs.has(key.slice(0, key.indexOf("/")))) this.#since.delete(key);
+    for (const key of this.#since.keys()) if (!this.#kubelets.runs.has(key)) this.#since.delete(key);
+    for (const key of this.#workloads.keys()) if (!this.#kubelets.runs.has(key)) this.#workloads.delete(key);
   }
 }
 

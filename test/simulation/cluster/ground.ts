@@ -1,7 +1,7 @@
 import type { Clock } from "../../../src/core/time";
 import type { NewObj, Obj } from "../server/objects";
 import type { Store } from "../server/store";
-import type { Dice } from "../time";
+import { type Dice, START_MS } from "../time";
 import type { Answer, Asked, ProgramFactory } from "../programs/program";
 
 /** Who a token stands for, as the API servers' identities are. */
@@ -44,6 +44,8 @@ export interface Ground {
   readonly servers: Servers;
   /** What the images contain; an image that is not there cannot be pulled. */
   readonly images: Map<string, ProgramFactory>;
+  /** Pods and ReplicaSets by the uid of their controller. */
+  readonly children: Children;
   /** Hashes of templates, by uid of their workload. */
   readonly hashes: Map<string, { readonly generation: number | undefined; readonly hash: string }>;
   /** Each may refuse a pod that a controller is about to create, such as a webhook: the message, or undefined. */
@@ -54,9 +56,9 @@ export interface Ground {
   readonly programFaults: Set<(owner: TokenOwner, asked: Asked, server: number) => Answer | undefined>;
 }
 
-/** Wall-clock time of the world in milliseconds since 1970. */
+/** Wall-clock time of the world in milliseconds since 1970. The clock is that of the world, and no process's. */
 export function nowMs({ clock }: Pick<Ground, "clock">): number {
-  return clock.now().getTime();
+  return START_MS + clock.monotonicMs();
 }
 
 /** Now, as a status has it. */
@@ -70,13 +72,50 @@ export function ownedBy(owner: Obj): NonNullable<Obj["metadata"]["ownerReference
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
+type OwnedResource = "pods" | "replicasets";
+
+/** The pods and ReplicaSets of each controller, oldest first. */
+export class Children {
+  readonly #byOwner = {
+    pods: new Map<string, Map<string, Obj>>(),
+    replicasets: new Map<string, Map<string, Obj>>(),
+  };
+
+  constructor(private readonly store: Store) {
+    for (const resource of ["pods", "replicasets"] as const)
+      store.subscribe(resource, ({ type, object }) => {
+        const owner = controllerOf(object)?.uid;
+        if (owner === undefined) return;
+        const { uid } = object.metadata;
+        const siblings = this.#byOwner[resource].get(owner) ?? new Map<string, Obj>();
+        if (type === "DELETED") siblings.delete(uid);
+        else siblings.set(uid, object);
+        if (siblings.size === 0) this.#byOwner[resource].delete(owner);
+        else this.#byOwner[resource].set(owner, siblings);
+      });
+  }
+
+  of(resource: OwnedResource, { metadata }: Obj): readonly Obj[] {
+    return [...(this.#byOwner[resource].get(metadata.uid)?.values() ?? [])];
+  }
+
+  /** Looks at all objects again, since a restore from a backup tells nobody. */
+  catchUp(): void {
+    for (const resource of ["pods", "replicasets"] as const) {
+      const byOwner = this.#byOwner[resource];
+      byOwner.clear();
+      for (const object of this.store.list(resource)) {
+        const owner = controllerOf(object)?.uid;
+        if (owner === undefined) continue;
+        byOwner.set(owner, (byOwner.get(owner) ?? new Map<string, Obj>()).set(object.metadata.uid, object));
+      }
+    }
+  }
+}
+
 /** The objects of a resource that an owner controls. */
-export function controlled({ store }: Ground, resource: string, { metadata }: Obj): readonly Obj[] {
-  return store
-    .list(resource, metadata.namespace)
-    .filter(({ metadata: { ownerReferences } }) =>
-      (ownerReferences ?? []).some(({ uid, controller }) => controller === true && uid === metadata.uid),
-    );
+export function controlled({ children }: Ground, resource: OwnedResource, owner: Obj): readonly Obj[] {
+  return children.of(resource, owner);
 }
 
 /** The controller that owns an object. */

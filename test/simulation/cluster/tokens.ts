@@ -21,7 +21,8 @@ export class Tokens {
   readonly #verdicts = new Map<string, TokenState>();
   /** By server. */
   readonly #accepted = new Map<string, (boolean | undefined)[]>();
-  #version = "";
+  #keys = -1;
+  #accounts = -1;
 
   constructor(private readonly ground: Ground) {
     ground.store.subscribe("pods", ({ type }) => {
@@ -99,9 +100,10 @@ export class Tokens {
 
   #refresh(): void {
     const { rights, store, tokenRefusals } = this.ground;
-    const version = `${rights.keysVersion()}/${store.version("serviceaccounts")}`;
-    if (version === this.#version && tokenRefusals.size === 0) return;
-    this.#version = version;
+    const [keys, accounts] = [rights.keysVersion(), store.version("serviceaccounts")];
+    if (keys === this.#keys && accounts === this.#accounts && tokenRefusals.size === 0) return;
+    this.#keys = keys;
+    this.#accounts = accounts;
     this.changed();
   }
 
