@@ -111,12 +111,29 @@ const FLOWS: readonly (readonly [name: string, precedence: number, level: string
   ["catch-all", 10_000, "catch-all", [everything(group("system:unauthenticated"), group("system:authenticated"))]],
 ];
 
+const ROLES = [
+  {
+    metadata: { name: "cluster-admin" },
+    rules: [
+      { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+      { verbs: ["*"], nonResourceURLs: ["*"] },
+    ],
+  },
+  {
+    metadata: { name: "view" },
+    rules: [
+      { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["pods", "pods/log", "services", "configmaps"] },
+    ],
+  },
+];
+
 const NAMESPACES = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /** Creates what is missing of it. */
 export function bootstrap(store: Store): void {
   const by = { manager: "api-priority-and-fairness-config-producer-v1" };
   for (const name of NAMESPACES) ensure(store, "namespaces", { metadata: { name } });
+  for (const role of ROLES) ensure(store, "clusterroles", role);
   store.as(by, () => {
     for (const [name, shares, queues] of LEVELS)
       ensure(store, "prioritylevelconfigurations", { metadata: { name }, spec: levelSpec(shares, queues) });

@@ -76,7 +76,7 @@ export function defaultPodSpec(spec: Fields): void {
 
 function defaultTemplate(spec: Fields): void {
   const template = part(spec, "template");
-  part(template, "metadata")["creationTimestamp"] ??= null;
+  part(template, "metadata");
   defaultPodSpec(part(template, "spec"));
 }
 
@@ -117,8 +117,22 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 
 function defaultBinding(object: Obj): void {
   set(part(object, "roleRef"), { apiGroup: RBAC_GROUP });
+  if (Array.isArray(object["subjects"]) && object["subjects"].length === 0) Reflect.deleteProperty(object, "subjects");
   for (const subject of each(object["subjects"]))
     if (subject["kind"] !== "ServiceAccount") set(subject, { apiGroup: RBAC_GROUP });
+}
+
+function defaultRole(object: Obj): void {
+  if (Array.isArray(object["rules"]) && object["rules"].length === 0) object["rules"] = null;
+}
+
+function defaultBudget(object: Obj): void {
+  set(part(object, "status"), { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 });
+}
+
+function defaultSlice(object: Obj): void {
+  for (const endpoint of each(object["endpoints"])) set(endpoint, { conditions: {} });
+  if (Array.isArray(object["endpoints"]) && object["endpoints"].length === 0) object["endpoints"] = null;
 }
 
 function defaultPod(object: Obj): void {
@@ -165,6 +179,11 @@ const DEFAULTS: Readonly<Record<string, Default>> = {
   statefulsets: withSpec(defaultStatefulSet, defaultTemplate),
   flowschemas: withSpec(spec => set(spec, { matchingPrecedence: 1000 })),
   prioritylevelconfigurations: withSpec(defaultLevel),
+  events: object => set(object, { source: {} }),
+  poddisruptionbudgets: defaultBudget,
+  endpointslices: defaultSlice,
+  roles: defaultRole,
+  clusterroles: defaultRole,
   rolebindings: defaultBinding,
   clusterrolebindings: defaultBinding,
 };

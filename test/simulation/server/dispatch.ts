@@ -3,7 +3,7 @@ import { evict } from "./eviction";
 import { readLog } from "./logs";
 import { type Obj, Refusal } from "./objects";
 import { Reads } from "./reads";
-import { type Ask, servedKind } from "./request";
+import { type Ask, isServedGroup, servedKind } from "./request";
 import { review, reviewKind } from "./reviews";
 import { type Call, header, type Served, type World } from "./serve";
 import { Writes } from "./writes";
@@ -16,6 +16,11 @@ export interface Allowed {
   readonly body: string | undefined;
   readonly server: number;
   readonly staleMs: number;
+}
+
+/** The group is served, and not this resource of it. */
+function unknownResource(): never {
+  throw new Refusal(404, "NotFound", "the server could not find the requested resource", {});
 }
 
 const NOT_FOUND: Served = { code: 404, body: "404 page not found\n", contentType: "text/plain; charset=utf-8" };
@@ -48,7 +53,7 @@ export class Dispatch {
     const kind = reviewKind(ask);
     if (kind !== undefined) return ask.verb === "create" ? review(this.#world, kind, allowed) : notAllowed();
     const call = this.callOf(allowed);
-    if (call === undefined) return NOT_FOUND;
+    if (call === undefined) return isServedGroup(ask, this.#world.store) ? unknownResource() : NOT_FOUND;
     return ask.subresource === undefined ? this.#main(call) : this.#sub(call, ask.subresource);
   }
 
@@ -97,9 +102,12 @@ export class Dispatch {
   #bind({ ask, namespace, body = "{}" }: Call): Served {
     const { target } = JSON.parse(body) as { target: { name: string } };
     const before = this.#world.store.get("pods", namespace, ask.name ?? "");
-    const after = this.#world.store.update("pods", namespace, ask.name ?? "", draft => {
-      (draft["spec"] as Record<string, unknown>)["nodeName"] = target.name;
-    });
+    // Nobody owns what a scheduler decides.
+    const after = this.#world.store.as({ manager: "scheduler", operation: "Apply" }, () =>
+      this.#world.store.update("pods", namespace, ask.name ?? "", draft => {
+        (draft["spec"] as Record<string, unknown>)["nodeName"] = target.name;
+      }),
+    );
     return {
       code: 201,
       body: JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }),
@@ -161,7 +169,13 @@ export function servePath({ ask, headers, server }: Allowed, { access }: World, 
 
 function serveKeys(keys: readonly string[], accept: string): Served {
   const isAccepted = ["application/jwk-set+json", "*/*", "application/*"].some(type => accept.includes(type));
-  if (!isAccepted) return { code: 406, body: "", contentType: "text/plain; charset=utf-8" };
+  if (!isAccepted)
+    throw new Refusal(
+      406,
+      "NotAcceptable",
+      "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json",
+      {},
+    );
   const set = { keys: keys.map(kid => ({ use: "sig", kty: "RSA", kid, alg: "RS256", n: "AQAB", e: "AQAB" })) };
   return { code: 200, body: JSON.stringify(set), contentType: "application/jwk-set+json" };
 }

@@ -31,6 +31,7 @@ export function evict({ store }: World, call: Call): Served {
   const wanted = objectOf(options["preconditions"]) as { uid?: string; resourceVersion?: string };
   checkIdentity(pod, wanted);
   if (!isFree(pod)) chargeBudget(store, pod);
+  markEvicted(store, pod);
   const graceSeconds = options["gracePeriodSeconds"] as number | undefined;
   store.delete("pods", namespace, name, {
     graceSeconds,
@@ -45,14 +46,29 @@ export function evict({ store }: World, call: Call): Served {
   };
 }
 
+/** The pod tells who ends it. */
+function markEvicted(store: Store, { metadata: { namespace, name } }: Obj): void {
+  const condition = {
+    ...{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" },
+    lastTransitionTime: store.time(),
+  };
+  store.as({ manager: "kube-apiserver", operation: "Apply" }, () =>
+    store.update("pods", namespace, name, draft => {
+      const { conditions, ...status } = objectOf(draft["status"]);
+      const others = arrayOf(conditions).filter(one => objectOf(one)["type"] !== condition.type);
+      draft["status"] = { ...status, conditions: [...others, condition] };
+    }),
+  );
+}
+
 /** Before any budget is charged. */
 function checkIdentity(pod: Obj, wanted: { uid?: string; resourceVersion?: string }): void {
   const { uid, resourceVersion, name } = pod.metadata;
   const differs = (what: string, a: string, b: string, how: string): Refusal => {
     const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been ${how}`;
-    return new Refusal(409, "Conflict", `Operation cannot be fulfilled on pods "${name}": ${why}`, {
+    return new Refusal(409, "Conflict", `Operation cannot be fulfilled on Pod "${name}": ${why}`, {
       name,
-      kind: "pods",
+      kind: "Pod",
     });
   };
   if (wanted.uid !== undefined && wanted.uid !== uid)
@@ -75,7 +91,7 @@ function chargeBudget(store: Store, pod: Obj): void {
   if (budgets.length > 1)
     throw new Refusal(
       500,
-      "InternalError",
+      "",
       "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
     );
   const [budget] = budgets;

@@ -17,7 +17,7 @@ export function readLog({ store, runtime }: World, call: Call): Served {
   if (faults.length > 0) throw invalid({ ...info, kind: "PodLogOptions" }, ask.name ?? "", faults);
   const container = containerOf(pod, query.get("container") ?? "");
   if ((textOf(objectOf(pod["spec"])["nodeName"]) ?? "") === "")
-    return { code: 200, body: "", contentType: "text/plain" };
+    return { code: 204, body: "", contentType: "text/plain" };
   const text = runtime.logs(pod, container, options);
   if (text !== undefined) return { code: 200, body: text, contentType: "text/plain" };
   const what = `container "${container}" in pod "${pod.metadata.name}"`;
@@ -55,7 +55,7 @@ function faultsOf({ sinceTime, sinceSeconds, tailLines, limitBytes }: LogOptions
     faults.push(fault("limitBytes", limitBytes, "must be greater than 0"));
   if (sinceSeconds !== undefined && sinceTime !== undefined)
     faults.push({
-      field: "",
+      field: "[]",
       message: "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
       reason: "FieldValueForbidden",
     });

@@ -172,18 +172,27 @@ function isEntryOf(entry: ManagedFields, by: By): boolean {
   );
 }
 
+/** How an update is recorded. */
+export interface Recording {
+  readonly schema: Schema;
+  readonly now: string;
+  /** The kind has a status of its own: only writes of the status own it. */
+  readonly hasStatus: boolean;
+}
+
 /** Records an update: who changes a field owns it alone, and who does not touch it keeps what they own. */
-export function recordUpdate(
-  draft: Obj,
-  old: Obj | undefined,
-  by: By,
-  { schema, now }: { schema: Schema; now: string },
-): void {
+export function recordUpdate(draft: Obj, old: Obj | undefined, by: By, { schema, now, hasStatus }: Recording): void {
   const entries = old?.metadata.managedFields ?? [];
   const before = { ...old, metadata: { ...old?.metadata, managedFields: undefined } };
   const after = { ...draft, metadata: { ...draft.metadata, managedFields: undefined } };
   const { changed, removed } = compare(before, after, schema);
-  setEntries(draft, entries, { by, took: stripped(changed), lost: stripped(removed), now });
+  const ofWrite = (fields: Fields): Fields => (hasStatus ? ofSubresource(fields, by.subresource) : fields);
+  setEntries(draft, entries, { by, took: ofWrite(stripped(changed)), lost: ofWrite(stripped(removed)), now });
+}
+
+function ofSubresource({ "f:status": status, ...others }: Fields, subresource: string | undefined): Fields {
+  if (subresource === undefined) return others;
+  return subresource === "status" && status !== undefined ? { "f:status": status } : {};
 }
 
 interface Taking {
@@ -248,7 +257,7 @@ export function applyTo(draft: Obj, applied: Applied): void {
   Object.assign(draft, result);
   if (isNone(took) && isNone(lost) && same(last, wanted)) return;
   const ours = isNone(wanted) ? [] : [entryOf(draft, by, wanted, applied.now)];
-  draft.metadata.managedFields = [...ours, ...entriesWithout(others, union(took, lost))];
+  draft.metadata.managedFields = sorted([...ours, ...entriesWithout(others, union(took, lost))]);
 }
 
 function fieldsOfEntry(entry: ManagedFields | undefined): Fields {
@@ -287,7 +296,7 @@ function refuseConflicts(others: readonly ManagedFields[], took: Fields): void {
 
 function pathsOf(fields: Fields, path = ""): string[] {
   const steps = Object.keys(fields);
-  if (steps.length === 0) return [path];
+  if (steps.length === 0) return path === "" ? [] : [path];
   return steps.flatMap(step => (step === "." ? [path] : pathsOf(fields[step]!, path + pathStep(step))));
 }
 
@@ -302,15 +311,24 @@ function pathStep(step: string): string {
 
 /** The live value with what is configured. */
 function merge(live: unknown, config: unknown, schema: Schema): unknown {
-  if (config === undefined) return live;
-  if (!isOpen(config, schema) || live === undefined || live === null) return clone(config);
+  if (config === undefined || (live !== undefined && isNothing(config, schema))) return live;
+  if (!isOpen(config, schema) || !isCompound(live)) return clone(config);
   if (Array.isArray(config)) return Array.isArray(live) ? mergeLists(live, config, schema) : clone(config);
-  const result = { ...(live as Values) };
+  const result: Values = { ...live };
   for (const [step, child] of childrenOf(config, schema)) {
     const name = step.slice(2);
     result[name] = merge(result[name], child.value, child.schema);
   }
   return result;
+}
+
+/** An empty configuration of a value that is merged. */
+function isNothing(config: unknown, schema: Schema): boolean {
+  return config !== null && isEmpty(config) && isGranular(schema);
+}
+
+function isCompound(value: unknown): value is Values {
+  return typeof value === "object" && value !== null;
 }
 
 /** Live items keep their order, and new ones come where the configuration has them. */
@@ -361,4 +379,11 @@ function emptied(value: unknown): unknown {
 function tidyEmpty(value: Values): Values {
   for (const field of Object.keys(value)) if (value[field] === undefined) Reflect.deleteProperty(value, field);
   return value;
+}
+
+/** Appliers first, then by time and name. */
+function sorted(entries: readonly ManagedFields[]): ManagedFields[] {
+  const keyOf = ({ operation, time = "", manager, subresource = "" }: ManagedFields): string =>
+    [operation, time, manager, subresource].join("|");
+  return [...entries].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }

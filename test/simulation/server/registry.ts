@@ -118,8 +118,9 @@ function prepare(draft: Obj, info: KindInfo, store: Store): void {
 function recorderOf(info: KindInfo, store: Store): NonNullable<Strategy["record"]> {
   return (draft: Obj, old: Obj | undefined, by: By, now: string): void => {
     if (by.operation === "Apply") return;
+    const hasStatus = info.subresources.includes("status") && by.manager !== "admin";
     const isQuiet = by.manager === "admin" && !RECORDED.has(info.plural) && old?.metadata.managedFields === undefined;
-    if (!isQuiet) recordUpdate(draft, old, by, { schema: schemaOf(info, store), now });
+    if (!isQuiet) recordUpdate(draft, old, by, { schema: schemaOf(info, store), now, hasStatus });
   };
 }
 

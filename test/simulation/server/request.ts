@@ -1,4 +1,4 @@
-import { apiVersionOf, BUILT_IN, type KindInfo, NEW_EVENTS } from "./kinds";
+import { BUILT_IN, kindOfDefinition, type KindInfo, NEW_EVENTS } from "./kinds";
 import type { Obj } from "./objects";
 import type { Store } from "./store";
 
@@ -88,7 +88,11 @@ function customKind(resource: string | undefined, store: Store): KindInfo | unde
     : undefined;
 }
 
-/** How messages name a resource in a place: `pods "x" in API group ""`. */
-export function gvkOf(info: KindInfo): string {
-  return `${apiVersionOf(info)}, Kind=${info.kind}`;
+/** Reports whether the servers serve anything of a group and version. */
+export function isServedGroup({ group, version }: Ask, store: Store): boolean {
+  const isIt = (info: KindInfo | undefined): boolean => info?.group === group && info?.version === version;
+  return (
+    [...BUILT_IN.values()].some(isIt) ||
+    store.list("customresourcedefinitions").some(one => isIt(kindOfDefinition(one)))
+  );
 }

@@ -1,5 +1,6 @@
 import { objectOf, parseObject, textOf } from "../../../src/core/json";
 import type { Identity } from "./access";
+import { Refusal } from "./objects";
 import type { Attributes } from "./rbac";
 import type { Ask } from "./request";
 import type { Served, World } from "./serve";
@@ -59,10 +60,21 @@ function statusOf(
   return { allowed: access.authorize(identity, attributesIn(spec)) };
 }
 
+function empty(): Refusal {
+  const message = "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified";
+  const causes = [{ reason: "FieldValueInvalid", message, field: "spec.resourceAttributes" }];
+  const details = { group: "authorization.k8s.io", causes };
+  return new Refusal(
+    422,
+    "Invalid",
+    `.authorization.k8s.io "" is invalid: spec.resourceAttributes: ${message}`,
+    details,
+  );
+}
+
 function attributesIn(spec: Readonly<Record<string, unknown>>): Attributes {
   const { resourceAttributes: ofResource, nonResourceAttributes: ofPath } = spec;
-  if (ofResource === undefined && ofPath === undefined)
-    throw badRequest("spec: exactly one of nonResourceAttributes or resourceAttributes must be specified");
+  if (ofResource === undefined && ofPath === undefined) throw empty();
   const asked = Object.entries(objectOf(ofResource ?? ofPath)).filter(([, value]) => value !== "");
   return {
     verb: "",

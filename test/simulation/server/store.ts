@@ -180,7 +180,9 @@ export class Store {
     const strategy = this.#strategies(info, this);
     strategy.update?.(draft, old, this);
     if (same(draft, old)) return old;
-    if (info.hasGeneration && isNewSpec(draft, old)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    dropEmpty(draft.metadata);
+    if (info.hasGeneration && (isNewSpec(draft, old) || isNewMark(info, draft, old)))
+      draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
     strategy.record?.(draft, old, this.#by, this.time());
     return isGone(resource, draft) ? this.#remove(resource, draft) : this.#put(resource, draft, old);
   }
@@ -198,7 +200,7 @@ export class Store {
     const grace = graceOf(resource, old, options.graceSeconds);
     const draft = clone(old);
     this.#markDeleted(resource, draft, grace);
-    if (isGone(resource, draft)) return this.#remove(resource, draft);
+    if (isGone(resource, draft)) return this.#remove(resource, resource === "pods" ? draft : clone(old));
     return same(draft, old) ? old : this.#put(resource, draft, old);
   }
 
@@ -365,11 +367,30 @@ export class Store {
   }
 }
 
+/** Go leaves out what is empty. */
+function dropEmpty(metadata: Meta): void {
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const)
+    if (metadata[field] !== undefined && Object.keys(metadata[field]).length === 0)
+      Reflect.deleteProperty(metadata, field);
+}
+
+/** Annotations of a Deployment are for its controller, as labels of an EndpointSlice are for proxies. */
+function isNewMark({ plural }: KindInfo, { metadata }: Obj, { metadata: old }: Obj): boolean {
+  if (plural === "deployments") return !same(metadata.annotations, old.annotations);
+  return plural === "endpointslices" && !same(metadata.labels, old.labels);
+}
+
 function isNewSpec(draft: Obj, old: Obj): boolean {
   const fields = new Set([...Object.keys(draft), ...Object.keys(old)]);
   for (const field of fields)
-    if (field !== "metadata" && field !== "status" && !same(draft[field], old[field])) return true;
+    if (field !== "metadata" && field !== "status" && !same(unplaced(draft, field), unplaced(old, field))) return true;
   return false;
+}
+
+/** To bind a pod to a node is no change of what it should be. */
+function unplaced(object: Obj, field: string): unknown {
+  const value = object[field] as unknown;
+  return object.kind === "Pod" && field === "spec" ? { ...(value as object), nodeName: undefined } : value;
 }
 
 /** Nothing holds the object any more. */
@@ -399,8 +420,9 @@ function checkPreconditions(info: KindInfo, { metadata }: Obj, wanted: DeleteOpt
   const differs = (what: string, a: string, b: string): Refusal => {
     const why = `the ${what} in the precondition (${a}) does not match the ${what} in record (${b}). The object might have been `;
     const how = what === "UID" ? "deleted and then recreated" : "modified";
-    const message = `Operation cannot be fulfilled on ${qualifiedName(info)} "${metadata.name}": ${why}${how}`;
-    return new Refusal(409, "Conflict", message, detailsOf(info, metadata.name));
+    const kind = qualifiedName({ ...info, plural: info.kind });
+    const message = `Operation cannot be fulfilled on ${kind} "${metadata.name}": ${why}${how}`;
+    return new Refusal(409, "Conflict", message, { ...detailsOf(info, metadata.name), kind: info.kind });
   };
   if (uid !== undefined && uid !== metadata.uid) throw differs("UID", uid, metadata.uid);
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion)

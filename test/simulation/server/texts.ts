@@ -35,7 +35,12 @@ export interface Page {
 
 /** A list as a body. */
 export function textOfList({ items, revision, next, remaining }: Page, info: KindInfo, apiVersion: string): string {
-  const metadata = JSON.stringify({ resourceVersion: String(revision), continue: next, remainingItemCount: remaining });
+  const end = info.isCustom === true ? "" : undefined;
+  const metadata = JSON.stringify({
+    resourceVersion: String(revision),
+    continue: next ?? end,
+    remainingItemCount: remaining,
+  });
   const texts = items.map(item => textOfItem(item, info)).join(",");
   return `{"kind":"${info.kind}List","apiVersion":"${apiVersion}","metadata":${metadata},"items":[${texts}]}`;
 }

@@ -18,7 +18,7 @@ export function invalid({ group, kind }: KindInfo, name: string, faults: readonl
   const full = group === "" ? kind : `${kind}.${group}`;
   const causes = faults.map(({ reason, message, field }) => ({ reason, message, field }));
   return new Refusal(422, "Invalid", `${full} "${name}" is invalid: ${text}`, {
-    name,
+    ...(name !== "" && { name }),
     ...(group !== "" && { group }),
     kind,
     causes,
@@ -48,7 +48,7 @@ const LABEL_RULE =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 /** RBAC objects are named by path segments. */
-const FREE_NAMES = new Set(["roles", "rolebindings", "clusterroles", "clusterrolebindings"]);
+const FREE_NAMES = new Set(["roles", "rolebindings", "clusterroles", "clusterrolebindings", "poddisruptionbudgets"]);
 
 /** Faults of a new object's metadata. */
 export function metadataFaults({ metadata }: Obj, { plural }: KindInfo): Fault[] {

@@ -26,8 +26,13 @@ type Fields = Record<string, unknown>;
 /** Kinds whose updates need a resourceVersion. */
 const CONDITIONAL = new Set(["leases", "poddisruptionbudgets"]);
 
+const NO_OBJECT = { metadata: { uid: "" } } as Obj;
+
+/** Kinds whose deletion answers with the object. */
+const RETURNED = new Set(["pods", "serviceaccounts"]);
+
 /** Kinds that an update creates. */
-const CREATED_BY_UPDATE = new Set(["leases", "events"]);
+const CREATED_BY_UPDATE = new Set(["leases", "events", "roles", "rolebindings", "clusterroles", "clusterrolebindings"]);
 
 /** create, update, patch and delete. */
 export class Writes {
@@ -123,7 +128,7 @@ export class Writes {
       store.delete(info.plural, namespace, name, { graceSeconds: grace as number | undefined, preconditions: wanted }),
     );
     const isLeft = store.get(info.plural, namespace, name) === after;
-    if (isLeft) return { code: 200, body: textOfObject(after), before, after };
+    if (isLeft || RETURNED.has(info.plural)) return { code: 200, body: textOfObject(after), before, after };
     return { code: 200, body: JSON.stringify(deletedStatus(call, after)), before, after: undefined };
   }
 
@@ -131,9 +136,8 @@ export class Writes {
     const { info, ask } = call;
     const isAllowed = CREATED_BY_UPDATE.has(info.plural) && ask.subresource === undefined;
     if (!isAllowed) throw notFound(info, ask.name ?? "");
-    const { uid, resourceVersion = "" } = object.metadata;
-    if (uid !== undefined && uid !== "") throw otherUid(info, ask.name ?? "", uid, "");
-    if (resourceVersion !== "") throw notFound(info, ask.name ?? "");
+    const { uid = "" } = object.metadata;
+    if (uid !== "") throw otherUid(info, ask.name ?? "", uid, "");
     const after = this.#world.store.as(byOf(call), () => this.#world.store.create(info.plural, object));
     return written(201, after, call, undefined);
   }
@@ -176,6 +180,8 @@ export class Writes {
     const { uid } = objectOf(config["metadata"]) as { uid?: string };
     const name = ask.name ?? "";
     if (uid !== undefined && uid !== "") {
+      if (CREATED_BY_UPDATE.has(info.plural))
+        throw invalid(info, name, updateFaults({ ...config, metadata: { uid } } as Obj, NO_OBJECT));
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
       throw new Refusal(
         409,
@@ -247,7 +253,9 @@ export class Writes {
     }
     if (info.isCustom !== true && !CONDITIONAL.has(info.plural)) return;
     const message = `Invalid value: 0: must be specified for an update`;
-    throw invalid(info, name, [{ field: "metadata.resourceVersion", message, reason: "FieldValueInvalid" }]);
+    throw invalid({ ...info, kind: info.isCustom === true ? info.plural : info.kind }, name, [
+      { field: "metadata.resourceVersion", message, reason: "FieldValueInvalid" },
+    ]);
   }
 
   #check(draft: Obj, old: Obj | undefined, call: Call): void {
@@ -308,13 +316,12 @@ export class Writes {
     );
   }
 
-  #place(object: NewObj, { namespace, info }: Call): void {
+  #place(object: NewObj, { namespace }: Call): void {
     const given = object.metadata.namespace;
-    if (given !== undefined && given !== "" && given !== (namespace ?? ""))
+    if (namespace !== undefined && given !== undefined && given !== "" && given !== namespace)
       throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
     if (namespace === undefined) Reflect.deleteProperty(object.metadata, "namespace");
     else object.metadata.namespace = namespace;
-    void info;
   }
 }
 
