@@ -63,6 +63,9 @@ export class Cluster {
   readonly #nodes: NodeWatch;
   /** By uid of the pod, one for each of its containers. */
   readonly #since = new Map<string, Since[]>();
+  /** Several checks ask at the same moment. */
+  #asked: { readonly mark: string; readonly truths: readonly PodTruth[] } = { mark: "", truths: [] };
+  #changes = 0;
   readonly #workloads = new Map<string, WorkloadName | undefined>();
 
   constructor({ clock, dice, store, access, servers }: ClusterParts) {
@@ -155,6 +158,7 @@ export class Cluster {
 
   /** Keys, bindings or servers changed: the truth is asked again. Call it after a rotation of keys. */
   changed(): void {
+    this.#changes++;
     this.#tokens.changed();
     this.#observe();
   }
@@ -188,7 +192,12 @@ export class Cluster {
 
   /** The truth about every container of every pod that is bound to a node. */
   truths(): readonly PodTruth[] {
-    return this.ground.store.list("pods").flatMap(pod => this.#truthsOf(pod));
+    const { clock, store, rights, tokenRefusals } = this.ground;
+    const version = [store.revision, rights.keysVersion(), tokenRefusals.size, this.#changes];
+    const mark = `${clock.monotonicMs()}/${version.join("/")}`;
+    if (mark !== this.#asked.mark)
+      this.#asked = { mark, truths: store.list("pods").flatMap(pod => this.#truthsOf(pod)) };
+    return this.#asked.truths;
   }
 
   #truthsOf(pod: Obj): readonly PodTruth[] {
