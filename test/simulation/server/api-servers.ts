@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Dice } from "../time";
 import type { Identity } from "./access";
 import { Answer } from "./answer";
-import { bootstrap, collectCustomResources, registerAddresses } from "./bootstrap";
+import { bootstrap, collectCustomResources, judgeFlowSchemas, registerAddresses } from "./bootstrap";
 import { type Allowed, Dispatch, servePath } from "./dispatch";
 import { FlowControl } from "./flow";
 import { Journal } from "./journal";
@@ -121,6 +121,7 @@ export class ApiServers {
         : servers;
     this.#servers = specs.map((spec, index) => this.#make(spec, index));
     bootstrap(store);
+    judgeFlowSchemas(store);
     this.#register();
     collectCustomResources(store, plural => this.#endWatches(plural));
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { arrayOf, objectOf, textOf } from "../../../src/core/json";
 import { kindOfDefinition } from "./kinds";
 import type { NewObj, Obj } from "./objects";
 import type { Store } from "./store";
@@ -228,4 +229,34 @@ export function registerAddresses(
     ensure(store, "endpointslices", { metadata, addressType: "IPv4", endpoints, ports });
     store.update("endpointslices", "default", "kubernetes", draft => void (draft["endpoints"] = endpoints));
   });
+}
+
+/** Each FlowSchema says whether its priority level exists, as flow control of the servers does. */
+export function judgeFlowSchemas(store: Store): void {
+  const judge = ({ metadata: { name }, spec, status }: Obj): void => {
+    const level = textOf(objectOf(objectOf(spec)["priorityLevelConfiguration"])["name"]) ?? "";
+    const isThere = store.get("prioritylevelconfigurations", undefined, level) !== undefined;
+    const verdict = isThere ? "False" : "True";
+    if (arrayOf(objectOf(status)["conditions"]).some(one => objectOf(one)["status"] === verdict)) return;
+    const said = isThere ? "and it exists" : "but there is no such object";
+    const condition = {
+      ...{
+        type: "Dangling",
+        status: verdict,
+        reason: isThere ? "Found" : "NotFound",
+        lastTransitionTime: store.time(),
+      },
+      message: `This FlowSchema references the PriorityLevelConfiguration object named "${level}" ${said}`,
+    };
+    store.as({ manager: "api-priority-and-fairness-config-consumer-v1", operation: "Apply" }, () =>
+      store.update("flowschemas", undefined, name, draft => void (draft["status"] = { conditions: [condition] })),
+    );
+  };
+  const judgeCurrent = ({ metadata }: Obj): void => {
+    const current = store.get("flowschemas", undefined, metadata.name);
+    if (current !== undefined) judge(current);
+  };
+  store.list("flowschemas").forEach(judge);
+  store.subscribe("flowschemas", ({ object }) => judgeCurrent(object));
+  store.subscribe("prioritylevelconfigurations", () => store.list("flowschemas").forEach(judge));
 }

@@ -144,6 +144,7 @@ describe("the store", () => {
     one.create("leases", { metadata: { name: "l", namespace: "a" } });
     const told: Change[] = [];
     one.subscribe("configmaps", change => void told.push(change));
+    expect([one.list("configmaps").length, one.list("leases").length]).toEqual([0, 1]);
     one.restore(backup);
     expect([one.revision, one.list("configmaps").length, one.list("leases").length, told.length]).toEqual([2, 1, 0, 0]);
   });

@@ -218,3 +218,16 @@ describe("a binding", () => {
     expect((await patch()).code).toBe(200);
   });
 });
+
+describe("a FlowSchema", () => {
+  it("says whether its level exists", () => {
+    const spec = { priorityLevelConfiguration: { name: "mine" }, rules: [] };
+    world.store.create("flowschemas", { metadata: { name: "x" }, spec });
+    const dangling = () => JSON.stringify(world.store.get("flowschemas", undefined, "x")?.["status"]);
+    expect(dangling()).toContain('"status":"True"');
+    world.store.create("prioritylevelconfigurations", { metadata: { name: "mine" }, spec: { type: "Limited" } });
+    expect(dangling()).toContain('"status":"False"');
+    world.store.delete("prioritylevelconfigurations", undefined, "mine");
+    expect(dangling()).toContain('"status":"True"');
+  });
+});
