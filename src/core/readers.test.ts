@@ -14,11 +14,15 @@ describe("the refused requests", () => {
     expect(refusalsIn(all)).toEqual({ fromMs: 1_000, toMs: 4_000, count: 5 });
   });
 
+  it("cover no time after the first reading", () => {
+    expect(refusalsIn({ ...all, spans: {}, readMs: 5_000 })).toEqual({ fromMs: 5_000, toMs: 5_000, count: 0 });
+  });
+
   it.each<[string, Partial<RequestRates>]>([
     ["one API server was not read", { servers: { found: 3, read: 2 } }],
     ["there is one address, behind which there may be others", { servers: { found: 1, read: 1 } }],
     ["the last reading failed", { unknown: "Failed." }],
-    ["there was only one reading", { spans: {} }],
+    ["there was no reading", { spans: {} }],
   ])("prove nothing if %s", (_, over) => {
     expect(refusalsIn({ ...all, ...over })).toBeUndefined();
   });

@@ -55,15 +55,26 @@ export function tooManyDown(state: WorkloadState): Assessment | undefined {
   const [down, others] = [downPods(state), notReady(state)];
   if (Math.max(down.length, others.length + missing(state, down)) < maxUnavailable) return undefined;
   const [restarted] = down;
-  const wait =
-    restarted === undefined ? `pod ${others[0] ?? ""} is Ready` : `the successor of pod ${restarted} is healthy`;
+  const wait = restarted === undefined ? otherWait(others) : `the successor of pod ${restarted} is healthy`;
   return deferred(`${share}; waiting until ${wait} (maxUnavailable ${maxUnavailable}).`, { waitHint: UNHEALTHY_HINT });
 }
 
-/** Number of restarted pods whose successors do not exist yet, so that they are not among the pods that are not Ready. */
-function missing({ workload }: WorkloadState, down: readonly string[]): number {
-  const present = workload.pods.filter(pod => isPresent(pod)).length;
-  return Math.min(down.length, Math.max(0, workload.view.replicas - present));
+function otherWait([notReady]: readonly string[]): string {
+  return notReady === undefined ? "all pods exist" : `pod ${notReady} is Ready`;
+}
+
+/**
+ * Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. A pod that cannot
+ * terminate because its node does not answer does not count, as in {@link notReady}. If the next pod is not Ready itself, its restart takes no
+ * further one down, and only the successors of restarted pods count.
+ */
+function missing({ workload, next, now }: WorkloadState, down: readonly string[]): number {
+  const gone = workload.pods.filter(
+    pod => !isPresent(pod) && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now)),
+  );
+  const present = workload.pods.filter(pod => isPresent(pod));
+  const absent = Math.max(0, workload.view.replicas - present.length - gone.length);
+  return next?.pod.view.ready === true ? absent : Math.min(down.length, absent);
 }
 
 /** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
@@ -84,8 +95,8 @@ function isStuckTerminating({ view }: ObservedPod, now: Date): boolean {
 /**
  * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the next pod is not
  * Ready itself, and it may if every pod is proven to be rejected: then none of them works. Pods of nodes that do not answer do not count,
- * so that a lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are; nor do,
- * while a rollout is stuck, the pods that it has added.
+ * so that a lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are, but for a
+ * StatefulSet, which creates no successor before all pods of lower numbers are Ready; nor do, while a rollout is stuck, the pods that it has added.
  */
 function notReady(state: WorkloadState): string[] {
   const { workload, next } = state;
@@ -101,6 +112,7 @@ function notReady(state: WorkloadState): string[] {
 }
 
 function isChronic({ view }: ObservedPod, { workload, now }: WorkloadState): boolean {
+  if (workload.view.kind === "StatefulSet") return false;
   const patienceMs = isRollingOut(workload) ? rolloutWaitMs(workload.view) : CHRONIC_MS;
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
 }
