@@ -82,7 +82,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     clock,
     gauges: remedies.flatMap(gaugesOf),
   });
-  const { reachability, connection, createApi } = createClients(surroundings, metrics);
+  const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics);
   const shared = { api: createApi(), clock, log, metrics, random };
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
@@ -103,6 +103,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     readers,
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
+    clockTrouble: () => clockOffset.trouble(),
     ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
@@ -189,5 +190,5 @@ function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metri
   };
   const options: ApiOptions = { userAgent: `controller-resilience/${cfg.version}`, onAnswer, metrics };
   const createApi = (): Api => new Api(connection, clock, options);
-  return { reachability, connection, createApi };
+  return { reachability, clockOffset, connection, createApi };
 }

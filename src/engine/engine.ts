@@ -31,6 +31,8 @@ export interface EnginePorts {
   readonly metrics: EngineMetrics;
   /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
   readonly sinceOwnTroubleMs?: () => number;
+  /** What is wrong with the operator's clock, or null. */
+  readonly clockTrouble?: () => string | null;
   /** What the loop of ClusterControllerResiliences reads and reports. Absent: there is no such loop. */
   readonly clusterWide?: Pick<ClusterWidePorts, "caches" | "store" | "metrics">;
   /** What the readers remember of the signing keys. It outlives this process on the Lease. */

@@ -75,7 +75,7 @@ class Tally {
   #count(entry: Entry): void {
     const { atMs, from, verb, resource, subresource, namespace, name, code, body, before, after } = entry;
     this.#requests++;
-    this.#hash.update(JSON.stringify([atMs, from, verb, resource, subresource, namespace, name, code, body]));
+    this.#hash.update(`${atMs} ${from} ${verb} ${resource} ${subresource} ${namespace} ${name} ${code} ${body}\n`);
     if (subresource === "status") this.#noteReasons(after?.["status"]);
     if (subresource !== "eviction" || code !== 201 || before === undefined) return;
     const truths = this.world.truths().filter(({ uid }) => uid === before.metadata.uid);

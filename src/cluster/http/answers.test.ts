@@ -97,6 +97,20 @@ describe("the offset of the API server's clock", () => {
     ]);
   });
 
+  it.each([
+    ["ahead of an API server's", -93_000, "the operator's clock is about 90 s ahead of an API server's"],
+    ["behind an API server's", 208_000, "the operator's clock is about 210 s behind an API server's"],
+    ["a little off", 29_000, null],
+  ])("is trouble for a clock that is %s, until both agree for five minutes", (_, aheadMs, expected) => {
+    const { clock, offset, answer } = scene();
+    expect(offset.trouble()).toBeNull();
+    answer(aheadMs);
+    expect(offset.trouble()).toBe(expected);
+    clock.advance(300_000);
+    answer(0);
+    expect(offset.trouble()).toBeNull();
+  });
+
   it("ignores a header that is no date", () => {
     const { seconds, offset } = scene();
     for (const date of [undefined, "", "tomorrow"]) offset.answered(date, 0);

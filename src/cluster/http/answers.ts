@@ -89,6 +89,15 @@ export class ClockOffset {
     this.#log.warn({ offsetSeconds }, message);
   }
 
+  /** Says by how much the clocks differ, if it is too much; else null. */
+  trouble(): string | null {
+    const { offsetMs } = this.#largest;
+    if (!isFar(offsetMs)) return null;
+    const side = offsetMs > 0 ? "behind" : "ahead of";
+    // Rounded, so that small changes are no news.
+    return `the operator's clock is about ${10 * Math.round(Math.abs(offsetMs) / 10_000)} s ${side} an API server's`;
+  }
+
   /** The least by which the clocks differ: the server wrote the header at some time between request and answer. */
   #offset(serverMs: number, tripMs: number): number {
     const nowMs = this.#clock.now().getTime();

@@ -62,7 +62,9 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     log,
     metrics,
     random: () => 0.25,
+    clockTrouble: () => trouble.clock,
   });
+  const trouble: { clock: string | null } = { clock: null };
   const leading = { yes: true };
   const pass = () => reconciler.reconcile(KEY, () => leading.yes);
   const forget = () => reconciler.forget(KEY);
@@ -78,6 +80,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     log,
     metrics,
     leading,
+    trouble,
     answered,
     pass,
     forget,
@@ -87,6 +90,29 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     reasons,
   };
 }
+
+describe("a wrong clock of the operator", () => {
+  const trouble = "the operator's clock is about 210 s ahead of an API server's";
+
+  it("turns what is True into Unknown and Stalled, until the clocks agree", async () => {
+    const bench = makeBench();
+    bench.trouble.clock = trouble;
+    await bench.pass();
+    const { TokensAccepted, Stalled } = bench.conditions();
+    expect([TokensAccepted, Stalled]).toEqual(["Unknown/ObserveFailed", "True/ObserveFailed"]);
+    expect(bench.message("TokensAccepted")).toBe(`Unknown, because ${trouble}: set the clock of its node.`);
+    bench.trouble.clock = null;
+    await bench.pass();
+    expect(bench.conditions()["TokensAccepted"]).toMatch(/^True/);
+  });
+
+  it("leaves what is False as it is", async () => {
+    const bench = makeBench({ remedies: [makeRemedy(REJECTED)] });
+    bench.trouble.clock = trouble;
+    await bench.pass();
+    expect(bench.conditions()["TokensAccepted"]).toBe("False/Rejected");
+  });
+});
 
 describe("a pass over a healthy object", () => {
   it("writes the complete status once, and nothing more without changes", async () => {

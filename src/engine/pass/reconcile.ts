@@ -26,6 +26,8 @@ export interface ReconcilerPorts {
   readonly cachedReaders?: Readers;
   readonly remedies: readonly Remedy[];
   readonly restarts: Restarts;
+  /** What is wrong with the operator's clock, or null. */
+  readonly clockTrouble?: () => string | null;
   /** Absent: Enforce. */
   readonly mode?: OperatorMode | undefined;
   readonly random: Random;
@@ -186,10 +188,19 @@ export class Reconciler {
     const executions: Execution[] = [];
     for (const pass of planned) {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
-      passes.push({ ...pass, reported: await pass.report(outcomes) });
+      passes.push({ ...pass, reported: this.#unlessClockIsOff(await pass.report(outcomes)) });
       executions.push(...[...outcomes.values()].flat());
     }
     return { passes, executions };
+  }
+
+  /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing. */
+  #unlessClockIsOff(report: Report): Report {
+    const trouble = report.status === "True" ? (this.#ports.clockTrouble?.() ?? null) : null;
+    if (trouble === null) return report;
+    const message = `Unknown, because ${trouble}: set the clock of its node.`;
+    const reason = "ObserveFailed";
+    return { ...report, status: "Unknown", reason, message, stalled: { reason, message } };
   }
 
   #scopeOf({ session, mode, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {

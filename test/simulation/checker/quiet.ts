@@ -33,7 +33,7 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   return () => {
     const sinceMs = Math.max(changedMs, sight.clock.monotonicMs() - (sight.calmSinceMs() ?? 0)) + QUIET_MS;
     const late = writes.filter(({ atMs }) => atMs > sinceMs);
-    const isCalm = sight.truths().every(({ state }) => state === "works");
+    const isCalm = sight.truths().every(({ state, cause }) => state === "works" && cause === "none");
     if (isCalm && late.length > 0)
       report(13, `nothing changes, and it writes ${late.length} times, such as ${late.at(-1)!.what}`);
   };

@@ -10,8 +10,11 @@ const HOUR = 60 * MINUTE;
 /** The truth of a pod is noted so often. */
 const LOOK_MS = 5_000;
 
-/** A pod that was dead so short a time ago may still be evicted: the eviction was on its way when it began to work. */
-const ON_ITS_WAY_MS = 45_000;
+/**
+ * A pod that was dead so short a time ago may still be evicted: a 401 counts as fresh for 60 s (docs/adr/0006), longer where the operator's clock is
+ * behind, and a pass and the eviction take their time.
+ */
+const ON_ITS_WAY_MS = 60_000 + 30_000;
 
 /** An own 401 in the log counts for so long: the window of the persistent 401 (docs/adr/0006). */
 const OWN_401_MS = 15 * MINUTE;
@@ -78,7 +81,7 @@ class RestartChecks {
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
     const deadMs = this.#deadMs.get(pod.metadata.uid) ?? -Infinity;
-    if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= ON_ITS_WAY_MS) return;
+    if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
     const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
@@ -98,7 +101,7 @@ class RestartChecks {
   #fewAtATime(key: string, pod: Obj): void {
     const acting = actingOn(this.sight.store, pod);
     const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
-    const down = this.#down.get(key) ?? new Set();
+    const down = this.#isComplete(key, pod) ? new Set<string>() : (this.#down.get(key) ?? new Set());
     this.#down.set(key, down.add(pod.metadata.uid));
     if (down.size > most)
       this.report(2, `evicted ${pod.metadata.name}: ${down.size} pods of ${key} are down, maxUnavailable is ${most}`);
@@ -129,14 +132,23 @@ class RestartChecks {
     return Math.max(3, ...acting.map(object => blockOf(object, "tokenRestart")["maxRestarts"] as number));
   }
 
-  #isComplete(key: string): boolean {
+  #onItsWayMs(): number {
+    return ON_ITS_WAY_MS + Math.max(...this.sight.plan.operators.map(Math.abs));
+  }
+
+  /** Whether as many pods are Ready as there should be; `evicted` counts as it was before. */
+  #isComplete(key: string, evicted?: Obj): boolean {
+    const others = this.#podsOf(key).filter(pod => isReady(pod) && pod.metadata.uid !== evicted?.metadata.uid).length;
+    return others + (evicted !== undefined && isReady(evicted) ? 1 : 0) >= this.#desired(key);
+  }
+
+  #desired(key: string): number {
     const [namespace = "", kind = "", name = ""] = key.split("/");
     const workload = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
-    if (workload === undefined) return true;
-    const ready = this.#podsOf(key).filter(isReady).length;
-    const status = workload["status"] as { desiredNumberScheduled?: number } | undefined;
+    if (workload === undefined) return 0;
+    const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
     const { replicas = 1 } = (workload["spec"] ?? {}) as { replicas?: number };
-    return ready >= (kind === "DaemonSet" ? (status?.desiredNumberScheduled ?? 0) : replicas);
+    return kind === "DaemonSet" ? desiredNumberScheduled : replicas;
   }
 
   #podsOf(key: string): Obj[] {

@@ -35,7 +35,8 @@ export interface Entry {
   readonly name?: string | undefined;
   /** 0: no answer was sent. */
   readonly code: number;
-  readonly body?: unknown;
+  /** Of a write, as JSON. */
+  readonly body?: string | undefined;
   readonly before?: Obj | undefined;
   readonly after?: Obj | undefined;
 }

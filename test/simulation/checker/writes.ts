@@ -30,7 +30,7 @@ export function checkWrites(sight: Sight, report: Report): void {
     [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
     [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry.body), " without a precondition"],
     [4, entry => isUnwanted(entry, acting), ", and no object that acts names its workload"],
-    [14, ({ body }) => TOKEN.test(JSON.stringify(body ?? {})), " with a token in it"],
+    [14, ({ body = "" }) => TOKEN.test(body), " with a token in it"],
   ];
   sight.onRequest(entry => {
     if (!WRITES.has(entry.verb) || entry.resource.endsWith("reviews")) return;
@@ -58,8 +58,9 @@ function isDone({ code }: Entry): boolean {
   return code >= 200 && code < 300;
 }
 
-function hasPrecondition(body: unknown): boolean {
-  const { metadata, deleteOptions, preconditions } = (body ?? {}) as {
+function hasPrecondition(text = "{}"): boolean {
+  const body = JSON.parse(text) as unknown;
+  const { metadata, deleteOptions, preconditions } = body as {
     metadata?: { resourceVersion?: string; uid?: string };
     deleteOptions?: { preconditions?: { uid?: string } };
     preconditions?: { uid?: string };

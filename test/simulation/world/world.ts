@@ -102,9 +102,9 @@ export class World implements Sight {
   }
 
   /** Passes on the requests of operators. */
-  #hear({ resource = "", body, atMs, ...entry }: JournalEntry): void {
-    const parsed = body === undefined ? {} : { body: JSON.parse(body) as unknown };
-    for (const listener of this.#listeners) listener({ ...entry, atMs: atMs - START_MS, resource, ...parsed });
+  #hear({ resource = "", atMs, ...entry }: JournalEntry): void {
+    const heard = { ...entry, atMs: atMs - START_MS, resource };
+    for (const listener of this.#listeners) listener(heard);
   }
 
   onRequest(listener: (entry: Entry) => void): void {
