@@ -1,5 +1,5 @@
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf } from "./objects";
+import { acts, actingOn, blockOf, objectsOf } from "./objects";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -52,8 +52,8 @@ class RestartChecks {
   readonly #evictions: Eviction[] = [];
   /** When each pod was last dead in a way that a restart heals. */
   readonly #deadMs = new Map<string, number>();
-  /** Evictions of a workload that its Ready pods have not made up for. */
-  readonly #down = new Map<string, Set<string>>();
+  /** Times of the evictions of a workload that have no Ready successor yet, since 1970. */
+  readonly #down = new Map<string, readonly number[]>();
   readonly #unproven: number[] = [];
 
   constructor(
@@ -64,7 +64,7 @@ class RestartChecks {
   look(): void {
     const nowMs = this.sight.clock.monotonicMs();
     for (const truth of this.sight.truths()) if (truth.healedByRestart) this.#deadMs.set(truth.uid, nowMs);
-    for (const [key, pods] of this.#down) if (pods.size > 0 && this.#isComplete(key)) pods.clear();
+    for (const key of this.#down.keys()) this.#settle(key);
   }
 
   evicted({ atMs }: Entry, pod: Obj): void {
@@ -80,6 +80,7 @@ class RestartChecks {
 
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
+    if (this.#isPlanned(pod)) return;
     const deadMs = this.#deadMs.get(pod.metadata.uid) ?? -Infinity;
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
@@ -97,14 +98,20 @@ class RestartChecks {
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
   }
 
+  /** The trial of a shorter token replaces one pod that works. */
+  #isPlanned(pod: Obj): boolean {
+    const isSet = workloadOf(pod)?.startsWith("DaemonSet/") === true;
+    return isSet && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
+  }
+
   /** Promise 2. */
   #fewAtATime(key: string, pod: Obj): void {
     const acting = actingOn(this.sight.store, pod);
     const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
-    const down = this.#isComplete(key, pod) ? new Set<string>() : (this.#down.get(key) ?? new Set());
-    this.#down.set(key, down.add(pod.metadata.uid));
-    if (down.size > most)
-      this.report(2, `evicted ${pod.metadata.name}: ${down.size} pods of ${key} are down, maxUnavailable is ${most}`);
+    const down = [...this.#settle(key), this.sight.clock.now().getTime()];
+    this.#down.set(key, down);
+    if (down.length > most)
+      this.report(2, `evicted ${pod.metadata.name}: ${down.length} pods of ${key} are down, maxUnavailable is ${most}`);
     const siblings = this.#podsOf(key).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
     if (!isReady(pod) || siblings.length === 0 || siblings.some(isReady)) return;
     const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
@@ -136,10 +143,14 @@ class RestartChecks {
     return ON_ITS_WAY_MS + Math.max(...this.sight.plan.operators.map(Math.abs));
   }
 
-  /** Whether as many pods are Ready as there should be; `evicted` counts as it was before. */
-  #isComplete(key: string, evicted?: Obj): boolean {
-    const others = this.#podsOf(key).filter(pod => isReady(pod) && pod.metadata.uid !== evicted?.metadata.uid).length;
-    return others + (evicted !== undefined && isReady(evicted) ? 1 : 0) >= this.#desired(key);
+  /** Evictions that have no successor yet: a Ready pod that was created later. A workload that needs fewer pods needs no successor. */
+  #settle(key: string): readonly number[] {
+    const ready = this.#podsOf(key).filter(isReady);
+    const young = ready.map(({ metadata }) => Date.parse(metadata.creationTimestamp));
+    const isEnough = ready.length >= this.#desired(key);
+    const left = isEnough ? [] : (this.#down.get(key) ?? []).filter(atMs => !takeOne(young, atMs));
+    this.#down.set(key, left);
+    return left;
   }
 
   #desired(key: string): number {
@@ -155,4 +166,11 @@ class RestartChecks {
     const [namespace = "", kind = "", name = ""] = key.split("/");
     return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
   }
+}
+
+/** Takes the first time after `atMs`, in whole seconds as the API has them, out of a list. */
+function takeOne(times: number[], atMs: number): boolean {
+  const at = times.findIndex(one => one >= Math.floor(atMs / 1_000) * 1_000);
+  if (at >= 0) times.splice(at, 1);
+  return at >= 0;
 }
