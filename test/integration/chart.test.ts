@@ -163,7 +163,8 @@ describe("a cluster with the Prometheus Operator", () => {
     expect(await follow(lab, commands("Dashboard"))).toContain(`${RELEASE}-dashboard`);
     await follow(lab, commands("With a Prometheus of your own"));
     const { spec } = (await get("networkpolicy")) as { spec: { ingress: { from: object[] }[] } };
-    expect(spec.ingress[0]?.from).toHaveLength(2);
+    const namespace = { "kubernetes.io/metadata.name": "monitoring" };
+    expect(spec.ingress[0]?.from).toEqual([{ namespaceSelector: { matchLabels: namespace } }]);
   });
 });
 

@@ -173,7 +173,6 @@ describe("the schema accepts", () => {
         evidence: ["Logs", "ServiceAccountAge", "SandboxEvents"],
         minDuration: "60s",
         containers: [],
-        extraPhrases: [],
         cooldown: "10m",
         maxRestarts: 3,
         maxUnavailable: 1,
