@@ -255,8 +255,11 @@ describe("a DaemonSet whose client does not read its token again", () => {
   });
 
   it("gets its original template back, and works again", async () => {
+    // The reason says what happens from the first step on.
     const { status } = await untilReason(KEPT, "Reverted", 300_000);
     expect(status).toBe("False");
+    const isDone = async (): Promise<boolean> => (await entryOf(KEPT))?.outcome === "Reverted";
+    await client.until("the template to be restored", isDone, ROLL_MS);
     expect(await templateText(KEPT)).toBe(before);
     expect(await entryOf(KEPT)).toMatchObject({ outcome: "Reverted", changes: 1 });
     await client.until(

@@ -38,7 +38,7 @@ export async function mutate(
 async function tryOne(mutation: Mutation, jobs: number, hours: number): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "mutation-"));
   try {
-    for (const part of ["src", "test/simulation", "crds", "deploy", "package.json", "tsconfig.json"])
+    for (const part of ["src", "test/simulation", "test/fixtures", "crds", "deploy", "package.json", "tsconfig.json"])
       cpSync(join(root, part), join(folder, part), { recursive: true });
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     breakIt(folder, mutation);
