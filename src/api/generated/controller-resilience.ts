@@ -88,7 +88,7 @@ export interface TokenRestartSpec {
    */
   cooldown: string;
   /**
-   * Maximum number of restarts of one workload per hour; a further one waits. After as many restarts in a row that did not help, or two without proof, a person must act.
+   * Maximum number of restarts of one workload per hour, where the restarts of one incident that help count as one; a further one waits. After as many restarts in a row that did not help, or two without proof, a person must act.
    */
   maxRestarts: number;
   /**
