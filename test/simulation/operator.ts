@@ -5,6 +5,7 @@ import type { Log } from "../../src/core/ports";
 import type { Clock } from "../../src/core/time";
 import { readSettings } from "../../src/settings";
 import { countRepeatedFailures } from "../../src/telemetry/logger";
+import type { SentRequest } from "./server/api-servers";
 import { type Dice, ProcessClock } from "./time";
 
 /** Namespace of the operator's pods and of its Lease, as in deploy/install.yaml. */
@@ -34,19 +35,6 @@ export interface ProcessContext {
   /** Called once, when the process has ended by itself. */
   readonly onExit: (code: number) => void;
   readonly onLog?: (line: LogLine) => void;
-}
-
-/** A request as the API servers get it. */
-export interface SentRequest {
-  readonly method: string;
-  /** Includes the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
-  readonly instance?: { readonly address: string; readonly port: number } | undefined;
-  readonly isFresh?: boolean | undefined;
-  /** Name of the client's pod. */
-  readonly from: string;
 }
 
 /** One process of the real operator in the simulated world. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../src/core/time";
-import { type LogLine, OPERATOR_NAMESPACE, OperatorProcess, type SentRequest } from "../operator";
+import { type LogLine, OPERATOR_NAMESPACE, OperatorProcess } from "../operator";
 import type { Access } from "../server/access";
+import type { SentRequest } from "../server/api-servers";
 import type { Store } from "../server/store";
 import type { Dice } from "../time";
 
