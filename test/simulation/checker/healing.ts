@@ -27,7 +27,7 @@ const LAGS_MS = 20 * MINUTE;
 
 /** Looks at the end of the world, when nothing has happened for a while. */
 export function checkHealing(sight: Sight, report: Report): void {
-  const calmMs = sight.calmSinceMs() ?? 0;
+  const calmMs = sight.calmSinceMs();
   const nowMs = sight.clock.monotonicMs();
   const dead = sight.truths().filter(truth => truth.healedByRestart && isCovered(sight, truth));
   for (const truth of dead) {
@@ -102,7 +102,7 @@ function checkStalled(sight: Sight, report: Report): void {
 
 /** Promise 12, at rest: neither a false green nor a false red of TokensAccepted. */
 function checkConditions(sight: Sight, report: Report): void {
-  if ((sight.calmSinceMs() ?? 0) < LAGS_MS) return;
+  if (sight.calmSinceMs() < LAGS_MS) return;
   for (const object of sight.store.list("controllerresiliences")) {
     const conditions = ((object["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
     const tokens = conditions.find(({ type }) => type === "TokensAccepted");

@@ -31,7 +31,7 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   };
   look();
   return () => {
-    const sinceMs = Math.max(changedMs, sight.clock.monotonicMs() - (sight.calmSinceMs() ?? 0)) + QUIET_MS;
+    const sinceMs = Math.max(changedMs, sight.clock.monotonicMs() - sight.calmSinceMs()) + QUIET_MS;
     const late = writes.filter(({ atMs }) => atMs > sinceMs);
     const isCalm = sight.truths().every(({ state, cause }) => state === "works" && cause === "none");
     if (isCalm && late.length > 0)

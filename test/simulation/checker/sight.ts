@@ -1,4 +1,6 @@
-import type { CauseName, State } from "../programs/causes";
+import type { PodTruth } from "../cluster/cluster";
+import { isReady as hasReadyCondition } from "../cluster/ground";
+import type { Entry as JournalEntry } from "../server/journal";
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import type { VirtualClock } from "../time";
@@ -6,39 +8,15 @@ import type { Plan } from "../world/plan";
 
 // What the checker sees: the world, never what the operator thinks of it.
 
-/** The truth about one container of a pod. */
-export interface Truth {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
+/** The truth about one container of a pod. Its time is from the start of the world, in milliseconds; that of its log is since 1970. */
+export interface Truth extends Omit<PodTruth, "workload"> {
   /** Kind and name, such as `Deployment/app-3`. */
   readonly workload: string;
-  readonly container: string;
-  readonly state: State;
-  readonly cause: CauseName;
-  readonly sinceMs: number;
-  readonly healedByRestart: boolean;
-  /** When it last logged a 401 of its own request; since 1970. */
-  readonly logged401Ms?: number | undefined;
 }
 
-/** A request that an API server has served, or refused. */
-export interface Entry {
-  /** From the start of the world, in milliseconds. */
-  readonly atMs: number;
-  /** Name of the client's pod. */
-  readonly from: string;
-  readonly verb: string;
+/** A request of an operator that an API server has served, or refused; its time is from the start of the world, in milliseconds. */
+export interface Entry extends JournalEntry {
   readonly resource: string;
-  readonly subresource?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-  /** 0: no answer was sent. */
-  readonly code: number;
-  /** Of a write, as JSON. */
-  readonly body?: string | undefined;
-  readonly before?: Obj | undefined;
-  readonly after?: Obj | undefined;
 }
 
 /** The world as the checker sees it. */
@@ -49,8 +27,8 @@ export interface Sight {
   truths(): readonly Truth[];
   /** Calls back for each request of an operator, when it has been served. */
   onRequest(listener: (entry: Entry) => void): void;
-  /** Whether what happens to the world has ended, and for how long. */
-  calmSinceMs(): number | undefined;
+  /** For how long nothing has happened to the world; 0 while something does. */
+  calmSinceMs(): number;
 }
 
 /** A broken promise. */
@@ -75,9 +53,5 @@ export function workloadOf({ metadata }: Obj): string | undefined {
 
 /** The Ready condition of a pod that is not being deleted. */
 export function isReady(pod: Obj): boolean {
-  const conditions = (pod["status"] as { conditions?: { type: string; status: string }[] } | undefined)?.conditions;
-  return (
-    pod.metadata.deletionTimestamp === undefined &&
-    conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
-  );
+  return pod.metadata.deletionTimestamp === undefined && hasReadyCondition(pod);
 }
