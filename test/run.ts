@@ -26,9 +26,12 @@ const npmRun = (script: string) => (write: Write) => command(write, "npm", "run"
 const vitestOf = (project: string, workers?: number) => (write: Write) =>
   suite(project, { write, workers, yields: project === "unit" });
 
+/** What runs in the image: the operator, alone and in simulated clusters. */
+const OPERATOR = ["/src/", "/capabilities/", "/test/simulation/"];
+
 async function onImageNode(write: Write): Promise<Results> {
   const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
-  return suite("unit", { write, node, yields: true });
+  return suite("unit", { write, node, files: OPERATOR, yields: true });
 }
 
 const steps: Record<string, Step[]> = {
@@ -42,7 +45,7 @@ const steps: Record<string, Step[]> = {
   ],
   unit: [
     { name: "Unit tests", run: vitestOf("unit") },
-    { name: `Unit tests on Node.js ${NODE_VERSION}, the version in the image`, run: onImageNode },
+    { name: `Unit tests of the operator on Node.js ${NODE_VERSION}, the version in the image`, run: onImageNode },
   ],
   integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration", INTEGRATION_WORKERS) }],
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", E2E_WORKERS) }],
