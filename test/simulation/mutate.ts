@@ -1,66 +1,122 @@
-import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { Violation } from "./checker/sight";
+import { Findings } from "./findings";
+import { MENDS } from "./mends";
 import { MUTATIONS, type Mutation } from "./mutations";
+import { runWorlds } from "./pool";
+import type { Result } from "./results";
+import { generate } from "./world/generate";
 
-// Proof that the simulation bites: the operator is broken in one way at a time, in a copy, and some seed must find it.
-
-const root = join(__dirname, "../..");
+// Proof that the simulation bites: the operator is broken in one way at a time, and some seed must find it. A seed that breaks the same promise
+// without that proves nothing.
 
 /** Seeds in which a mutation must be found. */
 const SEEDS = 200;
 
-/** Breaks the operator in each way. @returns 1 if one is not found, or can't be made */
-export async function mutate(
-  name: string | undefined,
-  { jobs, hours }: { readonly jobs: number; readonly hours: number },
-): Promise<number> {
-  const chosen = MUTATIONS.filter(mutation => name === undefined || mutation.name === name);
+interface Options {
+  readonly jobs: number;
+  readonly hours: number;
+}
+
+/** What came of a mutation. */
+interface Attempt {
+  readonly verdict: "found" | "NOT FOUND" | "NO PROOF";
+  readonly text: string;
+}
+
+/** Breaks the operator in each way. @returns 1 if one is not found, or proves nothing */
+export async function mutate(part: string | undefined, options: Options): Promise<number> {
+  const all = [...MUTATIONS, ...MENDS];
+  const chosen = all.filter(({ name }) => part === undefined || name.includes(part));
   if (chosen.length === 0) {
-    const names = MUTATIONS.map(mutation => mutation.name).join(", ");
-    console.error(`--mutate: expected a name of test/simulation/mutations.ts, got ${name}. There are ${names}.`);
+    const names = all.map(({ name }) => name).join(", ");
+    console.error(
+      `--mutate: expected a part of a name in test/simulation/mutations.ts, got ${part}. There are: ${names}.`,
+    );
     return 1;
   }
-  let missed = 0;
+  const run = new Run({ jobs: options.jobs, hours: options.hours });
+  const counts = { found: 0, "NOT FOUND": 0, "NO PROOF": 0 };
   for (const mutation of chosen) {
-    const found = await tryOne(mutation, jobs, hours);
-    if (found === undefined) missed++;
-    console.log(
-      `${found === undefined ? "NOT FOUND" : "found"}  ${mutation.name}${found === undefined ? "" : `: ${found}`}`,
-    );
+    const { verdict, text } = await run.try(mutation);
+    if (run.isInterrupted) break;
+    counts[verdict]++;
+    console.log(`${verdict.padEnd(9)}  ${mutation.name}: ${text}`);
   }
-  console.log(`${chosen.length - missed} of ${chosen.length} mutations were found within ${SEEDS} seeds.`);
-  return missed === 0 ? 0 : 1;
+  const { found, "NOT FOUND": missed, "NO PROOF": void_ } = counts;
+  const left = chosen.length - found - missed - void_;
+  console.log(
+    `${found} of ${chosen.length} found within ${SEEDS} seeds, ${missed} not, ${void_} prove nothing, ${left} not tried.`,
+  );
+  return found === chosen.length ? 0 : 1;
 }
 
-/** Returns what found it. */
-async function tryOne(mutation: Mutation, jobs: number, hours: number): Promise<string | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), "mutation-"));
-  try {
-    for (const part of ["src", "test/simulation", "test/fixtures", "crds", "deploy", "package.json", "tsconfig.json"])
-      cpSync(join(root, part), join(folder, part), { recursive: true });
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-    breakIt(folder, mutation);
-    return await firstViolation(folder, jobs, hours);
-  } finally {
-    rmSync(folder, { recursive: true });
+/** One run over mutations. */
+class Run {
+  readonly #findings: Findings;
+  isInterrupted = false;
+
+  constructor(private readonly options: Options) {
+    this.#findings = new Findings(options.hours);
+    process.once("SIGINT", () => {
+      this.isInterrupted = true;
+      process.stderr.write("\nInterrupted: waiting for the world that runs.\n");
+    });
+  }
+
+  /** Looks for a seed that finds it, those first that found others. */
+  async try(mutation: Mutation): Promise<Attempt> {
+    const { name, needs } = mutation;
+    const seeds = this.#findings
+      .order(name, SEEDS)
+      .filter(seed => needs === undefined || needs.test(JSON.stringify(generate(seed, "small", this.options.hours))));
+    let [tried, unfit] = [0, 0];
+    let attempt: Attempt | undefined;
+    const told = (): string =>
+      `${tried} of ${seeds.length} worlds, of which ${unfit} break the same promise unmodified`;
+    const look = async (result: Result): Promise<boolean> => {
+      tried++;
+      attempt ??= await this.#judge(result);
+      if (attempt === undefined && result.violations.length > 0) unfit++;
+      if (attempt?.verdict === "found") this.#findings.found(name, result.seed);
+      process.stderr.write(`${name}: ${told()}\n`);
+      return attempt === undefined && !this.isInterrupted;
+    };
+    try {
+      await runWorlds({ seeds, world: "small", ...this.options }, look, mutation);
+    } catch (error) {
+      return { verdict: "NO PROOF", text: firstLines(error as Error) };
+    }
+    return attempt ?? { verdict: "NOT FOUND", text: told() };
+  }
+
+  /** Returns undefined if the result says nothing about the mutation. */
+  async #judge({ seed, violations, error, requests }: Result): Promise<Attempt | undefined> {
+    if (error !== undefined) return { verdict: "NO PROOF", text: `seed ${seed}: ${error}` };
+    if (requests === 0) return { verdict: "NO PROOF", text: `seed ${seed}: the operator sends nothing` };
+    if (violations.length === 0) return undefined;
+    const usual = this.#findings.unmodified(seed) ?? (await this.#runUnmodified(seed));
+    const news = violations.find(({ promise }) => !usual.includes(promise));
+    return news && { verdict: "found", text: `seed ${seed}, ${textOf(news)}` };
+  }
+
+  /** Returns the promises that a world breaks unmodified. */
+  async #runUnmodified(seed: number): Promise<readonly number[]> {
+    let broken: number[] = [];
+    await runWorlds({ seeds: [seed], world: "small", ...this.options }, ({ violations, error }) => {
+      if (error !== undefined) throw new Error(`seed ${seed}, unmodified: ${error}`);
+      broken = violations.map(({ promise }) => promise);
+      return true;
+    });
+    this.#findings.noteUnmodified(seed, broken);
+    return broken;
   }
 }
 
-/** @throws Error if the text is not there exactly once: the source has changed */
-function breakIt(folder: string, { file, from, to, name }: Mutation): void {
-  const path = join(folder, file);
-  const parts = readFileSync(path, "utf8").split(from);
-  if (parts.length !== 2)
-    throw new Error(`${name}: expected the text once in ${file}, got it ${parts.length - 1} times`);
-  writeFileSync(path, parts.join(to));
+function textOf({ promise, atMs, sentence }: Violation): string {
+  return `promise ${promise}, after ${Math.round(atMs / 60_000)} min: ${sentence}`;
 }
 
-function firstViolation(folder: string, jobs: number, hours: number): Promise<string | undefined> {
-  const args = ["--import", "tsx", "test/simulation/until-broken.ts", String(SEEDS), String(jobs), String(hours)];
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  return new Promise(resolve => child.on("close", () => resolve(output.trim() === "" ? undefined : output.trim())));
+/** esbuild's messages have a line for each place. */
+function firstLines({ message }: Error): string {
+  return message.split("\n").slice(0, 3).join(" ");
 }

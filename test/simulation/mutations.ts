@@ -6,6 +6,16 @@ export interface Mutation {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+  /** What the plan of a world must have, as JSON, to find it: other worlds are left out. */
+  readonly needs?: RegExp;
+}
+
+/** @throws Error if the text is not there exactly once: the source has changed */
+export function mutated({ name, file, from, to }: Mutation, source: string): string {
+  const parts = source.split(from);
+  if (parts.length !== 2)
+    throw new Error(`${name}: expected its text once in ${file}, got it ${parts.length - 1} times`);
+  return parts.join(to);
 }
 
 const BUDGETS = "src/core/restarts.ts";

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build as compile, type Plugin } from "esbuild";
+import { mutated, type Mutation } from "./mutations";
 import type { Result } from "./results";
 import type { Size } from "./world/plan";
 
@@ -20,20 +21,29 @@ export interface Order {
  * Runs worlds, in the order of their seeds. The process of a world that ends is replaced.
  *
  * @param onResult called with each result; false begins no further world
+ * @param mutation what is broken in the operator
+ * @throws Error if the mutated operator can't be compiled
  */
-export async function runWorlds(order: Order, onResult: (result: Result) => boolean): Promise<void> {
+export async function runWorlds(
+  order: Order,
+  onResult: (result: Result) => boolean | Promise<boolean>,
+  mutation?: Mutation,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "simulation-"));
   try {
-    const worker = await bundle(folder);
+    const worker = await bundle(folder, mutation);
     const waiting = [...order.seeds];
     const work = async (): Promise<void> => {
       let child = start(worker);
-      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        const result = await runOne(child, { ...order, seed });
-        if (!child.connected) child = start(worker);
-        if (!onResult(result)) waiting.length = 0;
+      try {
+        for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+          const result = await runOne(child, { ...order, seed });
+          if (!child.connected) child = start(worker);
+          if (!(await onResult(result))) waiting.length = 0;
+        }
+      } finally {
+        child.kill();
       }
-      child.kill();
     };
     await Promise.all(Array.from({ length: Math.min(order.jobs, order.seeds.length) }, work));
   } finally {
@@ -46,7 +56,7 @@ function start(worker: string): ChildProcess {
 }
 
 /** Compiles the worker once; each process would take seconds for it. */
-async function bundle(folder: string): Promise<string> {
+async function bundle(folder: string, mutation: Mutation | undefined): Promise<string> {
   const root = join(__dirname, "../..");
   const outfile = join(folder, "worker.cjs");
   const common = { bundle: true, platform: "node", format: "cjs", logLevel: "error" } as const;
@@ -55,7 +65,7 @@ async function bundle(folder: string): Promise<string> {
     entryPoints: [join(__dirname, "worker.ts")],
     outfile,
     absWorkingDir: root,
-    plugins: [PLACES],
+    plugins: [PLACES, ...(mutation === undefined ? [] : [breakIt(mutation)])],
   });
   return outfile;
 }
@@ -70,6 +80,21 @@ const PLACES: Plugin = {
     }));
   },
 };
+
+/** Breaks the operator while it is compiled. */
+function breakIt(mutation: Mutation): Plugin {
+  const path = join(__dirname, "../..", mutation.file);
+  return {
+    name: "mutation",
+    setup: build => {
+      build.onLoad({ filter: /\/src\/.*\.ts$/ }, args => {
+        return args.path === path
+          ? { contents: mutated(mutation, readFileSync(path, "utf8")), loader: "ts" }
+          : undefined;
+      });
+    },
+  };
+}
 
 function runOne(child: ChildProcess, { seed, world, hours }: Omit<Order, "seeds"> & { seed: number }): Promise<Result> {
   child.send({ seed, world, hours });
