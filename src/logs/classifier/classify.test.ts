@@ -29,6 +29,12 @@ describe("the labelled records", () => {
     const own = RECORDS.filter(({ label, family }) => label === "unauthorized" && family.startsWith("reported"));
     expect(own.filter(({ line }) => classesIn(line).join(" ") !== "unauthorized")).toEqual([]);
   });
+
+  it("accuse nobody in the middle of a log either, line by line as the kubelet stamps it", () => {
+    const innocent = RECORDS.filter(({ label, line }) => label === "none" && /^(?!Reason: )[\w[{<"]/.test(line));
+    const stamped = (line: string): string => line.replaceAll(/^/gm, "2024-03-01T09:12:44.113201599Z ");
+    expect(innocent.filter(({ line }) => classesIn(stamped(line)).includes("unauthorized"))).toEqual([]);
+  });
 });
 
 it("has no rule that decides nothing", () => {

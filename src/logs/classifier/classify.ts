@@ -36,6 +36,8 @@ interface Check {
 
 /** The first match wins. */
 const CHECKLIST: readonly Check[] = [
+  // The second line of an exception whose first was not read does not say who was asked.
+  { class: "none", holds: record => record.text.startsWith("Reason: ") },
   // A rejected Event quotes failures of other programs, but the rejected write is this process's own request.
   { class: "unauthorized", holds: record => isRejectedEvent(record, UNAUTHORIZED.word) },
   // This process is the server: it denied a request of one of its clients.

@@ -162,6 +162,8 @@ function isNamedAfterOther(word: string): boolean {
   if (FRAMEWORK_EXCEPTIONS.some(name => word.endsWith(name))) return true;
   // `harbor_client.rest.ApiException`, but a Go file with such a name may contain any client.
   if (word.includes("_client.") && !word.includes("_client.go")) return true;
+  // `kfp_server_api.exceptions.ApiException`: generated clients name it after their own package.
+  if (word.includes("_api.") && word.endsWith(".apiexception")) return true;
   const isFailure = word.includes("error") || word.includes("exception");
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part));
 }

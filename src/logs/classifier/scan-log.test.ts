@@ -54,6 +54,12 @@ const stamp = (record: string, i: number): string =>
     .map(line => `2024-03-01T09:${String(10 + (i % 50))}:44.113201599Z ${line}`)
     .join("\n");
 
+it("finds nothing in the rest of a record whose beginning was not read", () => {
+  const record = "kubernetes.client.exceptions.ApiException: (401)\nReason: Unauthorized\n";
+  expect(scan(Buffer.from(record))).toHaveLength(1);
+  expect(scan(Buffer.from(record.slice(record.indexOf("Reason"))))).toEqual([]);
+});
+
 describe("the scanner finds what the classifier finds", () => {
   it("in all labeled records, one after another", () => {
     const log = Buffer.from(fixtures.map(stamp).join("\n"));

@@ -55,7 +55,8 @@ function lineStart(bytes: Buffer, at: number, floor: number): number {
  * Whether the line at `line` continues the record of the previous line:
  * - it is empty, indented or closes a bracket (pretty-printed JSON, stack frames, objects of Node and Rust);
  * - it starts with a border;
- * - it starts like the second line of an exception; or
+ * - it starts like the second line of an exception;
+ * - it is an object in JSON, and the previous line announces it with a colon at its end, within a second; or
  * - it is an exception on a separate line, within a second of the previous line, which is not an access log line.
  */
 function isContinuation(bytes: Buffer, line: number, previous: number): boolean {
@@ -66,11 +67,18 @@ function isContinuation(bytes: Buffer, line: number, previous: number): boolean 
   if (startsWithAny(bytes, start, ALIGNED_LEVELS)) return false;
   if (first <= BLANK || CLOSING.has(first) || startsWithAny(bytes, start, BORDERS)) return first !== ESCAPE;
   if (startsWithAny(bytes, start, SECOND_LINES)) return true;
-  const raises = startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start, isRaise(bytes, previous));
-  return raises && isSameMoment(bytes, line, previous) && !isAccessLine(bytes, previous, line);
+  const isNext = first === BRACE ? bytes[line - 2] === COLON : isRaised(bytes, start, previous);
+  return isNext && isSameMoment(bytes, line, previous) && !isAccessLine(bytes, previous, line);
+}
+
+/** Whether an exception begins at `start`. */
+function isRaised(bytes: Buffer, start: number, previous: number): boolean {
+  return startsWithAny(bytes, start, TRACEBACKS) || isException(bytes, start, isRaise(bytes, previous));
 }
 
 const ESCAPE = 0x1b;
+const BRACE = 0x7b;
+const COLON = 0x3a;
 const ALIGNED_LEVELS = [" WARN ", " INFO "].map(b => Buffer.from(b));
 const CLOSING = new Set(Buffer.from("}])"));
 /** Terraform and similar tools draw a border beside every line of a message. */

@@ -46,6 +46,17 @@ describe("a container's log", () => {
     expect(log.trace.occasions).toHaveLength(1);
   });
 
+  it("takes back a 401 when its record goes on and is another server's", async () => {
+    const { clock, logs, log, write } = setUp();
+    write("all is well", "petstore.exceptions.ApiException: (401)");
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toHaveLength(1);
+    clock.advance(5_000);
+    write("Reason: Unauthorized", 'HTTP response body: {"error":"no session"}');
+    await log.read({ clock, logs }, pod(), container(), SEARCH);
+    expect(log.trace.occasions).toEqual([]);
+  });
+
   it("leaves out what a log shipper prints for other pods", async () => {
     const { clock, logs, log, write } = setUp();
     const shipped = (name: string): string =>

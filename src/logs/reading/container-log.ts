@@ -34,9 +34,10 @@ export interface LogSource {
 export class ContainerLog {
   #cursor: Cursor | undefined;
   #traces = Traces.NONE;
-  /** The last record, which the next read may continue. It is searched twice; a repeated 401 changes nothing. */
+  /** The last record, which the next read may continue. */
   #unfinished: Buffer = Buffer.alloc(0);
-
+  /** The traces without that record: what it says may be taken back when it goes on. */
+  #settled = Traces.NONE;
   #skippedAtMs: number | undefined;
   #requests = 0;
 
@@ -106,23 +107,29 @@ export class ContainerLog {
       const ns = timestampAt(text, at);
       return ns === undefined ? undefined : Math.min(toMs(ns), options.nowMs);
     };
-    const firstMs = timeAt(taken.fresh, 0);
-    let traces = this.#traces;
-    if (firstMs !== undefined && taken.gap) traces = traces.withGap(firstMs);
-    if (firstMs !== undefined) traces = traces.withLine(firstMs, life);
     const text = this.#unfinished.length === 0 ? taken.fresh : Buffer.concat([this.#unfinished, taken.fresh]);
+    const rest = lastRecord(text);
+    const [firstMs, lastMs] = [timeAt(text, 0), timeAt(text, lastLine(text))];
+    let settled = this.#settled;
+    if (firstMs !== undefined && taken.gap) settled = settled.withGap(firstMs);
+    if (firstMs !== undefined) settled = settled.withLine(firstMs, life);
+    const last: ((traces: Traces) => Traces)[] = [];
     const onRecord: OnFound = (start, topic) => {
       const atMs = timeAt(text, start);
-      if (atMs !== undefined) traces = traces.withRecord(atMs, life, topic);
+      if (atMs === undefined) return;
+      if (start >= text.length - rest.length) last.push(traces => traces.withRecord(atMs, life, topic));
+      else settled = settled.withRecord(atMs, life, topic);
     };
     yield* options.find(text, onRecord, options.pod);
-    const lastMs = timeAt(text, lastLine(text));
+    const traces = last.reduce((before, add) => add(before), settled);
     this.#traces = lastMs === undefined ? traces : traces.withLine(lastMs, life);
-    this.#unfinished = lastRecord(text);
+    this.#settled = rest.length === 0 ? this.#traces : settled;
+    this.#unfinished = rest;
   }
 
   #dropUnfinished(): void {
     this.#unfinished = Buffer.alloc(0);
+    this.#settled = this.#traces;
   }
 
   #isBehind(nowMs: number): boolean {

@@ -18,7 +18,7 @@ const INNOCENT = ["other-401", "noise", "none"];
 const RUNTIME_PREFIX = /^\d{4}-\d{2}-\d{2}T[\d:]{8}\.\d{9}Z (?:(?:stdout|stderr) [FP] )?/gm;
 
 /** Other lines may continue the record before them. */
-const BEGINS = /^[\w[{<"]/;
+const BEGINS = /^(?!Reason: )[\w[{<"]/;
 
 let known: ReadonlyMap<string, readonly string[]> | undefined;
 
