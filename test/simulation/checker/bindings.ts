@@ -28,7 +28,7 @@ export function checkBindings(sight: Sight, report: Report): void {
 }
 
 /** When a binding expires, in milliseconds since 1970. */
-function expiryOf({ metadata }: Obj): number | undefined {
+export function expiryOf({ metadata }: Obj): number | undefined {
   const text = metadata.annotations?.[EXPIRES];
   return text === undefined ? undefined : Date.parse(text);
 }

@@ -1,3 +1,6 @@
+import { parseDuration } from "../../../src/core/time";
+import { expiryOf } from "./bindings";
+import { blockOf } from "./objects";
 import type { Report, Sight } from "./sight";
 
 // Promise 13: when nothing changes, nothing is written.
@@ -21,10 +24,8 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   });
   let before = "";
   const look = (): void => {
-    const now = sight
-      .truths()
-      .map(({ uid, state, cause }) => `${uid} ${state} ${cause}`)
-      .join();
+    const truths = sight.truths().map(({ uid, state, cause }) => `${uid} ${state} ${cause}`);
+    const now = [...truths, ...expiries(sight)].join();
     if (now !== before) changedMs = sight.clock.monotonicMs();
     before = now;
     sight.clock.after(15_000, look);
@@ -37,4 +38,18 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
     if (isCalm && late.length > 0)
       report(13, `nothing changes, and it writes ${late.length} times, such as ${late.at(-1)!.what}`);
   };
+}
+
+/** A binding that has expired, or is about to, is news: the passage of time changed it. */
+function expiries({ store, clock }: Sight): string[] {
+  const nowMs = clock.now().getTime();
+  return store.list("rolebindings").flatMap(binding => {
+    const atMs = expiryOf(binding);
+    if (atMs === undefined) return [];
+    const notices = store.list("controllerresiliences", binding.metadata.namespace).flatMap(object => {
+      const { renewBefore, warnBefore } = blockOf(object, "bindingRenewal") as Record<string, string | undefined>;
+      return [renewBefore, warnBefore].map(text => parseDuration(text ?? "0s"));
+    });
+    return `${binding.metadata.uid} ${[0, ...notices].map(beforeMs => nowMs < atMs - beforeMs).join()}`;
+  });
 }

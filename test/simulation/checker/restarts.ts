@@ -52,6 +52,8 @@ class RestartChecks {
   readonly #evictions: Eviction[] = [];
   /** When each pod was last dead in a way that a restart heals. */
   readonly #deadMs = new Map<string, number>();
+  /** What each container did before its pod was asked to end. */
+  readonly #before = new Map<string, Truth>();
   /** Times of the evictions of a workload that have no Ready successor yet, since 1970. */
   readonly #down = new Map<string, readonly number[]>();
   readonly #unproven: number[] = [];
@@ -63,19 +65,33 @@ class RestartChecks {
 
   look(): void {
     const nowMs = this.sight.clock.monotonicMs();
-    for (const truth of this.sight.truths()) if (truth.healedByRestart) this.#deadMs.set(truth.uid, nowMs);
+    for (const truth of this.sight.truths()) {
+      if (truth.healedByRestart) this.#deadMs.set(truth.uid, nowMs);
+      if (truth.state !== "terminating") this.#before.set(`${truth.uid} ${truth.container}`, truth);
+    }
     for (const key of this.#down.keys()) this.#settle(key);
   }
 
   evicted({ atMs }: Entry, pod: Obj): void {
     const workload = workloadOf(pod) ?? `Pod/${pod.metadata.name}`;
     const key = `${pod.metadata.namespace ?? ""}/${workload}`;
-    const truths = this.sight.truths().filter(({ uid }) => uid === pod.metadata.uid);
+    const truths = this.#truthsOf(pod);
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
     this.#seldom(key, atMs);
     const canHelp = truths.some(({ healedByRestart }) => healedByRestart);
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
+  }
+
+  /** The eviction has been served, so the pod is being terminated by now. */
+  #truthsOf({ metadata }: Obj): readonly Truth[] {
+    const truths = this.sight.truths().filter(({ uid }) => uid === metadata.uid);
+    return truths.map(truth => {
+      const before = this.#before.get(`${truth.uid} ${truth.container}`);
+      if (truth.state !== "terminating" || before === undefined) return truth;
+      const { state, cause } = before;
+      return { ...truth, state, cause };
+    });
   }
 
   /** Promise 1. */
