@@ -104,7 +104,8 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     cachedReaders: new CachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     clockTrouble: () => clockOffset.trouble(),
-    ...{ store, events, remedies, random, log, metrics, keyMemory, clusterWide: own.clusterWide },
+    clusterWide: { store: new ApiClusterObjectStore(shared.api, store.served), ...own.clusterWide },
+    ...{ store, events, remedies, random, log, metrics, keyMemory },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
@@ -151,12 +152,12 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
     if (isWatched(settings, key)) engine().loop.enqueue(key);
     changedNamespace(splitKey(key).namespace);
   };
-  const objects = new ObjectWatch(shared, enqueue);
+  const objects = new ObjectWatch(shared, enqueue, key => changedNamespace(splitKey(key).namespace));
   const clusterObjects = new ClusterObjectWatch(shared, name => engine().clusterWide?.objectChanged(name));
   const caches = new InformerCaches({ informers, objects, clusterObjects }, changedNamespace);
   return {
     ...{ enqueue, objects },
-    clusterWide: { store: new ApiClusterObjectStore(shared.api), metrics: shared.metrics, caches },
+    clusterWide: { metrics: shared.metrics, caches },
     scope: { ownNamespace: settings.namespace, isWatched: (name: string) => isWatched(settings, `${name}/`) },
     start: () => {
       objects.start();

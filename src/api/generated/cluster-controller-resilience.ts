@@ -70,6 +70,10 @@ export interface ClusterControllerResilienceStatus {
    */
   namespaces?: number;
   /**
+   * Number of namespaces where the operator acts: their generated object has mode Enforce, and neither suspend nor --mode=Observe stops it.
+   */
+  enforced?: number;
+  /**
    * Number of selected workloads, those included that a hand-written ControllerResilience protects.
    */
   workloads?: number;
@@ -82,7 +86,7 @@ export interface ClusterControllerResilienceStatus {
    */
   objects?: number;
   /**
-   * Workloads that are not selected, counted by reason. Those that do not use the API are not counted.
+   * Workloads that no generated object lists, counted by reason. Those that do not use the API are not counted.
    */
   excluded?: ExcludedCount[];
   /**

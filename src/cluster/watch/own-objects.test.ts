@@ -44,8 +44,13 @@ async function begin(...items: object[]) {
     eventLost: () => undefined,
   };
   const changed: string[] = [];
+  const reported: string[] = [];
   const context = { api, clock, random: () => 0.5, log: new RecordingLog(), metrics };
-  const watch = new ObjectWatch(context, key => void changed.push(key));
+  const watch = new ObjectWatch(
+    context,
+    key => void changed.push(key),
+    key => void reported.push(key),
+  );
   const early = watch.current();
   watch.start();
   stop = () => watch.stop();
@@ -57,7 +62,7 @@ async function begin(...items: object[]) {
     await settle();
     return [...changed];
   };
-  return { clock, paths, ages, changed, watch, early, say };
+  return { clock, paths, ages, changed, reported, watch, early, say };
 }
 
 describe("the watch of objects", () => {
@@ -79,8 +84,9 @@ describe("the watch of objects", () => {
   });
 
   it("reports what others change, and no write of status", async () => {
-    const { say, watch } = await begin(at("5"));
+    const { say, watch, reported } = await begin(at("5"));
     expect(await say("MODIFIED", at("11", {}, { observedGeneration: 1 }))).toEqual([]);
+    expect(reported).toEqual([]);
     expect(watch.current()?.get("team/app")?.status).toEqual({ observedGeneration: 1 });
     expect(watch.current()?.version).toBe("11");
     const changes: Partial<ObjectMetadata>[] = [
@@ -95,6 +101,15 @@ describe("the watch of objects", () => {
     }
     expect(await say("DELETED", at("20"))).toEqual(["team/app"]);
     expect(watch.current()?.keys()).toEqual([]);
+  });
+
+  it("reports apart when Ready or Stalled changes", async () => {
+    const ready = { type: "Ready", status: "True", reason: "AllHold", message: "m", lastTransitionTime: "t" };
+    const { say, reported } = await begin(at("5", {}, { conditions: [ready] }));
+    expect(await say("MODIFIED", at("11", {}, { conditions: [{ ...ready, message: "n" }] }))).toEqual([]);
+    expect(reported).toEqual([]);
+    expect(await say("MODIFIED", at("12", {}, { conditions: [{ ...ready, reason: "Rejected" }] }))).toEqual([]);
+    expect(reported).toEqual(["team/app"]);
   });
 
   it("has nothing once it is stale, and exports its age", async () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
+import { ConditionType } from "../../api/conditions";
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { GoneError } from "../../core/errors";
 import { keyOf, splitKey } from "../../core/text";
@@ -18,19 +19,25 @@ class OwnWatch<V extends OwnView> {
   readonly #plural: string;
   #ages: WatchAges | null = null;
 
-  /** @param onChange called with an object that was created, deleted, or changed by others than the operator */
+  /**
+   * @param onChange called with an object that was created, deleted, or changed by others than the operator
+   * @param onReport called with one whose Ready or Stalled the operator has changed
+   */
   constructor(
     context: WatchContext,
     subject: Pick<WatchSubject<V>, "resource" | "project">,
     onChange: (view: V) => void,
+    onReport?: (view: V) => void,
   ) {
     this.#context = context;
     this.#plural = subject.resource.plural;
     const onDelta = ({ before, after }: Delta<V>): void => {
       const view = after ?? before;
-      // A write of status changes none of these fields, so the operator's reports wake nothing.
+      // A write of status changes none of these fields, so the operator's reports wake no pass of the object itself.
       const isSame = before !== null && after !== null && isDeepStrictEqual(wantedOf(before), wantedOf(after));
       if (view !== null && !isSame) onChange(view);
+      else if (before !== null && after !== null && !isDeepStrictEqual(reportedOf(before), reportedOf(after)))
+        onReport?.(after);
     };
     this.watch = new Watch(context, { ...subject, onDelta });
   }
@@ -58,11 +65,23 @@ function wantedOf({ object: { metadata } }: OwnView): object {
   return { generation, deletionTimestamp, labels, annotations, finalizers };
 }
 
+function reportedOf({ object: { status } }: OwnView): string[] {
+  const told = (status?.conditions ?? []).filter(
+    ({ type }) => type === ConditionType.Ready || type === ConditionType.Stalled,
+  );
+  return told.map(({ type, status: value, reason }) => `${type} ${value} ${reason}`);
+}
+
 /** Watches the ControllerResiliences of all namespaces. */
 export class ObjectWatch extends OwnWatch<ObjectView> {
-  /** @param onChange called with the key of the object */
-  constructor(context: WatchContext, onChange: (key: Key) => void) {
-    super(context, { resource: KINDS[KIND], project: objectView }, ({ object }) => onChange(keyOf(object)));
+  /** Both are called with the key of the object. */
+  constructor(context: WatchContext, onChange: (key: Key) => void, onReport?: (key: Key) => void) {
+    super(
+      context,
+      { resource: KINDS[KIND], project: objectView },
+      ({ object }) => onChange(keyOf(object)),
+      ({ object }) => onReport?.(keyOf(object)),
+    );
   }
 
   /** Returns the objects of a namespace. @throws ForbiddenError, or TransientError while the cache is not filled or stale */

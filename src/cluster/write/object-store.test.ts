@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
 import { TerminalError, TransientError } from "../../core/errors";
 import { makeObject, RecordingLog } from "../../engine/testing/fakes";
+import { ApiClusterObjectStore } from "./cluster-object-store";
 import { ApiObjectStore } from "./object-store";
 
 const item = (namespace: string, name: string, finalizers: string[] = []) => ({
@@ -124,7 +125,8 @@ describe("a status under the definition of an earlier release", () => {
     const jsonOrNull = (): never => {
       throw new TransientError("not asked for");
     };
-    return { store: new ApiObjectStore({ json, jsonOrNull }), sent };
+    const api = { json, jsonOrNull };
+    return { store: new ApiObjectStore(api), api, sent };
   }
 
   it("lacks what only people read, and is written once", async () => {
@@ -134,6 +136,16 @@ describe("a status under the definition of an earlier release", () => {
     const now = { ...object, status: { targets: [target] } };
     expect(await store.writeStatus(now, status)).toBe(object.metadata.resourceVersion);
     expect(sent).toHaveLength(2);
+  });
+
+  it("of a ClusterControllerResilience lacks what only people read", async () => {
+    const { store, api, sent } = earlier("enforced");
+    const cluster = new ApiClusterObjectStore(api, store.served);
+    await cluster.writeStatus({ ...object, kind: "ClusterControllerResilience" } as never, {
+      namespaces: 2,
+      enforced: 1,
+    });
+    expect(sent).toEqual([{ namespaces: 2, enforced: 1 }, { namespaces: 2 }]);
   });
 
   it("is not written without a field that a budget needs", async () => {

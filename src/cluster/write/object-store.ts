@@ -4,12 +4,12 @@ import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
-import { isSameStatus } from "../../core/status";
 import { keyOf, splitKey } from "../../core/text";
 import type { Api } from "../http/api";
 import { describeCall, listPages, pathOf } from "../http/resources";
 import { onlyNeeded } from "../read/views";
 import { CachedObjects, type ObjectCache } from "./cached-objects";
+import { ServedFields } from "./served-fields";
 
 const RESOURCE = KINDS.ControllerResilience;
 
@@ -33,8 +33,8 @@ export class ApiObjectStore implements ObjectStore {
   #loggedStranded: ReadonlySet<string> = new Set();
 
   readonly #cached: CachedObjects | undefined;
-  /** Fields that the definition in the cluster lacks, until the next list. */
-  #unserved: ReadonlySet<string> = new Set();
+  /** For all kinds of this operator. */
+  readonly served = new ServedFields();
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
@@ -73,7 +73,7 @@ export class ApiObjectStore implements ObjectStore {
 
   async list(): Promise<Key[]> {
     // The definition may have been upgraded.
-    this.#unserved = new Set();
+    this.served.reset();
     return this.#inScope(await this.#listAll());
   }
 
@@ -94,21 +94,9 @@ export class ApiObjectStore implements ObjectStore {
     return listed;
   }
 
-  /**
-   * Strict validation rejects a field that the schema does not have, instead of dropping it. A field that is only for people is left out
-   * then, so that a new version heals under an earlier definition.
-   */
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
-    const served = withoutFields(status, this.#unserved);
-    if (this.#unserved.size > 0 && isSameStatus(object.status, served)) return object.metadata.resourceVersion;
-    try {
-      return await this.#putStatus(object, served);
-    } catch (error) {
-      const names = unservedFields(error);
-      if (names === undefined || names.every(name => this.#unserved.has(name))) throw error;
-      this.#unserved = new Set([...this.#unserved, ...names]);
-      return this.writeStatus(object, status);
-    }
+    const written = await this.served.put(object.status, status, served => this.#putStatus(object, served));
+    return written ?? object.metadata.resourceVersion;
   }
 
   async #putStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
@@ -174,27 +162,4 @@ function listedOf(item: unknown): Listed {
     resourceVersion: textOf(metadata["resourceVersion"]) ?? "",
     isHeld: arrayOf(metadata["finalizers"]).includes(FINALIZER),
   };
-}
-
-/**
- * Fields of status that only people and metrics read. The definition of an earlier release may lack them. Any other missing field makes a
- * write fail: without it a budget could be lost.
- */
-const FOR_PEOPLE: ReadonlySet<string> = new Set(["recreatedBy"]);
-
-/** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
-const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
-
-/** Returns the names of the fields that the API server does not know; undefined if that is not why it refused, or if one of them is needed. */
-function unservedFields(error: unknown): readonly string[] | undefined {
-  if (!(error instanceof TerminalError)) return undefined;
-  const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) => path.replace(/^.*\./, ""));
-  return names.length > 0 && names.every(name => FOR_PEOPLE.has(name)) ? names : undefined;
-}
-
-/** Returns the status without the fields of these names. */
-function withoutFields(status: ControllerResilienceStatus, names: ReadonlySet<string>): ControllerResilienceStatus {
-  if (names.size === 0) return status;
-  const kept = JSON.stringify(status, (name, value: unknown) => (names.has(name) ? undefined : value));
-  return JSON.parse(kept) as ControllerResilienceStatus;
 }

@@ -41,6 +41,38 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.stopLeading();
   });
 
+  it("counts where it acts, and reports what a generated object says, without an Event of its own", async () => {
+    const world = startSeldom("a");
+    world.addNamespace("b", ["Deployment/web"], { stage: "one" });
+    world.put(clusterObject("all", { enforce: { namespaceSelector: { matchLabels: { stage: "one" } } } }));
+    await world.run(10);
+    expect(world.status("all")).toMatchObject({ namespaces: 2, enforced: 1 });
+    const bad = ["Ready", "Stalled"].map(type => ({
+      ...{ type, status: type === "Ready" ? ("False" as const) : ("True" as const), reason: "RestartsExhausted" },
+      ...{ message: "m", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    }));
+    world.all.set("a", [{ ...world.objects("a")[0]!, status: { conditions: bad } }]);
+    world.engine.namespaceChanged("a");
+    await world.run(5);
+    expect(world.condition("all", "Ready")).toMatch(
+      /^False\/ObjectsNotReady: 1 of 2 generated objects is not Ready: 1 RestartsExhausted\. List them: /,
+    );
+    expect(world.condition("all", "Stalled")).toMatch(
+      /^True\/ObjectsNotReady: 1 of 2 generated objects is Stalled: a\/all/,
+    );
+    expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);
+    world.engine.stopLeading();
+  });
+
+  it("counts no namespace as enforced while the operator only observes", async () => {
+    const world = startIn(new ClusterWideWorld({ observes: true }));
+    world.addNamespace("a", ["Deployment/web"]);
+    world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
+    await world.run(10);
+    expect(world.status("all")).toMatchObject({ objects: 1, enforced: 0 });
+    world.engine.stopLeading();
+  });
+
   it("makes no pass for a change while there is no ClusterControllerResilience", async () => {
     const world = start("a");
     const first = world.owners.get("all")!;

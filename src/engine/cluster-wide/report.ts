@@ -70,6 +70,7 @@ export function clusterStatus(
   return {
     observedGeneration: generation,
     namespaces: counts.namespaces,
+    enforced: observes ? 0 : counts.objects.filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend).length,
     workloads: counts.workloads,
     protected: counts.protected,
     objects: counts.objects.length,
@@ -140,7 +141,7 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
   if (progress !== undefined) return { type, status: "False", reason: ClusterReason.Progressing, message: progress };
   const unready = counts.objects.filter(generated => conditionOf(generated, ConditionType.Ready)?.status === "False");
   if (unready.length > 0) {
-    const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} are not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
+    const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} ${are(unready.length)} not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
     return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message };
   }
   const message = `All ${count(counts.workloads, "selected workload")} in ${count(counts.namespaces, "namespace")} are protected.`;
@@ -150,8 +151,7 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
 function progressOf(counts: Counts): string | undefined {
   if (counts.protected === counts.workloads)
     return counts.isSettled ? undefined : "Generated objects are being changed.";
-  const verb = counts.protected === 1 ? "is" : "are";
-  return `${String(counts.protected)} of ${count(counts.workloads, "selected workload")} ${verb} protected so far.`;
+  return `${String(counts.protected)} of ${count(counts.workloads, "selected workload")} ${are(counts.protected)} protected so far.`;
 }
 
 function stalledOf(object: ClusterControllerResilience, { failures, objects }: Counts): ConditionUpdate {
@@ -162,7 +162,7 @@ function stalledOf(object: ClusterControllerResilience, { failures, objects }: C
   const stalled = objects.filter(generated => conditionOf(generated, type)?.status === "True");
   if (stalled.length === 0 || object.spec.suspend)
     return { type, status: "False", reason: "Idle", message: "No action required." };
-  const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} are Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
+  const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} ${are(stalled.length)} Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
   return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message };
 }
 
@@ -176,7 +176,7 @@ function coveredOf(coverage: Coverage): ConditionUpdate {
   }
   const all = coverage.counts.reduce((total, { count: number }) => total + number, 0);
   const reasons = open.map(({ reason, count: number }) => `${String(number)} ${reason}`).join(", ");
-  const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${unprotected === 1 ? "is" : "are"} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
+  const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${are(unprotected)} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
 
@@ -228,6 +228,10 @@ function conditionOf({ status }: ControllerResilience, type: string) {
 
 function nameOf({ metadata }: ControllerResilience): string {
   return `${metadata.namespace}/${metadata.name}`;
+}
+
+function are(number: number): string {
+  return number === 1 ? "is" : "are";
 }
 
 function named(names: readonly string[]): string {

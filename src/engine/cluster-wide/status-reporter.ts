@@ -152,12 +152,12 @@ export class StatusReporter {
     return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
   }
 
-  /** An Event when the object comes to need a person, and when it no longer does. */
+  /** An Event when the API server refuses something, and when it no longer does. A generated object that is Stalled has its own Events. */
   #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
-    const now = stalledIn(conditions);
-    const before = stalledIn(object.status?.conditions);
+    const now = refusedIn(conditions);
+    const before = refusedIn(object.status?.conditions);
     const event = { regarding: refOf(object), action: "Protect", problem: ConditionType.Stalled };
-    if (now !== undefined && before?.reason !== now.reason) {
+    if (now !== undefined && before === undefined) {
       this.#ports.events.record({ ...event, type: "Warning", reason: now.reason, note: now.message });
     } else if (now === undefined && before !== undefined) {
       const note = conditions.find(({ type }) => type === ConditionType.Ready)?.message ?? "";
@@ -166,8 +166,8 @@ export class StatusReporter {
   }
 }
 
-function stalledIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
-  return conditions.find(({ type, status }) => type === ConditionType.Stalled && status === "True");
+function refusedIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
+  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && reason === "Refused");
 }
 
 function refOf({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {

@@ -11,7 +11,7 @@ const all = {
   metadata: { name: "all", ...identity },
   spec: { mode: "Observe", suspend: true, template: {} },
   status: {
-    ...{ namespaces: 2, workloads: 5, protected: 4, objects: 2 },
+    ...{ namespaces: 2, enforced: 1, workloads: 5, protected: 4, objects: 2 },
     excluded: [{ reason: "OptedOut", count: 3 }],
     conflicts: [{ namespace: "shop", reason: "Refused", message: "quota" }],
     conditions: [condition("Ready", "False", "ObjectsNotReady"), condition("Stalled", "True", "Refused")],
@@ -42,8 +42,9 @@ it("explains a ClusterControllerResilience by its status and by the objects that
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("ClusterControllerResilience all  mode Observe, suspended");
   expect(stdout).toContain("Ready False ObjectsNotReady");
-  expect(stdout).toContain("it selects 5 workloads in 2 namespaces; 4 of them are protected, by 2");
-  expect(stdout).toContain("not selected: 3 OptedOut");
+  expect(stdout).toContain("it selects 5 workloads in 2 namespaces; 4 of them protected, by 2");
+  expect(stdout).toContain("the operator acts in 1 namespace\n");
+  expect(stdout).toContain("in no generated object: 3 OptedOut");
   expect(stdout).toContain("shop: Refused: quota");
   expect(stdout).toContain("shop/bad: Rejected: message of Rejected.");
   expect(stdout).not.toContain("shop/good");
@@ -59,7 +60,7 @@ it("counts one of each", async () => {
   answers[path] = { ...all, metadata: { ...all.metadata, name: "one" }, status: { ...all.status, ...counts } };
   const { stdout } = await run(["explain", "ccres/one", "--kubeconfig", kubeconfig]);
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    "it selects 1 workload in 1 namespace; 1 of them is protected, by 1 generated object and by hand-written ones",
+    "it selects 1 workload in 1 namespace; 1 of them protected, by 1 generated object and by hand-written ones",
   );
 });
 

@@ -79,8 +79,9 @@ function evidenceOf(status: ClusterControllerResilience["status"]): string[] {
   const { namespaces = 0, workloads = 0, protected: covered = 0, objects = 0, excluded = [] } = status;
   const reasons = excluded.map(({ reason, count }) => `${count} ${reason}`).join(", ");
   return [
-    `it selects ${count(workloads, "workload")} in ${count(namespaces, "namespace")}; ${covered} of them ${covered === 1 ? "is" : "are"} protected, by ${count(objects, "generated object")} and by hand-written ones`,
-    ...(reasons === "" ? [] : [`not selected: ${reasons}`]),
+    `it selects ${count(workloads, "workload")} in ${count(namespaces, "namespace")}; ${covered} of them protected, by ${count(objects, "generated object")} and by hand-written ones`,
+    ...(status.enforced === undefined ? [] : [`the operator acts in ${count(status.enforced, "namespace")}`]),
+    ...(reasons === "" ? [] : [`in no generated object: ${reasons}`]),
   ];
 }
 

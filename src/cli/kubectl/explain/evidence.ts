@@ -11,7 +11,7 @@ import type {
   TokenRestartSpec,
 } from "../../../api/controller-resilience";
 import { count } from "../../../core/text";
-import { formatDuration, parseDuration } from "../../../core/time";
+import { formatDuration } from "../../../core/time";
 import { timeOf } from "../../../core/json";
 import { checkRestartBudget, incidentOf, RESTARTS_WINDOW_MS, restartsOf } from "../../../core/restarts";
 import { safeText, when } from "../terminal";
@@ -163,9 +163,6 @@ export interface BudgetLeft {
   readonly used: number;
   readonly max: number;
   readonly window: string;
-  /** RFC 3339: the next restart is not before this time. Absent: now. */
-  readonly notBefore?: string;
-  readonly limit?: string;
 }
 
 /**
@@ -191,8 +188,8 @@ function leftFor(
   spec: TokenRestartSpec,
   nowMs: number,
 ): BudgetLeft {
-  const { maxRestarts, cooldown } = spec;
-  const check = (cooldownMs: number, max: number) =>
+  const { maxRestarts } = spec;
+  const check = (max: number) =>
     checkRestartBudget(
       history,
       {
@@ -201,21 +198,17 @@ function leftFor(
         podUID: "next",
         cause: last.cause as Cause,
         ...(last.serviceAccountUID === undefined ? {} : { serviceAccountUID: last.serviceAccountUID }),
-        limits: { cooldownMs, maxRestarts: max },
+        limits: { cooldownMs: 0, maxRestarts: max },
       },
       new Date(nowMs),
     );
   const counts = Array.from({ length: maxRestarts }, (_, i) => i + 1);
-  const enough = counts.find(max => check(0, max).allowed);
-  const decision = check(parseDuration(cooldown), maxRestarts);
+  const enough = counts.find(max => check(max).allowed);
   return {
     workload: last.workload,
     cause: last.cause,
     used: enough === undefined ? maxRestarts : enough - 1,
     max: maxRestarts,
     window: formatDuration(RESTARTS_WINDOW_MS),
-    ...(decision.allowed
-      ? {}
-      : { limit: decision.limit, notBefore: new Date(nowMs + decision.retryAfterMs).toISOString() }),
   };
 }

@@ -135,21 +135,11 @@ it("shows the message that Ready repeats once", () => {
   expect(lines.filter(line => line.includes("False Forbidden"))).toHaveLength(2);
 });
 
-it("counts the budget by the operator's rules, and says when the next restart may be", () => {
+it("counts the budget by the operator's rules, and promises no restart", () => {
   const [one] = explained().objects;
-  // One restart did not help, so the cooldown of 10 minutes has doubled.
-  expect(one?.budgets).toEqual([
-    {
-      workload: "Deployment/web",
-      cause: "Unknown",
-      used: 1,
-      max: 3,
-      window: "1h",
-      limit: "Cooldown",
-      notBefore: new Date(NOW + 16 * 60_000).toISOString(),
-    },
-  ]);
-  expect(text()).toContain("Deployment/web, Unknown: 2 of 3 left in 1h; the next in 16m");
+  expect(one?.budgets).toEqual([{ workload: "Deployment/web", cause: "Unknown", used: 1, max: 3, window: "1h" }]);
+  expect(text()).toContain("Deployment/web, Unknown: 2 of 3 left in 1h\n");
+  expect(one?.next).toEqual([]);
 });
 
 it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {
@@ -194,14 +184,13 @@ it("promises nothing, and no time, while no operator leads", () => {
   expect(explained(facts).objects[0]?.next).toEqual([
     { about: [], text: "The operator does nothing until a replica leads." },
   ]);
-  expect(text(facts)).toContain("Deployment/web, Unknown: 2 of 3 left in 1h\n");
   const suspended = explained({ operator: none, objects: [object({ spec: { suspend: true } })] }).objects[0];
   expect(suspended?.next).toEqual([
     { about: [], text: "The operator does nothing until a replica leads and a person resumes the object." },
   ]);
 });
 
-it("says while no operator leads which bindings expire, since their enforcer does not wait for it", () => {
+it("says which bindings expire while the operator does nothing, since their enforcer does not wait for it", () => {
   const binding = { kind: "RoleBinding", name: "b", namespace: "shop", state: "Current" };
   const bindings = [
     { ...binding, renewTime: ago(-5), expiryTime: ago(-60) },
@@ -217,6 +206,11 @@ it("says while no operator leads which bindings expire, since their enforcer doe
   expect(texts(none)).toEqual([
     { about: [], text: "The operator does nothing until a replica leads." },
     { time: ago(-60), about: ["RoleBinding/shop/b"], text: "RoleBinding b expires" },
+  ]);
+  const observed = object({ spec: { bindingRenewal: { bindings: [] }, mode: "Observe" }, status: { bindings } });
+  expect(explained({ objects: [observed] }).objects[0]?.next.map(({ text: what }) => what)).toEqual([
+    "Mode Observe: the operator reports what it would do, and changes nothing.",
+    "RoleBinding b expires",
   ]);
 });
 

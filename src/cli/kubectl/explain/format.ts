@@ -17,7 +17,7 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
     look.paint("bold", subject),
     ...live.flatMap(note => wrapText(note, "  ", look.columns)),
     ...(operator === undefined ? [] : describeOperator(operator, look)),
-    ...objects.flatMap(object => ["", ...formatObject(object, { subject, leads: operator?.leads !== false }, look)]),
+    ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
     ...(objects.length === 0 ? ["", ...formatNone(subject, unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
   ];
@@ -45,11 +45,7 @@ export function describeOperator({ leads, renewTime, breaker, lease }: OperatorS
   return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
 }
 
-function formatObject(
-  object: ObjectExplanation,
-  { subject, leads }: { readonly subject: string; readonly leads: boolean },
-  look: Look,
-): string[] {
+function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
   const { conditions, evidence, budgets, next, actions, timeline, mode, suspended } = object;
   const title = `ControllerResilience ${object.namespace}/${object.name}`;
   const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
@@ -59,11 +55,7 @@ function formatObject(
     ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
     ...conditions.flatMap(condition => formatCondition(shortened(condition, conditions), look)),
     ...section("Evidence", evidence, look),
-    ...section(
-      "Restart budgets",
-      budgets.map(budget => `${describeBudget(budget)}${leads ? describeWait(budget, look.nowMs) : ""}`),
-      look,
-    ),
+    ...section("Restart budgets", budgets.map(describeBudget), look),
     ...section(
       "Next",
       next.map(({ time, text }) => (time === undefined ? text : `${when(time, look.nowMs)}: ${text}`)),
@@ -106,7 +98,9 @@ export function formatCondition(condition: ExplainedCondition, { paint, columns,
   const { type, status, reason, message, lastTransitionTime, help } = condition;
   const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
   const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
-  const lines = [`  ${paint(style, `${type} ${status}`)} ${reason}, since ${when(lastTransitionTime, nowMs)}`];
+  const lines = [
+    `  ${paint(style, `${type} ${status}`)} ${reason}; ${status} since ${when(lastTransitionTime, nowMs)}`,
+  ];
   if (!isGood && message !== "") lines.push(...wrapText(message, "    ", columns));
   if (!isGood && help !== undefined) lines.push(...wrapText(help, "    help: ", columns));
   return lines;
@@ -114,10 +108,6 @@ export function formatCondition(condition: ExplainedCondition, { paint, columns,
 
 function describeBudget({ workload, cause, used, max, window }: BudgetLeft): string {
   return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}`;
-}
-
-function describeWait({ notBefore, limit }: BudgetLeft, nowMs: number): string {
-  return notBefore === undefined ? "; the next may be now" : `; the next ${when(notBefore, nowMs)} (${limit})`;
 }
 
 /** Formats a list with its title; nothing without items. @param lines formatted already, above the items */

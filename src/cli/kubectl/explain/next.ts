@@ -4,7 +4,7 @@ import { timeOf } from "../../../core/json";
 import { HOOK_ANNOTATIONS } from "../../../core/views";
 import { commandFor } from "../change/change";
 import { OPERATOR_NAMESPACE } from "../reader";
-import { budgetsOf, idOf } from "./evidence";
+import { idOf } from "./evidence";
 import type { ExplainedCondition } from "./views";
 
 /** Something that the operator does next. */
@@ -16,40 +16,34 @@ export interface NextStep {
   readonly text: string;
 }
 
-/** What happens next by the status of an object, soonest first. Pure. @param leads an operator leads */
+/**
+ * What happens next by the status of an object, soonest first. A restart that waits is in the condition's message, which the operator's own checks
+ * have written. Pure. @param leads an operator leads
+ */
 export function nextOf(object: ControllerResilience, nowMs: number, leads: boolean): NextStep[] {
-  const { spec } = object;
-  if (!leads) return withoutOperator(object, nowMs);
-  if (spec.suspend) return [{ about: [], text: "Nothing, until a person resumes the object." }];
-  const steps = [...restartsNext(object, nowMs), ...flowsNext(object), ...bindingsNext(object, nowMs)];
-  if (spec.mode === "Observe")
-    steps.push({ about: [], text: "Mode Observe: the operator reports what it would do, and changes nothing." });
-  return soonestFirst(steps);
+  const nothing = whyNothing(object.spec, leads);
+  if (nothing === undefined) return soonestFirst([...flowsNext(object), ...bindingsNext(object, nowMs)]);
+  return [{ about: [], text: nothing }, ...soonestFirst(expiries(object, nowMs))];
 }
 
-/** An enforcer deletes bindings whether an operator leads or not. Every other time is one that the operator would keep. */
-function withoutOperator({ spec, status }: ControllerResilience, nowMs: number): NextStep[] {
-  const resumed = spec.suspend ? " and a person resumes the object" : "";
-  const expiries = (status?.bindings ?? []).flatMap(({ kind, name, namespace, expiryTime }) => {
+function whyNothing({ suspend, mode }: ControllerResilience["spec"], leads: boolean): string | undefined {
+  const resumed = suspend ? " and a person resumes the object" : "";
+  if (!leads) return `The operator does nothing until a replica leads${resumed}.`;
+  if (suspend) return "Nothing, until a person resumes the object.";
+  return mode === "Observe" ? "Mode Observe: the operator reports what it would do, and changes nothing." : undefined;
+}
+
+/** An enforcer deletes bindings whether an operator acts or not. */
+function expiries({ spec, status }: ControllerResilience, nowMs: number): NextStep[] {
+  if (spec.bindingRenewal === undefined) return [];
+  return (status?.bindings ?? []).flatMap(({ kind, name, namespace, expiryTime }) => {
     if (expiryTime === undefined || (timeOf(expiryTime) ?? 0) < nowMs) return [];
     return [{ time: expiryTime, about: [idOf(kind, name, namespace)], text: `${kind} ${name} expires` }];
   });
-  return [
-    { about: [], text: `The operator does nothing until a replica leads${resumed}.` },
-    ...soonestFirst(spec.bindingRenewal === undefined ? [] : expiries),
-  ];
 }
 
 function soonestFirst(steps: readonly NextStep[]): NextStep[] {
   return steps.toSorted((a, b) => (timeOf(a.time) ?? Infinity) - (timeOf(b.time) ?? Infinity) || 0);
-}
-
-function restartsNext(object: ControllerResilience, nowMs: number): NextStep[] {
-  return budgetsOf(object, nowMs).flatMap(({ workload, cause, notBefore, limit }) =>
-    notBefore === undefined
-      ? []
-      : [{ time: notBefore, about: [workload], text: `earliest next restart of ${workload} for ${cause} (${limit})` }],
-  );
 }
 
 function flowsNext({ spec, status }: ControllerResilience): NextStep[] {
