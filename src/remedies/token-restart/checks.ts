@@ -176,7 +176,7 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 }
 
 const BLOCKED_HINT =
-  "check the PodDisruptionBudget and the admission webhooks for evictions, delete the pod by hand, or add a replica";
+  "delete the pod by hand, or add a replica; if evictions are refused, check the PodDisruptionBudget and the admission webhooks";
 
 function restartBlocked({ next, share, now }: WorkloadState): Assessment | undefined {
   if (next?.refused?.outcome.result !== "Blocked") return undefined;
@@ -236,7 +236,9 @@ function suspected({ workload }: WorkloadState): Assessment | undefined {
   const suspect = workload.pods.find(pod => isPresent(pod) && isSuspected(pod));
   if (suspect === undefined) return undefined;
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
-  const missing = isByAge ? describeMissingSign(suspect.proof) : "not persistent yet";
+  const missing = isByAge
+    ? describeMissingSign(suspect.proof)
+    : "a restart needs three occasions or more, over minDuration or longer";
   return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; ${missing}.` };
 }
 

@@ -43,7 +43,7 @@ export const REASONS = {
     event: "Warning",
     help: "A read failed, or `containers` names a container that no pod has; it does nothing meanwhile.",
   },
-  Suspected: { event: "None", help: "Some 401s; wait a minute." },
+  Suspected: { event: "None", help: "Signs of a rejected token, not enough to act on yet; wait a minute." },
   Accepted: { event: "Normal", help: "No action required." },
   NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },
 } as const satisfies Record<string, ReasonRule>;

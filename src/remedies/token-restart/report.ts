@@ -11,6 +11,7 @@ import {
   type StatusGauge,
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
+import { toSeconds } from "../../core/time";
 import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
@@ -55,7 +56,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     ...recheckOf(plan, gravest),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
-    lists: { targets: plan.items.map(item => targetOf(item, resultsOf(item, outcomes, now))) },
+    lists: { targets: plan.items.map(item => targetOf(item, outcomes.get(item.id) ?? [], now)) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }
@@ -185,7 +186,7 @@ function stalledOf(
   if (gravest !== undefined && needsPerson(gravest.reason)) {
     return { stalled: { reason: gravest.reason, message: gravest.sentence } };
   }
-  const waiting = items.filter(item => !endsWait(resultsOf(item, outcomes, now)));
+  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(endsWait));
   const current = waiting.map(item => findingOf(item, outcomes, now));
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;
@@ -197,13 +198,20 @@ function needsPerson(reason: Result["reason"]): boolean {
   return reason === "Forbidden" || reason === "BreakerTripped";
 }
 
-/** A restart that was executed, or that only a limit defers, does not wait for the API server's permission. */
-function endsWait(results: readonly Result[]): boolean {
-  return results.some(({ reason }) => ["Restarting", "RestartDeferred", "BreakerTripped"].includes(reason));
+/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
+const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "RestartPacer", "PassTime", "Breaker"]);
+
+/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen. */
+function endsWait({ outcome }: Execution): boolean {
+  return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
 }
 
-function targetOf({ target }: WorkloadItem, results: readonly Result[]): TargetStatus {
-  if (!endsWait(results)) return target;
+/** A wait for another limit of the operator begins here: it may never end. */
+function targetOf({ target }: WorkloadItem, executions: readonly Execution[], now: Date): TargetStatus {
+  if (!executions.some(endsWait)) {
+    const isLimited = executions.some(({ outcome }) => outcome.result === "Limited");
+    return isLimited ? { ...target, waitStartTime: target.waitStartTime ?? toSeconds(now) } : target;
+  }
   const ended: TargetStatus = { ...target };
   delete ended.waitStartTime;
   return ended;

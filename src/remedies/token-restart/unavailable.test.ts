@@ -24,7 +24,7 @@ describe("a workload that waits", () => {
     expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:02:00Z");
     const { stalled } = scene.report(pass, refused);
     expect(stalled?.message).toContain("PodDisruptionBudget web-pdb does not allow the eviction, next try at");
-    expect(stalled?.message).toContain("delete the pod by hand, or add a replica");
+    expect(stalled?.message).toContain("delete the pod by hand, or add a replica; if evictions are refused");
     const executed = scene.report(pass, { result: "Executed" });
     expect(executed).not.toHaveProperty("stalled");
   });
@@ -65,7 +65,23 @@ describe("a workload that waits", () => {
     expect(stalled.message).toContain("kubectl describe");
   });
 
-  it("for a limit of the operator is not Stalled, however long it takes", async () => {
+  it.each(["UnprovenRestart", "OwnTrouble", "LeaderWarmup"] as const)(
+    "for %s is Stalled after an hour",
+    async limit => {
+      const scene = replicated(1);
+      const limited = { result: "Limited", limit, retryAfterMs: 10_000 } as const;
+      for (let minutes = 2; minutes <= 60; minutes += 2) {
+        const waiting = scene.report(await scene.live(2), limited);
+        expect(waiting).toMatchObject({ reason: "RestartDeferred" });
+        expect(waiting).not.toHaveProperty("stalled");
+      }
+      const stalled = scene.report(await scene.live(4), limited);
+      expect(stalled.stalled).toMatchObject({ reason: "RestartDeferred" });
+      expect(stalled.message).toContain("Waiting since 2025-01-01T12:02:00Z: delete the pod by hand");
+    },
+  );
+
+  it("for a cooldown is not Stalled, however long it takes", async () => {
     const scene = replicated(1);
     const pass = await scene.live(2);
     const deferred = scene.report(pass, { result: "Limited", limit: "Cooldown", retryAfterMs: 7_200_000 });

@@ -55,7 +55,7 @@ function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): st
 
 function describeOccasions(occasions: number): string {
   const known = floorTo(OCCASION_STEPS, occasions);
-  return known === undefined ? "once or twice" : `on ${known} or more occasions`;
+  return known === undefined ? "on one or two occasions" : `on ${known} or more occasions`;
 }
 
 function floorTo(steps: readonly number[], amount: number): number | undefined {

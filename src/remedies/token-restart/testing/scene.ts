@@ -205,7 +205,7 @@ export class Scene extends EmptyReaders {
     };
   }
 
-  /** Reports on a pass with this outcome of all its intents. Blocked writes, and those with a backoff, are pending in later passes. */
+  /** Reports on a pass with this outcome of all its intents, and writes status. Blocked writes, and those with a backoff, are pending in later passes. */
   report({ planned, intents }: ScenePass, outcome: Outcome, backoffMs = 0): Report {
     const now = this.clock.now();
     if (outcome.result === "Blocked" || backoffMs > 0) {
@@ -217,7 +217,9 @@ export class Scene extends EmptyReaders {
         }),
       ];
     }
-    return planned.report(outcomesOf(planned.plan, outcome), now);
+    const report = planned.report(outcomesOf(planned.plan, outcome), now);
+    this.object = { ...this.object, status: { ...this.object.status, ...report.lists } };
+    return report;
   }
 
   /** Replaces an evicted pod by a successor that is Ready a second later, and logs its start. */
