@@ -20,10 +20,10 @@ Examples:
   # What does this log say about the API server?
   ${CALL} classify web.log
 
-Exit codes of all commands:
+Exit codes:
   0   nothing found, or done
   1   an error, which standard error names
-  2   something was found
+  2   audit found something, or the operator would act on what plan was given
 `;
 
 /** Runs a command line, without the names of Node and the script, and returns the exit code. Never throws. */

@@ -285,16 +285,6 @@ describe("a role that cannot be read", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", intents: [{ target: { name: "edit" } }] });
   });
 
-  it("needs a person sooner if the binding is short", async () => {
-    const scene = new Roles();
-    scene.bind({ annotations: { "janitor/ttl": "30m" } });
-    scene.failure = new TransientError(FAILED);
-    await scene.clock.run(20 * 60_000);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Renewing" });
-    await scene.clock.run(200_000);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "ObserveFailed" });
-  });
-
   it("stays the failure of the whole pass if the operator's own identity is rejected", async () => {
     const scene = await unreadable(1);
     scene.failure = new UnauthorizedError("get clusterroles edit: 401 Unauthorized");

@@ -118,6 +118,12 @@ describe("tokens", () => {
     expect(await found()).toEqual(["critical MissingServiceAccount Pod web-1"]);
   });
 
+  it("of the operator's own pods are no finding", async () => {
+    const own = pod("controller-resilience-1", "web") as { metadata: object };
+    world["pods"] = [{ ...own, metadata: { ...own.metadata, namespace: "controller-resilience-system" } }];
+    expect(await found()).toEqual([]);
+  });
+
   it("name the hook that recreated the ServiceAccount", async () => {
     world["pods"] = [pod("web-1", "web", { created: 600 })];
     world["serviceaccounts"] = [account("web", 300, { "helm.sh/hook": "pre-upgrade" })];

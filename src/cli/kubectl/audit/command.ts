@@ -7,6 +7,7 @@ import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst } from "./finding";
+import { OPERATOR_NAMESPACE } from "../reader";
 import { AuditReader } from "./reader";
 import { formatReport, formatWide, type Report } from "./report";
 
@@ -20,7 +21,7 @@ export function registerAudit(program: Command, shell: Shell): void {
   addClusterCommand<AuditFlags>(program, shell, {
     usage: "audit",
     summary: "find problems before they cause an outage, read-only, with nothing installed",
-    description: `Find problems before they cause an outage, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces.\n\nChecks:\n${checks()}`,
+    description: `Find problems before they cause an outage, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces but ${OPERATOR_NAMESPACE}.\n\nChecks:\n${checks()}`,
     examples: [
       ["audit", "the whole cluster"],
       ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
@@ -113,9 +114,8 @@ function audit(facts: AuditFacts, namespace?: string): Finding[] {
     ...(finding.command !== undefined && { command: safeText(finding.command, LONGEST) }),
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
-  return worstFirst(
-    namespace === undefined
-      ? findings
-      : findings.filter(finding => finding.namespace === namespace || finding.check === "OwnWebhook"),
-  );
+  const isAsked = (finding: Finding): boolean =>
+    namespace === undefined || finding.namespace === namespace || finding.check === "OwnWebhook";
+  // No object protects the operator, which ends when its own token is rejected, and has alerts of its own.
+  return worstFirst(findings.filter(one => one.namespace !== OPERATOR_NAMESPACE && isAsked(one)));
 }
