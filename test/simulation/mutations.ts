@@ -1,4 +1,4 @@
-// Ways to break the operator, each small, each of which some seed of the simulation must find.
+// Ways to break the operator, each a slip that a person could make, and each of which some seed of the simulation must find.
 
 /** Replaces a text that stands once in a file. */
 export interface Mutation {
@@ -18,190 +18,351 @@ export function mutated({ name, file, from, to }: Mutation, source: string): str
   return parts.join(to);
 }
 
-const BUDGETS = "src/core/restarts.ts";
-const RESTARTS = "src/engine/restarts/restarts.ts";
-const BREAKER = "src/engine/restarts/breaker.ts";
-const ROLLOUTS = "src/engine/restarts/rollouts.ts";
-const PACER = "src/engine/restarts/restart-pacer.ts";
-const ELECTION = "src/engine/lead/leader-election.ts";
-const EXECUTOR = "src/engine/write/executor.ts";
-const RECONCILE = "src/engine/pass/reconcile.ts";
-const WATCH = "src/cluster/watch/watch.ts";
-const STREAM = "src/cluster/watch/stream.ts";
+type Edit = readonly [name: string, from: string, to: string, needs?: RegExp];
+
+/** Mutations of one file. */
+export function inFile(file: string, edits: readonly Edit[]): Mutation[] {
+  return edits.map(([name, from, to, needs]) => ({ name, file, from, to, ...(needs && { needs }) }));
+}
+
+const IN_VAIN = /"program":"(other-cluster|hangs-again|loses-lease)"/;
+const IN_VAIN_TWICE = /("program":"(other-cluster|hangs-again|loses-lease)".*){2}/;
+const RECREATED = /"what":"(recreate-account|rotate-key|operator-account)/;
+const BINDINGS = /"bindingRenewal".*"consents"/;
+const LIFETIME = /"tokenLifetime"/;
+const FLOOD = /"program":"floods".*"flowIsolation"/;
+const REPLICAS = /"operators":\[[^\],]+,/;
+const BOTH = (one: RegExp, other: RegExp): RegExp => new RegExp(`(?=.*${one.source})(?=.*${other.source})`);
 
 /** All of them. */
 export const MUTATIONS: readonly Mutation[] = [
-  // Budgets and outcomes of restarts.
-  { name: "no cooldown", file: BUDGETS, from: "if (sinceLast < cooldownMs) return", to: "if (sinceLast < 0) return" },
-  {
-    name: "no maxRestarts",
-    file: BUDGETS,
-    from: "if (incidents.size < claim.limits.maxRestarts)",
-    to: "if (incidents.size < 1_000)",
-  },
-  {
-    name: "cooldowns do not double",
-    file: BUDGETS,
-    from: "claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures)",
-    to: "claim.limits.cooldownMs * 2 ** Math.min(0, failures)",
-  },
-  {
-    name: "open restarts do not wait for each other",
-    file: BUDGETS,
-    from: "open.length < (claim.maxOpen ?? 1)",
-    to: "open.length < 100",
-  },
-  {
-    name: "a request in flight is forgotten",
-    file: BUDGETS,
-    from: "Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined",
-    to: "Date.parse(entry.time) < 0 ? entry : undefined",
-  },
-  {
-    name: "in vain is helped",
-    file: BUDGETS,
-    from: 'entry.outcome !== "Ineffective");',
-    to: 'entry.outcome === "Ineffective");',
-  },
-  {
-    name: "a restart is not recorded before it is requested",
-    file: RESTARTS,
-    from: "await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));",
-    to: "",
-  },
-  {
-    name: "the history of a recreated object is forgotten",
-    file: RESTARTS,
-    from: "if (isNew) return {",
-    to: "if (isNew && own.length > 0) return {",
-  },
-  { name: "no warm-up of a new leader", file: RESTARTS, from: "|| warmup.isComplete()", to: "|| true" },
-  {
-    name: "a lost answer costs nothing",
-    file: RESTARTS,
-    from: 'if (end !== "Refused") return;',
-    to: 'if (end !== "Unknown" && end !== "Refused") return;',
-  },
-  // The breaker.
-  { name: "no breaker", file: BREAKER, from: "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", to: "" },
-  {
-    name: "the breaker holds nothing",
-    file: BREAKER,
-    from: "breaker.state === null ? undefined :",
-    to: "true ? undefined :",
-  },
-  {
-    name: "many unproven restarts are open",
-    file: BREAKER,
-    from: "return open && limited(",
-    to: "return open && undefined && limited(",
-  },
-  {
-    name: "own trouble is no reason to wait",
-    file: BREAKER,
-    from: "if (sinceMs >= OWN_TROUBLE_MS)",
-    to: "if (sinceMs >= 0)",
-  },
-  {
-    name: "every restart is proven",
-    file: BUDGETS,
-    from: "return cause === Cause.Unknown || cause === Cause.LeaseNotRenewed;",
-    to: "return cause === Cause.LeaseNotRenewed;",
-  },
-  // Pace and rollouts.
-  { name: "no pace", file: PACER, from: "if (waitMs > 0) return {", to: "if (waitMs > 1e9) return {" },
-  {
-    name: "two permits at a time",
-    file: PACER,
-    from: "if (this.#permitOut) return {",
-    to: "if (this.#permitOut && waitMs > 1e9) return {",
-  },
-  {
-    name: "two rollouts at a time",
-    file: ROLLOUTS,
-    from: "if (other === undefined) return undefined;",
-    to: "return undefined;",
-  },
-  // The lead.
-  {
-    name: "the lead never ends",
-    file: ELECTION,
-    from: "this.#ports.clock.monotonicMs() < this.#leadingUntilMs;",
-    to: "true;",
-  },
-  {
-    name: "a Lease is taken at once",
-    file: ELECTION,
-    from: "unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);",
-    to: "unchangedMs >= 0;",
-  },
-  {
-    name: "the deadline counts from the answer",
-    file: ELECTION,
-    from: "const untilMs = startedMs + this.#timing.renewDeadlineMs;",
-    to: "const untilMs = clock.monotonicMs() + 10 * this.#timing.renewDeadlineMs;",
-  },
-  {
-    name: "the creator of a Lease leads at once",
-    file: ELECTION,
-    from: "return this.#created === undefined || startedMs",
-    to: "return true || startedMs",
-  },
-  {
-    name: "no attempt after a failure",
-    file: ELECTION,
-    from: "if (this.#running) this.#scheduleAttempt(",
-    to: "if (this.#running && this.#failures === 0) this.#scheduleAttempt(",
-  },
-  // Writes.
-  {
-    name: "everybody writes",
-    file: EXECUTOR,
-    from: '(mayWrite() ? undefined : { result: "NotLeader" }),',
-    to: "(mayWrite() ? undefined : undefined),",
-  },
-  {
-    name: "no uid is needed",
-    file: EXECUTOR,
-    from: "if (target.uid !== undefined ||",
-    to: "if (target.uid !== 'x' ||",
-  },
-  {
-    name: "a suspended object acts",
-    file: RECONCILE,
-    from: "object.spec.suspend\n          ? withReport",
-    to: "false\n          ? withReport",
-  },
-  {
-    name: "a late leader writes status",
-    file: RECONCILE,
-    from: 'if (!pass.mayWrite()) return { next: "recheck" };\n    await pass.session.writeStatus(status);',
-    to: "await pass.session.writeStatus(status);",
-  },
-  // Watches.
-  {
-    name: "silence is no end",
-    file: STREAM,
-    from: "if (leftMs <= 0) this.#onSilence();",
-    to: "if (leftMs <= -1e9) this.#onSilence();",
-  },
-  {
-    name: "410 does not list again",
-    file: STREAM,
-    from: 'relist: reason === "expired" || reason',
-    to: "relist: reason",
-  },
-  { name: "deletions are missed", file: WATCH, from: "this.#cache.remove(view);", to: "this.#cache.put(view);" },
-  {
-    name: "a stale cache is read",
-    file: WATCH,
-    from: "if (trouble === null) return;",
-    to: "if (trouble !== undefined) return;",
-  },
-  {
-    name: "no reconnection",
-    file: WATCH,
-    from: "while (!this.#isStopped()) {",
-    to: "for (let once = true; once && !this.#isStopped(); once = false) {",
-  },
+  ...inFile("src/core/restarts.ts", [
+    ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", IN_VAIN],
+    [
+      "every restart is proven",
+      "return cause === Cause.Unknown || cause === Cause.LeaseNotRenewed;",
+      "return false;",
+      IN_VAIN_TWICE,
+    ],
+  ]),
+  ...inFile("src/engine/restarts/restarts.ts", [
+    [
+      "a restart is not recorded before it is requested",
+      "await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));",
+      "",
+      RECREATED,
+    ],
+    [
+      "a lost answer costs nothing",
+      'if (end !== "Refused") return;',
+      'if (end === "Executed" || end === "NotWritten") return;',
+      BOTH(RECREATED, /"what":"request-errors"/),
+    ],
+    [
+      "the history of a recreated object is forgotten",
+      "if (isNew) return {",
+      "if (isNew && own.length > 0) return {",
+      BOTH(IN_VAIN, /"what":"recreate-object"/),
+    ],
+  ]),
+  ...inFile("src/engine/restarts/breaker.ts", [
+    ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
+    [
+      "the breaker holds nothing",
+      "breaker.state === null ? undefined :",
+      "breaker.state !== undefined ? undefined :",
+      IN_VAIN_TWICE,
+    ],
+    [
+      "many unproven restarts are open",
+      "return open && limited(",
+      "return open && nowMs < 0 && limited(",
+      IN_VAIN_TWICE,
+    ],
+  ]),
+  ...inFile("src/engine/restarts/restart-pacer.ts", [
+    ["no pace", "if (waitMs > 0) return {", "if (waitMs > 1e9) return {", RECREATED],
+    [
+      "two permits at a time",
+      "if (this.#permitOut) return {",
+      "if (this.#permitOut && waitMs > 1e9) return {",
+      RECREATED,
+    ],
+  ]),
+  ...inFile("src/engine/restarts/rollouts.ts", [
+    [
+      "two rollouts at a time",
+      "if (other === undefined) return undefined;",
+      "if (other !== null) return undefined;",
+      /"tokenLifetime".*"tokenLifetime"/,
+    ],
+  ]),
+  ...inFile("src/remedies/token-restart/checks.ts", [
+    [
+      "the skip annotation of a workload is ignored",
+      "const isSkipped = workload.view.skip || ",
+      "const isSkipped = ",
+      BOTH(RECREATED, /"isSkipped"|"what":"skip"/),
+    ],
+    ["maxUnavailable is ignored", "  tooManyDown,\n", "", RECREATED],
+    ["old 401s are evidence", "  evidenceStale,\n", "", /"what":"(rotate-key|refuse-tokens)/],
+    ["no witness is needed", "  notWitnessed,\n", "", IN_VAIN],
+    ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
+  ]),
+  ...inFile("src/remedies/token-restart/candidates.ts", [
+    ["a missing ServiceAccount is restarted", 'serviceAccount === "present" && ', "", /"what":"delete-account"/],
+  ]),
+  ...inFile("src/remedies/token-restart/settle.ts", [
+    ["a successor has helped at once", "const SETTLED_MS = 90_000;", "const SETTLED_MS = 0;", IN_VAIN],
+    [
+      "a restart that failed is open for ever",
+      'if (isRejectedAgain(successor, entry)) return "Ineffective";',
+      "",
+      IN_VAIN,
+    ],
+  ]),
+  ...inFile("src/remedies/stall-detection/restart.ts", [
+    [
+      "onStall: Report restarts",
+      '|| scope.spec.onStall !== "Restart") return',
+      ") return",
+      /"hangs.*"onStall":"Report"/,
+    ],
+    [
+      "a pod without rights is restarted",
+      "  leasesDenied,\n",
+      "",
+      BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/),
+    ],
+    ["a stall ignores pods that are not Ready", "  othersUnavailable,\n", "", /"hangs.*"onStall":"Restart"/],
+  ]),
+  ...inFile("src/remedies/binding-renewal/observe.ts", [
+    [
+      "no consent is needed",
+      'const requested = listed || view.annotations[RENEW_ANNOTATION] === "true";',
+      'const requested = listed || RENEW_ANNOTATION !== "";',
+      BINDINGS,
+    ],
+  ]),
+  ...inFile("src/remedies/binding-renewal/living.ts", [
+    ["a shortened expiry is extended", "  expiryShortened,\n", "", BOTH(BINDINGS, /"what":"shorten-binding"/)],
+    ["an expiry in the past is extended", "  expired,\n", "", BINDINGS],
+    [
+      "bindings are not renewed",
+      "if (nowMs >= schedule.renewAtMs) return undefined;",
+      "if (nowMs >= schedule.expiryMs) return undefined;",
+      BINDINGS,
+    ],
+    [
+      "a renewal forgets the end of all renewals",
+      "planRenewal(marked, expiry, schedule, untilMs)",
+      "planRenewal(marked, expiry, schedule, Infinity)",
+      /"renewUntil"/,
+    ],
+  ]),
+  ...inFile("src/remedies/binding-renewal/schedule.ts", [
+    [
+      "a renewal is too long",
+      "const targetMs = Math.min(fromMs + extendByMs, limitMs);",
+      "const targetMs = Math.min(fromMs + 2 * extendByMs, limitMs);",
+      BINDINGS,
+    ],
+    [
+      "extendBy is for all bindings",
+      'return listed ? spec : { ...spec, extendBy: "" };',
+      "return spec;",
+      /"extendBy":"24h"/,
+    ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/subject.ts", [
+    [
+      "no trial",
+      'updateStrategy: { type: "OnDelete" } } as const;',
+      'updateStrategy: { type: "RollingUpdate" } } as const;',
+      LIFETIME,
+    ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/trial.ts", [
+    [
+      "a trial passes at once",
+      "if (nowMs < endMs) return `the first must",
+      "if (nowMs < 0) return `the first must",
+      LIFETIME,
+    ],
+    [
+      "a trial replaces several pods",
+      "if (firstPodOf(daemonSet, spec) !== undefined) return undefined;",
+      "if (activePodsOf(daemonSet).every(({ pod }) => isCanary(pod, spec))) return undefined;",
+      LIFETIME,
+    ],
+    ["a trial takes down a second pod", "if (unavailable > 0) return", "if (unavailable > 1e9) return", LIFETIME],
+    [
+      "a trial needs no proof",
+      "return unhealthy(first, endMs) ?? unprovenNode(first, subject);",
+      "return undefined;",
+      LIFETIME,
+    ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/harm.ts", [
+    [
+      "401s are no harm",
+      "if (!isRecorded && !isChangeHarmful(subject)) return undefined;",
+      "if (!isRecorded) return undefined;",
+      LIFETIME,
+    ],
+    [
+      "a revert is repeated",
+      'if (subject.daemonSet.record?.outcome !== "Reverted" || !isSameTemplate(subject)) return undefined;',
+      'if (subject.daemonSet.record?.outcome !== "Reverted" || isSameTemplate(subject)) return undefined;',
+      LIFETIME,
+    ],
+  ]),
+  ...inFile("src/remedies/token-lifetime/observe.ts", [
+    [
+      "a trial outlives its object",
+      "if (trials.length === 0) return [];",
+      "if (trials.length >= 0) return [];",
+      BOTH(LIFETIME, /"what":"(recreate|delete|remove)-?/),
+    ],
+  ]),
+  ...inFile("src/remedies/flow-isolation/flow.ts", [
+    [
+      "a component is throttled",
+      "account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE",
+      "owner.metadata.namespace !== ''",
+      FLOOD,
+    ],
+    [
+      "a throttle never ends",
+      "if (!isReleasing(throttle, nowMs)) return undefined;",
+      "if (!isReleasing(throttle, nowMs) || nowMs > 0) return undefined;",
+      FLOOD,
+    ],
+  ]),
+  ...inFile("src/remedies/flow-isolation/throttle.ts", [
+    ["a short peak is a runaway", "return overMs >= forMs;", "return overMs >= 0 && forMs >= 0;", FLOOD],
+  ]),
+  ...inFile("src/remedies/flow-isolation/remedy.ts", [
+    [
+      "flows outlive their object",
+      "return buildSurplus(object, await readExisting(from, isKnown), () => false);",
+      "return buildSurplus(object, await readExisting(from, isKnown), () => true);",
+      /"flowIsolation"/,
+    ],
+  ]),
+  ...inFile("src/engine/cluster-wide/selection.ts", [
+    [
+      "staged enforcement is for all",
+      'return isEnforced ? "Enforce" : mode;',
+      'return isEnforced || enforce !== undefined ? "Enforce" : mode;',
+      /"enforce"/,
+    ],
+    [
+      "excluded namespaces are protected",
+      "if (excludeNamespaces.some(pattern => matchesName(name, pattern)))",
+      "if (excludeNamespaces.every(pattern => matchesName(name, pattern)))",
+      /"excludeNamespaces"/,
+    ],
+  ]),
+  ...inFile("src/engine/cluster-wide/plan.ts", [
+    [
+      "a generated object takes what a person protects",
+      "for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);",
+      "for (const workload of workloadsOf(object, facts.candidates)) claimed.delete(workload);",
+      /"everything"/,
+    ],
+    [
+      "objects of a person are taken over",
+      "const found = facts.objects.filter(object => isGeneratedFor(object, owner));",
+      "const found = facts.objects;",
+      /"everything"/,
+    ],
+  ]),
+  ...inFile("src/engine/lead/leader-election.ts", [
+    [
+      "the lead never ends",
+      "this.#ports.clock.monotonicMs() < this.#leadingUntilMs;",
+      "this.#ports.clock.monotonicMs() > 0;",
+      REPLICAS,
+    ],
+    [
+      "a Lease is taken at once",
+      "unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);",
+      "unchangedMs >= 0;",
+      REPLICAS,
+    ],
+    [
+      "the deadline is too long",
+      "const untilMs = startedMs + this.#timing.renewDeadlineMs;",
+      "const untilMs = startedMs + 30 * this.#timing.renewDeadlineMs;",
+      REPLICAS,
+    ],
+    [
+      "no attempt after a failure",
+      "if (this.#running) this.#scheduleAttempt(",
+      "if (this.#running && this.#failures === 0) this.#scheduleAttempt(",
+    ],
+    [
+      "a Lease of another is ours",
+      "return this.#written.some(written => isSameHold(found, written));",
+      "return this.#written.length > 0 || isSameHold(found, found);",
+      REPLICAS,
+    ],
+  ]),
+  ...inFile("src/engine/loop/controller.ts", [
+    [
+      "a pass goes on without the lead",
+      "return this.#term === term && isLeader();",
+      "return isLeader() || true;",
+      REPLICAS,
+    ],
+    [
+      "a failed pass is not repeated",
+      'this.#queue.addAfter(key, this.#limiter.when(key, maxDelayMs), "due");',
+      "this.#limiter.when(key, maxDelayMs);",
+    ],
+  ]),
+  ...inFile("src/engine/write/executor.ts", [
+    [
+      "Observe mode acts",
+      'mode === "Enforce" || isCleanup === true ? undefined',
+      "mode !== undefined || isCleanup === true ? undefined",
+      /"Observe"|"what":"observe"/,
+    ],
+  ]),
+  ...inFile("src/cluster/write/writer.ts", [
+    [
+      "an eviction has no precondition",
+      "deleteOptions: { preconditions: preconditionsOf(pod) },",
+      "deleteOptions: {},",
+      RECREATED,
+    ],
+    ["a patch has no precondition", "{ ...metadata, ...preconditionsOf(intent.target) }", "metadata", BINDINGS],
+  ]),
+  ...inFile("src/cluster/watch/stream.ts", [
+    [
+      "silence is no end",
+      "if (leftMs <= 0) this.#onSilence();",
+      "if (leftMs <= -1e9) this.#onSilence();",
+      /"what":"watches-silent"/,
+    ],
+    ["410 does not list again", 'relist: reason === "expired" || reason === "stalled"', 'relist: reason === "stalled"'],
+  ]),
+  ...inFile("src/cluster/watch/watch.ts", [
+    [
+      "deletions are missed",
+      "this.#cache.put(view) : this.#cache.remove(view);",
+      "this.#cache.put(view) : this.#cache.put(view);",
+    ],
+    [
+      "no reconnection",
+      "while (!this.#isStopped()) {",
+      "for (let once = true; once && !this.#isStopped(); once = false) {",
+    ],
+    [
+      "a list of the past is adopted",
+      "if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;",
+      "",
+    ],
+  ]),
 ];

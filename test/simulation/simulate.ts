@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { checkBindings } from "./checker/bindings";
+import { checkBindings, checkRenewals } from "./checker/bindings";
 import { checkHealing } from "./checker/healing";
 import { checkQuiet } from "./checker/quiet";
+import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
 import type { Entry, Report, Violation } from "./checker/sight";
 import { checkWrites } from "./checker/writes";
@@ -41,6 +42,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   };
   const tally = new Tally(world);
   checkRestarts(world, report);
+  checkRecords(world, report);
   checkWrites(world, report);
   checkBindings(world, report);
   const endQuiet = checkQuiet(world, report);
@@ -48,6 +50,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   world.start();
   await world.clock.run(plan.lastsMs);
   checkHealing(world, report);
+  checkRenewals(world, report);
   endQuiet();
   world.end();
   return { plan, violations, story: story.lines, ...tally.result() };

@@ -1,22 +1,48 @@
 import type { Obj } from "../server/objects";
-import { acts, blockOf } from "./objects";
+import type { Store } from "../server/store";
+import { parseDuration } from "../../../src/core/time";
+import { acts, blockOf, objectsOf } from "./objects";
 import type { Report, Sight } from "./sight";
 
 // Promise 5: no binding lives longer than its consent.
 
 const EXPIRES = "controller-resilience.io/expires-at";
 const RENEW = "controller-resilience.io/renew";
+const LIFE = "controller-resilience.io/life-seconds";
+const LATEST = "controller-resilience.io/latest-expiry";
+
+/** A renewal that was sent before an object was suspended or deleted may still be on its way. */
+const ON_ITS_WAY_MS = 45_000;
+
+/** A binding that is asked for is renewed, however late the pass is. */
+const LATE_MS = 10 * 60_000;
 
 /** A write that was sent before a person's change may not overwrite it: preconditions refuse it. So no time is given. */
 export function checkBindings(sight: Sight, report: Report): void {
+  /** When an object that renews was last seen in a namespace. */
+  const actedMs = new Map<string, number>();
+  const look = (): void => {
+    const nowMs = sight.clock.monotonicMs();
+    for (const object of sight.store.list("controllerresiliences"))
+      if (acts(object, "bindingRenewal")) actedMs.set(object.metadata.namespace ?? "", nowMs);
+    sight.clock.after(10_000, look);
+  };
+  look();
+  const actsIn = (namespace = ""): boolean =>
+    sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS;
   const renewed = (before: Obj, after: Obj): void => {
-    const name = `${before.metadata.namespace ?? ""}/${before.metadata.name}`;
-    const [old, next] = [expiryOf(before), expiryOf(after)];
+    const [old = -Infinity, next = Infinity] = [expiryOf(before), expiryOf(after)];
     if (old === next) return;
-    const nowMs = sight.clock.now().getTime();
-    if (old !== undefined && old <= nowMs) report(5, `extended ${name}, which had expired`);
-    if (next !== undefined && old !== undefined && next < old) report(5, `shortened ${name}`);
-    if (!isWanted(sight, before)) report(5, `renewed ${name} without consent`);
+    const name = `${before.metadata.namespace ?? ""}/${before.metadata.name}`;
+    const objections: readonly [isBroken: boolean, sentence: string][] = [
+      [old <= sight.clock.now().getTime(), `extended ${name}, which had expired`],
+      [next < old, `shortened ${name}`],
+      [!isWanted(sight, before), `renewed ${name} without consent`],
+      [!actsIn(before.metadata.namespace), `renewed ${name}, and no object that acts renews`],
+      [isContested(before), `extended ${name}, whose expiry a person had moved to an earlier time`],
+      [next > latestFor(sight, before, old), `extended ${name} by more than it may be`],
+    ];
+    for (const [isBroken, sentence] of objections) if (isBroken) report(5, sentence);
   };
   sight.onRequest(({ resource, verb, code, before, after }) => {
     const isRenewal = resource.endsWith("rolebindings") && verb === "patch" && code === 200;
@@ -33,10 +59,67 @@ export function expiryOf({ metadata }: Obj): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-function isWanted({ store }: Sight, { kind, metadata }: Obj): boolean {
-  if (metadata.annotations?.[RENEW] === "true") return true;
-  return store.list("controllerresiliences", metadata.namespace).some(object => {
-    const named = (blockOf(object, "bindingRenewal")["bindings"] ?? []) as { kind: string; name: string }[];
-    return acts(object, "bindingRenewal") && named.some(one => one.kind === kind && one.name === metadata.name);
+/** The latest expiry that a renewal may write: by extendBy if an object names the binding, by its life else, and never after renewUntil. */
+function latestFor({ store }: Sight, binding: Obj, fromMs: number): number {
+  const blocks = store
+    .list("controllerresiliences", binding.metadata.namespace)
+    .map(object => blockOf(object, "bindingRenewal") as { extendBy?: string; renewUntil?: string } & Block);
+  const lifeMs = 1_000 * Number(binding.metadata.annotations?.[LIFE] ?? Infinity);
+  const ends = blocks.map(({ extendBy = "", renewUntil = "", ...block }) => {
+    const byMs = names(block, binding) && extendBy !== "" ? parseDuration(extendBy) : lifeMs;
+    const untilMs = renewUntil === "" ? Infinity : Date.parse(renewUntil);
+    return Math.min(fromMs + byMs, untilMs);
+  });
+  return Math.max(...ends) + 1_000;
+}
+
+/** Whether the expiry is earlier than the latest one, which the operator has noted on the binding. */
+function isContested(binding: Obj): boolean {
+  return (expiryOf(binding) ?? Infinity) < Date.parse(binding.metadata.annotations?.[LATEST] ?? "");
+}
+
+/** At the end of a calm time: a binding that is asked for has not expired in it. */
+export function checkRenewals(sight: Sight, report: Report): void {
+  const nowMs = sight.clock.now().getTime();
+  const calmFromMs = nowMs - sight.calmSinceMs() + LATE_MS;
+  for (const binding of sight.store.list("rolebindings")) {
+    const atMs = expiryOf(binding) ?? Infinity;
+    if (atMs <= nowMs && atMs >= calmFromMs && !isContested(binding) && isRenewedBySome(sight, binding))
+      report(
+        9,
+        `${binding.metadata.namespace ?? ""}/${binding.metadata.name} has expired, although it asks for its renewal`,
+      );
+  }
+}
+
+/** Whether it has the annotation, and an object without an end of all renewals sees it. */
+function isRenewedBySome({ store }: Sight, binding: Obj): boolean {
+  const { namespace, annotations } = binding.metadata;
+  const objects = store.list("controllerresiliences", namespace);
+  const [subject] = (binding["subjects"] ?? []) as { name: string }[];
+  const isLimited = objects.some(object => blockOf(object, "bindingRenewal")["renewUntil"] !== undefined);
+  const sees = (object: Obj): boolean => acts(object, "bindingRenewal") && runsAs(store, object, subject?.name);
+  return annotations?.[RENEW] === "true" && !isLimited && objects.some(sees);
+}
+
+/** Whether a workload that an object targets runs as a ServiceAccount; that has the workload's name. */
+function runsAs(store: Store, object: Obj, account: string | undefined): boolean {
+  const { namespace } = object.metadata;
+  const pods = store.list("pods", namespace).filter(({ metadata }) => metadata.labels?.["app"] === account);
+  return pods.some(pod => objectsOf(store, pod).includes(object));
+}
+
+interface Block {
+  readonly bindings?: readonly { readonly kind: string; readonly name: string }[];
+}
+
+function names({ bindings = [] }: Block, { kind, metadata }: Obj): boolean {
+  return bindings.some(one => one.kind === kind && one.name === metadata.name);
+}
+
+function isWanted({ store }: Sight, binding: Obj): boolean {
+  if (binding.metadata.annotations?.[RENEW] === "true") return true;
+  return store.list("controllerresiliences", binding.metadata.namespace).some(object => {
+    return acts(object, "bindingRenewal") && names(blockOf(object, "bindingRenewal"), binding);
   });
 }

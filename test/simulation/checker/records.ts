@@ -1,0 +1,137 @@
+import { parseDuration } from "../../../src/core/time";
+import type { Obj } from "../server/objects";
+import { actingOn, blockOf } from "./objects";
+import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
+
+// Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
+
+const MINUTE = 60_000;
+
+/** Entries that status keeps whatever they are, and for how long each counts (docs/adr/0010). */
+const KEPT = 10;
+const COUNTS_MS = 55 * MINUTE;
+
+/** Objects that are younger have lost the status of a predecessor. */
+const YOUNG_MS = MINUTE;
+
+/** At most one restart without proof is open in the cluster, and the outcome of one is not known before this. */
+const OPEN_MS = MINUTE;
+
+/** A pod that was dead so short a time ago was not evicted in vain. */
+const DEAD_LATELY_MS = 3 * MINUTE;
+
+/** Between the record of a restart and its eviction, and back to the next. */
+const REQUEST_MS = MINUTE;
+
+/** Causes that only logs or Leases show, and that no restart mends. */
+const IN_VAIN: ReadonlySet<string> = new Set(["other-cluster", "noisy", "hangs-again", "loses-lease"]);
+
+interface Eviction {
+  readonly atMs: number;
+  readonly pod: Obj;
+  readonly workload: string;
+  /** The object that has recorded it, and its generation then. */
+  readonly object: Obj | undefined;
+  readonly isInVain: boolean;
+}
+
+/** Checks every eviction, and every status that is written after it. */
+export function checkRecords(sight: Sight, report: Report): void {
+  const records = new Records(sight, report);
+  const look = (): void => {
+    records.look();
+    sight.clock.after(5_000, look);
+  };
+  look();
+  sight.onRequest(entry => {
+    const { resource, subresource, code, before, after } = entry;
+    if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);
+    if (resource === "controllerresiliences" && subresource === "status" && code === 200 && after !== undefined)
+      records.reported(after);
+  });
+}
+
+class Records {
+  readonly #evictions: Eviction[] = [];
+  /** The last truth about each pod before it was asked to end, and when it was last dead. */
+  readonly #truths = new Map<string, Truth>();
+  readonly #deadMs = new Map<string, number>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  look(): void {
+    for (const truth of this.sight.truths()) {
+      if (truth.state !== "terminating") this.#truths.set(truth.uid, truth);
+      if (truth.healedByRestart) this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
+    }
+  }
+
+  evicted({ atMs }: Entry, pod: Obj): void {
+    const objects = this.sight.store.list("controllerresiliences", pod.metadata.namespace);
+    const object = objects.find(one => restartsOf(one).includes(pod.metadata.uid));
+    const isYoung = objects.some(one => this.#nowMs() - Date.parse(one.metadata.creationTimestamp) < YOUNG_MS);
+    if (object === undefined && objects.length > 0 && !isYoung)
+      this.report(3, `evicted ${pod.metadata.name}, and no status has recorded that before`);
+    const workload = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? pod.metadata.name}`;
+    const eviction = { atMs, pod, workload, object, isInVain: this.#isInVain(pod, atMs) };
+    if (eviction.isInVain) this.#farApart(eviction);
+    this.#evictions.push(eviction);
+  }
+
+  /** A new generation forgives restarts, so only those of this one must be there. */
+  reported(object: Obj): void {
+    const { uid, generation, namespace = "", name } = object.metadata;
+    const known = restartsOf(object);
+    const own = this.#evictions.filter(
+      one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
+    );
+    for (const { pod, atMs } of own.slice(-KEPT))
+      if (this.sight.clock.monotonicMs() - atMs < COUNTS_MS && !known.includes(pod.metadata.uid))
+        this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
+  }
+
+  #isInVain({ metadata: { uid } }: Obj, atMs: number): boolean {
+    const isDead = atMs - (this.#deadMs.get(uid) ?? -Infinity) <= DEAD_LATELY_MS + this.#clocksMs();
+    return !isDead && IN_VAIN.has(this.#truths.get(uid)?.cause ?? "");
+  }
+
+  #farApart({ atMs, workload, pod }: Eviction): void {
+    const before = this.#evictions.filter(({ isInVain }) => isInVain);
+    const last = before.at(-1);
+    if (last !== undefined && atMs - last.atMs < OPEN_MS)
+      this.report(
+        3,
+        `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
+      );
+    const own = before.findLast(one => one.workload === workload);
+    const least = this.#cooldownMs(pod) - this.#clocksMs() - REQUEST_MS;
+    if (own === undefined || atMs - own.atMs >= least) return;
+    const minutes = Math.round((atMs - own.atMs) / MINUTE);
+    this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
+  }
+
+  #cooldownMs(pod: Obj): number {
+    const blocks = actingOn(this.sight.store, pod).map(object => blockOf(object, "tokenRestart"));
+    return Math.min(...blocks.map(({ cooldown = "10m" }) => parseDuration(cooldown as string)));
+  }
+
+  /** How far the times of two leaders may differ. */
+  #clocksMs(): number {
+    const { operators, happenings } = this.sight.plan;
+    const jumps = happenings.filter(({ what }) => what.startsWith("clock-")).map(({ amount = 0 }) => Math.abs(amount));
+    return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
+  }
+
+  #nowMs(): number {
+    return this.sight.clock.now().getTime();
+  }
+}
+
+/** Uids of the pods in status.restarts. */
+function restartsOf(object: Obj): readonly (string | undefined)[] {
+  const { restarts = [] } = (object["status"] ?? {}) as { restarts?: readonly { podUID?: string }[] };
+  return restarts.map(({ podUID }) => podUID);
+}
