@@ -95,7 +95,11 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const probed = new OwnIdentity(createApi(), connection, clock);
   const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
-  const store = new ApiObjectStore(shared.api, { isOurs: key => isWatched(settings, key), log }, own.objects);
+  const store = new ApiObjectStore(
+    shared.api,
+    { isOurs: key => isWatched(settings, key), clock, random, log },
+    own.objects,
+  );
   const ports: EnginePorts = {
     // With their own clients, neither slow logs nor reads delay the Lease or a write.
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),

@@ -6,7 +6,7 @@ import { Connection, locateCluster } from "../../cluster/http/connection";
 import { describeCall, listPages, type ListRequest } from "../../cluster/http/resources";
 import { pause } from "../../cluster/http/retry";
 import { ExpiredError } from "../../cluster/http/status-errors";
-import { systemClock } from "../../cluster/system";
+import { systemClock, systemRandom } from "../../cluster/system";
 import { type Clock, parseDuration } from "../../core/time";
 import { TerminalError, WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
@@ -22,11 +22,13 @@ export interface SessionFlags extends ClusterFlags {
 /** Fewer than kubectl's 50 queries per second: an audit must not be the flood that it looks for. */
 const CONCURRENT = 4;
 const PAGE = 500;
+const PAGE_BYTES = 64 * 1024 * 1024;
 const DEFAULT_TIMEOUT = "30s";
 
 /** An API server that asks to wait for longer than this, or more often, has worse problems. */
 const LONGEST_WAIT_MS = 10_000;
 const MOST_WAITS = 5;
+const PATIENCE = { clock: systemClock, random: systemRandom, longestMs: LONGEST_WAIT_MS };
 
 /** The connection of one command to its cluster. */
 export class Session {
@@ -82,7 +84,11 @@ export class Session {
     const what = describeCall("list", request.resource, request.place);
     return this.#patiently(async () => {
       const found: T[] = [];
-      for await (const { items } of listPages(this.api, { ...request, limit: PAGE })) {
+      for await (const { items } of listPages(
+        this.api,
+        { ...request, limit: PAGE, maxBytes: PAGE_BYTES },
+        { patience: PATIENCE },
+      )) {
         for (const item of items) found.push(view(objectOf(item)));
         this.progress.step(what, found.length);
       }

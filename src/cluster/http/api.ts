@@ -63,8 +63,13 @@ const DEFAULT_CONCURRENT = 16;
 /** Half of the API server's own request timeout of 60 s. */
 const DEFAULT_DEADLINE_MS = 30_000;
 
-/** A page of large pods is smaller. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Longest JSON: it is parsed in one piece, which takes about 10 ms per MiB. etcd has objects of at most 1.5 MB; only one that is made of
+ * characters that JSON escapes is longer.
+ */
+export const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 /** Reviews are created, but nothing is stored: the answer is all that they are. */
 const REVIEWS = /^\/apis\/(authorization|authentication)\.k8s\.io\/v1\/(self)?subject(access|rules)?reviews$/;
@@ -96,7 +101,7 @@ export class Api {
 
   /** Returns the parsed body of a 2xx response. @throws an error of core for any other */
   async json<T>(request: ApiRequest, signal?: AbortSignal): Promise<T> {
-    return parsed(await this.send(request, signal), request.what) as T;
+    return parsed(await this.send({ maxBytes: MAX_JSON_BYTES, ...request }, signal), request.what) as T;
   }
 
   /** Returns the body of a 2xx response. @throws an error of core for any other */
@@ -106,7 +111,7 @@ export class Api {
 
   /** Like {@link json}, but returns null for a 404. */
   async jsonOrNull<T>(request: ApiRequest): Promise<T | null> {
-    const answer = await this.send(request);
+    const answer = await this.send({ maxBytes: MAX_JSON_BYTES, ...request });
     return answer.code === 404 ? null : (parsed(answer, request.what) as T);
   }
 

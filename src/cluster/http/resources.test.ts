@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TerminalError, TooLargeError } from "../../core/errors";
 import type { Api, ApiRequest } from "./api";
-import { describeCall, listPages, pathOf, resourceOf } from "./resources";
+import { describeCall, listPages, METADATA_ONLY, pathOf, resourceOf, type Unread } from "./resources";
 import { KINDS } from "../../core/kinds";
 
 describe("pathOf", () => {
@@ -35,14 +35,19 @@ it("describeCall formats calls as kubectl does", () => {
 });
 
 describe("a list", () => {
-  /** An API server with 30 objects, of which at most so many fit into an answer. */
-  function serve(most: number): { api: Pick<Api, "json">; asked: unknown[] } {
+  /** An API server with 30 objects, of which at most so many fit into an answer, and one of which never does. */
+  function serve(most: () => number, huge = -1): { api: Pick<Api, "json">; asked: unknown[] } {
     const asked: unknown[] = [];
-    const json = <T>({ query = {} }: ApiRequest): Promise<T> => {
+    const json = <T>({ query = {}, accept }: ApiRequest): Promise<T> => {
       const [limit, from] = [Number(query["limit"]), Number(query["continue"] ?? 0)];
       asked.push(limit);
-      if (Math.min(limit, 30 - from) > most) return Promise.reject(new TooLargeError("list pods: got more"));
       const end = Math.min(30, from + limit);
+      const isHuge = from <= huge && huge < end;
+      if (isHuge && accept === METADATA_ONLY) {
+        const metadata = { namespace: "kai", name: String(huge) };
+        return Promise.resolve({ metadata: { continue: String(end) }, items: [{ metadata }] } as T);
+      }
+      if (isHuge || end - from > most()) return Promise.reject(new TooLargeError("list pods: got more"));
       const items = Array.from({ length: end - from }, (_, i) => ({ number: from + i }));
       return Promise.resolve({ metadata: { continue: end < 30 ? String(end) : "" }, items } as T);
     };
@@ -56,12 +61,31 @@ describe("a list", () => {
   };
 
   it("gets smaller pages once one is too large, and misses nothing", async () => {
-    const { api, asked } = serve(3);
+    const { api, asked } = serve(() => 3);
     expect(await read(api)).toEqual(Array.from({ length: 30 }, (_, number) => ({ number })));
-    expect(asked.slice(0, 4)).toEqual([16, 4, 1, 1]);
+    expect(asked.slice(0, 6)).toEqual([16, 8, 4, 2, 3, 4]);
   });
 
-  it("fails if a single object is too large", async () => {
-    await expect(read(serve(0).api)).rejects.toThrow(TooLargeError);
+  it("grows again after large objects, and fails if not even metadata fits", async () => {
+    let most = 1;
+    const { api, asked } = serve(() => most);
+    const pages = listPages(api, { resource: KINDS.Pod, limit: 16 });
+    await pages.next();
+    most = 16;
+    while ((await pages.next()).done !== true);
+    expect(asked).toEqual([16, 8, 4, 2, 1, 2, 3, 4, 6, 8, 11]);
+    await expect(read(serve(() => 0).api)).rejects.toThrow(TooLargeError);
+  });
+
+  it("reads only the metadata of an object that is too large, and names it at the end unless the caller does", async () => {
+    const unread: Unread[] = [];
+    const { api } = serve(() => 16, 7);
+    const found: unknown[] = [];
+    const onUnread = (object: Unread): void => void unread.push(object);
+    for await (const { items } of listPages(api, { resource: KINDS.Pod, limit: 16 }, { onUnread }))
+      found.push(...items);
+    expect(found).toHaveLength(29);
+    expect(unread).toEqual([{ namespace: "kai", name: "7" }]);
+    await expect(read(api)).rejects.toThrow("list pods: kai/7 is too large to be read");
   });
 });

@@ -1,8 +1,19 @@
-import { TerminalError, TooLargeError, TransientError } from "../../core/errors";
+import { askedMs, backoffMs } from "../../core/backoff";
+import {
+  GoneError,
+  TerminalError,
+  TooLargeError,
+  TransientError,
+  UnauthorizedError,
+  WaitError,
+} from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
-import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
+import { arrayOf, type JsonObject, objectOf, textsOf } from "../../core/json";
 import { KINDS, type Kind, pluralOf } from "../../core/kinds";
-import type { Api } from "./api";
+import type { Clock, Random } from "../../core/time";
+import type { Api, ApiRequest } from "./api";
+import { pause } from "./retry";
+import { ExpiredError } from "./status-errors";
 
 /** A resource of the Kubernetes API, as URLs name it. */
 export type Resource = Pick<Kind, "group" | "version" | "plural">;
@@ -53,6 +64,31 @@ export interface ListRequest {
   readonly labelSelector?: string | undefined;
   readonly limit: number;
   readonly accept?: string;
+  /** Largest page, and largest object; by default {@link PAGE_BYTES}, and what any other answer may have. */
+  readonly maxBytes?: number;
+}
+
+export interface ListOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Absent: a page that fails ends the list. */
+  readonly patience?: Patience | undefined;
+  /** Takes each object that is too large to be read. Absent: the list fails at its end, and names one of them. */
+  readonly onUnread?: (object: Unread) => void;
+}
+
+/** How a page is repeated that the API server refuses or loses. The first page is not: the caller begins again, with nothing lost. */
+export interface Patience {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Longest Retry-After that is waited for, in milliseconds; a longer one ends the list. */
+  readonly longestMs: number;
+}
+
+/** An object that is too large to be read. */
+export interface Unread {
+  /** Empty: cluster-scoped. */
+  readonly namespace: string;
+  readonly name: string;
 }
 
 export interface Page {
@@ -64,45 +100,115 @@ export interface Page {
 /** Node parses a page in one piece: 500 pods, client-go's page size, block the event loop for 50 ms and more. */
 export const PAGE_SIZE = 100;
 
-/** More pages than any cluster has: a server whose list does not end is broken. */
-const MAX_PAGES = 10_000;
+/** Parsing takes about 10 ms per MiB. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+
+/** Requests only the metadata of each object. */
+export const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+/** More than any cluster needs: a server whose list does not end is broken. */
+const MAX_REQUESTS = 20_000;
+
+/** A page that fails so often in a row ends the list. */
+const MAX_TRIES = 10;
 
 /**
- * Lists a collection, one request per page. A page that is too large is requested again with a quarter of the objects, and so are all after
- * it: objects have up to 1.5 MB, and one author must not be able to keep a whole kind from being listed.
+ * Lists a collection, one request per page. A page that is too large is asked for again with half of the objects, down to one, of which only
+ * the metadata is read then: one author must not be able to keep a whole kind from being listed. Later pages grow again.
  *
  * @throws GoneError if the API server does not serve the resource, and any other error of core
  */
 export async function* listPages(
   api: Pick<Api, "json">,
-  { resource, place = {}, limit, fieldSelector, labelSelector, accept }: ListRequest,
-  signal?: AbortSignal,
+  list: ListRequest,
+  options: ListOptions = {},
 ): AsyncGenerator<Page, void, undefined> {
-  const what = describeCall("list", resource, place);
+  const unread: Unread[] = [];
+  const { signal, patience, onUnread = (object: Unread) => void unread.push(object) } = options;
   let token: string | undefined;
-  let size = limit;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const query = { limit: size, continue: token, fieldSelector, labelSelector };
-    const request = { what, path: pathOf(resource, place), query, ...(accept === undefined ? {} : { accept }) };
-    const list = await orTooLarge(() => api.json<JsonObject>(request, signal), size);
-    if (list === undefined) {
-      size = Math.ceil(size / 4);
+  // 0 is the metadata of one object.
+  let size = list.limit;
+  for (let requests = 0; requests < MAX_REQUESTS; requests++) {
+    const isFirst = token === undefined;
+    const answer = await readPage(api, pageOf(list, size, token), { signal, patience: isFirst ? undefined : patience });
+    if (answer === undefined) {
+      size = smaller(size, list);
       continue;
     }
-    const metadata = objectOf(list["metadata"]);
-    yield { items: arrayOf(list["items"]), resourceVersion: textOf(metadata["resourceVersion"]) ?? "" };
-    token = textOf(metadata["continue"]) || undefined;
-    if (token === undefined) return;
+    const { resourceVersion, next, items } = contentOf(answer);
+    if (size === 0) for (const item of items) onUnread(unreadOf(item));
+    yield { items: size === 0 ? [] : items, resourceVersion };
+    if (next === "") {
+      throwIfUnread(list, unread);
+      return;
+    }
+    token = next;
+    size = Math.min(list.limit, size + Math.ceil((size + 1) / 4));
   }
-  throw new TransientError(`${what}: expected a list of at most ${MAX_PAGES} pages, got more`);
+  throw new TransientError(`${whatOf(list)}: expected a list of at most ${MAX_REQUESTS} pages, got more`);
 }
 
-/** Returns undefined instead of a page that is too large and has several objects. */
-async function orTooLarge<T>(read: () => Promise<T>, size: number): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (size > 1 && error instanceof TooLargeError) return undefined;
-    throw error;
+function contentOf(answer: JsonObject): Page & { readonly next: string } {
+  const { resourceVersion = "", continue: next = "" } = textsOf(answer["metadata"]);
+  return { items: arrayOf(answer["items"]), resourceVersion, next };
+}
+
+function smaller(size: number, list: ListRequest): number {
+  if (size === 0) throw new TooLargeError(`${whatOf(list)}: the metadata of an object is too large to be read`);
+  return Math.floor(size / 2);
+}
+
+function pageOf(list: ListRequest, size: number, token: string | undefined): ApiRequest {
+  const { resource, place = {}, fieldSelector, labelSelector, accept } = list;
+  const maxBytes = list.maxBytes ?? (size > 1 ? PAGE_BYTES : undefined);
+  return {
+    what: whatOf(list),
+    path: pathOf(resource, place),
+    query: { limit: Math.max(1, size), continue: token, fieldSelector, labelSelector },
+    ...(size === 0 ? { accept: METADATA_ONLY } : accept === undefined ? {} : { accept }),
+    ...(maxBytes !== undefined && { maxBytes }),
+  };
+}
+
+function whatOf({ resource, place }: ListRequest): string {
+  return describeCall("list", resource, place);
+}
+
+function unreadOf(item: unknown): Unread {
+  const { namespace, name } = textsOf(objectOf(item)["metadata"]);
+  return { namespace: namespace ?? "", name: name ?? "" };
+}
+
+function throwIfUnread(list: ListRequest, [first]: readonly Unread[]): void {
+  if (first !== undefined) throw unreadError(whatOf(list), first);
+}
+
+/** Names an object that is too large to be read. */
+export function unreadError(what: string, { namespace, name }: Unread): TooLargeError {
+  return new TooLargeError(`${what}: ${namespace === "" ? "" : `${namespace}/`}${name} is too large to be read`);
+}
+
+/** Returns undefined instead of a page that is too large. */
+async function readPage(
+  api: Pick<Api, "json">,
+  request: ApiRequest,
+  { signal, patience }: Pick<ListOptions, "signal" | "patience">,
+): Promise<JsonObject | undefined> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await api.json<JsonObject>(request, signal);
+    } catch (error) {
+      if (error instanceof TooLargeError) return undefined;
+      if (patience === undefined || failures >= MAX_TRIES || !isPassing(error, patience)) throw error;
+      await pause(patience.clock, backoffMs(failures, patience.random, askedMs(error)), signal);
+    }
   }
 }
+
+/** Reports whether the same request may succeed in a moment. */
+function isPassing(error: unknown, { longestMs }: Patience): boolean {
+  if (error instanceof WaitError) return error.afterMs <= longestMs;
+  return error instanceof TransientError && !FINAL.some(other => error instanceof other);
+}
+
+const FINAL = [UnauthorizedError, GoneError, ExpiredError];

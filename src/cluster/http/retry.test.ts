@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TransientError, WaitError } from "../../core/errors";
 import { RecordingLog } from "../../engine/testing/fakes";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { Backoff, untilDone } from "./retry";
+import { untilDone } from "./retry";
 
 function setUp(answers: (Error | undefined)[]) {
   const clock = new FakeClock();
@@ -56,28 +56,5 @@ describe("untilDone", () => {
     expect(await done).toBe(false);
     await clock.run(600_000);
     expect(tries()).toBe(before);
-  });
-});
-
-describe("the backoff", () => {
-  it("doubles its bound from 0.8 s to 30 s, and starts again after a success", () => {
-    const backoff = new Backoff(() => 1);
-    expect(Array.from({ length: 8 }, () => backoff.next())).toEqual([
-      800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000,
-    ]);
-    backoff.reset();
-    expect(backoff.next()).toBe(800);
-  });
-
-  it("is jittered over the whole range, but never zero", () => {
-    expect(new Backoff(() => 0.25).next()).toBe(200);
-    expect(new Backoff(() => 0).next()).toBe(50);
-  });
-
-  it("is no shorter than what the server asked for", () => {
-    const backoff = new Backoff(() => 1);
-    expect(backoff.next(new WaitError("refused for now", 5_000))).toBe(5_000);
-    expect(backoff.next(new WaitError("refused for now", 1_000))).toBe(1_600);
-    expect(backoff.next(new TransientError("reset"))).toBe(3_200);
   });
 });

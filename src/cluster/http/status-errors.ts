@@ -97,15 +97,18 @@ function budgetsOf(refusal: Refusal): string[] {
 /** Returns how long to wait: as the header says, or the Status, where an Eviction has it. */
 function waitMs({ retryAfterMs: headerMs, status }: Refusal): number | undefined {
   const seconds = numberOf(objectOf(status["details"])["retryAfterSeconds"]);
-  const ms = headerMs ?? (seconds === undefined ? undefined : 1000 * seconds);
-  return ms === undefined ? undefined : Math.min(MAX_WAIT_MS, Math.max(0, ms));
+  return headerMs ?? (seconds === undefined ? undefined : clamped(1000 * seconds));
+}
+
+function clamped(ms: number): number {
+  return Math.min(MAX_WAIT_MS, Math.max(0, ms));
 }
 
 /** Returns the Retry-After header in milliseconds: it has seconds, or a date, by the clock of the server. */
 export function retryAfterMs(headers: Pick<IncomingHttpHeaders, "retry-after" | "date">): number | undefined {
   const { "retry-after": asked = "", date = "" } = headers;
   const ms = /^\d+$/.test(asked) ? 1000 * Number(asked) : Date.parse(asked) - Date.parse(date);
-  return Number.isNaN(ms) ? undefined : ms;
+  return Number.isNaN(ms) ? undefined : clamped(ms);
 }
 
 /** The API server reports a patch with another object's uid as 422 `metadata.uid: field is immutable`, but it is a conflict. */

@@ -4,7 +4,7 @@ import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
-import { listPages } from "../http/resources";
+import { listPages, type Unread, unreadError } from "../http/resources";
 import { leaseView } from "../read/views";
 
 /** Time between the starts of two rounds, in milliseconds. */
@@ -159,7 +159,7 @@ export class LeaseReadings {
   async #read(scope: Scope, wanted: ReadonlyMap<string, Known>): Promise<boolean> {
     const startedMs = this.#clock.monotonicMs();
     try {
-      const views = await this.#list(scope);
+      const { views, unread } = await this.#list(scope);
       const byNamespace = groupBy(views, ({ namespace }) => namespace);
       const isSlow = this.#clock.monotonicMs() - startedMs > SLOW_MS;
       for (const [namespace, known] of wanted) {
@@ -167,6 +167,10 @@ export class LeaseReadings {
         if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
         if (isSlow) noteSlow(known, startedMs);
         this.#note(known, byNamespace.get(namespace) ?? []);
+        this.#noteUnread(
+          known,
+          unread.find(object => object.namespace === namespace),
+        );
       }
     } catch (error) {
       const forbidden = error instanceof ForbiddenError;
@@ -179,8 +183,9 @@ export class LeaseReadings {
     return true;
   }
 
-  async #list(scope: Scope): Promise<LeaseView[]> {
+  async #list(scope: Scope): Promise<{ readonly views: LeaseView[]; readonly unread: readonly Unread[] }> {
     const views: LeaseView[] = [];
+    const unread: Unread[] = [];
     const place = scope === undefined ? {} : { namespace: scope };
     const request = {
       resource: KINDS.Lease,
@@ -188,9 +193,9 @@ export class LeaseReadings {
       limit: PAGE,
       fieldSelector: scope === undefined ? NO_NODES : undefined,
     };
-    for await (const { items } of listPages(this.#api, request))
+    for await (const { items } of listPages(this.#api, request, { onUnread: object => void unread.push(object) }))
       views.push(...items.flatMap(item => leaseView(item) ?? []));
-    return views;
+    return { views, unread };
   }
 
   #note(known: Known, views: readonly LeaseView[]): void {
@@ -218,6 +223,11 @@ export class LeaseReadings {
     known.reading = { ...known.reading, unknown };
     known.troubleMs = this.#clock.monotonicMs();
     delete known.countedFromMs;
+  }
+
+  #noteUnread(known: Known, unread: Unread | undefined): void {
+    if (unread === undefined) return;
+    this.#noteFailure(known, { forbidden: false, message: unreadError("list leases", unread).message });
   }
 
   #dropUnwanted(): void {

@@ -2,12 +2,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import { join } from "node:path";
+import { backoffMs } from "../../core/backoff";
 import type { Clock, Random } from "../../core/time";
 import { TerminalError } from "../../core/errors";
 import { oneLine } from "../../core/text";
 import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
 import { cutMessage } from "../../core/status";
-import { Backoff, pause } from "../http/retry";
+import { pause } from "../http/retry";
+import { retryAfterMs } from "../http/status-errors";
 import { type Body, bodyOf, type NotifyFormat, type Posted } from "./formats";
 
 /** Longest queue; further Events are lost and counted. */
@@ -84,8 +86,7 @@ export class Webhook implements EventSink {
 
   async #deliver(posted: Posted, untilMs: number): Promise<void> {
     const { clock, log, metrics, random } = this.#context;
-    const backoff = new Backoff(random);
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       const problem = await this.#post(posted);
       const isFinal = problem?.isFinal === true || clock.monotonicMs() >= untilMs;
       if (problem === undefined) metrics.notified("sent");
@@ -93,7 +94,7 @@ export class Webhook implements EventSink {
       else if (this.#stopped.signal.aborted) this.#lose("dropped", posted.event, STOPPING);
       if (problem === undefined || isFinal || this.#stopped.signal.aborted) return;
       log.warn({ reason: posted.event.reason, error: problem.why }, "failed to send notification, retrying");
-      await pause(clock, backoff.next(), this.#stopped.signal);
+      await pause(clock, backoffMs(failures, random, problem.afterMs), this.#stopped.signal);
     }
   }
 
@@ -104,10 +105,10 @@ export class Webhook implements EventSink {
     const cancel = this.#context.clock.after(DEADLINE_MS, () => late.abort());
     try {
       const signal = AbortSignal.any([late.signal, this.#stopped.signal]);
-      const code = await post(await readReceiver(folder), bodyOf(posted, format, cluster), signal);
+      const { code, afterMs } = await post(await readReceiver(folder), bodyOf(posted, format, cluster), signal);
       if (code >= 200 && code < 300) return undefined;
       const isFinal = code >= 300 && code < 500 && !PASSING.includes(code);
-      return { why: `the receiver answered ${code}`, isFinal };
+      return { why: `the receiver answered ${code}`, isFinal, afterMs };
     } catch (error) {
       return { why: late.signal.aborted ? "the receiver did not answer in time" : describe(error), isFinal: false };
     } finally {
@@ -125,6 +126,13 @@ interface Problem {
   readonly why: string;
   /** The receiver will never take this Event. */
   readonly isFinal: boolean;
+  /** How long it asked to wait. */
+  readonly afterMs?: number | undefined;
+}
+
+interface Reply {
+  readonly code: number;
+  readonly afterMs: number | undefined;
 }
 
 /** Where to send. Everything here may be secret. */
@@ -151,8 +159,8 @@ async function readReceiver(folder: string): Promise<Receiver> {
 
 const EXPECTED = "the file url in the folder of --notify-dir: expected one http or https address";
 
-/** Sends one body, and returns the status code. Redirects are not followed, since headers may be secret. */
-function post({ url, headers, ca }: Receiver, { contentType, text }: Body, signal: AbortSignal): Promise<number> {
+/** Sends one body. Redirects are not followed, since headers may be secret. */
+function post({ url, headers, ca }: Receiver, { contentType, text }: Body, signal: AbortSignal): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const own = { "content-type": contentType, "content-length": Buffer.byteLength(text) };
     const all = { ...headers, ...own, "user-agent": "controller-resilience" };
@@ -165,7 +173,7 @@ function post({ url, headers, ca }: Receiver, { contentType, text }: Body, signa
     };
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = send(url, options, response => {
-      resolve(response.statusCode ?? 0);
+      resolve({ code: response.statusCode ?? 0, afterMs: retryAfterMs(response.headers) });
       response.destroy();
     });
     request.on("error", reject);

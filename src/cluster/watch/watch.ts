@@ -1,10 +1,21 @@
+import { askedMs, backoffMs } from "../../core/backoff";
 import type { Clock, Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
-import type { Api } from "../http/api";
-import { describeCall, listPages, PAGE_SIZE, pathOf, type Resource } from "../http/resources";
-import { Backoff, pause } from "../http/retry";
+import { type Api, MAX_JSON_BYTES } from "../http/api";
+import {
+  describeCall,
+  listPages,
+  type Page,
+  PAGE_SIZE,
+  pathOf,
+  type Resource,
+  type Unread,
+  unreadError,
+} from "../http/resources";
+import { pause } from "../http/retry";
+import { ExpiredError } from "../http/status-errors";
 import { projectAll } from "../read/received";
 import {
   endOf,
@@ -17,6 +28,7 @@ import {
   type WatchEvent,
 } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
+import { listWhole } from "./whole-list";
 
 /** In milliseconds. */
 export interface WatchTiming {
@@ -29,6 +41,8 @@ export interface WatchTiming {
   readonly stallMs: number;
   /** A watch that lasts this long resets the backoff. */
   readonly steadyMs: number;
+  /** When a watch ends this long after the last list, it lists again. */
+  readonly relistMs: number;
   /** Reads fail if the server has not confirmed the cache for this time: a stall plus the time to relist. */
   readonly staleMs: number;
 }
@@ -55,6 +69,7 @@ const DEFAULT_TIMING: WatchTiming = {
   serverTimeoutMs: 1_800_000,
   stallMs: 150_000,
   steadyMs: 5_000,
+  relistMs: 3_600_000,
   staleMs: 240_000,
 };
 
@@ -70,11 +85,18 @@ export interface WatchContext {
   readonly timing?: Partial<WatchTiming>;
 }
 
+/** A list that is being read. */
+class Listing<V> {
+  readonly views: V[] = [];
+  readonly unread: Unread[] = [];
+  version = "";
+}
+
 /** The client ends the watch this long after the server should have. */
 const OVERDUE_MS = 30_000;
 
-/** etcd objects have at most 1.5 MB; JSON escaping can lengthen them. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** The largest object, and what stands around it. */
+const MAX_LINE_BYTES = MAX_JSON_BYTES + 1024;
 
 /**
  * Lists and watches one resource, and reconnects with backoff until it is stopped.
@@ -87,13 +109,17 @@ export class Watch<V extends Identified> {
   readonly #subject: WatchSubject<V>;
   readonly #timing: WatchTiming;
   readonly #cache = new ViewCache<V>();
-  readonly #backoff: Backoff;
+  /** Ends in a row that were no success. */
+  #failures = 0;
   readonly #stopped = new AbortController();
   readonly #name: string;
   /** resourceVersion of the cache; null if a list is due. */
   #version: string | null = null;
   readonly #madeAtMs: number;
   #confirmedAtMs = -Infinity;
+  #listedAtMs = -Infinity;
+  /** Of the last list. */
+  #unread: readonly Unread[] = [];
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
   #running: Promise<void> | null = null;
@@ -104,7 +130,6 @@ export class Watch<V extends Identified> {
     this.#subject = subject;
     const special = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
     this.#timing = { ...DEFAULT_TIMING, ...special, ...context.timing };
-    this.#backoff = new Backoff(context.random);
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
   }
@@ -140,22 +165,23 @@ export class Watch<V extends Identified> {
   /**
    * Returns the current objects.
    *
-   * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale
+   * @throws ForbiddenError without the permission to list, TransientError while the cache is not filled or stale, TooLargeError for an object
+   *   that was not read: a cluster-scoped one, or one of the namespace that is asked for
    */
   views(): readonly V[] {
-    this.#check();
+    this.#check(this.#subject.namespace ?? "");
     return this.#cache.all();
   }
 
   /** Returns those of one namespace, in the same array until one of them changes. @throws as {@link views} */
   viewsOf(namespace: string): readonly V[] {
-    this.#check();
+    this.#check(namespace);
     return this.#cache.of(namespace);
   }
 
   /** Returns the current object of that name; the namespace of a cluster-scoped one is empty. @throws as {@link views} */
   find(namespace: string, name: string): V | undefined {
-    this.#check();
+    this.#check(namespace);
     return this.#cache.get(namespace, name);
   }
 
@@ -180,7 +206,9 @@ export class Watch<V extends Identified> {
     await new Promise<void>(resolve => this.#waiters.push(resolve));
   }
 
-  #check(): void {
+  #check(namespace: string): void {
+    const unread = this.#unread.find(object => object.namespace === namespace);
+    if (unread !== undefined) throw unreadError(this.#name, unread);
     const trouble = this.trouble();
     if (trouble === null) return;
     const error = this.#lastEnd?.error;
@@ -219,18 +247,25 @@ export class Watch<V extends Identified> {
 
   /** Returns the delay before the next round. */
   #settle(end: WatchEnd): number {
-    const { clock, log } = this.#context;
+    const { clock, random, log } = this.#context;
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
     const steady = lived >= this.#timing.steadyMs;
-    if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;
-    if (steady) this.#backoff.reset();
+    if (end.relist || this.#isListDue()) this.#version = null;
+    if (steady) this.#failures = 0;
     const calm = end.reason === "closed" && steady;
-    const delayMs = calm ? 0 : this.#backoff.next(end.error);
+    const delayMs = calm ? 0 : backoffMs(this.#failures++, random, askedMs(end.error));
     const fields = { watch: this.#name, reason: end.reason, livedMs: Math.round(lived), delayMs: Math.round(delayMs) };
     if (calm) log.debug(fields, "watch ended, reconnecting");
     else log.warn({ ...fields, error: end.message, relist: end.relist }, "watch failed, backing off");
     this.#note(end);
     return delayMs;
+  }
+
+  /** Lists may work while no watch can be opened; and after a restore of etcd a watch goes on as if nothing had happened. */
+  #isListDue(): boolean {
+    const { stallMs, relistMs } = this.#timing;
+    const sinceListMs = this.#context.clock.monotonicMs() - this.#listedAtMs;
+    return this.#subject.withoutBookmarks === true || this.ageMs() >= stallMs || sinceListMs >= relistMs;
   }
 
   #note(end: WatchEnd): void {
@@ -240,33 +275,48 @@ export class Watch<V extends Identified> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const { api, clock } = this.#context;
+    const { api, clock, random } = this.#context;
     const { resource, namespace, fieldSelector } = this.#subject;
-    const views: V[] = [];
-    let version = "";
     const list = { resource, place: { namespace }, fieldSelector, limit: PAGE_SIZE };
-    for await (const page of listPages(api, list, signal)) {
-      await inSlices(clock, projectAll(page.items, this.#subject.project, views));
-      signal.throwIfAborted();
-      version = page.resourceVersion;
+    const patience = { clock, random, longestMs: Infinity };
+    const [paged, whole] = [new Listing<V>(), new Listing<V>()];
+    try {
+      const onUnread = (object: Unread): void => void paged.unread.push(object);
+      await this.#read(listPages(api, list, { signal, patience, onUnread }), paged, signal);
+      return await this.#adopt(paged, signal);
+    } catch (error) {
+      if (!(error instanceof ExpiredError) || paged.version === "") throw error;
+      await this.#read(listWhole(api, list, paged.version, signal), whole, signal);
+      return await this.#adopt(whole, signal);
     }
-    await this.#adopt(views, version);
-    signal.throwIfAborted();
-    return version;
   }
 
-  async #adopt(views: readonly V[], version: string): Promise<void> {
-    const deltas = await inSlices(this.#context.clock, this.#cache.replace(views));
-    this.#context.metrics.relisted(this.#subject.resource.plural);
+  async #read(pages: AsyncIterable<Page>, listing: Listing<V>, signal: AbortSignal): Promise<void> {
+    for await (const { items, resourceVersion } of pages) {
+      await inSlices(this.#context.clock, projectAll(items, this.#subject.project, listing.views));
+      signal.throwIfAborted();
+      listing.version = resourceVersion;
+    }
+  }
+
+  async #adopt({ views, unread, version }: Listing<V>, signal: AbortSignal): Promise<string> {
+    const { clock, log, metrics } = this.#context;
+    const deltas = await inSlices(clock, this.#cache.replace(views));
+    metrics.relisted(this.#subject.resource.plural);
+    this.#listedAtMs = clock.monotonicMs();
+    this.#unread = unread;
+    for (const object of unread) log.error({ watch: this.#name, ...object }, "object is too large to be read");
     this.#confirm(version);
     this.#wake();
     // The stream opens after these reports, so changes are reported in order.
     await inSlices(
-      this.#context.clock,
+      clock,
       each(deltas, delta => {
         if (!this.#isStopped()) this.#report(delta);
       }),
     );
+    signal.throwIfAborted();
+    return version;
   }
 
   async #stream(version: string, round: AbortController): Promise<void> {
@@ -312,6 +362,8 @@ export class Watch<V extends Identified> {
   #apply(event: WatchEvent): void {
     const view = event.type === "bookmark" ? null : this.#subject.project(event.object);
     const delta = view === null ? null : event.type === "put" ? this.#cache.put(view) : this.#cache.remove(view);
+    if (view !== null && this.#unread.length > 0)
+      this.#unread = this.#unread.filter(({ namespace, name }) => namespace !== view.namespace || name !== view.name);
     this.#confirm(event.resourceVersion);
     if (delta !== null) this.#report(delta);
   }

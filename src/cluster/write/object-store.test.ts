@@ -1,3 +1,4 @@
+import { FakeClock } from "../../core/testing/fake-clock";
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
 import { TerminalError, TransientError } from "../../core/errors";
@@ -21,10 +22,16 @@ function makeStore(pages: (object[] | null)[], watched?: string) {
   const jsonOrNull = (): never => {
     throw new TransientError("not asked for");
   };
-  const scope = { isOurs: (key: string) => key.startsWith(`${watched}/`), log };
+  const clock = new FakeClock();
+  const scope = {
+    isOurs: (key: string) => key.startsWith(`${watched}/`),
+    log,
+    clock,
+    random: () => 0.5,
+  };
   const store = new ApiObjectStore({ json, jsonOrNull }, watched === undefined ? undefined : scope);
   const told = () => log.lines.splice(0).map(({ level, fields }) => [level, fields["key"]]);
-  return { store, log, told };
+  return { store, log, told, clock };
 }
 
 describe("the list of objects", () => {
@@ -46,10 +53,12 @@ describe("the list of objects", () => {
 
   it("warns once per object, and again for a new object of the same name", async () => {
     const pages: (object[] | null)[] = [[item("b", "held", [FINALIZER])]];
-    const { store, told } = makeStore(pages, "a");
+    const { store, told, clock } = makeStore(pages, "a");
     await store.list();
     pages[1] = null;
-    await expect(store.list()).rejects.toThrow("no answer");
+    const refused = expect(store.list()).rejects.toThrow("no answer");
+    await clock.run(600_000);
+    await refused;
     pages.pop();
     await store.list();
     expect(told()).toEqual([["warn", "b/held"]]);
@@ -67,7 +76,12 @@ describe("the cached objects", () => {
   function makeCachedStore(answer: object | null) {
     const state = { version: "5", get: () => versioned("5"), keys: () => ["a/one", "b/two"] };
     const json = <T>(): Promise<T> => Promise.resolve(answer as T);
-    const scope = { isOurs: (key: string) => key.startsWith("a/"), log: new RecordingLog() };
+    const scope = {
+      isOurs: (key: string) => key.startsWith("a/"),
+      log: new RecordingLog(),
+      clock: new FakeClock(),
+      random: () => 0.5,
+    };
     return new ApiObjectStore({ json, jsonOrNull: json }, scope, { current: () => state });
   }
 

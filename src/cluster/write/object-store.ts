@@ -5,30 +5,35 @@ import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
 import { keyOf, splitKey } from "../../core/text";
+import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
-import { describeCall, listPages, pathOf } from "../http/resources";
+import { describeCall, listPages, METADATA_ONLY, type Patience, pathOf } from "../http/resources";
 import { onlyNeeded } from "../read/views";
 import { CachedObjects, type ObjectCache } from "./cached-objects";
 import { ServedFields } from "./served-fields";
 
 const RESOURCE = KINDS.ControllerResilience;
 
-/** Requests only the metadata of each object. */
-const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
-/** The watched namespaces, unless all are watched. */
+/** What the operator works on and with; a program that looks once has none. */
 interface ObjectScope {
+  /** In the watched namespaces. */
   readonly isOurs: (key: Key) => boolean;
   /** Receives a warning for each other object with this operator's finalizer. */
   readonly log: Log;
+  readonly clock: Clock;
+  readonly random: Random;
 }
+
+/** Longest Retry-After that a list waits for: it has a deadline. */
+const LONGEST_WAIT_MS = 10_000;
 
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #scope: ObjectScope | undefined;
+  readonly #patience: Patience | undefined;
   /** uids of the stranded objects that are already logged. */
   #loggedStranded: ReadonlySet<string> = new Set();
 
@@ -39,6 +44,7 @@ export class ApiObjectStore implements ObjectStore {
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
     this.#scope = scope;
+    this.#patience = scope && { clock: scope.clock, random: scope.random, longestMs: LONGEST_WAIT_MS };
     this.#cached = cache && new CachedObjects(cache);
   }
 
@@ -85,7 +91,8 @@ export class ApiObjectStore implements ObjectStore {
     const listed: Listed[] = [];
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
-      for await (const { items } of listPages(this.#api, list)) listed.push(...items.map(listedOf));
+      for await (const { items } of listPages(this.#api, list, { patience: this.#patience }))
+        listed.push(...items.map(listedOf));
       for (const { key, uid, resourceVersion } of listed) this.#cached?.note(key, { uid, resourceVersion });
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
