@@ -6,7 +6,7 @@ import { RecordingLog } from "../../engine/testing/fakes";
 import type { ApiRequest } from "../http/api";
 import { ApiEventSink } from "./event-sink";
 
-function setUp() {
+function setUp(answer = (): Promise<void> => Promise.resolve()) {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const calls: string[] = [];
@@ -18,6 +18,7 @@ function setUp() {
       const body = request.body as { note?: string; series?: { count: number } };
       calls.push(`${request.method} ${body.note ?? body.series?.count}`);
       await gate;
+      await answer();
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
       return {} as T;
@@ -121,6 +122,16 @@ describe("the event sink", () => {
     await clock.run(60_000);
     expect([calls, lost()]).toEqual([["POST a"], 0]);
     expect(lines.map(({ level }) => level)).toEqual(["debug"]);
+  });
+
+  it("stops in time however many Events wait, and however slow the API server is", async () => {
+    const { clock, calls, sink, lost } = setUp(() => new Promise(resolve => void clock.after(300, () => resolve())));
+    for (let i = 0; i < 100; i++) sink.record(event(`n${i}`));
+    await clock.run(0);
+    let isStopped = false;
+    void sink.stop(500).then(() => (isStopped = true));
+    await clock.run(1_000);
+    expect([isStopped, calls.length, lost()]).toEqual([true, 2, 98]);
   });
 
   it("waits for pending Events on stop, and leaves no timer", async () => {

@@ -1,5 +1,6 @@
+import { askedMs, type BackoffBounds, doubled } from "../../core/backoff";
 import type { Clock } from "../../core/time";
-import { ConflictError, describeError, GoneError, TerminalError, TerminatingError, WaitError } from "../../core/errors";
+import { ConflictError, describeError, GoneError, TerminalError, TerminatingError } from "../../core/errors";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import type { Api } from "../http/api";
 import { buildEvent, buildSeries, eventKey, eventName, eventNamespace } from "./event-body";
@@ -15,9 +16,9 @@ const MAX_WAITING = 200;
 
 const MAX_REMEMBERED = 1_000;
 
-/** Attempts per Event, and the delay between them in milliseconds. */
+/** Attempts per Event, and the delay between them. */
 const MAX_TRIES = 3;
-const RETRY_MS = 1_000;
+const RETRIES: BackoffBounds = { firstMs: 1_000, lastMs: 2_000 };
 
 const DEADLINE_MS = 10_000;
 
@@ -102,7 +103,8 @@ export class ApiEventSink implements EventSink {
   async #work(): Promise<void> {
     for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
       entry.queued = false;
-      await this.#deliver(entry);
+      if (this.#stopped.signal.aborted) this.#reject();
+      else await this.#deliver(entry);
     }
     this.#working = null;
     this.#logRejected();
@@ -118,8 +120,7 @@ export class ApiEventSink implements EventSink {
           this.#drop(entry, error);
           return;
         }
-        const askedMs = error instanceof WaitError ? error.afterMs : 0;
-        await pause(this.#context.clock, Math.max(askedMs, RETRY_MS * tries), this.#stopped.signal);
+        await pause(this.#context.clock, Math.max(askedMs(error), doubled(RETRIES, tries - 1)), this.#stopped.signal);
       }
     }
   }
@@ -132,14 +133,17 @@ export class ApiEventSink implements EventSink {
   async #repeat(entry: Remembered): Promise<void> {
     const place = { namespace: eventNamespace(entry.record), name: entry.name };
     try {
-      await this.#context.api.json({
-        what: describeCall("patch", KINDS.Event, place),
-        method: "PATCH",
-        path: pathOf(KINDS.Event, place),
-        contentType: "application/merge-patch+json",
-        body: buildSeries(entry.count, entry.lastMs),
-        deadlineMs: DEADLINE_MS,
-      });
+      await this.#context.api.json(
+        {
+          what: describeCall("patch", KINDS.Event, place),
+          method: "PATCH",
+          path: pathOf(KINDS.Event, place),
+          contentType: "application/merge-patch+json",
+          body: buildSeries(entry.count, entry.lastMs),
+          deadlineMs: DEADLINE_MS,
+        },
+        this.#stopped.signal,
+      );
     } catch (error) {
       // The Event has expired (after an hour) or was deleted.
       if (!(error instanceof GoneError)) throw error;
@@ -151,13 +155,16 @@ export class ApiEventSink implements EventSink {
     const { api, instance } = this.#context;
     const place = { namespace: eventNamespace(entry.record) };
     try {
-      await api.json({
-        what: describeCall("create", KINDS.Event, place),
-        method: "POST",
-        path: pathOf(KINDS.Event, place),
-        body: buildEvent(entry.record, { name: entry.name, timeMs: entry.firstMs, instance }),
-        deadlineMs: DEADLINE_MS,
-      });
+      await api.json(
+        {
+          what: describeCall("create", KINDS.Event, place),
+          method: "POST",
+          path: pathOf(KINDS.Event, place),
+          body: buildEvent(entry.record, { name: entry.name, timeMs: entry.firstMs, instance }),
+          deadlineMs: DEADLINE_MS,
+        },
+        this.#stopped.signal,
+      );
     } catch (error) {
       // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;

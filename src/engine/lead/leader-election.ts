@@ -1,5 +1,6 @@
 import { type Cancel, type Clock, type Random, withDeadline } from "../../core/time";
-import { ConflictError, describeError, framesOf, GoneError, publicMessage, WaitError } from "../../core/errors";
+import { askedMs, doubled } from "../../core/backoff";
+import { ConflictError, describeError, framesOf, GoneError, publicMessage } from "../../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/ports";
 import {
   expiresAfterMs,
@@ -149,18 +150,18 @@ export class LeaderElector {
       this.#failure = null;
     } catch (error) {
       this.#failures++;
-      if (error instanceof WaitError) waitMs = Math.min(error.afterMs, MAX_WAIT_MS);
+      waitMs = Math.min(askedMs(error), MAX_WAIT_MS);
       this.#reportFailure(error);
     }
     if (this.#running) this.#scheduleAttempt(this.#nextDelayMs(waitMs));
   }
 
-  #nextDelayMs(waitMs: number): number {
+  #nextDelayMs(askedMs: number): number {
     const { retryPeriodMs, leaseDurationMs, jitterFactor } = this.#timing;
     // A leader must renew before its deadline, so it does not back off.
     if (this.#leadingUntilMs !== undefined) return retryPeriodMs;
-    const backoffMs = Math.min(retryPeriodMs * 2 ** Math.max(0, this.#failures - 1), leaseDurationMs);
-    return Math.max(waitMs, backoffMs + this.#ports.random() * jitterFactor * retryPeriodMs);
+    const waitsMs = doubled({ firstMs: retryPeriodMs, lastMs: leaseDurationMs }, Math.max(0, this.#failures - 1));
+    return Math.max(askedMs, waitsMs + this.#ports.random() * jitterFactor * retryPeriodMs);
   }
 
   async #acquireOrRenew(): Promise<void> {

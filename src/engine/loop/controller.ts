@@ -1,4 +1,5 @@
 import { type Cancel, type Clock, type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
+import { askedMs, backoffMs } from "../../core/backoff";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
@@ -48,9 +49,6 @@ export interface ControllerPorts {
   readonly metrics: LoopMetrics;
 }
 
-/** The key of the full pass in the rate limiter; no object has an empty key. */
-const FULL_PASS = "";
-
 /**
  * The reconcile loop: takes keys from the queue while this process leads, runs a pass for each, and requeues the key according to
  * the result. All terms of leadership share one queue, so a key never has two passes at the same time, not even after the lead
@@ -73,6 +71,7 @@ export class Controller {
   #progressAtMs: number;
   #stopped = false;
   #fullPassFailure: string | null = null;
+  #fullPassFailures = 0;
   /** When the next full pass lists live, on the monotonic clock. */
   #listAtMs = -Infinity;
 
@@ -247,7 +246,7 @@ export class Controller {
     try {
       const keys = this.#cachedKeys() ?? (await this.#listKeys());
       if (this.#term !== term) return;
-      this.#limiter.forget(FULL_PASS);
+      this.#fullPassFailures = 0;
       this.#fullPassFailure = null;
       this.#ports.listed(keys);
       const all = [...new Set([...keys, ...knownBefore])];
@@ -259,9 +258,9 @@ export class Controller {
       await inSlices(clock, each(all, enqueue));
     } catch (error) {
       if (this.#term !== term) return;
-      nextMs = Math.min(nextMs, this.#limiter.when(FULL_PASS) + random() * 1_000);
+      nextMs = backoffMs(this.#fullPassFailures++, random, askedMs(error));
       this.#fullPassFailure = publicMessage(error);
-      log.error({ error: publicMessage(error), failures: this.#limiter.failures(FULL_PASS) }, "full pass failed");
+      log.error({ error: publicMessage(error), failures: this.#fullPassFailures }, "full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;
     if (this.#inFlight.size === 0) this.#progressed();

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { TransientError, WaitError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { RecordingLog, RecordingMetrics } from "../testing/fakes";
@@ -7,9 +8,10 @@ import { Controller } from "./controller";
 /** A loop over a store that counts its lists, with these keys in its cache. */
 function makeLoop(cached: readonly Key[] | undefined) {
   const clock = new FakeClock();
-  const seen = { lists: 0, passes: [] as Key[], cached, passMs: 0 };
+  const seen = { lists: 0, passes: [] as Key[], cached, passMs: 0, refused: undefined as Error | undefined };
   const store = {
-    list: () => Promise.resolve([`team/listed-${++seen.lists}`]),
+    list: () =>
+      seen.refused ? (seen.lists++, Promise.reject(seen.refused)) : Promise.resolve([`team/listed-${++seen.lists}`]),
     cachedKeys: () => seen.cached,
   };
   const loop = new Controller({
@@ -47,6 +49,20 @@ it("lists every time while the cache cannot be trusted", async () => {
   seen.cached = [];
   await clock.run(300_000);
   expect(seen.lists).toBe(6);
+  await loop.stop();
+});
+
+it("lists no more often than the API server allows, and with backoff after another failure", async () => {
+  const { clock, seen, loop } = makeLoop(undefined);
+  seen.refused = new WaitError("list controllerresiliences: refused for now (429)", 60_000);
+  loop.startLeading();
+  await clock.run(59_000);
+  expect(seen.lists).toBe(1);
+  await clock.run(2_000);
+  seen.refused = new TransientError("reset");
+  await clock.run(600_000);
+  expect(seen.lists).toBeLessThan(50);
+  expect(loop.fullPassFailure()).toBe("reset");
   await loop.stop();
 });
 

@@ -82,6 +82,19 @@ describe("the rate limiter", () => {
     );
   });
 
+  it("does not make a key wait for tokens that others took again and again while they waited", () => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter<number>(clock);
+    // A thousand keys, each woken and failing every second of ten minutes.
+    for (let i = 0; i < 600; i++) {
+      for (let key = 0; key < 1_000; key++) limiter.when(key);
+      clock.advance(1_000);
+    }
+    expect(limiter.when(1_001)).toBeLessThanOrEqual(30_000);
+    clock.advance(30_000);
+    expect(limiter.when(1_002)).toBeLessThan(1_000);
+  });
+
   it("takes no token for a key that is requeued earlier for another reason", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter<number>(clock);

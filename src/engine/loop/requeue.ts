@@ -1,5 +1,6 @@
 import { ConflictError, GoneError, retryAfter, type Retry } from "../../core/errors";
 import type { Execution } from "../../core/intent";
+import { doubled } from "../../core/backoff";
 import { type Clock, type BucketSize, TokenBucket } from "../../core/time";
 
 /** When to requeue a key after its pass. */
@@ -67,6 +68,9 @@ export interface RateLimits extends BucketSize {
 
 const DEFAULT_LIMITS: RateLimits = { baseDelayMs: 5, maxDelayMs: 1_000_000, ratePerSecond: 10, burst: 100 };
 
+/** Longest wait for a token. Keys that fail again while they wait would otherwise take tokens without end. */
+const LONGEST_QUEUE_MS = 30_000;
+
 /** Delays retries by the longer of two delays: exponential backoff per key, and a token bucket for all keys. */
 export class RateLimiter<K = string> {
   readonly #limits: RateLimits;
@@ -86,8 +90,9 @@ export class RateLimiter<K = string> {
     const failures = this.failures(key);
     this.#failures.set(key, failures + 1);
     const { baseDelayMs, maxDelayMs } = this.#limits;
-    const delayMs = Math.min(baseDelayMs * 2 ** failures, maxDelayMs);
-    return delayMs >= limitMs ? limitMs : Math.min(Math.max(delayMs, this.#bucket.reserve()), limitMs);
+    const delayMs = doubled({ firstMs: baseDelayMs, lastMs: maxDelayMs }, failures);
+    if (delayMs >= limitMs) return limitMs;
+    return Math.max(delayMs, this.#bucket.reserve(Math.min(limitMs, LONGEST_QUEUE_MS)));
   }
 
   /** Resets the failures of a key after a success. */

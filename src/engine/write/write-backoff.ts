@@ -1,19 +1,17 @@
+import { type BackoffBounds, doubled } from "../../core/backoff";
 import type { Clock } from "../../core/time";
 import type { Intent, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 
-/** Backoff after the first refusal, in milliseconds; doubles with each further one. */
-const BASE_MS = 10_000;
+/** After a refusal: a PodDisruptionBudget may be exhausted for hours. */
+const REFUSED: BackoffBounds = { firstMs: 10_000, lastMs: 300_000 };
+/** After a failure with an unknown outcome: each costs a slot of the restart pacer. */
+const DOUBTFUL: BackoffBounds = { firstMs: 10_000, lastMs: 600_000 };
 /**
- * Backoff after the first failure of a write that is no restart and was not refused. A write that fails slowly must not use up every pass, but a
- * binding must be renewed before it expires, and a runaway throttled.
+ * After a failure of a write that is no restart and was not refused. A write that fails slowly must not use up every pass, but a binding must
+ * be renewed before it expires, and a runaway throttled.
  */
-const BASE_PLAIN_MS = 2_000;
-const MAX_PLAIN_MS = 60_000;
-/** Longest backoff after a refusal without Retry-After: a PodDisruptionBudget may be exhausted for hours. */
-const MAX_REFUSED_MS = 300_000;
-/** Longest backoff after a failure with an unknown outcome: each costs a slot of the restart pacer. */
-const MAX_DOUBTFUL_MS = 600_000;
+const PLAIN: BackoffBounds = { firstMs: 2_000, lastMs: 60_000 };
 /** Failures are forgotten this long after their backoff ended, such as those of pods that are gone. */
 const REMEMBERED_MS = 900_000;
 
@@ -55,7 +53,8 @@ export class WriteBackoff {
     this.#forgetOld();
     const count = this.#failures.get(idOf(intent))?.count ?? 0;
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
-    const waitMs = Math.max(askedMs, isPlainFailure(intent, outcome) ? plainMs(count) : refusedMs(count, doubtful));
+    const bounds = isPlainFailure(intent, outcome) ? PLAIN : doubtful ? DOUBTFUL : REFUSED;
+    const waitMs = Math.max(askedMs, doubled(bounds, count));
     this.#failures.set(idOf(intent), {
       intent,
       outcome,
@@ -89,14 +88,6 @@ export class WriteBackoff {
 
 function isPlainFailure({ restart }: Intent, { result }: Outcome): boolean {
   return restart === undefined && result === "Failed";
-}
-
-function plainMs(count: number): number {
-  return Math.min(BASE_PLAIN_MS * 2 ** count, MAX_PLAIN_MS);
-}
-
-function refusedMs(count: number, doubtful: boolean): number {
-  return Math.min(BASE_MS * 2 ** count, doubtful ? MAX_DOUBTFUL_MS : MAX_REFUSED_MS);
 }
 
 function idOf({ verb, target, body, restart }: Intent): string {
