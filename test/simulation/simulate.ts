@@ -56,12 +56,17 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   return { plan, violations, story: story.lines, ...tally.result() };
 }
 
+/** Characters; hashing few at a time costs more than they do. */
+const HASHED_AT_ONCE = 16_384;
+
 /** Counts what a world saw. */
 class Tally {
   readonly #hash = createHash("sha256");
   readonly #reasons = new Set<string>();
   readonly #heals: { readonly cause: string; readonly ms: number }[] = [];
   readonly #dead = new Map<string, { readonly cause: string; readonly sinceMs: number }>();
+  /** What is not hashed yet. */
+  #heard = "";
   #requests = 0;
   #right = 0;
   #wrong = 0;
@@ -78,7 +83,8 @@ class Tally {
   #count(entry: Entry): void {
     const { atMs, from, verb, resource, subresource, namespace, name, code, body, before, after } = entry;
     this.#requests++;
-    this.#hash.update(`${atMs} ${from} ${verb} ${resource} ${subresource} ${namespace} ${name} ${code} ${body}\n`);
+    this.#heard += `${atMs} ${from} ${verb} ${resource} ${subresource} ${namespace} ${name} ${code} ${body}\n`;
+    if (this.#heard.length > HASHED_AT_ONCE) this.#hashHeard();
     if (subresource === "status") this.#noteReasons(after?.["status"]);
     if (subresource !== "eviction" || code !== 201 || before === undefined) return;
     const truths = this.world.truths().filter(({ uid }) => uid === before.metadata.uid);
@@ -86,7 +92,13 @@ class Tally {
     else this.#wrong++;
   }
 
+  #hashHeard(): void {
+    this.#hash.update(this.#heard);
+    this.#heard = "";
+  }
+
   result(): Pick<Outcome, "hash" | "requests" | "evictions" | "heals" | "reasons"> {
+    this.#hashHeard();
     return {
       hash: this.#hash.digest("hex").slice(0, 16),
       requests: this.#requests,

@@ -284,10 +284,15 @@ function readBody(response: IncomingMessage, maxBytes: number, what: string): Pr
       reject(new TooLargeError(`${what}: expected at most ${maxBytes} bytes, got more`));
       response.destroy();
     });
-    response.on("end", () => resolve(Buffer.concat(chunks, size)));
+    let isWhole = false;
+    response.on("end", () => {
+      isWhole = true;
+      resolve(Buffer.concat(chunks, size));
+    });
     response.on("error", reject);
-    // After the end this changes nothing.
-    response.on("close", () => reject(new Error("the connection closed before the end of the body")));
+    response.on("close", () => {
+      if (!isWhole) reject(new Error("the connection closed before the end of the body"));
+    });
   });
 }
 

@@ -102,8 +102,8 @@ export class World implements Sight {
   }
 
   /** Passes on the requests of operators. */
-  #hear({ resource = "", atMs, ...entry }: JournalEntry): void {
-    const heard = { ...entry, atMs: atMs - START_MS, resource };
+  #hear(entry: JournalEntry): void {
+    const heard = { ...entry, atMs: entry.atMs - START_MS, resource: entry.resource ?? "" };
     for (const listener of this.#listeners) listener(heard);
   }
 
