@@ -113,6 +113,7 @@ function runOne(child: ChildProcess, { seed, world, hours }: Omit<Order, "seeds"
 
 /** The result of a world that could not be run to its end. */
 export function failed(seed: number, lastsMs: number, error: string): Result {
-  const nothing = { requests: 0, right: 0, wrong: 0, heals: [], happenings: [], reasons: [], violations: [] };
-  return { seed, lastsMs, ...nothing, cpuMs: 0, error };
+  const covered = { happenings: [], faults: {}, programs: [], reasons: [], pairs: [] };
+  const nothing = { requests: 0, right: 0, wrong: 0, heals: [], covered, violations: [], cpuMs: 0 };
+  return { seed, lastsMs, ...nothing, error };
 }

@@ -1,5 +1,6 @@
 import Table from "cli-table3";
 import type { Violation } from "./checker/sight";
+import type { Covered } from "./coverage";
 import type { Outcome } from "./simulate";
 
 // What many worlds came to, as a table.
@@ -12,8 +13,7 @@ export interface Result {
   readonly right: number;
   readonly wrong: number;
   readonly heals: readonly { readonly cause: string; readonly ms: number }[];
-  readonly happenings: readonly string[];
-  readonly reasons: readonly string[];
+  readonly covered: Covered;
   readonly violations: readonly Violation[];
   /** Why the world could not be run to its end. */
   readonly error?: string;
@@ -21,12 +21,8 @@ export interface Result {
 }
 
 /** Returns the result of an outcome. */
-export function resultOf({ plan, requests, evictions, heals, reasons, violations }: Outcome, cpuMs: number): Result {
-  return {
-    ...{ seed: plan.seed, lastsMs: plan.lastsMs, requests, heals, violations, cpuMs, ...evictions },
-    happenings: plan.happenings.map(({ what }) => what),
-    reasons: [...reasons],
-  };
+export function resultOf({ plan, requests, evictions, heals, covered, violations }: Outcome, cpuMs: number): Result {
+  return { seed: plan.seed, lastsMs: plan.lastsMs, requests, heals, covered, violations, cpuMs, ...evictions };
 }
 
 /** Renders the results of all worlds. */
@@ -46,7 +42,7 @@ export function render(results: readonly Result[]): string {
       ["CPU seconds per simulated hour", (sum(({ cpuMs }) => cpuMs) / 1_000 / Math.max(1, hours)).toFixed(2)],
     ],
   );
-  return [totals, healing(results), happened(results), broke(results)].filter(text => text !== "").join("\n\n");
+  return [totals, healing(results), broke(results)].filter(text => text !== "").join("\n\n");
 }
 
 function healing(results: readonly Result[]): string {
@@ -59,13 +55,6 @@ function healing(results: readonly Result[]): string {
     return [cause, String(sorted.length), at(0.5), at(0.99)];
   });
   return rows.length === 0 ? "" : table(["dead because", "healed", "median", "99 of 100"], rows);
-}
-
-function happened(results: readonly Result[]): string {
-  const counts = new Map<string, number>();
-  for (const what of results.flatMap(({ happenings }) => happenings)) counts.set(what, (counts.get(what) ?? 0) + 1);
-  const rows = [...counts].sort(([, a], [, b]) => b - a).map(([what, count]) => [what, String(count)]);
-  return rows.length === 0 ? "" : table(["what happened", "times"], rows);
 }
 
 function broke(results: readonly Result[]): string {

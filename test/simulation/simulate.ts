@@ -6,7 +6,9 @@ import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
 import type { Entry, Report, Violation } from "./checker/sight";
 import { checkWrites } from "./checker/writes";
+import { type Covered, pairsOf } from "./coverage";
 import { Story } from "./story";
+import { Dice } from "./time";
 import { schedule } from "./world/happenings";
 import type { Plan } from "./world/plan";
 import { World } from "./world/world";
@@ -22,8 +24,7 @@ export interface Outcome {
   readonly evictions: { readonly right: number; readonly wrong: number };
   /** By cause: how long each pod that a restart heals was dead, in milliseconds. */
   readonly heals: readonly { readonly cause: string; readonly ms: number }[];
-  /** Reasons of conditions that were written. */
-  readonly reasons: ReadonlySet<string>;
+  readonly covered: Covered;
   readonly story: readonly string[];
 }
 
@@ -46,7 +47,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   checkWrites(world, report);
   checkBindings(world, report);
   const endQuiet = checkQuiet(world, report);
-  schedule(world, plan.happenings, text => story.add(text));
+  schedule(world, new Dice(plan.seed).fork("happenings"), text => story.add(text));
   world.start();
   await world.clock.run(plan.lastsMs);
   checkHealing(world, report);
@@ -62,6 +63,7 @@ const HASHED_AT_ONCE = 16_384;
 /** Counts what a world saw. */
 class Tally {
   readonly #hash = createHash("sha256");
+  /** Reasons of conditions that were written. */
   readonly #reasons = new Set<string>();
   readonly #heals: { readonly cause: string; readonly ms: number }[] = [];
   readonly #dead = new Map<string, { readonly cause: string; readonly sinceMs: number }>();
@@ -97,20 +99,29 @@ class Tally {
     this.#heard = "";
   }
 
-  result(): Pick<Outcome, "hash" | "requests" | "evictions" | "heals" | "reasons"> {
+  result(): Pick<Outcome, "hash" | "requests" | "evictions" | "heals" | "covered"> {
+    const { plan, faults } = this.world;
     this.#hashHeard();
     return {
       hash: this.#hash.digest("hex").slice(0, 16),
       requests: this.#requests,
       evictions: { right: this.#right, wrong: this.#wrong },
       heals: this.#heals,
-      reasons: this.#reasons,
+      covered: {
+        happenings: plan.happenings.map(({ what }) => what),
+        faults: Object.fromEntries(faults.hits),
+        programs: plan.workloads.flatMap(({ program, sidecar }) =>
+          sidecar === undefined ? program : [program, sidecar],
+        ),
+        reasons: [...this.#reasons],
+        pairs: pairsOf(plan),
+      },
     };
   }
 
   #noteReasons(status: unknown): void {
-    const { conditions = [] } = (status ?? {}) as { conditions?: readonly { type: string; reason: string }[] };
-    for (const { type, reason } of conditions) this.#reasons.add(`${type} ${reason}`);
+    const { conditions = [] } = (status ?? {}) as { conditions?: readonly { reason: string }[] };
+    for (const { reason } of conditions) this.#reasons.add(reason);
   }
 
   #look(): void {

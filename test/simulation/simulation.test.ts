@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { simulate } from "./simulate";
 import { generate } from "./world/generate";
 import { HAPPENINGS } from "./world/happenings";
-import type { Plan } from "./world/plan";
+import { readPlan } from "./world/read-plan";
 
 /** Worlds that once broke a promise, by the name of their file. */
 const REGRESSIONS = join(__dirname, "regressions");
@@ -26,14 +26,11 @@ describe("the same seed", () => {
 describe("a regression", () => {
   for (const file of readdirSync(REGRESSIONS).filter(name => name.endsWith(".json")))
     it(`is over: ${file.replace(".json", "").replaceAll("-", " ")}`, async () => {
-      const plan = JSON.parse(readFileSync(join(REGRESSIONS, file), "utf8")) as Plan;
-      expect((await simulate(plan)).violations).toEqual([]);
+      expect((await simulate(readPlan(join(REGRESSIONS, file)))).violations).toEqual([]);
     });
 });
 
-it("knows everything that a generated world can ask for", () => {
-  const asked = Array.from({ length: 200 }, (_, seed) => generate(seed, "bad-day")).flatMap(plan => plan.happenings);
-  const unknown = asked.filter(({ what }) => HAPPENINGS[what] === undefined);
-  expect(unknown).toEqual([]);
-  expect(new Set(asked.map(({ what }) => what))).toEqual(new Set(Object.keys(HAPPENINGS)));
+it("draws everything that can happen", () => {
+  const drawn = Array.from({ length: 400 }, (_, seed) => generate(seed, "bad-day")).flatMap(plan => plan.happenings);
+  expect(new Set(drawn.map(({ what }) => what))).toEqual(new Set(Object.keys(HAPPENINGS)));
 });

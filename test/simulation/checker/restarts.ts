@@ -128,7 +128,9 @@ class RestartChecks {
     this.#down.set(key, down);
     if (down.length > most)
       this.report(2, `evicted ${pod.metadata.name}: ${down.length} pods of ${key} are down, maxUnavailable is ${most}`);
-    const siblings = this.#podsOf(key).filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+    const isOther = ({ metadata: { uid, deletionTimestamp } }: Obj): boolean =>
+      uid !== pod.metadata.uid && deletionTimestamp === undefined;
+    const siblings = this.#podsOf(key).filter(isOther);
     if (!isReady(pod) || siblings.length === 0 || siblings.some(isReady)) return;
     const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
     if (siblings.every(({ metadata }) => truths.get(metadata.uid)?.healedByRestart === true)) return;

@@ -2,6 +2,12 @@ import { type Place, type ProgramName, programOf } from "../programs/library";
 import type { NewObj, Obj } from "../server/objects";
 import type { Cluster } from "./cluster";
 
+/** The spec of a PodDisruptionBudget, without its selector. */
+export interface BudgetPlan {
+  readonly minAvailable?: number | string;
+  readonly maxUnavailable?: number | string;
+}
+
 /** A workload with its program, its ServiceAccount and its access. */
 export interface WorkloadPlan {
   readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
@@ -21,16 +27,17 @@ export interface WorkloadPlan {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   /** The annotation that keeps the operator away. */
-  readonly isSkipped?: boolean;
-  /** Its update strategy is OnDelete. */
-  readonly onDelete?: boolean;
+  readonly isSkipped?: true;
+  readonly updateStrategy?: "OnDelete";
+  /** A Deployment whose rollouts wait. */
+  readonly isPaused?: true;
   /** expirationSeconds of the token that its template names; absent: the default volume. */
   readonly tokenSeconds?: number;
   readonly automount?: boolean;
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly maxUnavailable?: number | string;
-  /** minAvailable of its PodDisruptionBudget; absent: it has none. */
-  readonly minAvailable?: number | string;
+  /** Its PodDisruptionBudgets. */
+  readonly budgets?: readonly BudgetPlan[];
   readonly progressDeadlineSeconds?: number;
 }
 
@@ -44,15 +51,16 @@ export function resourceOf(kind: WorkloadPlan["kind"]): (typeof RESOURCE)[typeof
 /** Creates a workload and everything that it needs; namespace, ServiceAccount and access may be there already. */
 export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
   const { store } = cluster.ground;
-  const { namespace, name, kind, program, sidecar, minAvailable } = plan;
+  const { namespace, name, kind, program, sidecar, budgets = [] } = plan;
   cluster.addNamespace(namespace);
   grant(cluster, plan);
   for (const one of sidecar === undefined ? [program] : [program, sidecar])
     cluster.addImage(imageOf(plan, one), programOf(one, placeOf(plan)));
-  if (minAvailable !== undefined) {
-    const spec = { minAvailable, selector: { matchLabels: { app: name } } };
-    store.create("poddisruptionbudgets", { metadata: { namespace, name }, spec });
-  }
+  for (const [at, budget] of budgets.entries())
+    store.create("poddisruptionbudgets", {
+      metadata: { namespace, name: at === 0 ? name : `${name}-${at}` },
+      spec: { ...budget, selector: { matchLabels: { app: name } } },
+    });
   return store.create(resourceOf(kind), workload(plan));
 }
 
@@ -91,9 +99,9 @@ const SKIP = "controller-resilience.io/skip";
 
 /** The object of a plan. */
 export function workload(plan: WorkloadPlan): NewObj {
-  const { namespace, name, kind, replicas = 1, labels, isSkipped = false } = plan;
+  const { namespace, name, kind, replicas = 1, labels, isSkipped } = plan;
   const app = { app: name };
-  const annotations = { ...plan.annotations, ...(isSkipped ? { [SKIP]: "true" } : {}) };
+  const annotations = { ...plan.annotations, ...(isSkipped === true ? { [SKIP]: "true" } : {}) };
   return {
     apiVersion: "apps/v1",
     kind,
@@ -107,13 +115,15 @@ export function workload(plan: WorkloadPlan): NewObj {
   };
 }
 
-function strategyOf({ kind, onDelete, maxUnavailable, progressDeadlineSeconds }: WorkloadPlan): object {
+function strategyOf(plan: WorkloadPlan): object {
+  const { kind, updateStrategy, isPaused, maxUnavailable, progressDeadlineSeconds } = plan;
   if (kind === "Deployment")
     return {
       strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: maxUnavailable ?? "25%" } },
       progressDeadlineSeconds: progressDeadlineSeconds ?? 600,
+      ...(isPaused === true ? { paused: true } : {}),
     };
-  if (onDelete === true) return { updateStrategy: { type: "OnDelete" } };
+  if (updateStrategy !== undefined) return { updateStrategy: { type: "OnDelete" } };
   const rollingUpdate = kind === "DaemonSet" ? { maxUnavailable: maxUnavailable ?? 1, maxSurge: 0 } : { partition: 0 };
   return { updateStrategy: { type: "RollingUpdate", rollingUpdate } };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { grant, imageOf, install, workload } from "./install";
 import { programOf } from "../programs/library";
-import { breakRollout, deleteNamespace, edit, limitPods, refusePods, rollOut } from "./people";
+import { breakRollout, edit, limitPods, refusePods, rollOut } from "../world/people";
 import { MINUTE, testCluster } from "./testing";
 import { isReady } from "./ground";
 import type { Obj } from "../server/objects";
@@ -112,7 +112,7 @@ describe("StatefulSets", () => {
     install(cluster, {
       ...{ kind: "StatefulSet", namespace: "shop", name: "db", replicas: 2 },
       program: "kopf",
-      onDelete: true,
+      updateStrategy: "OnDelete",
     });
     await clock.run(2 * MINUTE);
     rollOut(cluster, { resource: "statefulsets", namespace: "shop", name: "db" });
@@ -206,7 +206,7 @@ describe("nodes and namespaces", () => {
       leaseSeconds: 15,
     });
     await clock.run(MINUTE);
-    deleteNamespace(cluster, "shop");
+    store.delete("namespaces", undefined, "shop");
     await clock.run(3 * MINUTE);
     expect(
       ["namespaces", "pods", "leases", "serviceaccounts"].map(resource =>

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { classify, type LogClass } from "../../../src/logs/classifier";
 import type { Cluster } from "../cluster/cluster";
-import { enforce } from "../cluster/enforcers";
-import { followGit } from "../cluster/gitops";
 import { install } from "../cluster/install";
 import { isReady } from "../cluster/ground";
-import { edit } from "../cluster/people";
 import { MINUTE, recreate, testCluster } from "../cluster/testing";
 import { Dice } from "../time";
+import { edit } from "../world/people";
+import { enforce, followGit } from "../world/tools";
 import { PROGRAMS } from "./library";
 
 const states = (cluster: Cluster): string[] => cluster.truths().map(({ state, cause }) => `${state}: ${cause}`);
@@ -213,7 +212,7 @@ describe("tools", () => {
     install(cluster, { kind: "DaemonSet", namespace: "shop", name: "web", program: "kopf", tokenSeconds: 3600 });
     await clock.run(MINUTE);
     const web = { resource: "daemonsets", namespace: "shop", name: "web" };
-    const git = followGit(cluster, web, { dice: new Dice(1), selfHeals: true });
+    const stop = followGit(cluster, web, { everyMs: 180_000, dice: new Dice(1), selfHeals: true });
     edit(cluster, web, draft => {
       const { template } = draft["spec"] as {
         template: {
@@ -235,7 +234,7 @@ describe("tools", () => {
       { projected: { sources: [{ serviceAccountToken: { expirationSeconds: 3600 } }, {}] } },
       { name: "other" },
     ]);
-    git.stop();
+    stop();
   });
 });
 

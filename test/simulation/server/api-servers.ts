@@ -50,6 +50,8 @@ export interface Outcome {
   readonly status?: number;
   readonly message?: string;
   readonly retryAfterSeconds?: number;
+  /** Retry-After is a date, as proxies write it. */
+  readonly isRetryDate?: boolean;
   /** The connection breaks before the request is executed, or after it. */
   readonly reset?: "before" | "after";
   /** No answer ever comes, to a request that is executed or not. */
@@ -87,12 +89,14 @@ const ANONYMOUS: Identity = { user: "system:anonymous", groups: ["system:unauthe
 /** A server that is gone is no endpoint any more after this time. */
 const LEASE_MS = 15_000;
 
-interface Server extends Required<ServerSpec> {
+interface Server extends Required<Omit<ServerSpec, "offsetMs">> {
+  offsetMs: number;
   readonly index: number;
   isDown: boolean;
   counters: Counters;
   readonly flow: FlowControl;
-  readonly watches: Set<WatchStream>;
+  /** With the name of the client's process. */
+  readonly watches: Map<WatchStream, string>;
 }
 
 /** A network failure, as node reports it. */
@@ -138,7 +142,7 @@ export class ApiServers {
   stop(index: number): void {
     const server = this.#servers[index]!;
     server.isDown = true;
-    for (const watch of server.watches) watch.end(networkError("ECONNRESET"));
+    for (const watch of server.watches.keys()) watch.end(networkError("ECONNRESET"));
     server.watches.clear();
     this.#world.clock.after(LEASE_MS, () => this.#register());
   }
@@ -151,9 +155,21 @@ export class ApiServers {
     this.#register();
   }
 
+  /** Sets how far the clock of a server is off. */
+  setClock(index: number, offsetMs: number): void {
+    const server = this.#servers[index];
+    if (server !== undefined) server.offsetMs = offsetMs;
+  }
+
   /** Ends all watches of a server, as a restart of its watch cache does. */
   endWatches(index: number): void {
-    for (const watch of [...this.#servers[index]!.watches]) watch.end();
+    for (const watch of [...this.#servers[index]!.watches.keys()]) watch.end();
+  }
+
+  /** Open watches of a process say nothing more: its network is gone. */
+  silenceWatches(from: string): void {
+    for (const { watches } of this.#servers)
+      for (const [watch, client] of watches) if (client === from) watch.silence();
   }
 
   /** Resolves with the head of the answer; the client reads the body. */
@@ -205,7 +221,7 @@ export class ApiServers {
       this.#world.clock.now().getTime() / 1_000 - 86_400 * (10 + index) - this.#world.dice.int(3_600);
     const counters = new Counters(startSeconds);
     const flow = new FlowControl(this.#world.store);
-    return { address, port, lagMs, offsetMs, index, isDown: false, counters, flow, watches: new Set() };
+    return { address, port, lagMs, offsetMs, index, isDown: false, counters, flow, watches: new Map() };
   }
 
   #register(): void {
@@ -217,7 +233,7 @@ export class ApiServers {
 
   #endWatches(plural: string): void {
     for (const { watches } of this.#servers)
-      for (const watch of [...watches]) if (watch.resource === plural) watch.end();
+      for (const watch of [...watches.keys()]) if (watch.resource === plural) watch.end();
   }
 
   #outcomeOf(seen: Seen): Outcome {
@@ -342,7 +358,7 @@ export class ApiServers {
     this.#note(exchange, { code: 200, body: "" });
     if (signal.aborted) return;
     server.counters.requested(ask.verb, ask.resource ?? "", 200);
-    server.watches.add(stream);
+    server.watches.set(stream, exchange.request.from);
     signal.addEventListener("abort", () => stream.answer.destroy(signal.reason as Error), { once: true });
     stream.start();
     const { onClose } = stream.answer;
@@ -362,7 +378,10 @@ export class ApiServers {
     if (signal.aborted) return;
     server.counters.requested(ask.verb, ask.resource ?? "", code);
     const seconds = outcome.retryAfterSeconds ?? retryAfterIn(code, body);
-    const headers = { ...this.#headers(server, contentType), ...(seconds > 0 && { "retry-after": String(seconds) }) };
+    const headers = {
+      ...this.#headers(server, contentType),
+      ...(seconds > 0 && { "retry-after": this.#later(seconds, outcome) }),
+    };
     const answer = new Answer(code, headers);
     signal.addEventListener("abort", () => answer.destroy(signal.reason as Error), { once: true });
     const bytes = Buffer.from(body);
@@ -374,6 +393,11 @@ export class ApiServers {
       answer.end(networkError("ECONNRESET"));
     }
     resolve(answer.message);
+  }
+
+  #later(seconds: number, { isRetryDate }: Outcome): string {
+    if (isRetryDate !== true) return String(seconds);
+    return new Date(this.#world.clock.now().getTime() + 1_000 * seconds).toUTCString();
   }
 
   #headers({ offsetMs }: Server, contentType: string): Record<string, string> {

@@ -169,7 +169,7 @@ const read = new Map<string, NewObj>();
 export function readDefinition(file: string): NewObj {
   const known = read.get(file);
   if (known !== undefined) return known;
-  const definition = parse(readFileSync(join(import.meta.dirname, "../../../crds", file), "utf8")) as NewObj;
+  const definition = parse(readFileSync(join(__dirname, "../../../crds", file), "utf8")) as NewObj;
   read.set(file, definition);
   return definition;
 }

@@ -62,7 +62,8 @@ export class Reads {
     const { info, namespace, staleMs } = call;
     const all = staleMs > 0 ? before(store, call) : store.list(info.plural, namespace);
     const selects = selectsOf(call);
-    return { items: selects === undefined ? all : all.filter(selects), revision: store.revision };
+    const revision = staleMs > 0 ? store.revisionBefore(info.plural, staleMs) : store.revision;
+    return { items: selects === undefined ? all : all.filter(selects), revision };
   }
 
   #rest(token: string): Rest {

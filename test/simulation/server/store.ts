@@ -143,6 +143,13 @@ export class Store {
     return [...then.keys()].sort().map(key => then.get(key)!);
   }
 
+  /** The revision up to which a lagging server knows a resource. */
+  revisionBefore(resource: string, agoMs: number): number {
+    const sinceMs = this.clock.monotonicMs() - agoMs;
+    const next = this.#of(resource).changes.find(({ atMs }) => atMs > sinceMs);
+    return next === undefined ? this.#revision : next.revision - 1;
+  }
+
   /** Runs `work` as a writer that metadata.managedFields names; else it is `admin`. */
   as<T>(by: By, work: () => T): T {
     const before = this.#by;
@@ -231,8 +238,9 @@ export class Store {
     return { revision: this.#revision, collections: new Map(collections) };
   }
 
-  /** A restore from a backup: objects and revisions go back, and nobody is told. */
-  restore({ revision, collections }: Snapshot): void {
+  /** A restore from a backup: objects go back, and nobody is told. So do revisions, unless the restore raises them (`--bump-revision`). */
+  restore({ revision: then, collections }: Snapshot, { bump = 0 }: { readonly bump?: number } = {}): void {
+    const revision = bump === 0 ? then : this.#revision + bump;
     this.#revision = revision;
     for (const name of collections.keys()) this.#of(name);
     for (const [name, collection] of this.#collections) {

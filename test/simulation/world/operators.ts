@@ -40,13 +40,16 @@ export class OperatorPod {
   #token = "";
   #failures = 0;
   #starts = 0;
-  #isCutOff = false;
+  #isPaused = false;
+  /** How far the wall clock of its machine is off. */
+  #offsetMs: number;
 
   constructor(
     private readonly parts: OperatorParts,
     number: number,
-    private readonly offsetMs: number,
+    offsetMs: number,
   ) {
+    this.#offsetMs = offsetMs;
     this.name = `controller-resilience-${number}`;
     const { store } = parts;
     store.create("pods", {
@@ -69,33 +72,47 @@ export class OperatorPod {
     this.#restartLater(FIRST_BACKOFF_MS);
   }
 
-  /** Its node has no network. */
-  cutOff(isCutOff: boolean): void {
-    this.#isCutOff = isCutOff;
+  /** Its whole machine stands still, kubelet and all; returns what lets it go on. */
+  pause(): () => void {
+    const process = this.#process;
+    process?.clock.freeze();
+    this.#isPaused = true;
+    return () => {
+      this.#isPaused = false;
+      process?.clock.thaw();
+    };
+  }
+
+  /** The wall clock of its machine changes, as by NTP; the process that comes next sees it as well. */
+  jumpClock(ms: number): void {
+    this.#offsetMs += ms;
+    this.#process?.clock.jumpWall(ms);
   }
 
   #start(): void {
     const { clock, dice, send, onLog } = this.parts;
-    const { name, offsetMs } = this;
+    const { name } = this;
     this.#starts++;
     this.#process = new OperatorProcess({
-      ...{ name, clock, offsetMs },
+      ...{ name, clock, offsetMs: this.#offsetMs },
       dice: dice.fork(`${name} ${this.#starts}`),
       token: () => this.#token,
-      send: (request, signal) => (this.#isCutOff ? silence(signal) : send(request, signal)),
+      send,
       onExit: () => this.#restartLater(Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#starts, 8))),
       onLog: line => onLog(name, line),
     });
     this.#process.start();
   }
 
+  /** A process that waits for its start cannot end. */
   #restartLater(delayMs: number): void {
+    if (this.#process === undefined) return;
     this.#process = undefined;
     this.parts.clock.after(delayMs, () => this.#start());
   }
 
   #probe(): void {
-    const troubles = this.#process?.troubles("health") ?? [];
+    const troubles = this.#isPaused ? [] : (this.#process?.troubles("health") ?? []);
     this.#failures = troubles.length > 0 ? this.#failures + 1 : 0;
     if (this.#failures >= PROBE_FAILURES) {
       this.#failures = 0;
@@ -119,11 +136,4 @@ export class OperatorPod {
     }
     clock.after(againMs, () => this.#mount());
   }
-}
-
-/** What a client sees of a network that drops everything: nothing, until it gives up. */
-function silence(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
 }

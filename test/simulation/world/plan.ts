@@ -1,4 +1,4 @@
-import type { ProgramName } from "../programs/library";
+import type { WorkloadPlan } from "../cluster/install";
 
 // A world as data: what is there at first, and what happens to it. Everything else follows from it and from the seed, so a plan is a scenario that can
 // be made smaller, printed, and kept.
@@ -8,26 +8,6 @@ export type Size = "small" | "medium" | "wide" | "bad-day";
 
 /** The sizes, for people who ask for one. */
 export const SIZES: readonly Size[] = ["small", "medium", "wide", "bad-day"];
-
-/** A workload. */
-export interface WorkloadPlan {
-  readonly namespace: string;
-  readonly name: string;
-  readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
-  /** Of a DaemonSet the number of nodes counts instead. */
-  readonly replicas: number;
-  readonly program: ProgramName;
-
-  /** It has a Lease that lasts so long. */
-  readonly leaseSeconds?: number;
-  /** minAvailable of its PodDisruptionBudget. */
-  readonly minAvailable?: number | string;
-  /** The annotation that keeps the operator away. */
-  readonly isSkipped?: true;
-  readonly updateStrategy?: "OnDelete";
-  /** expirationSeconds of its projected token; absent: the default volume. */
-  readonly tokenSeconds?: number;
-}
 
 /** A ControllerResilience, or with no namespace a ClusterControllerResilience. */
 export interface ObjectPlan {
@@ -53,7 +33,7 @@ export interface BindingPlan {
 export interface Happening {
   readonly atMs: number;
   readonly what: string;
-  /** `namespace/name` of a workload, an object or a binding; the number of a server or of an operator. */
+  /** `namespace/name` of a workload, an object (of the cluster: `/name`) or a binding; a namespace; the number of a server or of an operator. */
   readonly on?: string;
   /** Until it ends by itself, in milliseconds; absent: it does not. */
   readonly forMs?: number;

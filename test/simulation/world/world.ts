@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Entry, Sight, Truth } from "../checker/sight";
 import { Cluster } from "../cluster/cluster";
-import { install, resourceOf } from "../cluster/install";
+import { install, type WorkloadPlan } from "../cluster/install";
 import type { LogLine } from "../operator";
 import { Access } from "../server/access";
+import { installDefinitions } from "../server/bootstrap";
 import type { NewObj, Obj } from "../server/objects";
 import type { Entry as JournalEntry } from "../server/journal";
 import { ApiServers } from "../server/api-servers";
@@ -13,7 +14,8 @@ import { Store } from "../server/store";
 import { Dice, START_MS, VirtualClock } from "../time";
 import { Faults } from "./faults";
 import { OperatorPod } from "./operators";
-import type { BindingPlan, Happening, Plan, WorkloadPlan } from "./plan";
+import { attempt } from "./people";
+import type { BindingPlan, Happening, Plan } from "./plan";
 
 // A world: what a plan says, brought to life.
 
@@ -75,6 +77,7 @@ export class World implements Sight {
     const { plan, cluster, store, clock } = this;
     for (let at = 0; at < plan.nodes; at++) cluster.addNode(`node-${at}`);
     for (const name of ["kube-system", "default"]) cluster.addNamespace(name);
+    installDefinitions(store);
     for (const object of installed()) {
       const resource = INSTALLED[object.kind ?? ""]!;
       if (store.get(resource, object.metadata.namespace, object.metadata.name ?? "") === undefined)
@@ -83,7 +86,7 @@ export class World implements Sight {
     this.#allowBinding();
     for (const workload of plan.workloads) this.#install(workload);
     for (const binding of plan.bindings) this.#bind(binding);
-    clock.after(90_000, () => this.#protect());
+    clock.after(90_000, () => this.protect());
     for (const [at, offsetMs] of plan.operators.entries())
       clock.after(100_000 + 3_000 * at, () => this.operators.push(this.#operator(at, offsetMs)));
   }
@@ -116,12 +119,6 @@ export class World implements Sight {
     return Math.max(0, this.clock.monotonicMs() - last);
   }
 
-  /** The workload of `namespace/name`, if the plan has it. */
-  workload(key: string | undefined): { readonly kind: WorkloadPlan["kind"]; readonly resource: string } | undefined {
-    const found = this.plan.workloads.find(({ namespace, name }) => `${namespace}/${name}` === key);
-    return found && { kind: found.kind, resource: resourceOf(found.kind) };
-  }
-
   /** The pods of the workload of `namespace/name`. */
   podsOf(key = ""): readonly Obj[] {
     const [namespace = "", name = ""] = key.split("/");
@@ -134,30 +131,28 @@ export class World implements Sight {
     return nodes.length === 0 ? undefined : this.#dice.fork(`node ${this.clock.monotonicMs()}`).pick(nodes);
   }
 
-  /** Changes the pod template of a workload, as a person does who rolls out a version. */
-  rollOut(key: string | undefined, version: string): void {
-    this.#changeTemplate(key, template => (template.metadata.annotations = { "example/version": version }));
+  /** Creates what the plan has in a namespace, as soon as the old one is gone. */
+  reinstall(namespace: string): void {
+    const isThere = this.store.get("namespaces", undefined, namespace) !== undefined;
+    if (isThere) {
+      this.clock.after(15_000, () => this.reinstall(namespace));
+      return;
+    }
+    const inside = (one: { readonly namespace?: string }): boolean => one.namespace === namespace;
+    for (const workload of this.plan.workloads.filter(inside)) attempt(() => this.#install(workload));
+    for (const binding of this.plan.bindings.filter(inside)) attempt(() => this.#bind(binding));
+    this.protect();
   }
 
-  /** Rolls out an image that does not exist. @returns what rolls back */
-  breakRollout(key: string | undefined): () => void {
-    let before: string | undefined;
-    this.#changeTemplate(key, ({ spec: { containers } }) => {
-      before = containers[0]!.image;
-      containers[0]!.image = "registry.example/missing:1";
-    });
-    return () => {
-      this.#changeTemplate(key, ({ spec: { containers } }) => {
-        if (before !== undefined) containers[0]!.image = before;
-      });
-    };
-  }
-
-  #changeTemplate(key: string | undefined, change: (template: Template) => void): void {
-    const resource = this.workload(key)?.resource;
-    const [namespace = "", name = ""] = (key ?? "").split("/");
-    if (resource === undefined || this.store.get(resource, namespace, name) === undefined) return;
-    this.store.update(resource, namespace, name, draft => change((draft["spec"] as { template: Template }).template));
+  /** Creates the plan's objects, those of them that are missing. */
+  protect(): void {
+    for (const { namespace, name, spec } of this.plan.objects)
+      attempt(() =>
+        this.store.create(namespace === undefined ? "clustercontrollerresiliences" : "controllerresiliences", {
+          metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+          spec,
+        }),
+      );
   }
 
   #operator(at: number, offsetMs: number): OperatorPod {
@@ -173,19 +168,9 @@ export class World implements Sight {
     );
   }
 
-  #install({ minAvailable, isSkipped, updateStrategy, tokenSeconds, leaseSeconds, ...workload }: WorkloadPlan): void {
-    const { namespace, name } = workload;
-    install(this.cluster, {
-      ...workload,
-      labels: { protect: "yes" },
-      ...(isSkipped === true ? { annotations: { "controller-resilience.io/skip": "true" } } : {}),
-      ...(updateStrategy === "OnDelete" ? { onDelete: true } : {}),
-      ...(tokenSeconds === undefined ? {} : { tokenSeconds }),
-      ...(leaseSeconds === undefined ? {} : { leaseSeconds }),
-    });
-    if (minAvailable === undefined) return;
-    const spec = { minAvailable, selector: { matchLabels: { app: name } } };
-    this.store.create("poddisruptionbudgets", { metadata: { namespace, name }, spec });
+  #install(workload: WorkloadPlan): void {
+    this.cluster.addNamespace(workload.namespace, { team: workload.namespace });
+    install(this.cluster, { ...workload, labels: { protect: "yes" } });
   }
 
   #bind({ namespace, name, account, expiresMs, lifeMs, consents }: BindingPlan): void {
@@ -202,14 +187,6 @@ export class World implements Sight {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: TEMPORARY },
       subjects: [{ kind: "ServiceAccount", namespace, name: account }],
     });
-  }
-
-  #protect(): void {
-    for (const { namespace, name, spec } of this.plan.objects)
-      this.store.create(namespace === undefined ? "clustercontrollerresiliences" : "controllerresiliences", {
-        metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-        spec,
-      });
   }
 
   /** What an installer grants for bindingRenewal (docs/remedies/binding-renewal.md). */
@@ -232,9 +209,4 @@ export class World implements Sight {
       subjects: [{ kind: "ServiceAccount", namespace: "controller-resilience-system", name: "controller-resilience" }],
     });
   }
-}
-
-interface Template {
-  readonly metadata: { annotations?: Record<string, string> };
-  readonly spec: { readonly containers: { image: string }[] };
 }

@@ -1,0 +1,109 @@
+import { ClusterReason, EngineReason } from "../../src/api/conditions";
+import { createRemedies } from "../../src/remedies/registry";
+import { PROGRAMS } from "./programs/library";
+import type { Result } from "./results";
+import { FAULT_KINDS } from "./world/faults";
+import { HAPPENINGS } from "./world/happenings";
+import { FAULTS } from "./world/machinery";
+import type { Plan } from "./world/plan";
+
+// What many worlds have seen, of all that they could see. What never occurs is not tested, so a long run fails then.
+
+/** Reasons that no generated world reaches, and why. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  DecideFailed: "a bug",
+  TooMany: "needs more than 400 bindings, or more than 32 ServiceAccounts, of one object",
+  NameTaken: "needs an object of another owner with a name that the operator makes up",
+};
+
+/** How one world adds to the coverage. */
+export interface Covered {
+  readonly happenings: readonly string[];
+  /** How often each fault hit a request. */
+  readonly faults: Readonly<Record<string, number>>;
+  readonly programs: readonly string[];
+  readonly reasons: readonly string[];
+  /** Two faults at a time. */
+  readonly pairs: readonly string[];
+}
+
+/** A fault without an end still has consequences for so long, in milliseconds. */
+const AFTERMATH_MS = 60_000;
+
+/** The pairs of faults that were active together. */
+export function pairsOf({ happenings }: Pick<Plan, "happenings">): string[] {
+  const faults = happenings.filter(({ what }) => FAULTS[what] !== undefined);
+  const endOf = ({ atMs, forMs = 0 }: Plan["happenings"][number]): number => atMs + Math.max(forMs, AFTERMATH_MS);
+  const pairs = faults.flatMap((one, at) =>
+    faults
+      .slice(at + 1)
+      .filter(other => other.what !== one.what && other.atMs < endOf(one) && one.atMs < endOf(other))
+      .map(other => [one.what, other.what].sort().join(" + ")),
+  );
+  return [...new Set(pairs)];
+}
+
+/** All that can occur, by what it is. */
+function possible(): Readonly<Record<keyof Covered, readonly string[]>> {
+  const reasons = createRemedies().flatMap(remedy => Object.keys(remedy.reasons));
+  const names = Object.keys(FAULTS).sort();
+  return {
+    happenings: Object.keys(HAPPENINGS),
+    faults: FAULT_KINDS,
+    programs: PROGRAMS,
+    reasons: [...new Set([...reasons, ...Object.keys(EngineReason), ...Object.keys(ClusterReason)])],
+    pairs: names.flatMap((one, at) => names.slice(at + 1).map(other => `${one} + ${other}`)),
+  };
+}
+
+const TITLES: Readonly<Record<keyof Covered, string>> = {
+  happenings: "Happenings",
+  faults: "Faults that hit a request",
+  programs: "Programs",
+  reasons: "Reasons of conditions",
+  pairs: "Pairs of faults at a time",
+};
+
+/** What a run has seen. */
+export interface Coverage {
+  /** One line for each part; with `isFull` the counts, too. */
+  readonly text: string;
+  /** What should have occurred and never did: `happening node-joins`. Pairs are too many to ask for each. */
+  readonly missing: readonly string[];
+}
+
+/** Adds up what worlds have seen. */
+export function coverageOf(results: readonly Result[], isFull: boolean): Coverage {
+  const all = possible();
+  const lines: string[] = [];
+  const missing: string[] = [];
+  for (const part of Object.keys(TITLES) as (keyof Covered)[]) {
+    const counts = countsOf(results, part);
+    const seen = all[part].filter(name => counts.has(name));
+    const never = all[part].filter(name => !counts.has(name) && UNREACHABLE[name] === undefined);
+    if (part !== "pairs") missing.push(...never.map(name => `${part.replace(/s$/, "")} ${name}`));
+    lines.push(`${TITLES[part]}: ${seen.length} of ${all[part].length}`);
+    if (isFull && part !== "pairs") lines.push(...wrapped([...counts].map(([name, count]) => `${name} ${count}`)));
+  }
+  return { text: lines.join("\n"), missing };
+}
+
+function countsOf(results: readonly Result[], part: keyof Covered): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const add = (name: string, count: number): void => void counts.set(name, (counts.get(name) ?? 0) + count);
+  for (const { covered } of results)
+    if (part === "faults") for (const [name, count] of Object.entries(covered.faults)) add(name, count);
+    else for (const name of covered[part]) add(name, 1);
+  return new Map([...counts].sort(([, a], [, b]) => b - a));
+}
+
+/** Lines of at most 100 characters. */
+function wrapped(items: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const item of items) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + item.length > 96) lines.push(`  ${item}`);
+    else lines[lines.length - 1] = `${last}, ${item}`;
+  }
+  return lines;
+}

@@ -1,0 +1,257 @@
+import { type Kind, type Kinds, refOf, type Subject, workloadOf } from "./kind";
+import { breakRollout, editTemplate, find, mark, remove, rollOut, setSpec } from "./people";
+import { autoscale, enforce, followGit, type GitOptions, habit } from "./tools";
+import type { World } from "./world";
+
+// What people do, at the wrong moment, and the tools that they leave running.
+
+const PREFIX = "controller-resilience.io";
+const EXPIRES = `${PREFIX}/expires-at`;
+
+/** A field of an object's spec has another value for a while. */
+function withSpec(path: string, value: unknown, texts: Pick<Kind, "says" | "ends">, on: Subject = "object"): Kind {
+  const resource = on === "object" ? "controllerresiliences" : "clustercontrollerresiliences";
+  return {
+    ...{ on, lasts: [5, 30], ...texts },
+    begin: ({ cluster }, given) => setSpec(cluster, refOf(resource, given.on), path, value),
+  };
+}
+
+/** Moves the expiry of a binding that has not expired. */
+function moveExpiry({ cluster, clock }: World, key: string, byMs: (leftMs: number) => number): void {
+  const nowMs = clock.now().getTime();
+  const expiresMs = Date.parse(find(cluster, refOf("rolebindings", key))?.metadata.annotations?.[EXPIRES] ?? "");
+  if (Number.isNaN(expiresMs) || expiresMs < nowMs) return;
+  const value = new Date(expiresMs + byMs(expiresMs - nowMs)).toISOString().replace(/\.\d+/, "");
+  mark(cluster, refOf("rolebindings", key), { key: EXPIRES, value });
+}
+
+const OBJECTS: Kinds = {
+  suspend: withSpec("suspend", true, { says: "Someone suspends %.", ends: "Someone resumes %." }),
+  observe: withSpec("mode", "Observe", { says: "Someone sets % to Observe.", ends: "Someone sets % back." }),
+  "mistype-targets": withSpec("targets", [{ kind: "Deployment", name: "no-such-app" }], {
+    says: "Someone mistypes the targets of %.",
+    ends: "Someone corrects the targets of %.",
+  }),
+  "drop-restarts": withSpec("tokenRestart", undefined, {
+    says: "Someone removes tokenRestart from %.",
+    ends: "Someone puts tokenRestart of % back.",
+  }),
+  "long-cooldown": withSpec("tokenRestart.cooldown", "1h", {
+    says: "Someone sets the cooldown of % to 1h.",
+    ends: "Someone sets the cooldown of % back.",
+  }),
+  "recreate-object": {
+    ...{ on: "object", lasts: [0.1, 10] },
+    says: "Someone deletes %.",
+    ends: "Someone creates % again.",
+    begin: ({ cluster }, { on }) => remove(cluster, refOf("controllerresiliences", on)),
+  },
+  "delete-object": {
+    on: "object",
+    says: "Someone deletes % for good.",
+    begin: ({ cluster }, { on }) => void remove(cluster, refOf("controllerresiliences", on)),
+  },
+  "cluster-enforces": withSpec(
+    "mode",
+    "Enforce",
+    { says: "Someone lets % act in all namespaces.", ends: "Someone sets % back to Observe." },
+    "cluster object",
+  ),
+  "cluster-excludes": withSpec(
+    "excludeNamespaces",
+    ["team-0", "team-1*"],
+    { says: "Someone excludes namespaces from %.", ends: "Someone includes them in % again." },
+    "cluster object",
+  ),
+  "cluster-mistyped": withSpec(
+    "namespaceSelector",
+    { matchLabels: { team: "no-such-team" } },
+    { says: "Someone mistypes the selector of %.", ends: "Someone corrects the selector of %." },
+    "cluster object",
+  ),
+  "cluster-deleted": {
+    ...{ on: "cluster object", lasts: [0.5, 20] },
+    says: "Someone deletes %.",
+    ends: "Someone creates % again.",
+    begin: ({ cluster }, { on }) => remove(cluster, refOf("clustercontrollerresiliences", on)),
+  },
+  "namespace-unprotected": {
+    ...{ on: "namespace", lasts: [5, 30] },
+    says: "Someone labels namespace % as not to be protected.",
+    ends: "Someone removes that label of %.",
+    begin: ({ cluster }, { on }) => {
+      const set = (value: string | undefined): void =>
+        mark(cluster, refOf("namespaces", `/${on}`), { map: "labels", key: `${PREFIX}/protect`, value });
+      set("false");
+      return () => set(undefined);
+    },
+  },
+};
+
+const WORKLOADS: Kinds = {
+  skip: {
+    ...{ on: "workload", lasts: [5, 30] },
+    says: "Someone sets the skip annotation of %.",
+    ends: "Someone removes the skip annotation of %.",
+    begin: (world, { on }) => {
+      const ref = workloadOf(world, on);
+      mark(world.cluster, ref, { key: `${PREFIX}/skip`, value: "true" });
+      return () => mark(world.cluster, ref, { key: `${PREFIX}/skip`, value: undefined });
+    },
+  },
+  "roll-out": {
+    on: "workload",
+    says: "Someone rolls % out again.",
+    begin: (world, { on }) => rollOut(world.cluster, workloadOf(world, on)),
+  },
+  "break-rollout": {
+    ...{ on: "workload", lasts: [5, 40] },
+    says: "Someone rolls out an image of % that does not exist.",
+    ends: "Someone rolls % back.",
+    begin: (world, { on }) => breakRollout(world.cluster, workloadOf(world, on)),
+  },
+  "pause-rollout": {
+    ...{ on: "workload", lasts: [5, 40] },
+    says: "Someone pauses % and rolls it out, so nothing happens.",
+    ends: "Someone unpauses %: the rollout begins.",
+    begin: (world, { on }) => {
+      const ref = workloadOf(world, on);
+      if (ref.resource !== "deployments") return undefined;
+      const resume = setSpec(world.cluster, ref, "paused", true);
+      rollOut(world.cluster, ref);
+      return resume;
+    },
+  },
+  scale: {
+    ...{ on: "workload", amount: dice => dice.int(6) },
+    says: "Someone scales % to #.",
+    begin: (world, { on, amount }) => {
+      const ref = workloadOf(world, on);
+      if (ref.resource !== "daemonsets") setSpec(world.cluster, ref, "replicas", amount);
+    },
+  },
+  "delete-pod": {
+    on: "workload",
+    says: "Someone deletes a pod of %.",
+    begin: (world, { on }) => {
+      const [pod] = world.podsOf(on);
+      if (pod !== undefined) remove(world.cluster, { resource: "pods", ...pod.metadata });
+    },
+  },
+  "recreate-workload": {
+    ...{ on: "workload", lasts: [0.1, 10] },
+    says: "Someone deletes %.",
+    ends: "Someone creates % again.",
+    begin: (world, { on }) => remove(world.cluster, workloadOf(world, on)),
+  },
+  "tighten-budget": {
+    ...{ on: "workload", lasts: [5, 40] },
+    says: "Someone gives % a PodDisruptionBudget that allows nothing.",
+    ends: "Someone deletes that PodDisruptionBudget of %.",
+    begin: ({ cluster, store }, { on }) => {
+      const { namespace = "", name } = refOf("", on);
+      const ref = { resource: "poddisruptionbudgets", namespace, name: `${name}-tight` };
+      const spec = { maxUnavailable: 0, selector: { matchLabels: { app: name } } };
+      if (find(cluster, ref) !== undefined || find(cluster, refOf("namespaces", `/${namespace}`)) === undefined)
+        return undefined;
+      store.create(ref.resource, { metadata: { namespace, name: ref.name }, spec });
+      return () => void remove(cluster, ref);
+    },
+  },
+  "large-object": {
+    ...{ on: "workload", amount: dice => Math.round(dice.between(50, 1_000)) },
+    says: "Someone rolls out % with # kB of settings in its template.",
+    begin: (world, { on, amount }) =>
+      editTemplate(world.cluster, workloadOf(world, on), ({ spec }) => {
+        const [first] = spec.containers as { env?: object[] }[];
+        if (first !== undefined) first.env = [{ name: "SETTINGS", value: "x".repeat(1_000 * amount) }];
+      }),
+  },
+};
+
+const BINDINGS: Kinds = {
+  "shorten-binding": {
+    on: "binding",
+    says: "Someone halves the time that % has left.",
+    begin: (world, { on }) => moveExpiry(world, on, leftMs => -leftMs / 2),
+  },
+  "extend-binding": {
+    on: "binding",
+    says: "Someone extends % by six hours.",
+    begin: (world, { on }) => moveExpiry(world, on, () => 6 * 3_600_000),
+  },
+  "revoke-binding": {
+    on: "binding",
+    says: "Someone deletes %.",
+    begin: ({ cluster }, { on }) => void remove(cluster, refOf("rolebindings", on)),
+  },
+  "withdraw-consent": {
+    ...{ on: "binding", lasts: [5, 60] },
+    says: "Someone removes the annotation that lets % be renewed.",
+    ends: "Someone lets % be renewed.",
+    begin: ({ cluster }, { on }) => {
+      const set = (value: string | undefined): void =>
+        mark(cluster, refOf("rolebindings", on), { key: `${PREFIX}/renew`, value });
+      set(undefined);
+      return () => set("true");
+    },
+  },
+};
+
+/** A GitOps tool follows Git for an object from now on. */
+function git(on: Subject, says: string, options: Omit<GitOptions, "everyMs" | "dice">): Kind {
+  return {
+    ...{ on, says },
+    begin: (world, given) => {
+      const ref =
+        on === "workload"
+          ? workloadOf(world, given.on)
+          : refOf(on === "object" ? "controllerresiliences" : "rolebindings", given.on);
+      return followGit(world.cluster, ref, { ...options, everyMs: 180_000, dice: given.dice });
+    },
+  };
+}
+
+const enforcer = (name: Parameters<typeof enforce>[1], says: string): Kind => ({
+  says,
+  begin: ({ cluster }, { dice }) => enforce(cluster, name, dice),
+});
+
+/** Tools go on until the world ends, if the plan does not say how long. */
+export const TOOLS: Kinds = {
+  "git-keeps-workload": git("workload", "From now on a GitOps tool keeps % as it is, every three minutes.", {}),
+  "git-heals-workload": git("workload", "From now on a GitOps tool reverts each change of % within seconds.", {
+    selfHeals: true,
+  }),
+  "git-replaces-workload": git("workload", "From now on a GitOps tool replaces % every three minutes.", {
+    replaces: true,
+  }),
+  "git-keeps-object": git("object", "From now on a GitOps tool keeps % as it is.", { selfHeals: true }),
+  "git-keeps-binding": git("binding", "From now on a GitOps tool keeps % as it is, expiry and all.", {}),
+  "own-enforcer": {
+    ...enforcer("own", "From now on a script deletes expired bindings."),
+    weight: 3,
+  },
+  "kube-janitor": enforcer("kube-janitor", "From now on kube-janitor deletes expired bindings."),
+  kyverno: enforcer("kyverno", "From now on Kyverno deletes expired bindings."),
+  autoscaler: {
+    ...{ on: "workload", amount: dice => 2 + dice.int(4) },
+    says: "From now on an autoscaler gives % one to # pods.",
+    begin: (world, { on, amount, dice }) => {
+      const ref = workloadOf(world, on);
+      if (ref.resource === "daemonsets") return undefined;
+      return autoscale(world.cluster, ref, amount, { everyMs: 240_000, dice });
+    },
+  },
+  "rolls-out-often": {
+    ...{ on: "workload", lasts: [20, 100], amount: dice => 2 + dice.int(15) },
+    says: "From now on a pipeline rolls % out every # minutes.",
+    ends: "The pipeline rests.",
+    begin: (world, { on, amount, dice }) =>
+      habit(world.cluster, { everyMs: 60_000 * amount, dice }, () => rollOut(world.cluster, workloadOf(world, on))),
+  },
+};
+
+/** All that people do. */
+export const DEEDS: Kinds = { ...OBJECTS, ...WORKLOADS, ...BINDINGS };

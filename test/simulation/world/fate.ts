@@ -1,0 +1,63 @@
+import type { Dice } from "../time";
+import { DEEDS, TOOLS } from "./deeds";
+import type { Bounds } from "./generate";
+import type { Kinds, Subject } from "./kind";
+import { FAULTS } from "./machinery";
+import type { Happening, Plan } from "./plan";
+import { TROUBLES } from "./troubles";
+
+// What happens to a generated world.
+
+/** Everything that is broken is whole again in the last 40 % of the time: what can heal must heal by then. */
+const TROUBLE_UNTIL = 0.6;
+
+/** Draws some troubles, faults, deeds and tools, in the order of their times. */
+export function drawHappenings(dice: Dice, plan: Omit<Plan, "happenings">, bounds: Bounds): Happening[] {
+  const draw = (name: string, kinds: Kinds, most: number): Happening[] =>
+    Array.from({ length: dice.fork(name).int(most + 1) }, (_, at) =>
+      drawOne(dice.fork(`${name} ${at}`), kinds, plan),
+    ).flat();
+  return [
+    ...draw("trouble", TROUBLES, bounds.troubles),
+    ...draw("fault", FAULTS, bounds.faults),
+    ...draw("deed", DEEDS, bounds.deeds),
+    ...draw("tool", TOOLS, bounds.tools),
+  ].sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Nothing, if the world has nothing for it to happen to. */
+function drawOne(dice: Dice, kinds: Kinds, plan: Omit<Plan, "happenings">): Happening[] {
+  const what = dice.pick(Object.keys(kinds).flatMap(name => Array<string>(kinds[name]!.weight ?? 1).fill(name)));
+  const { on: subject, lasts, amount } = kinds[what]!;
+  const endMs = TROUBLE_UNTIL * plan.lastsMs;
+  const atMs = Math.round(dice.between(0.02, TROUBLE_UNTIL) * plan.lastsMs);
+  const subjects = subject === undefined ? [undefined] : subjectsOf(plan, subject);
+  if (subjects.length === 0) return [];
+  const on = dice.pick(subjects);
+  const forMs = lasts && Math.round(Math.min(dice.between(...lasts) * 60_000, endMs - atMs));
+  return [
+    {
+      ...{ atMs, what },
+      ...(on === undefined ? {} : { on }),
+      ...(forMs === undefined ? {} : { forMs }),
+      ...(amount === undefined ? {} : { amount: amount(dice) }),
+    },
+  ];
+}
+
+/** All that a kind of happening can happen to, as plans name it. */
+export function subjectsOf(plan: Omit<Plan, "happenings">, subject: Subject): string[] {
+  const keys = (list: readonly { readonly namespace?: string; readonly name: string }[]): string[] =>
+    list.map(({ namespace = "", name }) => `${namespace}/${name}`);
+  const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => String(at));
+  const subjects: Readonly<Record<Subject, () => string[]>> = {
+    workload: () => keys(plan.workloads),
+    object: () => keys(plan.objects.filter(({ namespace }) => namespace !== undefined)),
+    "cluster object": () => keys(plan.objects.filter(({ namespace }) => namespace === undefined)),
+    binding: () => keys(plan.bindings),
+    namespace: () => [...new Set(plan.workloads.map(({ namespace }) => namespace))],
+    server: () => numbers(plan.servers),
+    operator: () => numbers(plan.operators.length),
+  };
+  return subjects[subject]();
+}

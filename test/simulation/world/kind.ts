@@ -1,0 +1,46 @@
+import type { Dice } from "../time";
+import type { Ref } from "./people";
+import type { Happening } from "./plan";
+import type { World } from "./world";
+
+/** What something can happen to. */
+export type Subject = "workload" | "object" | "cluster object" | "binding" | "namespace" | "server" | "operator";
+
+/** One happening, as its kind gets it. */
+export interface Given extends Required<Pick<Happening, "on" | "amount">> {
+  readonly dice: Dice;
+}
+
+/** A kind of happening: what it does, and how a story tells it. */
+export interface Kind {
+  /** What it happens to; absent: the whole cluster. */
+  readonly on?: Subject;
+  /** For how long, in minutes, in generated worlds; absent: it does not end by itself. */
+  readonly lasts?: readonly [least: number, most: number];
+  /** Its amount in generated worlds. */
+  readonly amount?: (dice: Dice) => number;
+  /** How often it is drawn, compared with others; absent: 1. */
+  readonly weight?: number;
+  /** As the story tells it; `%` is what it happens to, `#` its amount. */
+  readonly says: string | ((amount: number) => string);
+  /** As the story tells its end. */
+  readonly ends?: string;
+  /** Changes the world. @returns a function that ends it; anything else if nothing does */
+  readonly begin: (world: World, given: Given) => unknown;
+}
+
+/** Kinds of happenings, by their names in a plan. */
+export type Kinds = Readonly<Record<string, Kind>>;
+
+/** The object of `namespace/name`. */
+export function refOf(resource: string, key: string): Ref {
+  const at = key.indexOf("/");
+  const namespace = key.slice(0, at);
+  return { resource, name: key.slice(at + 1), ...(namespace === "" ? {} : { namespace }) };
+}
+
+/** The workload of `namespace/name`, by the kind that the plan says. */
+export function workloadOf({ plan }: World, key: string): Ref {
+  const found = plan.workloads.find(({ namespace, name }) => `${namespace}/${name}` === key);
+  return refOf(`${(found?.kind ?? "Deployment").toLowerCase()}s`, key);
+}

@@ -1,0 +1,133 @@
+import type { Cancel } from "../../../src/core/time";
+import type { Binding } from "../../cluster/client";
+import { deadlinesOf, EXPIRY } from "../../enforcers/rules";
+import type { Cluster } from "../cluster/cluster";
+import { nowMs } from "../cluster/ground";
+import { clone, type NewObj, type Obj } from "../server/objects";
+import type { Dice } from "../time";
+import { attempt, copyOf, edit, find, type Ref } from "./people";
+
+// Tools that live in a cluster and do the same again and again: enforcers, GitOps, autoscalers. Each returns what ends it.
+
+/** How often something is done, in milliseconds on average, and with which luck. */
+export interface Rhythm {
+  readonly everyMs: number;
+  readonly dice: Dice;
+}
+
+/** Does something again and again. */
+export function habit({ ground: { clock } }: Cluster, { everyMs, dice }: Rhythm, deed: () => void): Cancel {
+  let isOver = false;
+  const again = (): void => {
+    clock.after(everyMs * dice.between(0.9, 1.1), () => {
+      if (isOver) return;
+      attempt(deed);
+      again();
+    });
+  };
+  again();
+  return () => void (isOver = true);
+}
+
+/** Who deletes expired bindings by which keys, and how often: kube-janitor's default is 30 s, Kyverno's a minute. */
+const ENFORCERS = {
+  "kube-janitor": { keys: [EXPIRY.janitorTtl, EXPIRY.janitorExpires], everyMs: 30_000 },
+  kyverno: { keys: [EXPIRY.kyverno], everyMs: 60_000 },
+  /** A script of the cluster's owners: no published enforcer uses these keys. */
+  own: { keys: [EXPIRY.ownExpiresAt, EXPIRY.ownSeconds], everyMs: 60_000 },
+} as const satisfies Record<string, { readonly keys: readonly string[]; readonly everyMs: number }>;
+
+/** Deletes expired bindings, by an enforcer's own published rules (test/enforcers/rules.ts). */
+export function enforce(cluster: Cluster, enforcer: keyof typeof ENFORCERS, dice: Dice): Cancel {
+  const { everyMs } = ENFORCERS[enforcer];
+  const keys: readonly string[] = ENFORCERS[enforcer].keys;
+  const { ground } = cluster;
+  const isDue = (binding: Obj): boolean =>
+    deadlinesOf(binding as unknown as Binding).some(({ key, dueMs }) => keys.includes(key) && dueMs <= nowMs(ground));
+  return habit(cluster, { everyMs, dice }, () => {
+    for (const resource of ["rolebindings", "clusterrolebindings"])
+      for (const { metadata } of ground.store.list(resource).filter(isDue))
+        attempt(() => void ground.store.delete(resource, metadata.namespace, metadata.name));
+  });
+}
+
+/** Scales a workload between one pod and some more, as an autoscaler does. */
+export function autoscale(cluster: Cluster, ref: Ref, most: number, rhythm: Rhythm): Cancel {
+  return habit(cluster, rhythm, () =>
+    edit(
+      cluster,
+      ref,
+      draft => void ((draft["spec"] as { replicas: number }).replicas = 1 + rhythm.dice.int(Math.max(1, most))),
+    ),
+  );
+}
+
+/** How a GitOps tool writes. */
+export interface GitOptions extends Rhythm {
+  /** Reverts a change some seconds after it was made. */
+  readonly selfHeals?: boolean;
+  /** Replaces the whole spec, as `Replace=true` does; else only fields that are in Git. */
+  readonly replaces?: boolean;
+}
+
+/** Keeps an object as it is now, as a GitOps tool does with what is in Git. */
+export function followGit(cluster: Cluster, ref: Ref, options: GitOptions): Cancel {
+  const now = find(cluster, ref);
+  if (now === undefined) return () => undefined;
+  const manifest = clone(copyOf(now));
+  const { clock, store } = cluster.ground;
+  let isOver = false;
+  let isPlanned = false;
+  const sync = (): void => {
+    isPlanned = false;
+    if (!isOver) attempt(() => write(cluster, ref, manifest, options.replaces === true));
+  };
+  const stop = habit(cluster, options, sync);
+  const unsubscribe = store.subscribe(ref.resource, ({ object: { metadata } }) => {
+    if (options.selfHeals !== true || isPlanned) return;
+    if (metadata.name !== ref.name || metadata.namespace !== ref.namespace) return;
+    isPlanned = true;
+    clock.after(options.dice.between(500, 5_000), sync);
+  });
+  return () => {
+    isOver = true;
+    stop();
+    unsubscribe();
+  };
+}
+
+function write(cluster: Cluster, ref: Ref, manifest: NewObj, replaces: boolean): void {
+  const { store } = cluster.ground;
+  store.as({ manager: "argocd-controller" }, () => {
+    if (find(cluster, ref) === undefined) store.create(ref.resource, clone(manifest));
+    else store.update(ref.resource, ref.namespace, ref.name, draft => merge(draft, manifest, replaces));
+  });
+}
+
+function merge(draft: Obj, { metadata, ...rest }: NewObj, replaces: boolean): void {
+  for (const map of ["labels", "annotations"] as const)
+    if (metadata[map] !== undefined) draft.metadata[map] = { ...draft.metadata[map], ...metadata[map] };
+  for (const [field, value] of Object.entries(rest))
+    draft[field] = replaces ? clone(value) : merged(draft[field], value);
+}
+
+/** What is in Git wins; lists of named items are merged by name, others are replaced. */
+function merged(live: unknown, wanted: unknown): unknown {
+  if (Array.isArray(live) && Array.isArray(wanted)) return mergedLists(live, wanted);
+  if (!isMap(live) || !isMap(wanted)) return clone(wanted);
+  const result: Record<string, unknown> = { ...live };
+  for (const [field, value] of Object.entries(wanted)) result[field] = merged(live[field], value);
+  return result;
+}
+
+function mergedLists(live: readonly unknown[], wanted: readonly unknown[]): unknown {
+  if (![...live, ...wanted].every(item => isMap(item) && typeof item["name"] === "string")) return clone(wanted);
+  const items = new Map((live as Record<string, unknown>[]).map(item => [item["name"], item]));
+  for (const item of wanted as Record<string, unknown>[])
+    items.set(item["name"], merged(items.get(item["name"]), item) as Record<string, unknown>);
+  return [...items.values()];
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
