@@ -56,6 +56,14 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
+/** Reports whether two JSON values are equal: the order of keys makes no difference, and an undefined field is equal to an absent one. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (!isObject(a) || !isObject(b)) return false;
+  return Object.keys({ ...a, ...b }).every(key => sameJson(a[key], b[key]));
+}
+
 /** Serializes a value with sorted keys. A null key is equal to an absent one. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value ?? null));

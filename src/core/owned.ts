@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOf } from "node:crypto";
 import type { ControllerResilience } from "../api/controller-resilience";
 import { MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
 import { keyOf } from "./text";
@@ -57,7 +57,7 @@ export function ownedName(
   limit = MAX_NAME,
 ): string {
   // As JSON no two lists of parts are the same text.
-  const hash = createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, HASH_DIGITS);
+  const hash = hashOf("sha256", JSON.stringify(identity), "hex").slice(0, HASH_DIGITS);
   const room = limit - prefix.length - hash.length - 1;
   // A dot or hyphen at the end of the cut would make an invalid name.
   const words = readable

@@ -1,7 +1,7 @@
 import { toSeconds } from "./time";
 import type { StatusCondition, ControllerResilienceStatus } from "../api/controller-resilience";
-import { isDeepStrictEqual } from "node:util";
 import { ConditionType } from "../api/conditions";
+import { sameJson } from "./json";
 import { oneLine } from "./text";
 import type { StatusList } from "./remedy";
 import { pruneRestarts, RESTARTS_COUNTED_MS } from "./restarts";
@@ -107,9 +107,5 @@ export function isSameStatus(
   a: ControllerResilienceStatus | undefined,
   b: ControllerResilienceStatus | undefined,
 ): boolean {
-  return isDeepStrictEqual(asWritten(a), asWritten(b));
-}
-
-function asWritten(status: ControllerResilienceStatus | undefined): unknown {
-  return JSON.parse(JSON.stringify(status ?? {})) as unknown;
+  return sameJson(a ?? {}, b ?? {});
 }

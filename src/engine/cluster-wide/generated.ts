@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
@@ -218,9 +218,7 @@ function stateOf(
   namespace: string,
   { labels, spec }: Pick<Wanted, "labels" | "spec">,
 ): string {
-  return createHash("sha256")
-    .update(canonical([uid, generation, namespace, labels, spec]))
-    .digest("base64");
+  return hash("sha256", canonical([uid, generation, namespace, labels, spec]), "base64");
 }
 
 function nameOf({ metadata }: ClusterControllerResilience): string {

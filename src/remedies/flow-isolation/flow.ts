@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { SYSTEM_NAMESPACE } from "../../core/components";
 import { parseDuration, toSeconds } from "../../core/time";
@@ -300,5 +300,5 @@ const DIGITS = 16;
 export function hashOfBlock({ priorityLevel, requestRate }: Spec): string {
   const { threshold, for: over, onRunaway, release } = requestRate;
   const fields = canonical([priorityLevel, threshold, over, onRunaway, release]);
-  return createHash("sha256").update(fields).digest("hex").slice(0, DIGITS);
+  return hash("sha256", fields, "hex").slice(0, DIGITS);
 }

@@ -39,7 +39,7 @@ export class FlowControl {
   flowOf(identity: Identity, attributes: Attributes): Flow {
     this.#refresh();
     const { verb, group, resource, subresource, namespace, path } = attributes;
-    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${path}`;
+    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${resource === undefined ? path : ""}`;
     const known = this.#known.get(id);
     if (known !== undefined) return known;
     const flow = this.#match(identity, attributes);
@@ -122,8 +122,8 @@ function isMatch(
   attributes: Attributes,
 ): boolean {
   if (!subjects.some(subject => isSubject(subject, identity))) return false;
-  const { path, verb } = attributes;
-  if (path === undefined) return resourceRules.some(rule => isResource(rule, attributes));
+  const { resource, path = "", verb } = attributes;
+  if (resource !== undefined) return resourceRules.some(rule => isResource(rule, attributes));
   return nonResourceRules.some(
     ({ verbs, nonResourceURLs }) => has(verbs, verb) && nonResourceURLs.some(url => isUrl(url, path)),
   );

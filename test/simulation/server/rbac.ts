@@ -10,7 +10,7 @@ export interface Attributes {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Of a request that is for no resource. */
+  /** Counts for a request that is for no resource. */
   readonly path?: string;
 }
 
@@ -94,7 +94,7 @@ export class Rbac {
     if (identity.groups.includes("system:masters")) return true;
     this.#refresh();
     const { verb, group, resource, subresource, namespace, name, path } = attributes;
-    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${name}|${path}`;
+    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${name}|${resource === undefined ? path : ""}`;
     const known = this.#answers.get(id);
     if (known !== undefined) return known;
     const allowed = this.rulesOf(identity, namespace).some(rule => covers(rule, attributes));
@@ -153,11 +153,11 @@ function isSubject({ kind, name, namespace }: Subject, { user, groups }: Identit
 
 /** Reports whether a rule allows this. */
 export function covers(rule: Rule, attributes: Attributes): boolean {
-  const { verb, path } = attributes;
+  const { verb, resource, path = "" } = attributes;
   if (!has(rule.verbs, verb)) return false;
-  return path === undefined
-    ? coversResource(rule, attributes)
-    : (rule.nonResourceURLs ?? []).some(url => isUrl(url, path));
+  return resource === undefined
+    ? (rule.nonResourceURLs ?? []).some(url => isUrl(url, path))
+    : coversResource(rule, attributes);
 }
 
 function coversResource({ apiGroups = [], resources = [], resourceNames = [] }: Rule, attributes: Attributes): boolean {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { RESTARTED_AT_ANNOTATION } from "../../../api/names";
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
 import {
@@ -23,7 +23,7 @@ export function fingerprint(input: TemplateInput, previous: readonly PreviousSec
   const template = objectOf(input.template);
   const metadata = withoutRestarts(template["metadata"]);
   const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), reading) };
-  return createHash("sha256").update(canonical(original)).digest("hex").slice(0, LENGTH);
+  return hash("sha256", canonical(original), "hex").slice(0, LENGTH);
 }
 
 /** Set by kubectl rollout restart, which replaces pods without another change. */
