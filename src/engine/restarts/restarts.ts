@@ -191,9 +191,9 @@ export class ObjectRestarts {
     return this.#shared.rollouts.deferral(this.#session.object, this.#shared.warmup);
   }
 
-  /** The template was written, or the answer was lost. */
-  rolloutBegun(claim: RolloutClaim): void {
-    this.#shared.rollouts.begun(this.#session.object, claim);
+  /** The template is being written. @returns takes that back, if it certainly was not */
+  rolloutBegun(claim: RolloutClaim): () => void {
+    return this.#shared.rollouts.begun(this.#session.object, claim);
   }
 
   /** The fields of status that record the restarts. */

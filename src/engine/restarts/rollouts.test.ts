@@ -8,7 +8,7 @@ import type {
 } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import type { Key } from "../../core/ports";
-import { UnavailableError } from "../../core/errors";
+import { TerminalError, UnavailableError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { ObjectSession } from "../object/object-session";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
@@ -130,6 +130,21 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("shop/b")).toBe(WAITING);
     bench.clock.advance(11 * MINUTE);
     bench.load("team/a", "Planned");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits for one that is being written by another pass, until that is refused", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Planned");
+    bench.load("shop/b", "Planned");
+    let refuse: (error: Error) => void = () => undefined;
+    bench.writer.answer = () => new Promise((_, reject) => (refuse = reject));
+    const first = bench.begin("team/a");
+    await Promise.resolve();
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    refuse(new TerminalError("denied"));
+    expect(await first).toBe("Failed");
+    bench.writer.answer = () => Promise.resolve();
     expect(await bench.begin("shop/b")).toBe("Executed");
   });
 

@@ -84,9 +84,12 @@ export class Rollouts {
     if (!isUnrecorded) this.#begun.delete(key);
   }
 
-  /** The template was written, or the answer was lost. */
-  begun(object: ControllerResilience, { workload }: RolloutClaim): void {
-    this.#begun.set(keyOf(object), { workload, atMs: this.#clock.monotonicMs() });
+  /** The template is being written. @returns takes that back, if it certainly was not */
+  begun(object: ControllerResilience, { workload }: RolloutClaim): () => void {
+    const key = keyOf(object);
+    const before = this.#begun.get(key);
+    this.#begun.set(key, { workload, atMs: this.#clock.monotonicMs() });
+    return () => void (before === undefined ? this.#begun.delete(key) : this.#begun.set(key, before));
   }
 
   /** A changed template waits for the rollout of every other object, and for a new leader to know of them. */

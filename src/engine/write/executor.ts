@@ -154,14 +154,13 @@ export class Executor {
     });
   }
 
-  /** A lost answer counts as begun. */
+  /** Begun before the write, so that no other pass begins one meanwhile. A lost answer counts as begun. */
   async #rollOut(intent: Intent, claim: RolloutClaim, { restarts }: ExecutionScope): Promise<Outcome> {
+    const takeBack = restarts.rolloutBegun(claim);
     try {
-      const outcome = await this.#write(intent);
-      restarts.rolloutBegun(claim);
-      return outcome;
+      return await this.#write(intent);
     } catch (error) {
-      if (!isCertainlyNotDone(error)) restarts.rolloutBegun(claim);
+      if (isCertainlyNotDone(error)) takeBack();
       throw error;
     }
   }
