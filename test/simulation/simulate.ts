@@ -39,7 +39,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   const report: Report = (promise, sentence) => {
     if (violations.length >= KEPT) return;
     violations.push({ promise, atMs: world.clock.monotonicMs(), sentence });
-    story.add(`!! promise ${promise}: ${sentence}`);
+    story.broken(promise, sentence);
   };
   const tally = new Tally(world);
   checkRestarts(world, report);
@@ -53,6 +53,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   checkHealing(world, report);
   checkRenewals(world, report);
   endQuiet();
+  story.end();
   world.end();
   return { plan, violations, story: story.lines, ...tally.result() };
 }

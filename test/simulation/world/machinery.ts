@@ -118,13 +118,13 @@ const NETWORK: Kinds = {
 const OPERATOR: Kinds = {
   "operator-killed": {
     ...{ on: "operator", weight: 2 },
-    says: "Operator % is killed.",
+    says: "controller-resilience-% is killed.",
     begin: ({ operators }, { on }) => operators[Number(on)]?.kill(),
   },
   "operator-killed-in-write": {
     ...{ on: "operator", weight: 2, lasts: [1, 30] },
-    says: "Operator % will be killed between its next write and the answer.",
-    ends: "Operator % is safe from that again.",
+    says: "controller-resilience-% will be killed between its next write and the answer.",
+    ends: "controller-resilience-% is safe from that again.",
     begin: ({ operators, faults, clock }, { on }) => {
       const pod = operators[Number(on)];
       return pod && faults.atNextWrite(pod.name, () => clock.after(20, () => pod.kill()));
@@ -132,8 +132,8 @@ const OPERATOR: Kinds = {
   },
   "operator-frozen": {
     ...{ on: "operator", lasts: [0.2, 5] },
-    says: "The process of operator % stands still.",
-    ends: "The process of operator % goes on.",
+    says: "The process of controller-resilience-% stands still.",
+    ends: "The process of controller-resilience-% goes on.",
     begin: ({ operators }, { on }) => {
       const process = operators[Number(on)]?.process;
       process?.clock.freeze();
@@ -142,14 +142,14 @@ const OPERATOR: Kinds = {
   },
   "machine-frozen": {
     ...{ on: "operator", lasts: [0.5, 10] },
-    says: "The machine of operator % stands still, as when it is moved.",
-    ends: "The machine of operator % goes on, as if no time had passed.",
+    says: "The machine of controller-resilience-% stands still, as when it is moved.",
+    ends: "The machine of controller-resilience-% goes on, as if no time had passed.",
     begin: ({ operators }, { on }) => operators[Number(on)]?.pause(),
   },
   "operator-cut-off": {
     ...{ on: "operator", lasts: [0.5, 10] },
-    says: "Operator % has no network.",
-    ends: "Operator % has its network again.",
+    says: "controller-resilience-% has no network.",
+    ends: "controller-resilience-% has its network again.",
     begin: ({ operators, faults }, { on }) => {
       const pod = operators[Number(on)];
       return pod && faults.cutOff(pod.name);
@@ -157,13 +157,13 @@ const OPERATOR: Kinds = {
   },
   "clock-jumps": {
     ...{ on: "operator", amount: dice => dice.between(-200_000, 200_000) },
-    says: "The clock of operator % jumps by # ms.",
+    says: "The clock of controller-resilience-% jumps by # ms.",
     begin: ({ operators }, { on, amount }) => operators[Number(on)]?.jumpClock(amount),
   },
   "clock-drifts": {
     ...{ on: "operator", lasts: [5, 60], amount: dice => dice.between(-3_000, 3_000) },
-    says: "The clock of operator % drifts by # ms in a minute.",
-    ends: "The clock of operator % drifts no more.",
+    says: "The clock of controller-resilience-% drifts by # ms in a minute.",
+    ends: "The clock of controller-resilience-% drifts no more.",
     begin: ({ operators, cluster }, { on, amount, dice }) =>
       habit(cluster, { everyMs: 10_000, dice }, () => operators[Number(on)]?.jumpClock(amount / 6)),
   },
