@@ -98,7 +98,7 @@ describe("becoming leader", () => {
     expect(store.record).toMatchObject({ holderIdentity: "a", leaseTransitions: 5 });
   });
 
-  it("does not take over a Lease that changes, even if its times do not", async () => {
+  it("does not take over a Lease that its holder renews, even if its times go back", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
     const record = {
@@ -111,9 +111,39 @@ describe("becoming leader", () => {
     const { elector } = makeCandidate("a", clock, store);
     elector.start();
     for (let i = 0; i < 20; i++) {
-      store.put(record);
+      store.put({ ...record, renewTimeMs: -i });
       await clock.run(10_000);
       expect(elector.isLeader()).toBe(false);
+    }
+  });
+
+  it("takes over the Lease of a dead leader although somebody edits its labels", async () => {
+    const clock = new FakeClock();
+    const store = new MemoryLease();
+    const times = { acquireTimeMs: 0, renewTimeMs: 0 };
+    // The field is an int32.
+    store.put({ holderIdentity: "z", leaseDurationSeconds: 15, ...times, leaseTransitions: 2 ** 31 - 1 });
+    const { elector } = makeCandidate("a", clock, store);
+    elector.start();
+    for (let i = 0; i < 4; i++) {
+      store.put(store.record!);
+      await clock.run(5_000);
+    }
+    expect([elector.isLeader(), store.record?.leaseTransitions]).toEqual([true, 2 ** 31 - 1]);
+  });
+
+  it("waits for a whole lease duration after somebody has wiped the spec", async () => {
+    const times = { acquireTimeMs: 0, renewTimeMs: 0 };
+    for (let atMs = 0; atMs < 4_000; atMs += 400) {
+      const { clock, store, elector } = await leadingAlone();
+      const other = makeCandidate("b", clock, store);
+      other.elector.start();
+      await clock.run(4_000 + atMs);
+      store.put({ holderIdentity: "", leaseDurationSeconds: 0, ...times, leaseTransitions: 0 });
+      await clock.run(14_000);
+      expect([elector, other.elector].map(one => one.isLeader())).toEqual([false, false]);
+      await clock.run(10_000);
+      expect([elector, other.elector].filter(one => one.isLeader())).toHaveLength(1);
     }
   });
 
@@ -395,6 +425,29 @@ describe("stepping down", () => {
     await taken.elector.stop();
     expect(taken.store.record?.holderIdentity).toBe("b");
   });
+
+  it.each(["is answered after the stop", "is applied but never answered"])(
+    "releases a Lease whose takeover %s",
+    async answer => {
+      const clock = new FakeClock();
+      const store = new MemoryLease();
+      const { elector } = makeCandidate("a", clock, store);
+      const times = { acquireTimeMs: 0, renewTimeMs: 0 };
+      store.put({ holderIdentity: "", leaseDurationSeconds: 1, ...times, leaseTransitions: 0 });
+      let open: () => void = () => undefined;
+      const isTaken = (): boolean => store.record?.holderIdentity === "a";
+      store.beforeAnswer = () => (isTaken() ? new Promise(resolve => (open = resolve)) : Promise.resolve());
+      elector.start();
+      await clock.run(1_000);
+      expect([isTaken(), elector.isLeader()]).toEqual([true, false]);
+      store.beforeAnswer = undefined;
+      const stopped = elector.stop();
+      if (answer === "is answered after the stop") open();
+      await clock.run(20_000);
+      await stopped;
+      expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([false, ""]);
+    },
+  );
 
   it("does not lead again if a renewal is answered after stop", async () => {
     const { clock, store, elector, heard } = await leadingAlone();

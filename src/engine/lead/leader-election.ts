@@ -130,9 +130,8 @@ export class LeaderElector {
     if (!this.#running) return this.#stopped;
     this.#running = false;
     this.#cancelRetry();
-    const led = this.isLeader();
     this.#lose("the operator is stopping");
-    return (this.#stopped = this.#attempt.then(() => (led ? this.#release() : undefined)));
+    return (this.#stopped = this.#attempt.then(() => this.#release()));
   }
 
   #scheduleAttempt(delayMs: number): void {
@@ -174,6 +173,7 @@ export class LeaderElector {
       await this.#write(renewed(found, this.#timing.leaseDurationMs, this.#ports.clock.now()));
       return;
     }
+    this.#held = undefined;
     if (found !== null) this.#lose(`the Lease is held by "${found.holderIdentity}"`);
     if (this.#mayTake(found)) {
       await this.#write(takenOver(found, this.#identity, this.#timing.leaseDurationMs, this.#ports.clock.now()));
@@ -288,7 +288,9 @@ export class LeaderElector {
     return withDeadline(this.#ports.clock, this.#timing.renewDeadlineMs / 2, what, work);
   }
 
+  /** Also after a takeover whose answer came after the stop, or never. */
   async #release(): Promise<void> {
+    if (this.#written.length > 0) this.#held ??= await this.#reread();
     for (let tries = 0; tries < RELEASE_TRIES && this.#held !== undefined; tries++) {
       const record = released(this.#held, this.#ports.clock.now());
       try {

@@ -16,9 +16,12 @@ export interface LeaseAnnotation {
 /** On release, the holder clears holderIdentity and writes this duration, as client-go does. */
 const RELEASED_SECONDS = 1;
 
-/** Reports whether the holder released the Lease. An empty holder alone proves nothing: a person may have cleared it. */
+/** The field is an int32: the API server refuses more. */
+const MOST_TRANSITIONS = 2 ** 31 - 1;
+
+/** Reports whether the holder released the Lease. An empty holder alone proves nothing: a person may have cleared it, or the whole spec. */
 export function isReleased(record: LeaseRecord): boolean {
-  return record.holderIdentity === "" && record.leaseDurationSeconds <= RELEASED_SECONDS;
+  return record.holderIdentity === "" && record.leaseDurationSeconds === RELEASED_SECONDS;
 }
 
 /** Returns how long the record must stay unchanged before it expires: the longer of the holder's and our own lease duration. */
@@ -27,19 +30,11 @@ export function expiresAfterMs(record: LeaseRecord, leaseDurationMs: number): nu
   return Number.isFinite(holderMs) ? Math.max(leaseDurationMs, holderMs) : leaseDurationMs;
 }
 
-/** Two reads with the same fingerprint mean that there was no write between them. */
+/** Two reads with the same fingerprint mean that no holder has written between them; others may have changed labels and annotations. */
 export function fingerprint(record: LeaseRecord | null): string {
   if (record === null) return "absent";
-  const { holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions, resourceVersion } =
-    record;
-  return JSON.stringify([
-    holderIdentity,
-    leaseDurationSeconds,
-    acquireTimeMs,
-    renewTimeMs,
-    leaseTransitions,
-    resourceVersion ?? "",
-  ]);
+  const { holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions } = record;
+  return JSON.stringify([holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions]);
 }
 
 /** Reports whether this hold began by creating the Lease: each that took it over counts one transition more than the one before. */
@@ -59,7 +54,7 @@ export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
 
 /** Returns the record that takes over or creates the Lease. */
 export function takenOver(found: LeaseRecord | null, identity: string, durationMs: number, now: Date): LeaseRecord {
-  const transitions = found && Number.isFinite(found.leaseTransitions) ? found.leaseTransitions + 1 : 0;
+  const transitions = found === null ? 0 : Math.min(found.leaseTransitions + 1, MOST_TRANSITIONS);
   return {
     holderIdentity: identity,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
