@@ -101,6 +101,10 @@ export class ApiObjectStore implements ObjectStore {
     return listed;
   }
 
+  hasStatus(object: ControllerResilience, status: ControllerResilienceStatus): boolean {
+    return this.served.isPresent(object.status, status);
+  }
+
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
     const written = await this.served.put(object.status, status, served => this.#putStatus(object, served));
     return written ?? object.metadata.resourceVersion;

@@ -22,6 +22,11 @@ export class ServedFields {
     this.#unserved = new Set();
   }
 
+  /** Reports whether a status is the present one already, without the fields that are not served. */
+  isPresent<Status extends object>(before: Status | undefined, status: Status): boolean {
+    return isSameStatus(before as never, withoutFields(status, this.#unserved) as never);
+  }
+
   /**
    * Writes a status without the fields that are not served. Returns undefined if it is the present one then.
    *
@@ -32,10 +37,9 @@ export class ServedFields {
     status: Status,
     put: (served: Status) => Promise<Written>,
   ): Promise<Written | undefined> {
-    const served = withoutFields(status, this.#unserved);
-    if (this.#unserved.size > 0 && isSameStatus(before as never, served as never)) return undefined;
+    if (this.#unserved.size > 0 && this.isPresent(before, status)) return undefined;
     try {
-      return await put(served);
+      return await put(withoutFields(status, this.#unserved));
     } catch (error) {
       const names = unservedFields(error);
       if (names === undefined || names.every(name => this.#unserved.has(name))) throw error;
