@@ -203,6 +203,16 @@ describe("a kept connection that breaks just as it is used", () => {
     expect(standIn.requests).toHaveLength(3);
   });
 
+  it("is retried for a read on a new connection, since others may be dead too", async () => {
+    await Promise.all(Array.from({ length: 4 }, () => api.json(call)));
+    const dead = new Set([...standIn.sockets]);
+    standIn.handler = (request, response) => {
+      if (dead.has(request.socket)) request.socket.destroy();
+      else response.end("{}");
+    };
+    expect(await api.json(call)).toEqual({});
+  });
+
   it.each(["POST", "PUT", "PATCH", "DELETE"] as const)(
     "leaves a %s in doubt: it may have been carried out, and is not sent again",
     async method => {
@@ -248,6 +258,23 @@ describe("the deadline", () => {
     await settle();
     await clock.run(30_000);
     await refused;
+  });
+
+  it("does not start a credential plugin again that hangs, until ten minutes have passed", async () => {
+    let started = 0;
+    const config = configWith({ name: "u" });
+    config.applyToHTTPSOptions = () => (started++, new Promise(() => undefined));
+    use(() => config);
+    for (let minute = 0; minute < 10; minute++) {
+      const refused = expect(api.json(call)).rejects.toThrow(TimeoutError);
+      await clock.run(60_000);
+      await refused;
+    }
+    expect(started).toBe(1);
+    const refused = expect(api.json(call)).rejects.toThrow(TimeoutError);
+    await clock.run(60_000);
+    await refused;
+    expect(started).toBe(2);
   });
 
   it("does not end a stream that has begun", async () => {

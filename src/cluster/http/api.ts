@@ -197,8 +197,10 @@ export class Api {
     try {
       return await this.#sendOnce(access, wire, signal);
     } catch (error) {
+      if (wire.instance === undefined) this.#connection.failed(error);
       if (!(error instanceof WireError) || !error.staleSocket || wire.method !== "GET" || signal.aborted) throw error;
-      return this.#sendOnce(access, wire, signal);
+      // Another kept connection may be dead as well.
+      return this.#sendOnce(access, { ...wire, isFresh: true }, signal);
     }
   }
 

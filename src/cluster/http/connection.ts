@@ -52,6 +52,9 @@ const INSTANCE_NAME = "kubernetes.default.svc";
 /** Credentials are read again after this time; client-node caches token files for up to 60 s more. */
 const ACCESS_LIFE_MS = 30_000;
 
+/** A credential plugin without a result is started again after this time. */
+const HUNG_PLUGIN_MS = 600_000;
+
 /** Least time between two reloads of rejected credentials. */
 const RENEW_INTERVAL_MS = 5_000;
 
@@ -155,7 +158,7 @@ export class Connection {
    * @throws TerminalError for an unusable kubeconfig, TransientError if a credential plugin fails
    */
   async access(): Promise<Access> {
-    if (this.#access === null || !this.#isYoung()) {
+    if (this.#access === null || this.#isOver()) {
       this.#accessSinceMs = this.#clock.monotonicMs();
       this.#access = this.#resolve();
       this.#resolved = undefined;
@@ -163,7 +166,10 @@ export class Connection {
     const current = this.#access;
     try {
       const access = await current;
-      if (this.#access === current) this.#resolved = access;
+      if (this.#access === current && this.#resolved === undefined) {
+        this.#resolved = access;
+        this.#accessSinceMs = this.#clock.monotonicMs();
+      }
       return access;
     } catch (error) {
       if (this.#access === current) this.#access = null;
@@ -180,16 +186,31 @@ export class Connection {
     return this.#clock.monotonicMs() - this.#accessSinceMs <= ACCESS_LIFE_MS;
   }
 
+  /** Credentials that are still being fetched are waited for: a plugin that hangs must not be started again and again. */
+  #isOver(): boolean {
+    if (this.#resolved !== undefined) return !this.#isYoung();
+    return this.#clock.monotonicMs() - this.#accessSinceMs >= HUNG_PLUGIN_MS;
+  }
+
+  /** Takes a failure of a request: a certificate that is not trusted may be that of a kubeconfig that was replaced. */
+  failed(error: unknown): void {
+    const sinceMs = this.#clock.monotonicMs() - this.#renewedAtMs;
+    if (error instanceof WireError && error.isCertificate && sinceMs >= RENEW_INTERVAL_MS) this.#forget();
+  }
+
+  #forget(): void {
+    this.#renewedAtMs = this.#clock.monotonicMs();
+    this.#config = null;
+    this.#access = null;
+    this.#resolved = undefined;
+  }
+
   /** Returns credentials other than the rejected ones, or null if a reload is not due yet. */
   async renew(rejected: Access): Promise<Access | null> {
     const sinceMs = this.#clock.monotonicMs() - this.#renewedAtMs;
     const isCurrent = (await this.access()) === rejected;
     if (isCurrent && sinceMs < RENEW_INTERVAL_MS) return null;
-    if (isCurrent) {
-      this.#renewedAtMs = this.#clock.monotonicMs();
-      this.#config = null;
-      this.#access = null;
-    }
+    if (isCurrent) this.#forget();
     return this.access();
   }
 
@@ -309,11 +330,15 @@ function towardsInstance({ instanceAgent }: Access, { address, port }: Instance,
 export class WireError extends Error {
   /** A reused connection broke, most likely because the server had just closed it. */
   readonly staleSocket: boolean;
+  /** The server's certificate is not trusted. */
+  readonly isCertificate: boolean;
 
   constructor(cause: Error, request: ClientRequest) {
     super(cause.message, { cause });
     this.name = "WireError";
-    this.staleSocket = request.reusedSocket && (cause as NodeJS.ErrnoException).code === "ECONNRESET";
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    this.staleSocket = request.reusedSocket && code === "ECONNRESET";
+    this.isCertificate = /CERT|ISSUER|SIGNATURE/.test(code);
   }
 }
 

@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 /** Starts the instance, and a client whose kubeconfig has another server. */
-async function start(party: Party, cluster: object = {}, isAlone = false) {
+async function start(party: Party, cluster: object = {}, isAlone = false, authorities: readonly string[] = []) {
   server = createServer({ key: party.key, cert: party.certificate }, (request, response) => {
     requests.push(request);
     response.writeHead(request.headers.authorization === accepted ? 200 : 401).end("{}");
@@ -75,7 +75,7 @@ async function start(party: Party, cluster: object = {}, isAlone = false) {
   let loads = 0;
   const load = (): KubeConfig => {
     const config = new KubeConfig();
-    const caData = Buffer.from(ca.certificate).toString("base64");
+    const caData = Buffer.from(authorities[loads] ?? ca.certificate).toString("base64");
     const token = loads++ === 0 ? "first" : "second";
     const elsewhere = { name: "c", server: "https://127.0.0.1:1/prefix", caData, skipTLSVerify: false, ...cluster };
     const { port } = server.address() as AddressInfo;
@@ -90,7 +90,7 @@ async function start(party: Party, cluster: object = {}, isAlone = false) {
   const instance = { address: "127.0.0.1", port: (server.address() as AddressInfo).port };
   const ask = () => api.send({ what: "get /metrics", path: "/metrics", instance });
   const askUsual = (isFresh: boolean) => api.send({ what: "get /metrics", path: "/metrics", isFresh });
-  return { ask, askUsual, answers, loads: () => loads };
+  return { clock, ask, askUsual, answers, loads: () => loads };
 }
 
 describe("an instance of the API server", () => {
@@ -137,4 +137,18 @@ it("the server of the kubeconfig gets a connection of its own for a request that
   const { askUsual } = await start(usual, {}, true);
   for (const isFresh of [false, false, true, true, false]) expect((await askUsual(isFresh)).code).toBe(200);
   expect(opened).toBe(3);
+});
+
+it("a kubeconfig whose authority was replaced is read again, at most every five seconds", async () => {
+  accepted = "Bearer second";
+  const old = authority().certificate;
+  const { askUsual, clock, loads } = await start(usual, {}, true, [old, old]);
+  const refused = async (): Promise<void> => expect(askUsual(false)).rejects.toThrow(/certificate/);
+  await refused();
+  for (let i = 0; i < 3; i++) await refused();
+  expect(loads()).toBe(2);
+  clock.advance(5_000);
+  await refused();
+  expect((await askUsual(false)).code).toBe(200);
+  expect(loads()).toBe(3);
 });

@@ -32,6 +32,9 @@ const MAX_SUSPECTS = 10_000;
  */
 const NOTHING_TO_READ = ["is waiting to start", "previous terminated container", "is not valid for pod"];
 
+/** The answer for a pod that is not scheduled: 204 (pkg/registry/core/pod/strategy.go, LogLocation). */
+const NO_NODE = 204;
+
 class CrowdedError extends TimeoutError {}
 
 export interface LogReaderContext {
@@ -120,7 +123,7 @@ export class ApiLogReader implements LogReader {
     });
     if (answer.code === 200) return chunkOf(answer.body, request.limitBytes);
     const refusal = refusalOf(answer);
-    if (isNothingToRead(refusal)) return null;
+    if (answer.code === NO_NODE || isNothingToRead(refusal)) return null;
     throw errorOfRefusal(refusal, what);
   }
 
