@@ -82,7 +82,7 @@ class Run {
       return attempt === undefined && !this.isInterrupted;
     };
     try {
-      await runWorlds({ seeds, world: "small", ...this.options }, look, mutation);
+      await runWorlds({ seeds, world: "small", ...this.options, isHasty: true }, look, mutation);
     } catch (error) {
       return { verdict: "NO PROOF", text: firstLines(error as Error) };
     }

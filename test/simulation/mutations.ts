@@ -359,10 +359,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "while (!this.#isStopped()) {",
       "for (let once = true; once && !this.#isStopped(); once = false) {",
     ],
-    [
-      "a list of the past is adopted",
-      "if (end.relist || this.#subject.withoutBookmarks === true) this.#version = null;",
-      "",
-    ],
+    ["a list of the past is adopted", "if (end.relist || this.#isListDue()) this.#version = null;", ""],
   ]),
 ];

@@ -15,6 +15,8 @@ export interface Order {
   readonly world: Size;
   readonly hours: number;
   readonly jobs: number;
+  /** Each world ends at its first broken promise. */
+  readonly isHasty?: boolean;
 }
 
 /** Most objects of a world live shortly: collected less often, fewer of them are copied. */
@@ -99,8 +101,11 @@ function breakIt(mutation: Mutation): Plugin {
   };
 }
 
-function runOne(child: ChildProcess, { seed, world, hours }: Omit<Order, "seeds"> & { seed: number }): Promise<Result> {
-  child.send({ seed, world, hours });
+function runOne(
+  child: ChildProcess,
+  { seed, world, hours, isHasty }: Omit<Order, "seeds"> & { seed: number },
+): Promise<Result> {
+  child.send({ seed, world, hours, isHasty });
   return new Promise(resolve => {
     const done = (result: Result): void => {
       child.removeAllListeners();

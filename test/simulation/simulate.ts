@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { checkBindings, checkRenewals } from "./checker/bindings";
+import { checkFlows } from "./checker/flows";
 import { checkHealing } from "./checker/healing";
 import { checkQuiet } from "./checker/quiet";
 import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
 import type { Entry, Report, Violation } from "./checker/sight";
 import { checkWrites } from "./checker/writes";
+import { checkTrials } from "./checker/trials";
 import { type Covered, pairsOf } from "./coverage";
 import { Story } from "./story";
 import { Dice } from "./time";
@@ -31,8 +33,11 @@ export interface Outcome {
 /** Violations that are kept of one world: the first say the most. */
 const KEPT = 20;
 
-/** Runs a world to its end. */
-export async function simulate(plan: Plan): Promise<Outcome> {
+/** A world that ends at its first broken promise looks for one so often. */
+const LOOK_MS = 300_000;
+
+/** Runs a world to its end, or until a promise is broken. */
+export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
   const world = new World(plan);
   const violations: Violation[] = [];
   const story = new Story(world);
@@ -46,13 +51,21 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   checkRecords(world, report);
   checkWrites(world, report);
   checkBindings(world, report);
+  checkFlows(world, report);
+  checkTrials(world, report);
   const endQuiet = checkQuiet(world, report);
   schedule(world, new Dice(plan.seed).fork("happenings"), text => story.add(text));
   world.start();
-  await world.clock.run(plan.lastsMs);
-  checkHealing(world, report);
-  checkRenewals(world, report);
-  endQuiet();
+  const stepMs = isHasty ? LOOK_MS : plan.lastsMs;
+  for (let atMs = stepMs; violations.length === 0 || !isHasty; atMs += stepMs) {
+    await world.clock.run(Math.min(atMs, plan.lastsMs));
+    if (atMs >= plan.lastsMs) break;
+  }
+  if (!isHasty || violations.length === 0) {
+    checkHealing(world, report);
+    checkRenewals(world, report);
+    endQuiet();
+  }
   story.end();
   world.end();
   return { plan, violations, story: story.lines, ...tally.result() };

@@ -9,14 +9,15 @@ interface Order {
   readonly seed: number;
   readonly world: Size;
   readonly hours: number;
+  readonly isHasty?: boolean;
 }
 
 /** Runs one world. An error of the simulation is a result, too. */
-async function run({ seed, world, hours }: Order): Promise<Result> {
+async function run({ seed, world, hours, isHasty }: Order): Promise<Result> {
   const before = process.cpuUsage();
   const plan = generate(seed, world, hours);
   try {
-    const outcome = await simulate(plan);
+    const outcome = await simulate(plan, isHasty);
     const { user, system } = process.cpuUsage(before);
     return resultOf(outcome, (user + system) / 1_000);
   } catch (error) {

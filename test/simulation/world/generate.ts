@@ -91,12 +91,17 @@ function workloadOf(luck: Dice, at: number, { namespaces }: Bounds): WorkloadPla
   const kind = isAgent ? "DaemonSet" : luck.pick(KINDS);
   return {
     namespace: isAgent ? "kube-system" : `team-${luck.int(namespaces)}`,
-    name: `${isAgent ? "agent" : "app"}-${at}`,
+    name: `${isAgent ? "agent" : nameOf(program, luck)}-${at}`,
     ...{ kind, program },
     replicas: luck.pick([1, 1, 2, 2, 3, 5]),
     ...(needsLease || luck.chance(0.4) ? { leaseSeconds: luck.pick([15, 15, 30, 60]) } : {}),
     ...specialsOf(luck.fork("specials"), kind),
   };
+}
+
+/** Some that flood have the name of a component of the cluster, which is never throttled. */
+function nameOf(program: ProgramName, luck: Dice): string {
+  return program === "floods" && luck.fork("name").chance(0.4) ? "webhook" : "app";
 }
 
 /** What a budget may say; the last ones allow nothing. */

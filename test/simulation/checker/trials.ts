@@ -1,0 +1,151 @@
+import type { Obj } from "../server/objects";
+import { acts, objectsOf } from "./objects";
+import type { Entry, Report, Sight } from "./sight";
+import { workloadOf } from "./sight";
+
+// Promise 7: a shorter token is tried on one node, for its whole life, and taken back where it does harm.
+
+/** The pod of a trial that its token broke is whole again after this. */
+const BROKEN_MS = 40 * 60_000;
+
+/** Between the write and the pod's own times, and between clocks. */
+const CLOCKS_MS = 60_000;
+
+interface Trial {
+  readonly name: string;
+  readonly sinceMs: number;
+  readonly lifeMs: number;
+}
+
+/** Checks every write of a DaemonSet, every eviction of its pods, and what the shorter token does to them. */
+export function checkTrials(sight: Sight, report: Report): void {
+  const trials = new Trials(sight, report);
+  const look = (): void => {
+    trials.look();
+    sight.clock.after(30_000, look);
+  };
+  look();
+  sight.onRequest(entry => {
+    if (entry.code >= 300) return;
+    const { resource, verb, subresource, before, after } = entry;
+    if (resource === "daemonsets" && verb === "patch" && before && after) trials.written(before, after);
+    if (subresource === "eviction" && before !== undefined) trials.evicted(entry, before);
+  });
+}
+
+class Trials {
+  /** By uid of the DaemonSet. */
+  readonly #trials = new Map<string, Trial>();
+  /** Since when a container is dead whose pod has a shorter token. */
+  readonly #brokenMs = new Map<string, number>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  written(before: Obj, after: Obj): void {
+    const { uid, name } = after.metadata;
+    const [old, next] = [secondsOf(templateOf(before)), secondsOf(templateOf(after))];
+    const trial = this.#trials.get(uid);
+    if (next < old) {
+      const other = [...this.#trials.values()].find(one => one.name !== name);
+      if (other !== undefined) this.report(7, `tries shorter tokens of ${name} and of ${other.name} at the same time`);
+      if (isOnDelete(after)) this.#trials.set(uid, { name, sinceMs: this.#nowMs(), lifeMs: 1_000 * next });
+      else this.report(7, `shortened the tokens of ${name} on all nodes at once`);
+    } else if (trial !== undefined && !isOnDelete(after)) {
+      if (next === old) this.#passed(after, trial);
+      this.#trials.delete(uid);
+    }
+  }
+
+  /** The rollout goes on with the other nodes. */
+  #passed({ metadata: { name, uid } }: Obj, { sinceMs, lifeMs }: Trial): void {
+    if (this.#nowMs() - sinceMs < lifeMs - CLOCKS_MS)
+      this.report(7, `ended the trial of ${name} before its first token had expired`);
+    const broken = this.#shortPods(uid).find(pod => this.#isBroken(pod));
+    if (broken !== undefined) this.report(7, `rolled a token out that ${broken.metadata.name} does not survive`);
+  }
+
+  evicted({ atMs }: Entry, pod: Obj): void {
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const trial = this.#trials.get(owner?.uid ?? "");
+    if (trial === undefined || secondsOf(pod) <= trial.lifeMs / 1_000) return;
+    const first = this.#shortPods(owner!.uid).find(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const restarts = this.#isBroken(pod);
+    if (first !== undefined && !restarts && atMs > trial.sinceMs)
+      this.report(7, `evicted ${pod.metadata.name}, although ${first.metadata.name} tries the shorter token`);
+  }
+
+  look(): void {
+    // Others may have ended a trial, such as a GitOps tool.
+    const open = this.sight.store.list("daemonsets").filter(isOnDelete);
+    for (const uid of this.#trials.keys())
+      if (!open.some(({ metadata }) => metadata.uid === uid)) this.#trials.delete(uid);
+    const seen = new Set<string>();
+    for (const pod of this.sight.store.list("pods").filter(one => this.#isHarmed(one))) {
+      const { uid, name } = pod.metadata;
+      seen.add(uid);
+      const sinceMs = this.#brokenMs.get(uid) ?? this.#nowMs();
+      this.#brokenMs.set(uid, sinceMs);
+      if (this.#nowMs() - sinceMs > BROKEN_MS)
+        this.report(
+          7,
+          `${name} has been broken by its shorter token for ${Math.round((this.#nowMs() - sinceMs) / 60_000)} minutes`,
+        );
+    }
+    for (const uid of this.#brokenMs.keys()) if (!seen.has(uid)) this.#brokenMs.delete(uid);
+  }
+
+  /** A pod with a token that the operator shortened, and that only a longer one would have spared. */
+  #isHarmed(pod: Obj): boolean {
+    if (workloadOf(pod)?.startsWith("DaemonSet/") !== true || !this.#isBroken(pod)) return false;
+    const plan = this.sight.plan.workloads.find(({ name }) => name === pod.metadata.labels?.["app"]);
+    const isShortened = secondsOf(pod) < (plan?.tokenSeconds ?? Infinity);
+    return isShortened && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
+  }
+
+  #isBroken({ metadata: { uid } }: Obj): boolean {
+    return this.sight
+      .truths()
+      .some(truth => truth.uid === uid && truth.cause === "token-expired" && truth.logged401Ms !== undefined);
+  }
+
+  #shortPods(uid: string): Obj[] {
+    const { lifeMs = 0 } = this.#trials.get(uid) ?? {};
+    const isOwn = ({ metadata }: Obj): boolean => metadata.ownerReferences?.some(owner => owner.uid === uid) === true;
+    return this.sight.store.list("pods").filter(pod => isOwn(pod) && secondsOf(pod) <= lifeMs / 1_000);
+  }
+
+  #nowMs(): number {
+    return this.sight.clock.monotonicMs();
+  }
+}
+
+interface WithVolumes {
+  readonly volumes?: readonly {
+    readonly projected?: {
+      readonly sources?: readonly { readonly serviceAccountToken?: { expirationSeconds?: number } }[];
+    };
+  }[];
+}
+
+function templateOf(daemonSet: Obj): Obj {
+  return (daemonSet["spec"] as { template: Obj }).template;
+}
+
+/** The life of the shortest token that a pod or a template mounts; Infinity if it only mounts the default one. */
+function secondsOf(pod: Obj): number {
+  const { volumes = [] } = pod["spec"] as WithVolumes;
+  const found = volumes.flatMap(({ projected }) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) =>
+      token === undefined ? [] : (token.expirationSeconds ?? 3_600),
+    ),
+  );
+  // The admission plugin gives pods the default token with 3607 s, which is extended to a year.
+  return Math.min(...found.map(seconds => (seconds === 3_607 ? Infinity : seconds)));
+}
+
+function isOnDelete(daemonSet: Obj): boolean {
+  return (daemonSet["spec"] as { updateStrategy?: { type?: string } }).updateStrategy?.type === "OnDelete";
+}
