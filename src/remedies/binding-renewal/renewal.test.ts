@@ -222,21 +222,11 @@ describe("the life of a binding", () => {
     expect(marksOf((await renewed(marks, 30 * DAY)).now())).toEqual(expected);
   });
 
-  it("counts from the time at which its label was written", async () => {
-    const scene = await renewed({ labels: { "cleanup.kyverno.io/ttl": "2025-02-01" } }, 30 * DAY);
-    expect(scene.now()?.labels).toEqual({ "cleanup.kyverno.io/ttl": "2025-03-04" });
-  });
-
   it("is at least an hour, even if the expiry was written shortly before", async () => {
     const scene = await renewed({ annotations: { [OWN]: "2025-01-01T00:10:00Z" } }, 0);
     expect(scene.now()?.annotations[OWN]).toBe("2025-01-01T01:10:00Z");
     await scene.live(6 * HOUR);
     expect(scene.written).toHaveLength(7);
-  });
-
-  it("is shorter than an hour if the binding is younger", async () => {
-    const scene = await renewed({ createdAtMs: START, annotations: { [OWN]: "2025-01-01T00:10:00Z" } }, 9 * 60_000);
-    expect(scene.now()?.annotations[LIFE_ANNOTATION]).toBe("600");
   });
 
   it("is not taken from a predecessor of the same name", async () => {

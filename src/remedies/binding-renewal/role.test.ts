@@ -38,12 +38,6 @@ describe("a role", () => {
     expect(excessOf([one], EVERYWHERE)).toBe(excess);
   });
 
-  it("that may impersonate ServiceAccounts is too powerful in all namespaces", () => {
-    const edit = [rule("", "serviceaccounts", "impersonate")];
-    expect(excessOf(edit, HERE)).toBeUndefined();
-    expect(excessOf(edit, EVERYWHERE)).toBe("may impersonate serviceaccounts");
-  });
-
   const ADMISSION = "admissionregistration.k8s.io";
   const CERTIFICATES = "certificates.k8s.io";
 
