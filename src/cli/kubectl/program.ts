@@ -95,7 +95,7 @@ function registerVersion(program: Command, shell: Shell): void {
   addClusterCommand(program, shell, {
     usage: "version",
     summary: "show the versions of this plugin and of the operator's API",
-    description: "Show the version of this plugin, and the versions of the operator's API that the cluster serves.",
+    description: `Show the version of this plugin, and the versions of the operator's API that the cluster serves. \`${CALL} --version\` needs no cluster.`,
     examples: [["version -o json", "for a script"]],
     formats: ["json", "yaml", "wide"],
     async run(session) {

@@ -149,7 +149,7 @@ function notesOnDenials(scope: Scope): string[] {
 function otherFindings(observed: Observed): Finding[] {
   const failed = observed.problems.map(({ forbidden, message }): Finding => {
     const reason = forbidden ? "Forbidden" : "ObserveFailed";
-    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
+    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.`, isStalled: forbidden };
   });
   return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed];
 }

@@ -88,7 +88,7 @@ function otherFindings(observed: Observed): Finding<Reason>[] {
   });
   const failed = problems.map(({ forbidden, message }): Finding<Reason> => {
     const reason = forbidden ? "Forbidden" : "ObserveFailed";
-    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.` };
+    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.`, isStalled: forbidden };
   });
   return [...ambiguous, ...missingTargets.map(target => targetNotFound(target)), ...failed];
 }

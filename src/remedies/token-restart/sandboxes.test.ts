@@ -424,6 +424,8 @@ describe("unreadable Events", () => {
     node.failing.sandboxEvents = error;
     const pass = await node.pass();
     expect(pass).toMatchObject({ status: "Unknown", reason, intents: [] });
+    // Only a person can grant a right.
+    expect(pass.stalled?.reason).toBe(reason === "Forbidden" ? reason : undefined);
     expect(pass.message).toContain("events");
     node.log(UNAUTHORIZED, "cni-a");
     const rejected = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));

@@ -81,7 +81,7 @@ function notesOf([first, ...owners]: readonly Found[], account: Found | undefine
   const deleted = textOf(metadataOf(first.raw)["deletionTimestamp"]);
   return [
     `Created ${when(created, nowMs)}${phase === undefined ? "" : `; phase ${phase}`}.`,
-    ...(deleted === undefined ? [] : [`It is being deleted since ${when(deleted, nowMs)}.`]),
+    ...(deleted === undefined ? [] : [`Its deletion began ${when(deleted, nowMs)}.`]),
     ...owners.map(({ kind, name }) => `It belongs to ${kind}/${name}.`),
     ...(account === undefined ? [] : [describeAccount(account, created, nowMs)]),
   ];
