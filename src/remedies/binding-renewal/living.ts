@@ -194,7 +194,7 @@ function whyEnded(schedule: Schedule, untilMs: number): string {
     return `${end.keys.join(", ")} ends the access at ${timeOf(end.atMs)}; review the access, then set a later time there, or remove it`;
   }
   return Number.isFinite(untilMs)
-    ? `spec.bindingRenewal.renewUntil is ${timeOf(untilMs)}; review the access, then set a later date`
+    ? `spec.bindingRenewal.renewUntil allows no expiry after ${timeOf(untilMs)}; review the access, then set a later date`
     : "no later time can be written; spec.bindingRenewal.extendBy may help";
 }
 

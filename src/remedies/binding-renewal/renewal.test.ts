@@ -260,7 +260,7 @@ describe("renewUntil", () => {
     const scene = await withDaysLeft(25, { renewUntil: "2025-01-02T00:00:00Z" });
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
-    expect(decision.message).toContain("spec.bindingRenewal.renewUntil is 2025-01-02T00:00:00Z");
+    expect(decision.message).toContain("spec.bindingRenewal.renewUntil allows no expiry after 2025-01-02T00:00:00Z");
   });
 
   it.each(["2025-01-09T00:00:00Z", "2025-01-08T00:00:00.7Z"])("%s is announced once per date", async until => {

@@ -26,7 +26,7 @@ export const REASONS = {
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refused for now, such as for a PodDisruptionBudget; the message has the time of the next try.",
+    help: "The API server refuses for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
   },
   RestartDeferred: {
     event: "Normal",
