@@ -6,7 +6,7 @@ import { Connection, type Send } from "./cluster/http/connection";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import type { ErrandPorts } from "./cluster/http/retry";
 import { Webhook } from "./cluster/notify/webhook";
-import { CachedReaders, InformerCaches } from "./cluster/read/cached-readers";
+import { cachedReaders, InformerCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
@@ -105,7 +105,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
     readers,
-    cachedReaders: new CachedReaders(readers, informers),
+    cachedReaders: cachedReaders(readers, informers),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     clockTrouble: () => clockOffset.trouble(),
     clusterWide: { store: new ApiClusterObjectStore(shared.api, store.served), ...own.clusterWide },

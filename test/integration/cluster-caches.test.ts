@@ -2,7 +2,7 @@ import { ImmediateRounds } from "../../src/core/testing/immediate-rounds";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import type { Connection } from "../../src/cluster/http/connection";
-import { CachedReaders } from "../../src/cluster/read/cached-readers";
+import { cachedReaders } from "../../src/cluster/read/cached-readers";
 import { OwnIdentity } from "../../src/cluster/http/own-identity";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ClusterReaders } from "../../src/cluster/read/readers";
@@ -121,7 +121,7 @@ describe("the cached readers", () => {
       ...{ ...context, informers, logs: new ApiLogReader(context) },
       rounds: new ImmediateRounds(systemClock),
     });
-    const cached = new CachedReaders(live, informers);
+    const cached = cachedReaders(live, informers);
     const apps = `/apis/apps/v1/namespaces/${namespace}`;
     try {
       await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: "kai" } });
@@ -174,7 +174,7 @@ describe("the cached readers", () => {
     });
     try {
       await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, workload("weak", { replicas: 0 }));
-      const readers = new CachedReaders(live, informers);
+      const readers = cachedReaders(live, informers);
       expect(await readers.workload("Deployment", namespace, "weak")).toMatchObject({ name: "weak" });
     } finally {
       await informers.stop();

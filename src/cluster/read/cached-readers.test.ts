@@ -3,7 +3,7 @@ import { ForbiddenError, TerminalError, TransientError } from "../../core/errors
 import type { Readers } from "../../core/readers";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { InformerWorld } from "../testing/informer-world";
-import { CachedReaders, type ReadCaches } from "./cached-readers";
+import { cachedReaders, type ReadCaches } from "./cached-readers";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const LABELS = { "app.kubernetes.io/managed-by": "us" };
@@ -76,7 +76,7 @@ describe("cached readers", () => {
     const made = (world = new InformerWorld(["kai"]));
     for (const [path, items] of Object.entries(ITEMS)) made.items.set(path, items);
     const live = new Proxy({}, { get: (_, name) => (name === "clock" ? made.clock : undefined) }) as Readers;
-    return new CachedReaders(live, made.informers);
+    return cachedReaders(live, made.informers);
   }
 
   it.each(READS)("read %s from a cache, in the order of the API server", async (_, read, names) => {
@@ -104,20 +104,20 @@ describe("cached readers", () => {
     "read live after %s",
     async error => {
       const live = echo();
-      const readers = new CachedReaders(live, failing(error));
+      const readers = cachedReaders(live, failing(error));
       for (const [, read] of READS) expect(await read(readers)).toEqual(await read(live));
     },
   );
 
   it("hide no other error", async () => {
     for (const [, read] of READS) {
-      await expect(read(new CachedReaders(echo(), failing(new TerminalError("bug"))))).rejects.toThrow("bug");
+      await expect(read(cachedReaders(echo(), failing(new TerminalError("bug"))))).rejects.toThrow("bug");
     }
   });
 
   it("pass on every other read", async () => {
     const live = echo();
-    const readers = new CachedReaders(live, failing(new TransientError("not filled yet")));
+    const readers = cachedReaders(live, failing(new TransientError("not filled yet")));
     const request = { apiGroup: "", resource: "pods", verb: "list" };
     const others: Read[] = [
       each => each.pods("kai"),
@@ -138,7 +138,7 @@ describe("cached readers", () => {
   });
 
   it("reuse a reading of the published keys for almost a minute, since a pass that may write reads them itself", async () => {
-    const readers = new CachedReaders(echo(), failing(new TransientError("not filled yet")));
+    const readers = cachedReaders(echo(), failing(new TransientError("not filled yet")));
     expect(await readers.keyRotation()).toEqual(["keyRotation", 53_000]);
   });
 });

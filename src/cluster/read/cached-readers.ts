@@ -1,25 +1,10 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { Clock } from "../../core/time";
 import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
-import type { LeaseReading } from "../../core/leases";
-import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
-import type { KeyRotation } from "../../core/signing-keys";
-import type {
-  BindingKind,
-  BindingView,
-  ClusterKind,
-  ClusterObjectView,
-  DaemonSetView,
-  NamespaceView,
-  PodView,
-  RoleView,
-  SandboxEventView,
-  ServiceAccountView,
-  WorkloadView,
-} from "../../core/views";
+import type { Readers } from "../../core/readers";
+import type { BindingView, ClusterObjectView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { ClusterObjectWatch, ObjectWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
 
@@ -29,140 +14,78 @@ import type { Informers } from "../watch/informers";
  */
 const KEYS_AGE_MS = 53_000;
 
-/** The watch caches that {@link CachedReaders} reads. */
+/** The watch caches that {@link cachedReaders} reads. */
 export type ReadCaches = Pick<
   Informers,
   "namespaceObjects" | "workloads" | "daemonSets" | "serviceAccounts" | "bindingCache" | "clusterObjects"
 >;
 
 /**
- * The live readers, with Namespaces, workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that write nothing
- * (docs/adr/0027). Without a cache that can be trusted it reads live.
+ * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that
+ * write nothing (docs/adr/0027). Without a cache that can be trusted it reads live.
  */
-export class CachedReaders implements Readers {
-  readonly clock: Clock;
-  readonly logs: LogReader;
-  readonly rounds: LogRounds;
-  readonly #live: Readers;
-  readonly #caches: ReadCaches;
+export function cachedReaders(live: Readers, caches: ReadCaches): Readers {
+  const cached: Partial<Readers> = { ...workloadsOf(live, caches), ...othersOf(live, caches) };
+  return new Proxy(live, {
+    get: (_, name: keyof Readers) => {
+      const own: unknown = cached[name] ?? live[name];
+      return typeof own === "function" && !(name in cached) ? (own.bind(live) as unknown) : own;
+    },
+  });
+}
 
-  constructor(live: Readers, caches: ReadCaches) {
-    this.clock = live.clock;
-    this.logs = live.logs;
-    this.rounds = live.rounds;
-    this.#live = live;
-    this.#caches = caches;
-  }
+function workloadsOf(live: Readers, caches: ReadCaches): Partial<Readers> {
+  return {
+    namespace: name =>
+      orLive(
+        async () => (await caches.namespaceObjects()).find("", name) ?? null,
+        () => live.namespace(name),
+      ),
+    workload: (kind, namespace, name) =>
+      orLive(
+        async () => (await caches.workloads(kind, namespace)).find(namespace, name) ?? null,
+        () => live.workload(kind, namespace, name),
+      ),
+    workloads: (kind, namespace) =>
+      orLive(
+        async () => byName((await caches.workloads(kind, namespace)).views()),
+        () => live.workloads(kind, namespace),
+      ),
+    daemonSet: (namespace, name) =>
+      orLive(
+        async () => (await caches.daemonSets(namespace)).find(namespace, name) ?? null,
+        () => live.daemonSet(namespace, name),
+      ),
+  };
+}
 
-  namespace(name: string): Promise<NamespaceView | null> {
-    return orLive(
-      async () => (await this.#caches.namespaceObjects()).find("", name) ?? null,
-      () => this.#live.namespace(name),
-    );
-  }
+function othersOf(live: Readers, caches: ReadCaches): Partial<Readers> {
+  return {
+    serviceAccount: (namespace, name) =>
+      orLive(
+        async () => (await caches.serviceAccounts(namespace)).find(namespace, name) ?? null,
+        () => live.serviceAccount(namespace, name),
+      ),
+    binding: (kind, namespace, name) =>
+      orLive(
+        async () =>
+          (await caches.bindingCache(kind, namespace)).find(kind === "RoleBinding" ? namespace : "", name) ?? null,
+        () => live.binding(kind, namespace, name),
+      ),
+    clusterObjects: (kind, labels) =>
+      orLive(
+        async () => {
+          const objects = await caches.clusterObjects(kind);
+          return objects && byName(objects).filter(view => hasLabels(view, labels));
+        },
+        () => live.clusterObjects(kind, labels),
+      ),
+    keyRotation: (maxAgeMs = KEYS_AGE_MS) => live.keyRotation(maxAgeMs),
+  };
+}
 
-  workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
-    return orLive(
-      async () => (await this.#caches.workloads(kind, namespace)).find(namespace, name) ?? null,
-      () => this.#live.workload(kind, namespace, name),
-    );
-  }
-
-  workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
-    return orLive(
-      async () => byName((await this.#caches.workloads(kind, namespace)).views()),
-      () => this.#live.workloads(kind, namespace),
-    );
-  }
-
-  daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
-    return orLive(
-      async () => (await this.#caches.daemonSets(namespace)).find(namespace, name) ?? null,
-      () => this.#live.daemonSet(namespace, name),
-    );
-  }
-
-  serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
-    return orLive(
-      async () => (await this.#caches.serviceAccounts(namespace)).find(namespace, name) ?? null,
-      () => this.#live.serviceAccount(namespace, name),
-    );
-  }
-
-  binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
-    const place = kind === "RoleBinding" ? namespace : "";
-    return orLive(
-      async () => (await this.#caches.bindingCache(kind, namespace)).find(place, name) ?? null,
-      () => this.#live.binding(kind, namespace, name),
-    );
-  }
-
-  clusterObjects(
-    kind: ClusterKind,
-    labels?: Readonly<Record<string, string>>,
-  ): Promise<readonly ClusterObjectView[] | null> {
-    const wanted = Object.entries(labels ?? {});
-    const isWanted = (view: ClusterObjectView): boolean => wanted.every(([key, value]) => view.labels[key] === value);
-    return orLive(
-      async () => {
-        const objects = await this.#caches.clusterObjects(kind);
-        return objects && byName(objects).filter(isWanted);
-      },
-      () => this.#live.clusterObjects(kind, labels),
-    );
-  }
-
-  pods(namespace: string): Promise<readonly PodView[]> {
-    return this.#live.pods(namespace);
-  }
-
-  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    return this.#live.sandboxEvents(namespace);
-  }
-
-  objects(namespace: string): Promise<readonly ControllerResilience[]> {
-    return this.#live.objects(namespace);
-  }
-
-  podsOnNode(node: string): Promise<readonly PodView[]> {
-    return this.#live.podsOnNode(node);
-  }
-
-  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    return this.#live.bindings(kind, namespace);
-  }
-
-  role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null> {
-    return this.#live.role(kind, namespace, name);
-  }
-
-  ownUser(): Promise<string | undefined> {
-    return this.#live.ownUser();
-  }
-
-  apiAudiences(): Promise<readonly string[]> {
-    return this.#live.apiAudiences();
-  }
-
-  may(right: Right): Promise<boolean> {
-    return this.#live.may(right);
-  }
-
-  staleTokens(): Promise<number | null> {
-    return this.#live.staleTokens();
-  }
-
-  keyRotation(maxAgeMs = KEYS_AGE_MS): Promise<KeyRotation | undefined> {
-    return this.#live.keyRotation(maxAgeMs);
-  }
-
-  requestRates(maxAgeMs: number): Promise<RequestRates> {
-    return this.#live.requestRates(maxAgeMs);
-  }
-
-  leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
-    return this.#live.leases(namespace, maxAgeMs);
-  }
+function hasLabels(view: ClusterObjectView, labels: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(labels).every(([key, value]) => view.labels[key] === value);
 }
 
 async function orLive<T>(cached: () => Promise<T>, live: () => Promise<T>): Promise<T> {

@@ -14,33 +14,9 @@ export interface ObjectMemory {
   readonly able: AbleTimes;
 }
 
-/** The state of all ControllerResiliences. */
-export class Memories {
-  readonly #byKey = new Map<Key, ObjectMemory>();
-
-  /** Returns the state of an object. */
-  of(key: Key): ObjectMemory {
-    const known = this.#byKey.get(key);
-    if (known !== undefined) return known;
-    const added: ObjectMemory = {
-      logs: new LogWatch(key),
-      bindings: new LostBindings(),
-      able: new AbleTimes(),
-    };
-    this.#byKey.set(key, added);
-    return added;
-  }
-
-  /** Reads no logs of an object until its next pass. */
-  pause(key: Key): void {
-    this.#byKey.get(key)?.logs.pause();
-  }
-
-  /** Drops the state of an object. */
-  forget(key: Key): void {
-    this.#byKey.get(key)?.logs.stop();
-    this.#byKey.delete(key);
-  }
+/** The state of an object that was not observed before. */
+export function newMemory(key: Key): ObjectMemory {
+  return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes() };
 }
 
 /** What the functions of one pass share. */

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import { keyOf, serviceAccountUser } from "../../core/text";
+import { serviceAccountUser } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
@@ -13,7 +13,7 @@ import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
 import { namedBy } from "./lost-bindings";
-import type { Memories, Pass } from "./memory";
+import type { ObjectMemory, Pass } from "./memory";
 import type { Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
 
 /**
@@ -25,9 +25,8 @@ export async function observeControllers(
   object: ObjectInMode,
   spec: StallDetectionSpec,
   readers: Readers,
-  memories: Memories,
+  memory: ObjectMemory,
 ): Promise<Observed> {
-  const memory = memories.of(keyOf(object));
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, memory, problems };
   const { namespace } = object.metadata;

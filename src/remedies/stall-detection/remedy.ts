@@ -1,10 +1,11 @@
 import { Cause, ConditionType } from "../../api/conditions";
 import type { StallStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
-import { splitKey } from "../../core/text";
+import { keyOf, splitKey } from "../../core/text";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
+import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
-import { Memories } from "./memory";
+import { newMemory } from "./memory";
 import { observeControllers } from "./observe";
 import { planStalls } from "./plan";
 import { REASONS } from "./reasons";
@@ -63,7 +64,7 @@ const PERMISSIONS: readonly Permission[] = [
 
 /** Finds controllers that run and do nothing, and restarts those that hold a Lease without renewing it. */
 export function createStallDetection(): Remedy<"stallDetection"> {
-  const memories = new Memories();
+  const memories = new Memories(newMemory);
   return defineRemedy({
     name: "stall-detection",
     block: "stallDetection",
@@ -73,7 +74,7 @@ export function createStallDetection(): Remedy<"stallDetection"> {
     permissions: PERMISSIONS,
     gauges: [STALLED],
     causes: [Cause.LeaseNotRenewed],
-    observe: (object, spec, readers) => observeControllers(object, spec, readers, memories),
+    observe: (object, spec, readers) => observeControllers(object, spec, readers, memories.of(keyOf(object))),
     plan: planStalls,
     report: reportStalls,
     pause: key => memories.pause(key),

@@ -7,6 +7,7 @@ import { createFinder, type Finder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes";
 import { withHolders } from "../kit/holder";
+import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { observeTargets } from "./observe";
 import { isRejected, type Observed, TOKEN_CAUSES } from "./observed";
@@ -80,7 +81,7 @@ const PERMISSIONS: readonly Permission[] = [
 
 /** Restarts pods whose requests persistently get 401 responses because their ServiceAccount token is invalid. */
 export function createTokenRestart(): Remedy<"tokenRestart"> {
-  const memories = new Memories();
+  const memories = new Memories(newMemory);
   const witness = new Witness();
 
   return defineRemedy({
@@ -94,9 +95,9 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
     causes: TOKEN_CAUSES,
 
     async observe(object, spec, readers): Promise<Observed> {
-      const key = keyOf(object);
-      const memory = memories.of(key, spec.extraPhrases);
-      const observed = await observeTargets(object, spec, readers, { ...memory, find: memory.finder.find });
+      const memory = memories.of(keyOf(object));
+      const { find } = memory.finderOf(spec.extraPhrases);
+      const observed = await observeTargets(object, spec, readers, { ...memory, find });
       const nowMs = readers.clock.now().getTime();
       const marked = memory.rollouts.mark(observed.workloads, nowMs);
       const workloads = await withHolders(marked, ({ pods }) => pods.some(pod => isRejected(pod)), object, readers);
@@ -114,40 +115,21 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 }
 
 /** State of one ControllerResilience. After its loss, logs are read from further back, and the wait for a rollout in progress begins again. */
-interface Memory {
-  readonly logs: LogWatch;
-  readonly sandboxes: SandboxTraces;
-  readonly rollouts: RolloutWaits;
-  readonly phrases: string;
-  readonly finder: Finder;
+function newMemory(key: Key) {
+  return {
+    logs: new LogWatch(key),
+    sandboxes: new SandboxTraces(),
+    rollouts: new RolloutWaits(),
+    finderOf: lastFinder(),
+  };
 }
 
-function newMemory(key: Key): Pick<Memory, "logs" | "sandboxes" | "rollouts"> {
-  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits() };
-}
-
-/** The state of all ControllerResiliences. */
-class Memories {
-  readonly #byKey = new Map<Key, Memory>();
-
-  /** Returns the state of an object. */
-  of(key: Key, extraPhrases: readonly string[] = []): Memory {
+/** The finder stays the same until the phrases change. */
+function lastFinder(): (extraPhrases?: readonly string[]) => Finder {
+  let last: { readonly phrases: string; readonly finder: Finder } | undefined;
+  return (extraPhrases = []) => {
     const phrases = JSON.stringify(extraPhrases);
-    const known = this.#byKey.get(key);
-    if (known?.phrases === phrases) return known;
-    const memory: Memory = { ...(known ?? newMemory(key)), phrases, finder: createFinder(extraPhrases) };
-    this.#byKey.set(key, memory);
-    return memory;
-  }
-
-  /** Reads no logs of an object until its next pass. */
-  pause(key: Key): void {
-    this.#byKey.get(key)?.logs.pause();
-  }
-
-  /** Drops the state of an object. */
-  forget(key: Key): void {
-    this.#byKey.get(key)?.logs.stop();
-    this.#byKey.delete(key);
-  }
+    if (last?.phrases !== phrases) last = { phrases, finder: createFinder(extraPhrases) };
+    return last.finder;
+  };
 }
