@@ -14,31 +14,6 @@ function ask(limiter: FairLimiter, key: string, given: string[], name = key): Pr
 }
 
 describe("FairLimiter", () => {
-  it("bounds all holders together", async () => {
-    const limiter = new FairLimiter(2);
-    const given: string[] = [];
-    const first = ask(limiter, "a", given);
-    void ask(limiter, "a", given);
-    void ask(limiter, "a", given, "third");
-    await settle();
-    expect(given).toEqual(["a", "a"]);
-    (await first)();
-    await settle();
-    void ask(limiter, "a", given, "fourth");
-    await settle();
-    expect(given).toEqual(["a", "a", "third"]);
-  });
-
-  it("bounds each share and lets the others pass", async () => {
-    const limiter = new FairLimiter(10);
-    await limiter.acquire(share("noisy", 1), never);
-    const given: string[] = [];
-    void limiter.acquire(share("noisy", 1), never).then(() => given.push("noisy"));
-    void limiter.acquire(share("quiet", 1), never).then(() => given.push("quiet"));
-    await settle();
-    expect(given).toEqual(["quiet"]);
-  });
-
   it("serves the queues in turn, however long one of them is", async () => {
     const limiter = new FairLimiter(1);
     const given: string[] = [];

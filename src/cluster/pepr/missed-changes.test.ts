@@ -48,14 +48,6 @@ describe("changes that Pepr has seen", () => {
     expect(passes).toHaveLength(2);
   });
 
-  it("are judged by the last version", () => {
-    changes.add("team/a", version("5"));
-    changes.add("team/a", version("7"));
-    seen.add("team/a@5");
-    clock.advance(1_000);
-    expect(passes).toEqual(["team/a"]);
-  });
-
   it("that come later have their own second, also if they come while others are passed on", () => {
     changes.add("team/a", version("5"));
     clock.advance(1_000);

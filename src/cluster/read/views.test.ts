@@ -3,18 +3,9 @@ import { describe, expect, it } from "vitest";
 import { bindingView, clusterObjectView, roleView, serviceAccountView } from "./views";
 import { workloadView } from "./workload-views";
 import { podView } from "./pod-view";
-import { createdAtMs, identity, metadata } from "./testing/identity";
+import { identity, metadata } from "./testing/identity";
 
 describe("serviceAccountView", () => {
-  it("keeps identity and age", () => {
-    expect(serviceAccountView({ metadata, secrets: [{ name: "s" }] })).toEqual({
-      namespace: "kai",
-      name: "scheduler-0",
-      uid: "u1",
-      createdAtMs,
-    });
-  });
-
   it("knows the hook that recreates it, and no other annotation", () => {
     const annotations = { "argocd.argoproj.io/hook": "PreSync", "example.com/a": "b" };
     const { hook, ...rest } = serviceAccountView({ metadata: { ...metadata, annotations } }) ?? {};
@@ -114,15 +105,6 @@ describe("bindingView", () => {
       const second = entry("kubectl-annotate", "2025-03-01T00:00:00Z", marks("janitor/ttl", "gone"));
       expect(writtenMs(first, second)).toEqual({ "janitor/ttl": Date.parse("2025-03-01T00:00:00Z") });
       expect(writtenMs(first)).toBeUndefined();
-    });
-
-    it("tells the earliest time of several that own it: it was there by then", () => {
-      const one = entry("a", "2025-03-01T00:00:00Z", marks("janitor/ttl"), marks("team"));
-      const other = entry("b", "2025-02-01T00:00:00Z", marks("janitor/ttl"));
-      expect(writtenMs(one, other)).toEqual({
-        "janitor/ttl": Date.parse("2025-02-01T00:00:00Z"),
-        team: Date.parse("2025-03-01T00:00:00Z"),
-      });
     });
 
     it("tells nothing of what can't be understood", () => {

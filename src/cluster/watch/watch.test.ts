@@ -158,21 +158,6 @@ describe("a watch", () => {
     expect(all.api.asked).toEqual(["list", "watch from 10"]);
   });
 
-  it("reports no more of a list after stop", async () => {
-    const told: string[] = [];
-    const all = setUp(({ after }) => {
-      told.push(after?.name ?? "");
-      all.clock.freeze(6);
-    });
-    all.api.lists = [list("10", "a", "b", "c", "d")];
-    all.watch.start();
-    await settle();
-    const stopped = all.watch.stop();
-    await all.clock.run(100);
-    await stopped;
-    expect(told).toEqual(["a", "b"]);
-  });
-
   it("follows events", async () => {
     const { api, seen, names } = await begin();
     await api.say(added("c", "11"), added("a", "12"), deleted("b", "13"));

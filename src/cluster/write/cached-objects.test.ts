@@ -53,57 +53,12 @@ describe("a cached object", () => {
     expect(has("8")).toBe(false);
   });
 
-  it("is undefined until the cache has what this process read or wrote", () => {
-    const { see, versionOf, note } = setUp("99", objectAt("9"));
-    note("100");
-    expect(versionOf()).toBeUndefined();
-    see(objectAt("98"), "99");
-    expect(versionOf()).toBeUndefined();
-    see(objectAt("100"));
-    expect(versionOf()).toBe("100");
-  });
-
-  it("is current once the whole cache has passed that version, although the object has not changed", () => {
-    const { world, versionOf, note } = setUp("9", objectAt("8"));
-    note("10");
-    expect(versionOf()).toBeUndefined();
-    world.version = "11";
-    expect(versionOf()).toBe("8");
-  });
-
-  it("is compared on its own while a list is due", () => {
-    const { see, versionOf, note } = setUp(undefined, objectAt("8"));
-    note("9");
-    expect(versionOf()).toBeUndefined();
-    see(objectAt("9"));
-    expect(versionOf()).toBe("9");
-  });
-
-  it("is undefined while the cache has another object of that name", () => {
-    const { see, versionOf, note } = setUp("9", objectAt("9", "first"));
-    note("20", "second");
-    see(objectAt("10", "first"));
-    expect(versionOf()).toBeUndefined();
-    see(objectAt("20", "second"));
-    expect(versionOf()).toBe("20");
-  });
-
   it("keeps the latest of two versions, in whichever order they are noted", () => {
     const { see, versionOf, note } = setUp("9", objectAt("9"));
     note("100");
     note("20");
     see(objectAt("50"));
     expect(versionOf()).toBeUndefined();
-  });
-
-  it.each(["abc", "", "-5", "0x1f"])("is undefined if the version %j was read, which is not a number", version => {
-    const { world, versionOf, note } = setUp("9", objectAt("9"));
-    note(version);
-    expect(versionOf()).toBeUndefined();
-    world.version = "1000";
-    expect(versionOf()).toBeUndefined();
-    note("10");
-    expect(versionOf()).toBe("9");
   });
 
   it("is undefined after a read found it gone, until the cache has its successor", () => {
@@ -116,14 +71,6 @@ describe("a cached object", () => {
     expect([versionOf(), cached.keys()]).toEqual([undefined, []]);
     see(objectAt("12", "second"));
     expect(versionOf()).toBe("12");
-  });
-
-  it("is undefined after it was gone, also if the cache learns of its creation only then", () => {
-    const { cached, see, versionOf, note } = setUp("9");
-    note("10");
-    cached.noteGone(KEY);
-    see(objectAt("10"));
-    expect(versionOf()).toBeUndefined();
   });
 });
 
