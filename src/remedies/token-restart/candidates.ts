@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import type { RestartClaim, RestartLimits } from "../../core/intent";
+import type { Outcome, RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
 import type { PodView, WorkloadView } from "../../core/views";
@@ -121,10 +121,12 @@ function isUpgradeDeferred({ labels }: PodView, { rollout }: WorkloadView): bool
   return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
 }
 
+/** A webhook may forbid the eviction of one pod, and allow that of its siblings. */
+const REFUSED: readonly Outcome["result"][] = ["Blocked", "Failed", "Forbidden"];
+
 function refusedRestart({ view }: ObservedPod, { pending, now }: Context): PendingWrite | undefined {
   return pending.find(({ restart, outcome, untilMs }) => {
-    const isFailed = outcome.result === "Blocked" || outcome.result === "Failed";
-    return restart?.podUID === view.uid && isFailed && untilMs > now.getTime();
+    return restart?.podUID === view.uid && REFUSED.includes(outcome.result) && untilMs > now.getTime();
   });
 }
 

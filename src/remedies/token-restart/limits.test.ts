@@ -1,3 +1,4 @@
+import type { Outcome } from "../../core/intent";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodView } from "../../core/views";
@@ -98,11 +99,15 @@ describe("a pod that cannot be healed", () => {
     expect(next.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
   });
 
-  it("does not keep its siblings from their turn while a PodDisruptionBudget protects it", async () => {
+  it.each<Outcome>([
+    { result: "Blocked", message: "it would violate the disruption budget", retryAfterMs: 60_000 },
+    { result: "Forbidden", message: "a webhook denied the request" },
+    { result: "Failed", message: "HTTP 500" },
+  ])("does not keep its siblings from their turn while its own is $result", async outcome => {
     const scene = replicated(2);
     const ill = await scene.passes(15, () => logAll(scene));
     expect(ill.intents).toMatchObject([{ restart: { pod: "web-5d-1" } }]);
-    scene.report(ill, { result: "Blocked", message: "it would violate the disruption budget", retryAfterMs: 60_000 });
+    scene.report(ill, outcome, 60_000);
     scene.clock.advance(5_000);
     expect((await scene.pass()).intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
   });
