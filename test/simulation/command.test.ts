@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { run } from "./command";
 import { coverageOf, pairsOf } from "./coverage";
-import { failed } from "./pool";
+import { failed } from "./results";
 
 let said: string;
 

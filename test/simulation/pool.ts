@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { setPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build as compile, type Plugin } from "esbuild";
+import { nodeRelease } from "../lab/images/downloads";
 import { mutated, type Mutation } from "./mutations";
-import type { Result } from "./results";
+import { failed, type Result } from "./results";
 import type { Size } from "./world/plan";
 
 // Runs worlds in several processes at a time.
@@ -17,10 +18,15 @@ export interface Order {
   readonly jobs: number;
   /** Each world ends at its first broken promise. */
   readonly isHasty?: boolean;
+  /** Path of the Node.js to run them on; absent: that of the operator's image, which is faster than the oldest one that the source runs on. */
+  readonly node?: string;
 }
 
 /** Most objects of a world live shortly: collected less often, fewer of them are copied. */
 const FLAGS = ["--max-semi-space-size=64"];
+
+/** Worlds have no deadlines: they leave the processor to what has. */
+const NICENESS = 10;
 
 /**
  * Runs worlds, in the order of their seeds. The process of a world that ends is replaced.
@@ -35,15 +41,16 @@ export async function runWorlds(
   mutation?: Mutation,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "simulation-"));
+  const node = order.node ?? (await nodeOfImage());
   try {
     const worker = await bundle(folder, mutation);
     const waiting = [...order.seeds];
     const work = async (): Promise<void> => {
-      let child = start(worker);
+      let child = start(worker, node);
       try {
         for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
           const result = await runOne(child, { ...order, seed });
-          if (!child.connected) child = start(worker);
+          if (!child.connected) child = start(worker, node);
           if (!(await onResult(result))) waiting.length = 0;
         }
       } finally {
@@ -56,8 +63,16 @@ export async function runWorlds(
   }
 }
 
-function start(worker: string): ChildProcess {
-  return fork(worker, { execArgv: FLAGS, serialization: "advanced" });
+function start(worker: string, execPath: string): ChildProcess {
+  const child = fork(worker, { execPath, execArgv: FLAGS, serialization: "advanced" });
+  if (child.pid !== undefined) setPriority(child.pid, NICENESS);
+  return child;
+}
+
+/** Where that can't be had, the results are the same on this process's own. */
+function nodeOfImage(): Promise<string> {
+  const own = process.execPath;
+  return process.platform === "linux" ? nodeRelease().catch(() => own) : Promise.resolve(own);
 }
 
 /** Compiles the worker once; each process would take seconds for it. */
@@ -114,11 +129,4 @@ function runOne(
     child.once("message", message => done(message as Result));
     child.once("exit", code => done(failed(seed, hours * 3_600_000, `its process ended with ${code}`)));
   });
-}
-
-/** The result of a world that could not be run to its end. */
-export function failed(seed: number, lastsMs: number, error: string): Result {
-  const covered = { happenings: [], faults: {}, programs: [], reasons: [], pairs: [] };
-  const nothing = { requests: 0, right: 0, wrong: 0, heals: [], covered, violations: [], cpuMs: 0 };
-  return { seed, lastsMs, ...nothing, error };
 }

@@ -9,6 +9,8 @@ import type { Outcome } from "./simulate";
 export interface Result {
   readonly seed: number;
   readonly lastsMs: number;
+  /** Of all requests and answers; empty if the world could not be run to its end. */
+  readonly hash: string;
   readonly requests: number;
   readonly right: number;
   readonly wrong: number;
@@ -21,8 +23,18 @@ export interface Result {
 }
 
 /** Returns the result of an outcome. */
-export function resultOf({ plan, requests, evictions, heals, covered, violations }: Outcome, cpuMs: number): Result {
-  return { seed: plan.seed, lastsMs: plan.lastsMs, requests, heals, covered, violations, cpuMs, ...evictions };
+export function resultOf(
+  { plan, hash, requests, evictions, heals, covered, violations }: Outcome,
+  cpuMs: number,
+): Result {
+  return { seed: plan.seed, lastsMs: plan.lastsMs, hash, requests, heals, covered, violations, cpuMs, ...evictions };
+}
+
+/** The result of a world that could not be run to its end. */
+export function failed(seed: number, lastsMs: number, error: string): Result {
+  const covered = { happenings: [], faults: {}, programs: [], reasons: [], pairs: [] };
+  const nothing = { hash: "", requests: 0, right: 0, wrong: 0, heals: [], covered, violations: [], cpuMs: 0 };
+  return { seed, lastsMs, ...nothing, error };
 }
 
 /** Renders the results of all worlds. */

@@ -1,6 +1,5 @@
 // Runs worlds for test/simulation/pool.ts, one after the other.
-import { failed } from "./pool";
-import { resultOf, type Result } from "./results";
+import { failed, resultOf, type Result } from "./results";
 import { simulate } from "./simulate";
 import { generate } from "./world/generate";
 import type { Size } from "./world/plan";
