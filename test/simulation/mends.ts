@@ -1,6 +1,82 @@
-import type { Mutation } from "./mutations";
+import { inFile, type Mutation } from "./mutations";
 
-// Defects that were found and mended (CHANGELOG.md), each brought back by the smallest edit.
+// Defects that reviews, chaos or this simulation found, and that were mended (CHANGELOG.md), each brought back by the smallest edit.
 
 /** All of them. */
-export const MENDS: readonly Mutation[] = [];
+export const MENDS: readonly Mutation[] = [
+  ...inFile("src/remedies/token-restart/unavailable.ts", [
+    [
+      "absent pods do not count",
+      "const absent = Math.max(0, workload.view.replicas - present.length - gone.length);",
+      "const absent = 0 * gone.length * present.length;",
+      /"what":"(pods-refused|quota|delete-pod|node-)/,
+    ],
+  ]),
+  ...inFile("src/remedies/token-restart/witness.ts", [
+    [
+      "a first reading of the counters is no witness",
+      "if (!isCovered)\n    return deferred(",
+      "if (!isCovered) return undefined;\n  if (toMs < 0)\n    return deferred(",
+      /"program":"other-cluster"/,
+    ],
+  ]),
+  ...inFile("src/engine/pass/reconcile.ts", [
+    [
+      "with a wrong clock conditions are True",
+      'const trouble = report.status === "True" ? (this.#ports.clockTrouble?.() ?? null) : null;',
+      'const trouble = report.status === "True" && this.#ports === undefined ? "" : null;',
+      /"operators":\[[^\]]*\d{5}|"what":"clock-/,
+    ],
+  ]),
+  ...inFile("src/engine/write/executor.ts", [
+    [
+      "two rollouts begin in one moment",
+      "const takeBack = restarts.rolloutBegun(claim);\n    try {\n      return await this.#write(intent);",
+      "const takeBack = (): void => undefined;\n    try {\n      const outcome = await this.#write(intent);\n      restarts.rolloutBegun(claim);\n      return outcome;",
+      /"tokenLifetime".*"tokenLifetime"/,
+    ],
+  ]),
+  ...inFile("src/engine/restarts/rollouts.ts", [
+    ["rollouts of another term go on", "    this.#recorded.clear();\n", "", /"tokenLifetime".*"tokenLifetime"/],
+  ]),
+  ...inFile("src/logs/reading/container-log.ts", [
+    [
+      "a record is judged before its end",
+      "this.#settled = rest.length === 0 ? this.#traces : settled;",
+      "this.#settled = this.#traces;",
+      /"noisy"/,
+    ],
+  ]),
+  ...inFile("src/engine/lead/leader-election.ts", [
+    [
+      "who creates a Lease leads at once",
+      "return this.#created === undefined || startedMs",
+      "return this.#created !== null || startedMs",
+      /"what":"lease-deleted"/,
+    ],
+  ]),
+  ...inFile("src/engine/lead/lease-record.ts", [
+    [
+      "a wiped Lease is free",
+      'record.holderIdentity === "" && record.leaseDurationSeconds === RELEASED_SECONDS',
+      'record.holderIdentity === "" && record.leaseDurationSeconds <= RELEASED_SECONDS',
+      /"what":"lease-wiped"/,
+    ],
+  ]),
+  ...inFile("src/remedies/flow-isolation/flow.ts", [
+    [
+      "a component without pods is throttled",
+      "account.isComponent === false",
+      "account.isComponent !== true",
+      /"floods"/,
+    ],
+  ]),
+  ...inFile("src/engine/restarts/restarts.ts", [
+    [
+      "a refused eviction counts after a failed write",
+      "this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));",
+      "",
+      /"what":"(evictions-refused|tighten-budget|request-errors)"/,
+    ],
+  ]),
+];

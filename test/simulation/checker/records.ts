@@ -20,6 +20,9 @@ const OPEN_MS = MINUTE;
 /** A pod that was dead so short a time ago was not evicted in vain. */
 const DEAD_LATELY_MS = 3 * MINUTE;
 
+/** A token that was refused so long ago is no witness. */
+const WITNESSED_MS = 20 * MINUTE;
+
 /** Between the record of a restart and its eviction, and back to the next. */
 const REQUEST_MS = MINUTE;
 
@@ -78,6 +81,8 @@ class Records {
     const workload = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? pod.metadata.name}`;
     const eviction = { atMs, pod, workload, object, isInVain: this.#isInVain(pod, atMs) };
     if (eviction.isInVain) this.#farApart(eviction);
+    if (eviction.isInVain && this.#isContradicted(pod, atMs))
+      this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
     this.#evictions.push(eviction);
   }
 
@@ -96,6 +101,16 @@ class Records {
   #isInVain({ metadata: { uid } }: Obj, atMs: number): boolean {
     const isDead = atMs - (this.#deadMs.get(uid) ?? -Infinity) <= DEAD_LATELY_MS + this.#clocksMs();
     return !isDead && IN_VAIN.has(this.#truths.get(uid)?.cause ?? "");
+  }
+
+  /** Logs alone say that it is refused, and the counters of several servers that nobody is; nothing has kept them from being read. */
+  #isContradicted({ metadata: { uid } }: Obj, atMs: number): boolean {
+    const { servers, happenings } = this.sight.plan;
+    const isQuiet = happenings.every(
+      one => one.atMs > atMs || one.atMs + (one.forMs ?? 0) < atMs - WITNESSED_MS,
+    );
+    const isByLog = this.#truths.get(uid)?.state === "works";
+    return isByLog && servers > 1 && isQuiet && atMs - this.sight.refusedMs() > WITNESSED_MS;
   }
 
   #farApart({ atMs, workload, pod }: Eviction): void {

@@ -29,6 +29,8 @@ export interface Sight {
   onRequest(listener: (entry: Entry) => void): void;
   /** For how long nothing has happened to the world; 0 while something does. */
   calmSinceMs(): number;
+  /** When an API server last refused a token, from the start of the world. */
+  refusedMs(): number;
 }
 
 /** A broken promise. */

@@ -108,6 +108,8 @@ export function networkError(code: "ECONNRESET" | "ECONNREFUSED"): Error {
 export class ApiServers {
   readonly journal = new Journal();
   readonly faults = new Set<Fault>();
+  /** When a token was last refused, in milliseconds from the start of the world. */
+  refusedMs = -Infinity;
   readonly #world: World;
   readonly #dispatch: Dispatch;
   readonly #servers: readonly Server[];
@@ -205,7 +207,7 @@ export class ApiServers {
     const up = this.#servers.filter(({ isDown }) => !isDown);
     const server = index === undefined ? up[0] : this.#servers[index];
     if (server === undefined || server.isDown || code === 0) return 0;
-    server.counters.attempted(code !== 401, count);
+    this.#attempted(server.counters, code !== 401, count);
     server.counters.requested(asked.verb, asked.resource, code, count);
     if (code === 401) return code;
     const flow = server.flow.flowOf(identity, asked);
@@ -326,11 +328,16 @@ export class ApiServers {
     return { ask, identity, headers, body, server: index, staleMs: outcome.staleMs ?? 0 };
   }
 
+  #attempted(counters: Counters, isAccepted: boolean, count = 1): void {
+    counters.attempted(isAccepted, count);
+    if (!isAccepted && count > 0) this.refusedMs = this.#world.clock.monotonicMs();
+  }
+
   #identify(headers: Readonly<Record<string, string>>, index: number, counters: Counters): Identity | undefined {
     const token = /^Bearer (.+)$/i.exec(header(headers, "Authorization") ?? "")?.[1];
     if (token === undefined) return ANONYMOUS;
     const identity = this.#world.access.authenticate(token, index);
-    counters.attempted(identity !== undefined);
+    this.#attempted(counters, identity !== undefined);
     if (identity?.isStale === true) counters.stale();
     return identity;
   }

@@ -119,6 +119,10 @@ export class World implements Sight {
     return Math.max(0, this.clock.monotonicMs() - last);
   }
 
+  refusedMs(): number {
+    return this.servers.refusedMs;
+  }
+
   /** The pods of the workload of `namespace/name`. */
   podsOf(key = ""): readonly Obj[] {
     const [namespace = "", name = ""] = key.split("/");
