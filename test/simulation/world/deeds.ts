@@ -181,6 +181,18 @@ const BINDINGS: Kinds = {
     says: "Someone extends % by six hours.",
     begin: (world, { on }) => moveExpiry(world, on, () => 6 * 3_600_000),
   },
+  "mistype-expiry": {
+    ...{ on: "binding", lasts: [5, 60] },
+    says: "Someone mistypes the expiry of %.",
+    ends: "Someone corrects the expiry of %.",
+    begin: ({ cluster }, { on }) => {
+      const ref = refOf("rolebindings", on);
+      const value = find(cluster, ref)?.metadata.annotations?.[EXPIRES];
+      if (value === undefined) return undefined;
+      mark(cluster, ref, { key: EXPIRES, value: "tomorrow" });
+      return () => mark(cluster, ref, { key: EXPIRES, value });
+    },
+  },
   "revoke-binding": {
     on: "binding",
     says: "Someone deletes %.",

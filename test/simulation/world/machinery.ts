@@ -1,7 +1,7 @@
 import { OPERATOR_NAMESPACE } from "../operator";
 import { clone } from "../server/objects";
 import type { Kind, Kinds } from "./kind";
-import { attempt, edit, find, limitPods, mark, type Ref, refusePods, remove } from "./people";
+import { attempt, edit, find, limitPods, mark, type Ref, refusePods, remove, setSpec } from "./people";
 import { habit } from "./tools";
 import type { World } from "./world";
 
@@ -120,6 +120,11 @@ const OPERATOR: Kinds = {
     ...{ on: "operator", weight: 2 },
     says: "controller-resilience-% is killed.",
     begin: ({ operators }, { on }) => operators[Number(on)]?.kill(),
+  },
+  "operator-ended": {
+    on: "operator",
+    says: "controller-resilience-% gets SIGTERM, as for an update.",
+    begin: ({ operators }, { on }) => operators[Number(on)]?.process?.terminate(),
   },
   "operator-killed-in-write": {
     ...{ on: "operator", weight: 2, lasts: [1, 30] },
@@ -272,6 +277,33 @@ const CLUSTER: Kinds = {
       attempt(() => void world.store.delete("namespaces", undefined, on));
       return () => world.reinstall(on);
     },
+  },
+  "flow-shadowed": {
+    ...{ on: "namespace", lasts: [5, 40] },
+    says: "Someone creates a FlowSchema that takes all requests of ServiceAccounts in %.",
+    ends: "Someone deletes that FlowSchema of %.",
+    begin: ({ cluster, store }, { on }) => {
+      const subjects = [{ kind: "ServiceAccount", serviceAccount: { namespace: on, name: "*" } }];
+      const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"] };
+      const name = `people-${on}`;
+      const spec = {
+        ...{ matchingPrecedence: 2, priorityLevelConfiguration: { name: "global-default" } },
+        rules: [{ subjects, resourceRules: [all] }],
+      };
+      attempt(() => void store.create("flowschemas", { metadata: { name }, spec }));
+      return () => void remove(cluster, { resource: "flowschemas", name });
+    },
+  },
+  "flows-edited": {
+    lasts: [5, 40],
+    says: "From now on a tool edits the operator's FlowSchemas once a minute.",
+    ends: "The tool leaves the FlowSchemas alone.",
+    begin: ({ cluster, store }, { dice }) =>
+      habit(cluster, { everyMs: 60_000, dice }, () => {
+        for (const { metadata } of store.list("flowschemas"))
+          if (metadata.name.startsWith("controller-resilience-"))
+            setSpec(cluster, { resource: "flowschemas", name: metadata.name }, "matchingPrecedence", 9_000);
+      }),
   },
   "backup-restored": {
     ...restored(0),

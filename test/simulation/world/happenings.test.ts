@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { simulate } from "../simulate";
+import { subjectsOf } from "./fate";
+import { HAPPENINGS, sentences } from "./happenings";
+import type { Plan } from "./plan";
+
+const blocks = { tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} };
+
+const world: Omit<Plan, "happenings"> = {
+  ...{ seed: 1, lastsMs: 660_000, servers: 2, operators: [0, 0], nodes: 2 },
+  workloads: [
+    { namespace: "team", name: "app", kind: "Deployment", program: "kopf", replicas: 2, leaseSeconds: 15 },
+    { namespace: "team", name: "agent", kind: "DaemonSet", program: "client-go-new", sidecar: "noisy" },
+  ],
+  objects: [
+    { namespace: "team", name: "main", spec: { targets: [{ kind: "Deployment", name: "app" }], ...blocks } },
+    { name: "everything", spec: { template: { tokenRestart: {} } } },
+  ],
+  bindings: [{ namespace: "team", name: "temporary", account: "app", expiresMs: 3e6, lifeMs: 7.2e6, consents: true }],
+};
+
+const names = Object.keys(HAPPENINGS);
+const batches = Array.from({ length: Math.ceil(names.length / 20) }, (_, at) => names.slice(20 * at, 20 * at + 20));
+
+it.each(batches)("%s and the next ones begin, end, and are told", async (...batch) => {
+  const happenings = batch.map((what, at) => {
+    const { on: subject, lasts, amount } = HAPPENINGS[what]!;
+    const [on] = subject === undefined ? [] : subjectsOf(world, subject);
+    return {
+      ...{ atMs: 180_000 + 20_000 * at, what, ...(on !== undefined && { on }) },
+      ...(lasts !== undefined && { forMs: 15_000 }),
+      ...(amount !== undefined && { amount: 0.5 }),
+    };
+  });
+  const { story } = await simulate({ ...world, happenings });
+  for (const happening of happenings) {
+    const { says, ends } = sentences(happening);
+    expect(says + ends).not.toMatch(/[%#]/);
+    expect(story.map(line => line.slice(9))).toContain(says);
+  }
+});
