@@ -23,7 +23,7 @@ const PATIENCE_MS = 300_000;
 const A_SECOND_LATER_MS = 2_000;
 
 /** What a person can do, in the words of the message. */
-const WAY_OUT = /check the PodDisruptionBudget.*, delete the pod by hand, or add a replica/;
+const WAY_OUT = /delete the pod by hand, or add a replica; if evictions are refused, check the PodDisruptionBudget/;
 
 /** A PodDisruptionBudget never allows the restart of one of several workloads. */
 export const refusingBudget: Story = {
