@@ -48,22 +48,24 @@ export class Reads {
     const { query } = call.ask;
     const token = query.get("continue") ?? "";
     const limit = numberIn(query, "limit");
-    const { items, revision } = token === "" ? this.#start(call) : this.#rest(token);
+    const { items, revision, atMs } = token === "" ? this.#start(call) : this.#rest(token);
     if (limit === undefined || limit === 0 || items.length <= limit) return { items, revision };
     const rest = items.slice(limit);
-    const next = this.#keep({ items: rest, revision, atMs: this.#world.clock.monotonicMs() });
+    // The whole list is of one revision, which etcd forgets.
+    const next = this.#keep({ items: rest, revision, atMs });
     const isSelected = query.has("labelSelector") || query.has("fieldSelector");
     return { items: items.slice(0, limit), revision, next, remaining: isSelected ? undefined : rest.length };
   }
 
-  #start(call: Call): Pick<Rest, "items" | "revision"> {
+  #start(call: Call): Rest {
     const { store } = this.#world;
     refuseFuture(call.ask.query, store);
     const { info, namespace, staleMs } = call;
     const all = staleMs > 0 ? before(store, call) : store.list(info.plural, namespace);
     const selects = selectsOf(call);
     const revision = staleMs > 0 ? store.revisionBefore(info.plural, staleMs) : store.revision;
-    return { items: selects === undefined ? all : all.filter(selects), revision };
+    const atMs = this.#world.clock.monotonicMs();
+    return { items: selects === undefined ? all : all.filter(selects), revision, atMs };
   }
 
   #rest(token: string): Rest {
@@ -79,7 +81,7 @@ export class Reads {
     const token = `c${(this.#tokens++).toString(36)}`;
     this.#rests.set(token, rest);
     for (const [old, { atMs }] of this.#rests) {
-      if (rest.atMs - atMs < COMPACTED_MS) break;
+      if (this.#world.clock.monotonicMs() - atMs < COMPACTED_MS) break;
       this.#rests.delete(old);
     }
     return token;
