@@ -32,6 +32,9 @@ const DEFAULT_SETTINGS: LoopSettings = {
   stopWithinMs: 10_000,
 };
 
+/** Longest Retry-After of the full pass, in milliseconds: without progress for five minutes the process counts as hung. */
+const LONGEST_WAIT_MS = 240_000;
+
 /** Dependencies of the loop. */
 export interface ControllerPorts {
   readonly store: Pick<ObjectStore, "list" | "cachedKeys">;
@@ -258,7 +261,7 @@ export class Controller {
       await inSlices(clock, each(all, enqueue));
     } catch (error) {
       if (this.#term !== term) return;
-      nextMs = backoffMs(this.#fullPassFailures++, random, askedMs(error));
+      nextMs = backoffMs(this.#fullPassFailures++, random, Math.min(askedMs(error), LONGEST_WAIT_MS));
       this.#fullPassFailure = publicMessage(error);
       log.error({ error: publicMessage(error), failures: this.#fullPassFailures }, "full pass failed");
     }
