@@ -34,7 +34,8 @@ export function checkHealing(sight: Sight, report: Report): void {
     const bound = HEALS_WITHIN[truth.cause];
     if (bound === undefined) continue;
     const lastedMs = Math.min(calmMs, nowMs - truth.sinceMs);
-    if (lastedMs <= bound.firstMs + dead.length * bound.eachMs || isStalled(sight, truth)) continue;
+    const boundMs = isHeldByBudget(sight, truth) ? STALLED_WITHIN_MS : bound.firstMs + dead.length * bound.eachMs;
+    if (lastedMs <= boundMs || isStalled(sight, truth)) continue;
     const minutes = Math.round(lastedMs / MINUTE);
     report(
       9,
@@ -45,6 +46,18 @@ export function checkHealing(sight: Sight, report: Report): void {
   checkConditions(sight, report);
 }
 
+/** Whether PodDisruptionBudgets refuse the eviction of a pod: it is not healed, and Stalled after an hour. */
+function isHeldByBudget({ store }: Sight, { namespace, name }: Truth): boolean {
+  const app = store.get("pods", namespace, name)?.metadata.labels?.["app"];
+  const budgets = store.list("poddisruptionbudgets", namespace).filter(({ spec }) => {
+    const { selector } = spec as { selector?: { matchLabels?: Record<string, string> } };
+    return selector?.matchLabels?.["app"] === app;
+  });
+  const allows = ({ status }: Obj): boolean =>
+    ((status ?? {}) as { disruptionsAllowed?: number }).disruptionsAllowed !== 0;
+  return budgets.length > 1 || !budgets.every(allows);
+}
+
 /** Whether an object acts on this pod with evidence that can see it. */
 function isCovered(sight: Sight, truth: Truth): boolean {
   const pod = sight.store.get("pods", truth.namespace, truth.name);
@@ -53,7 +66,7 @@ function isCovered(sight: Sight, truth: Truth): boolean {
     ({ namespace, name }) => truth.workload.endsWith(`/${name}`) && namespace === truth.namespace,
   );
   if (workload === undefined || workload.isSkipped === true || workload.updateStrategy !== undefined) return false;
-  return actingOn(sight.store, pod).some(object => {
+  return readBy(actingOn(sight.store, pod), truth).some(object => {
     const evidence = (blockOf(object, "tokenRestart")["evidence"] ?? []) as string[];
     switch (truth.cause) {
       case "service-account-recreated":
@@ -66,6 +79,14 @@ function isCovered(sight: Sight, truth: Truth): boolean {
       default:
         return false;
     }
+  });
+}
+
+/** The objects that do not leave this container out. */
+function readBy(objects: readonly Obj[], { container }: Truth): readonly Obj[] {
+  return objects.filter(object => {
+    const containers = (blockOf(object, "tokenRestart")["containers"] ?? []) as string[];
+    return containers.length === 0 || containers.includes(container);
   });
 }
 
