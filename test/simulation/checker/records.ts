@@ -106,9 +106,7 @@ class Records {
   /** Logs alone say that it is refused, and the counters of several servers that nobody is; nothing has kept them from being read. */
   #isContradicted({ metadata: { uid } }: Obj, atMs: number): boolean {
     const { servers, happenings } = this.sight.plan;
-    const isQuiet = happenings.every(
-      one => one.atMs > atMs || one.atMs + (one.forMs ?? 0) < atMs - WITNESSED_MS,
-    );
+    const isQuiet = happenings.every(one => one.atMs > atMs || one.atMs + (one.forMs ?? 0) < atMs - WITNESSED_MS);
     const isByLog = this.#truths.get(uid)?.state === "works";
     return isByLog && servers > 1 && isQuiet && atMs - this.sight.refusedMs() > WITNESSED_MS;
   }
