@@ -38,9 +38,10 @@ export async function mutate(part: string | undefined, options: Options): Promis
   const counts = { found: 0, "NOT FOUND": 0, "NO PROOF": 0 };
   for (const mutation of chosen) {
     const { verdict, text } = await run.try(mutation);
-    if (run.isInterrupted) break;
+    if (run.isInterrupted && verdict === "NOT FOUND") break;
     counts[verdict]++;
     console.log(`${verdict.padEnd(9)}  ${mutation.name}: ${text}`);
+    if (run.isInterrupted) break;
   }
   const { found, "NOT FOUND": missed, "NO PROOF": void_ } = counts;
   const left = chosen.length - found - missed - void_;
