@@ -184,12 +184,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   ...inFile("src/remedies/token-lifetime/trial.ts", [
     [
-      "a trial passes at once",
-      "if (nowMs < endMs) return `the first must",
-      "if (nowMs < 0) return `the first must",
-      LIFETIME,
-    ],
-    [
       "a trial replaces several pods",
       "if (firstPodOf(daemonSet, spec) !== undefined) return undefined;",
       "if (activePodsOf(daemonSet).every(({ pod }) => isCanary(pod, spec))) return undefined;",
@@ -204,6 +198,12 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/harm.ts", [
+    [
+      "a trial lasts a minute",
+      "return 1000 * expirationSeconds + TRIAL_MARGIN_MS;",
+      "return 0 * expirationSeconds + TRIAL_MARGIN_MS;",
+      LIFETIME,
+    ],
     [
       "401s are no harm",
       "if (!isRecorded && !isChangeHarmful(subject)) return undefined;",
@@ -279,12 +279,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...inFile("src/engine/lead/leader-election.ts", [
-    [
-      "the lead never ends",
-      "this.#ports.clock.monotonicMs() < this.#leadingUntilMs;",
-      "this.#ports.clock.monotonicMs() > 0;",
-      REPLICAS,
-    ],
     [
       "a Lease is taken at once",
       "unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);",

@@ -12,6 +12,9 @@ const OF_ALL = new Set(["leases", "events"]);
 /** A write that was sent before a change of the lead, of an object or of an annotation may still be on its way. */
 const ON_ITS_WAY_MS = 45_000;
 
+/** The Lease of a leader lasts so long; the times of two requests differ a little. */
+const LEASE_MS = 14_500;
+
 /** Verbs of requests that must name the version or the uid of what they change. */
 const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
   daemonsets: ["patch"],
@@ -24,7 +27,7 @@ const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
 
 /** Checks every write when it is served. */
 export function checkWrites(sight: Sight, report: Report): void {
-  const lead = new LeadHistory(sight);
+  const lead = new LeadHistory(sight, report);
   const acting = new ActingHistory(sight);
   const objections: readonly [promise: number, isBroken: (entry: Entry) => boolean, why: string][] = [
     [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
@@ -76,11 +79,18 @@ const TOKEN = /eyJ[\w-]{8,}/;
 class LeadHistory {
   readonly #untilMs = new Map<string, number>();
 
-  constructor(private readonly sight: Sight) {
+  constructor(
+    private readonly sight: Sight,
+    report: Report,
+  ) {
     sight.onRequest(entry => {
       if (entry.resource !== "leases" || !isDone(entry)) return;
-      const holder = holderOf(entry.after);
-      if (holder !== undefined) this.#untilMs.set(holder, sight.clock.monotonicMs());
+      const [old, holder] = [holderOf(entry.before), holderOf(entry.after)];
+      if (holder === undefined) return;
+      const agoMs = sight.clock.monotonicMs() - (this.#untilMs.get(old ?? "") ?? -Infinity);
+      if (old !== holder && agoMs < LEASE_MS)
+        report(4, `${holder} took the Lease ${agoMs} ms after ${old} had renewed it`);
+      this.#untilMs.set(holder, sight.clock.monotonicMs());
     });
   }
 
