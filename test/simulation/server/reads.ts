@@ -13,7 +13,7 @@ interface Rest {
   readonly atMs: number;
 }
 
-/** etcd forgets the state of a list after so long. */
+/** etcd forgets the revision of a list, which all of its pages are of, after so long. */
 const COMPACTED_MS = 300_000;
 
 /** get and list. */
@@ -27,12 +27,11 @@ export class Reads {
   }
 
   get(call: Call): Served {
-    const { info, namespace, ask, headers } = call;
+    const { info, ask, headers } = call;
     const name = ask.name ?? "";
     const object = find(this.#world.store, call);
     if (object === undefined) throw notFound(info, name);
     const shown = info === NEW_EVENTS ? toNewEvent(object) : object;
-    void namespace;
     return { code: 200, body: isMetadataOnly(headers) ? textOfMetadata(shown) : textOfObject(shown) };
   }
 
@@ -51,21 +50,18 @@ export class Reads {
     const { items, revision, atMs } = token === "" ? this.#start(call) : this.#rest(token);
     if (limit === undefined || limit === 0 || items.length <= limit) return { items, revision };
     const rest = items.slice(limit);
-    // The whole list is of one revision, which etcd forgets.
-    const next = this.#keep({ items: rest, revision, atMs });
-    const isSelected = query.has("labelSelector") || query.has("fieldSelector");
-    return { items: items.slice(0, limit), revision, next, remaining: isSelected ? undefined : rest.length };
+    const remaining = query.has("labelSelector") || query.has("fieldSelector") ? undefined : rest.length;
+    return { items: items.slice(0, limit), revision, next: this.#keep({ items: rest, revision, atMs }), remaining };
   }
 
   #start(call: Call): Rest {
     const { store } = this.#world;
     refuseFuture(call.ask.query, store);
     const { info, namespace, staleMs } = call;
-    const all = staleMs > 0 ? before(store, call) : store.list(info.plural, namespace);
-    const selects = selectsOf(call);
+    const [all, selects] = [staleMs > 0 ? before(store, call) : store.list(info.plural, namespace), selectsOf(call)];
     const revision = staleMs > 0 ? store.revisionBefore(info.plural, staleMs) : store.revision;
-    const atMs = this.#world.clock.monotonicMs();
-    return { items: selects === undefined ? all : all.filter(selects), revision, atMs };
+    const items = selects === undefined ? all : all.filter(selects);
+    return { items, revision, atMs: this.#world.clock.monotonicMs() };
   }
 
   #rest(token: string): Rest {
@@ -80,19 +76,17 @@ export class Reads {
   #keep(rest: Rest): string {
     const token = `c${(this.#tokens++).toString(36)}`;
     this.#rests.set(token, rest);
-    for (const [old, { atMs }] of this.#rests) {
-      if (this.#world.clock.monotonicMs() - atMs < COMPACTED_MS) break;
-      this.#rests.delete(old);
-    }
+    const oldestMs = this.#world.clock.monotonicMs() - COMPACTED_MS;
+    for (const [old, { atMs }] of this.#rests) if (atMs <= oldestMs) this.#rests.delete(old);
     return token;
   }
 }
 
 /** The object that a request names. */
-export function find(store: Store, { info, namespace, ask, staleMs }: Call): Obj | undefined {
+export function find(store: Store, call: Call): Obj | undefined {
+  const { info, namespace, ask, staleMs } = call;
   if (staleMs === 0) return store.get(info.plural, namespace, ask.name ?? "");
-  const then = store.listBefore(info.plural, staleMs);
-  return then.find(({ metadata }) => metadata.name === ask.name && metadata.namespace === namespace);
+  return before(store, call).find(({ metadata }) => metadata.name === ask.name);
 }
 
 function before(store: Store, { info, namespace, staleMs }: Call): readonly Obj[] {
