@@ -225,9 +225,9 @@ export class Writes {
   #change(call: Call, change: (draft: Obj) => void): Obj {
     const { info, namespace, ask } = call;
     const { store } = this.#world;
+    const old = store.get(info.plural, namespace, ask.name ?? "");
     return store.as(byOf(call), () =>
       store.update(info.plural, namespace, ask.name ?? "", draft => {
-        const old = clone(draft);
         change(draft);
         this.#check(draft, old, call);
       }),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Entry, Sight, Truth } from "../checker/sight";
-import { Cluster } from "../cluster/cluster";
+import { Cluster, type PodTruth } from "../cluster/cluster";
 import { install, type WorkloadPlan } from "../cluster/install";
 import type { LogLine } from "../operator";
 import { Access } from "../server/access";
@@ -56,6 +56,7 @@ export class World implements Sight {
   readonly logs: { readonly pod: string; readonly line: LogLine }[] = [];
   readonly #dice: Dice;
   readonly #listeners = new Set<(entry: Entry) => void>();
+  #truths: { readonly found: readonly PodTruth[]; readonly told: readonly Truth[] } = { found: [], told: [] };
 
   constructor(readonly plan: Plan) {
     const dice = new Dice(plan.seed);
@@ -97,11 +98,9 @@ export class World implements Sight {
   }
 
   truths(): readonly Truth[] {
-    return this.cluster.truths().map(truth => ({
-      ...truth,
-      workload: truth.workload === undefined ? "" : `${truth.workload.kind}/${truth.workload.name}`,
-      sinceMs: truth.sinceMs - START_MS,
-    }));
+    const found = this.cluster.truths();
+    if (found !== this.#truths.found) this.#truths = { found, told: found.map(tell) };
+    return this.#truths.told;
   }
 
   /** Passes on the requests of operators. */
@@ -213,4 +212,12 @@ export class World implements Sight {
       subjects: [{ kind: "ServiceAccount", namespace: "controller-resilience-system", name: "controller-resilience" }],
     });
   }
+}
+
+function tell({ workload, sinceMs, ...truth }: PodTruth): Truth {
+  return {
+    ...truth,
+    workload: workload === undefined ? "" : `${workload.kind}/${workload.name}`,
+    sinceMs: sinceMs - START_MS,
+  };
 }
