@@ -6,6 +6,7 @@
 import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
+import { simulatedWorlds } from "./simulation/gate";
 import { execute, type Results, suite, type Write } from "./suite";
 
 /** One step. It returns the results of the tests that it ran, and throws if it fails. */
@@ -47,12 +48,16 @@ const steps: Record<string, Step[]> = {
     { name: "Unit tests", run: vitestOf("unit") },
     { name: `Unit tests of the operator on Node.js ${NODE_VERSION}, the version in the image`, run: onImageNode },
   ],
+  simulation: [{ name: "Simulated worlds", run: simulatedWorlds }],
   integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration", INTEGRATION_WORKERS) }],
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", E2E_WORKERS) }],
 };
 
 /** The groups of each track. All tracks of a stage run side by side; a stage begins after the previous one has ended. */
-const STAGES: readonly (readonly string[])[][] = [[["build"]], [["static", "unit", "integration"], ["e2e"]]];
+const STAGES: readonly (readonly string[])[][] = [
+  [["build"]],
+  [["static", "unit", "simulation", "integration"], ["e2e"]],
+];
 
 const total = { passed: 0, failed: 0 };
 const problems: string[] = [];

@@ -1,0 +1,96 @@
+import { execFileSync } from "node:child_process";
+import type { Results, Write } from "../suite";
+import { OPEN } from "./open";
+import { runWorlds } from "./pool";
+import type { Result } from "./results";
+import type { Size } from "./world/plan";
+
+// The simulated worlds of `npm test`: some are the same each time, and some are others for each commit. open.ts has what is not mended yet.
+
+interface Share {
+  readonly world: Size;
+  /** Worlds that are the same each time. */
+  readonly fixed: number;
+  /** Worlds that are others for each commit. */
+  readonly fresh: number;
+  /** As many as fit into this time are begun, in milliseconds. */
+  readonly withinMs: number;
+}
+
+const SHARES: readonly Share[] = [
+  { world: "small", fixed: 7, fresh: 75, withinMs: 130_000 },
+  { world: "medium", fixed: 1, fresh: 10, withinMs: 80_000 },
+];
+
+/** Worlds that must be the same, byte for byte, on the oldest Node.js that the source runs on. */
+const COMPARED = [1, 2, 3];
+
+const COMMON = { hours: 2, jobs: 2 };
+
+/** Runs the worlds, two at a time. */
+export async function simulatedWorlds(write: Write): Promise<Results> {
+  const say = (line: string): void => write(Buffer.from(`${line}\n`));
+  const first = firstFresh();
+  const outcomes: [Size, Result][] = [];
+  for (const { world, fixed, fresh, withinMs } of SHARES) {
+    const seeds = [...from(1, fixed), ...from(first, fresh)];
+    const begunMs = performance.now();
+    let ran = 0;
+    await runWorlds({ ...COMMON, world, seeds }, result => {
+      outcomes.push([world, result]);
+      ran++;
+      return performance.now() - begunMs < withinMs;
+    });
+    say(`${ran} ${world} worlds of ${COMMON.hours} hours: the first ${fixed}, then those from seed ${first} on`);
+  }
+  const failures = outcomes.flatMap(([world, result]) => judged(world, result, first, say));
+  const different = await differences(outcomes);
+  different.forEach(say);
+  failures.push(...different);
+  return {
+    passed: Math.max(0, outcomes.length + COMPARED.length - failures.length),
+    failed: failures.length,
+    failures,
+  };
+}
+
+/** What is wrong about a world, as one line. */
+function judged(world: Size, result: Result, first: number, say: (line: string) => void): string[] {
+  const { seed, violations, error } = result;
+  const open = OPEN.filter(one => one.world === world && (one.broken?.seed ?? seed) === seed);
+  const known = open.flatMap(({ broken = [] }) => broken);
+  const again = `npm run simulate -- --world ${world} --seed ${seed}`;
+  const mended = known.find(one => !violations.some(({ promise }) => promise === one.promise));
+  if (mended !== undefined)
+    return [`${again}: breaks promise ${mended.promise} no longer: take it out of test/simulation/open.ts`];
+  const [worst] = violations;
+  const wrong = error?.split("\n")[0] ?? (worst && `promise ${worst.promise}: ${worst.sentence}`);
+  if (wrong === undefined) return [];
+  const isOpen = known.length > 0 || (seed >= first && open.length > 0);
+  say(`${isOpen ? "open: " : ""}${again}: ${wrong}`);
+  return isOpen ? [] : [`${again}: ${wrong}`];
+}
+
+/** The worlds whose requests or answers differ between the two versions of Node.js. */
+async function differences(outcomes: readonly (readonly [Size, Result])[]): Promise<string[]> {
+  const found: string[] = [];
+  await runWorlds({ ...COMMON, world: "small", seeds: COMPARED, node: process.execPath }, ({ seed, hash }) => {
+    const [, other] = outcomes.find(([world, result]) => world === "small" && result.seed === seed) ?? [];
+    if (other?.hash !== hash)
+      found.push(
+        `small world ${seed}: hash ${hash} on Node.js ${process.version}, ${other?.hash} on that of the image`,
+      );
+    return true;
+  });
+  return found;
+}
+
+function from(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => first + at);
+}
+
+/** Above the seeds that are always the same; the same for the same commit. */
+function firstFresh(): number {
+  const commit = execFileSync("git", ["rev-parse", "--short=7", "HEAD"], { cwd: __dirname, encoding: "utf8" });
+  return 1_000_000 + Number.parseInt(commit, 16);
+}
