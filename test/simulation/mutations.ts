@@ -68,12 +68,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/engine/restarts/breaker.ts", [
     ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
     [
-      "the breaker holds nothing",
-      "breaker.state === null ? undefined :",
-      "breaker.state !== undefined ? undefined :",
-      IN_VAIN_TWICE,
-    ],
-    [
       "many unproven restarts are open",
       "return open && limited(",
       "return open && nowMs < 0 && limited(",
@@ -104,8 +98,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "const isSkipped = ",
       BOTH(RECREATED, /"isSkipped"|"what":"skip"/),
     ],
-    ["maxUnavailable is ignored", "  tooManyDown,\n", "", RECREATED],
-    ["old 401s are evidence", "  evidenceStale,\n", "", /"what":"(rotate-key|refuse-tokens)/],
     ["no witness is needed", "  notWitnessed,\n", "", IN_VAIN],
     ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
   ]),
@@ -114,12 +106,6 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
     ["a successor has helped at once", "const SETTLED_MS = 90_000;", "const SETTLED_MS = 0;", IN_VAIN],
-    [
-      "a restart that failed is open for ever",
-      'if (isRejectedAgain(successor, entry)) return "Ineffective";',
-      "",
-      IN_VAIN,
-    ],
   ]),
   ...inFile("src/remedies/stall-detection/restart.ts", [
     [
@@ -134,7 +120,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "",
       BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/),
     ],
-    ["a stall ignores pods that are not Ready", "  othersUnavailable,\n", "", /"hangs.*"onStall":"Restart"/],
   ]),
   ...inFile("src/remedies/binding-renewal/observe.ts", [
     [
@@ -210,12 +195,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "if (!isRecorded) return undefined;",
       LIFETIME,
     ],
-    [
-      "a revert is repeated",
-      'if (subject.daemonSet.record?.outcome !== "Reverted" || !isSameTemplate(subject)) return undefined;',
-      'if (subject.daemonSet.record?.outcome !== "Reverted" || isSameTemplate(subject)) return undefined;',
-      LIFETIME,
-    ],
   ]),
   ...inFile("src/remedies/token-lifetime/observe.ts", [
     [
@@ -238,9 +217,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "if (!isReleasing(throttle, nowMs) || nowMs > 0) return undefined;",
       FLOOD,
     ],
-  ]),
-  ...inFile("src/remedies/flow-isolation/throttle.ts", [
-    ["a short peak is a runaway", "return overMs >= forMs;", "return overMs >= 0 && forMs >= 0;", FLOOD],
   ]),
   ...inFile("src/remedies/flow-isolation/remedy.ts", [
     [
@@ -340,7 +316,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "if (leftMs <= -1e9) this.#onSilence();",
       /"what":"watches-silent"/,
     ],
-    ["410 does not list again", 'relist: reason === "expired" || reason === "stalled"', 'relist: reason === "stalled"'],
   ]),
   ...inFile("src/cluster/watch/watch.ts", [
     [
@@ -353,6 +328,5 @@ export const MUTATIONS: readonly Mutation[] = [
       "while (!this.#isStopped()) {",
       "for (let once = true; once && !this.#isStopped(); once = false) {",
     ],
-    ["a list of the past is adopted", "if (end.relist || this.#isListDue()) this.#version = null;", ""],
   ]),
 ];
