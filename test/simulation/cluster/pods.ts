@@ -1,5 +1,6 @@
 import { clone, type NewObj, type Obj, Refusal } from "../server/objects";
-import { type Ground, ownedBy } from "./ground";
+import { tell } from "./events";
+import { type Agenda, type Ground, keyOfObject, ownedBy } from "./ground";
 
 /** Where programs expect their token. */
 export const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -18,8 +19,47 @@ export interface PodPlan {
   readonly nodeName?: string;
 }
 
+/** Retries after a refused pod, in milliseconds. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 120_000;
+
+/** Creates pods for a controller, which looks again later at an owner whose pod is refused. */
+export class PodMaker {
+  /** By the key of the owner. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(
+    private readonly ground: Ground,
+    private readonly agenda: Agenda,
+  ) {}
+
+  /** Returns whether it is created. */
+  create(plan: PodPlan): boolean {
+    const { owner } = plan;
+    const key = keyOfObject(owner);
+    try {
+      createPod(this.ground, plan);
+      this.#failures.delete(key);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.agenda.add(key, Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures));
+      const component = `${owner.kind.toLowerCase()}-controller`;
+      const message = `Error creating: ${error.message}`;
+      tell(this.ground, { object: owner, reason: "FailedCreate", message, component });
+      return false;
+    }
+  }
+
+  isRefused(owner: Obj): boolean {
+    return this.#failures.has(keyOfObject(owner));
+  }
+}
+
 /** Creates a pod as a controller does. @throws Refusal of admission */
-export function createPod(ground: Ground, plan: PodPlan): Obj {
+function createPod(ground: Ground, plan: PodPlan): Obj {
   const { owner, template, name, labels, nodeName } = plan;
   const { namespace = "" } = owner.metadata;
   const metadata = (

@@ -1,5 +1,4 @@
-import { type Obj, Refusal } from "../server/objects";
-import { tell } from "./events";
+import type { Obj } from "../server/objects";
 import {
   Agenda,
   type Condition,
@@ -16,7 +15,7 @@ import {
   stamp,
   templateHash,
 } from "./ground";
-import { createPod } from "./pods";
+import { PodMaker } from "./pods";
 
 /** Label of all pods of one template of a Deployment. */
 const HASH = "pod-template-hash";
@@ -24,15 +23,11 @@ const HASH = "pod-template-hash";
 /** How long controllers take to see a change, in milliseconds. */
 const LAG_MS = [20, 300] as const;
 
-/** Retries after a refused pod, in milliseconds. */
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 120_000;
-
 /** The Deployment and ReplicaSet controllers. */
 export class Deployments {
   readonly #deployments: Agenda;
   readonly #sets: Agenda;
-  readonly #failures = new Map<string, number>();
+  readonly #pods: PodMaker;
   /** When a rollout last made progress, by uid of the Deployment. */
   readonly #progress = new Map<string, { readonly atMs: number; readonly state: string }>();
 
@@ -40,6 +35,7 @@ export class Deployments {
     const { clock, store } = ground;
     this.#deployments = new Agenda(clock, key => this.#reconcile(key));
     this.#sets = new Agenda(clock, key => this.#scale(key));
+    this.#pods = new PodMaker(ground, this.#sets);
     store.subscribe("deployments", ({ object }) => this.#soon(this.#deployments, object));
     store.subscribe("replicasets", ({ object }) => {
       this.#soon(this.#sets, object);
@@ -172,28 +168,10 @@ export class Deployments {
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return;
     const pods = this.#podsOf(set).filter(isAlive);
     const missing = wanted(set) - pods.length;
-    for (let at = 0; at < missing; at++) if (!this.#create(set)) break;
+    const { template } = set["spec"] as { template: Obj };
+    for (let at = 0; at < missing; at++) if (!this.#pods.create({ owner: set, template })) break;
     if (missing < 0) for (const pod of leastNeeded(pods).slice(0, -missing)) this.#delete(pod);
     this.#writeSetStatus(set);
-  }
-
-  #create(set: Obj): boolean {
-    const key = keyOfObject(set);
-    try {
-      createPod(this.ground, { owner: set, template: (set["spec"] as { template: Obj }).template });
-      this.#failures.delete(key);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const failures = (this.#failures.get(key) ?? 0) + 1;
-      this.#failures.set(key, failures);
-      this.#sets.add(key, Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures));
-      tell(this.ground, {
-        ...{ object: set, reason: "FailedCreate", component: "replicaset-controller" },
-        message: `Error creating: ${error.message}`,
-      });
-      return false;
-    }
   }
 
   #delete({ metadata }: Obj): void {
@@ -206,8 +184,7 @@ export class Deployments {
     if (set === undefined) return;
     const pods = this.#podsOf(set).filter(isAlive);
     const ready = pods.filter(isReady).length;
-    const failed =
-      (this.#failures.get(keyOfObject(set)) ?? 0) > 0 && pods.length < (spec as { replicas: number }).replicas;
+    const failed = this.#pods.isRefused(set) && pods.length < (spec as { replicas: number }).replicas;
     store.update("replicasets", metadata.namespace, metadata.name, draft => {
       draft["status"] = {
         ...{

@@ -1,5 +1,4 @@
-import { type Obj, Refusal } from "../server/objects";
-import { tell } from "./events";
+import type { Obj } from "../server/objects";
 import {
   Agenda,
   controlled,
@@ -11,7 +10,7 @@ import {
   share,
   split,
 } from "./ground";
-import { createPod } from "./pods";
+import { PodMaker } from "./pods";
 import { isAlive, STATUS_WRITER } from "./replica-sets";
 
 /** Label that says from which template a pod of a StatefulSet or DaemonSet is. */
@@ -20,8 +19,6 @@ const TEMPLATE_GENERATION = "pod-template-generation";
 const GENERATION_ANNOTATION = "deprecated.daemonset.template.generation";
 
 const LAG_MS = [20, 300] as const;
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 120_000;
 
 interface SetSpec {
   readonly replicas?: number;
@@ -49,7 +46,7 @@ function partitionOf({ updateStrategy }: SetSpec): number {
 /** What the controllers of StatefulSets and DaemonSets have in common. */
 abstract class SetController {
   protected readonly agenda: Agenda;
-  readonly #failures = new Map<string, number>();
+  protected readonly pods: PodMaker;
 
   constructor(
     protected readonly ground: Ground,
@@ -58,6 +55,7 @@ abstract class SetController {
   ) {
     const { clock, store } = ground;
     this.agenda = new Agenda(clock, key => this.#look(key));
+    this.pods = new PodMaker(ground, this.agenda);
     store.subscribe(resource, ({ object }) => this.soon(keyOfObject(object)));
     store.subscribe("pods", ({ object }) => {
       const owner = controllerOf(object);
@@ -80,31 +78,6 @@ abstract class SetController {
     const set = this.ground.store.get(this.resource, ...split(key));
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return;
     this.reconcile(set, controlled(this.ground, "pods", set));
-  }
-
-  protected create(
-    set: Obj,
-    plan: { name?: string; nodeName?: string; labels: Record<string, string>; template: Obj },
-  ): boolean {
-    const key = keyOfObject(set);
-    try {
-      createPod(this.ground, { owner: set, ...plan });
-      this.#failures.delete(key);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const failures = (this.#failures.get(key) ?? 0) + 1;
-      this.#failures.set(key, failures);
-      this.agenda.add(key, Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures));
-      const component = `${set.kind.toLowerCase()}-controller`;
-      tell(this.ground, {
-        object: set,
-        reason: "FailedCreate",
-        message: `Error creating: ${error.message}`,
-        component,
-      });
-      return false;
-    }
   }
 
   protected delete({ metadata }: Obj): void {
@@ -170,7 +143,7 @@ export class StatefulSets extends SetController {
       "apps.kubernetes.io/pod-index": String(ordinal),
       [REVISION]: revision,
     };
-    this.create(set, { name, labels, template });
+    this.pods.create({ owner: set, name, labels, template });
   }
 
   /** From the last to the first, one at a time, and only while all are healthy. */
@@ -223,7 +196,7 @@ export class DaemonSets extends SetController {
     const labels = { [REVISION]: templateHash(this.ground, set), [TEMPLATE_GENERATION]: generationOf(set) };
     for (const node of names)
       if (!pods.some(pod => nodeOfPod(pod) === node))
-        if (!this.create(set, { nodeName: node, labels, template: spec.template })) break;
+        if (!this.pods.create({ owner: set, nodeName: node, labels, template: spec.template })) break;
     if (isRolling(spec)) this.#roll(set, names.size);
     this.#report(set, names.size);
   }
