@@ -101,9 +101,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ["no witness is needed", "  notWitnessed,\n", "", IN_VAIN],
     ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
   ]),
-  ...inFile("src/remedies/token-restart/candidates.ts", [
-    ["a missing ServiceAccount is restarted", 'serviceAccount === "present" && ', "", /"what":"delete-account"/],
-  ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
     ["a successor has helped at once", "const SETTLED_MS = 90_000;", "const SETTLED_MS = 0;", IN_VAIN],
   ]),

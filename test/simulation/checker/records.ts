@@ -78,12 +78,19 @@ class Records {
     const isYoung = objects.some(one => this.#nowMs() - Date.parse(one.metadata.creationTimestamp) < YOUNG_MS);
     if (object === undefined && objects.length > 0 && !isYoung)
       this.report(3, `evicted ${pod.metadata.name}, and no status has recorded that before`);
+    if (!isYoung) this.#asked(pod, objects);
     const workload = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? pod.metadata.name}`;
     const eviction = { atMs, pod, workload, object, isInVain: this.#isInVain(pod, atMs) };
     if (eviction.isInVain) this.#farApart(eviction);
     if (eviction.isInVain && this.#isContradicted(pod, atMs))
       this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
     this.#evictions.push(eviction);
+  }
+
+  #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
+    const isAsked = objects.some(object => blockOf(object, "stallDetection")["onStall"] === "Restart");
+    if (!isAsked && this.#truths.get(uid)?.cause === "hangs")
+      this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
   /** A new generation forgives restarts, so only those of this one must be there. */

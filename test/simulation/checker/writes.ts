@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
 import { acts, actingOn } from "./objects";
-import type { Entry, Report, Sight } from "./sight";
+import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promises 4 and 14: who writes what, and what never leaves.
 
@@ -130,7 +130,10 @@ class ActingHistory {
 
   #isNow(pod: Obj): boolean {
     const { store } = this.sight;
-    if (pod.metadata.annotations?.["controller-resilience.io/skip"] === "true") return false;
+    const [kind = "", name = ""] = (workloadOf(pod) ?? "").split("/");
+    const workload = store.get(`${kind.toLowerCase()}s`, pod.metadata.namespace, name);
+    if ([pod, workload].some(one => one?.metadata.annotations?.["controller-resilience.io/skip"] === "true"))
+      return false;
     if (actingOn(store, pod).length > 0) return true;
     // tokenLifetime replaces one pod for its trial.
     return store.list("controllerresiliences", pod.metadata.namespace).some(object => acts(object, "tokenLifetime"));
