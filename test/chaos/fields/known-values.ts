@@ -70,10 +70,10 @@ export const knownValues: Readonly<Record<string, Values>> = {
       { value: "StatefulSet", with: { name: WORKLOADS.StatefulSet, selector: undefined } },
       { value: "StatefulSet", with: { name: WORKLOADS.DaemonSet, selector: undefined }, ...NOT_FOUND },
     ],
-    refused: [
-      { value: "Job", words: /supported values: "Deployment", "StatefulSet", "DaemonSet", "Pod"/ },
-      { value: "Pod", words: /expected the block tokenRestart and no other with a target of kind Pod/ },
-    ],
+    refused: ["Job", "Pod"].map(value => ({
+      value,
+      words: /supported values: "Deployment", "StatefulSet", "DaemonSet"/,
+    })),
   },
   "targets[].name": {
     valid: [
