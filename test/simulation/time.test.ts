@@ -18,6 +18,18 @@ it("fires timers in the order of their moments, and of their setting at one mome
   expect(seen).toEqual(["a 10", "nested 15", "b 20", "c 30", "d 30"]);
 });
 
+it("gets ahead, however small the delays are", async () => {
+  const clock = new VirtualClock();
+  let fired = 0;
+  const again = (): void => {
+    fired++;
+    if (clock.monotonicMs() < 1_000_000.01) clock.after(1e-10, again);
+  };
+  clock.after(1_000_000, again);
+  await clock.run(1_000_001);
+  expect(fired).toBeLessThan(20);
+});
+
 it("keeps the timers of a frozen process until it thaws, and those of a dead one for ever", async () => {
   const world = new VirtualClock();
   const process = new ProcessClock(world, { offsetMs: 1_000 });

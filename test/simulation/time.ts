@@ -110,8 +110,11 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 }
 
+/** A delay that is lost in the rounding of the sum would come due at the same moment for ever. */
+const LEAST_MS = 0.001;
+
 function clamp(delayMs: number): number {
-  return Number.isNaN(delayMs) ? 0 : Math.min(MAX_TIMER_MS, Math.max(0, delayMs));
+  return delayMs > 0 ? Math.min(MAX_TIMER_MS, Math.max(LEAST_MS, delayMs)) : 0;
 }
 
 /**

@@ -133,7 +133,11 @@ class RestartChecks {
     const siblings = this.#podsOf(key).filter(isOther);
     if (!isReady(pod) || siblings.length === 0 || siblings.some(isReady)) return;
     const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
-    if (siblings.every(({ metadata }) => truths.get(metadata.uid)?.healedByRestart === true)) return;
+    const isDead = ({ metadata }: Obj): boolean => {
+      const truth = truths.get(metadata.uid);
+      return truth?.healedByRestart === true || truth?.state === "unreachable";
+    };
+    if (siblings.every(isDead)) return;
     this.report(2, `evicted ${pod.metadata.name}, the last Ready pod of ${key}`);
   }
 
