@@ -28,6 +28,9 @@ const FLAGS = ["--max-semi-space-size=64"];
 /** Worlds have no deadlines: they leave the processor to what has. */
 const NICENESS = 10;
 
+/** A simulated hour that takes longer, in milliseconds, goes round in circles. Usual are seconds. */
+const LONGEST_HOUR_MS = 300_000;
+
 /**
  * Runs worlds, in the order of their seeds. The process of a world that ends is replaced.
  *
@@ -122,7 +125,9 @@ function runOne(
 ): Promise<Result> {
   child.send({ seed, world, hours, isHasty });
   return new Promise(resolve => {
+    const limit = setTimeout(() => child.kill("SIGKILL"), hours * LONGEST_HOUR_MS);
     const done = (result: Result): void => {
+      clearTimeout(limit);
       child.removeAllListeners();
       resolve(result);
     };
