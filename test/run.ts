@@ -28,7 +28,7 @@ const vitestOf = (project: string, workers?: number) => (write: Write) =>
   suite(project, { write, workers, yields: project === "unit" });
 
 /** What runs in the image: the operator, alone and in simulated clusters. */
-const OPERATOR = ["/src/", "/capabilities/", "/test/simulation/"];
+const OPERATOR = ["src/", "capabilities/", "test/simulation/"];
 
 async function onImageNode(write: Write): Promise<Results> {
   const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
