@@ -103,9 +103,6 @@ function longestList(status: ControllerResilienceStatus): StatusList | undefined
 }
 
 /** Reports whether two statuses are the same to the API server: the order of keys and absent values make no difference. */
-export function isSameStatus(
-  a: ControllerResilienceStatus | undefined,
-  b: ControllerResilienceStatus | undefined,
-): boolean {
+export function isSameStatus<Status extends object>(a: Status | undefined, b: Status | undefined): boolean {
   return sameJson(a ?? {}, b ?? {});
 }

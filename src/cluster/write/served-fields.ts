@@ -24,7 +24,7 @@ export class ServedFields {
 
   /** Reports whether a status is the present one already, without the fields that are not served. */
   isPresent<Status extends object>(before: Status | undefined, status: Status): boolean {
-    return isSameStatus(before as never, withoutFields(status, this.#unserved) as never);
+    return isSameStatus(before, withoutFields(status, this.#unserved));
   }
 
   /**

@@ -83,13 +83,13 @@ export class StatusReporter {
       this.#onIncomplete(namespaces);
       return LOOK_AGAIN;
     }
-    if (isSame(cached, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
+    if (isSameStatus(cached.status, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
     const object = await this.#read(name);
     const { uid, generation } = cached.metadata;
     if (object?.metadata.uid !== uid || object.metadata.deletionTimestamp !== undefined) return { next: "recheck" };
     if (object.metadata.generation !== generation) return LOOK_AGAIN;
     const status = this.#statusOf(object, namespaces);
-    if (!isSame(object, status) && mayWrite()) await this.#write(object, status);
+    if (!isSameStatus(object.status, status) && mayWrite()) await this.#write(object, status);
     return { next: "recheck" };
   }
 
@@ -182,7 +182,3 @@ const NO_NAMESPACES: NamespaceResult = {
     message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
   },
 };
-
-function isSame({ status }: ClusterControllerResilience, next: ClusterControllerResilienceStatus): boolean {
-  return isSameStatus(status as never, next as never);
-}
