@@ -89,11 +89,7 @@ class Tally {
 
   constructor(private readonly world: World) {
     world.onRequest(entry => this.#count(entry));
-    const look = (): void => {
-      this.#look();
-      world.clock.after(5_000, look);
-    };
-    look();
+    world.clock.every(5_000, () => this.#look());
   }
 
   #count(entry: Entry): void {

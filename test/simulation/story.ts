@@ -24,11 +24,7 @@ export class Story {
   constructor(private readonly sight: Sight) {
     this.lines = introduction(sight.plan);
     sight.onRequest(entry => this.#tell(entry));
-    const look = (): void => {
-      this.#lookAtPods();
-      sight.clock.after(5_000, look);
-    };
-    look();
+    sight.clock.every(5_000, () => this.#lookAtPods());
   }
 
   /** A line by somebody else, such as of what happens to the world. */

@@ -37,6 +37,12 @@ export class VirtualClock implements Clock {
     return () => (timer.callback = undefined);
   }
 
+  /** Calls now, and then again and again. */
+  every(ms: number, look: () => void): void {
+    look();
+    this.after(ms, () => this.every(ms, look));
+  }
+
   /** Fires all timers until `untilMs`, each at its moment. Promises settle before and after each. */
   run(untilMs: number): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -21,13 +21,11 @@ const LATE_MS = 10 * 60_000;
 export function checkBindings(sight: Sight, report: Report): void {
   /** When an object that renews was last seen in a namespace. */
   const actedMs = new Map<string, number>();
-  const look = (): void => {
+  sight.clock.every(10_000, () => {
     const nowMs = sight.clock.monotonicMs();
     for (const object of sight.store.list("controllerresiliences"))
       if (acts(object, "bindingRenewal")) actedMs.set(object.metadata.namespace ?? "", nowMs);
-    sight.clock.after(10_000, look);
-  };
-  look();
+  });
   const actsIn = (namespace = ""): boolean =>
     sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS;
   const renewed = (before: Obj, after: Obj): void => {

@@ -24,11 +24,7 @@ interface Held {
 /** Checks every FlowSchema that is written, and for how long it holds a client. */
 export function checkFlows(sight: Sight, report: Report): void {
   const flows = new Flows(sight, report);
-  const look = (): void => {
-    flows.look();
-    sight.clock.after(10_000, look);
-  };
-  look();
+  sight.clock.every(10_000, () => flows.look());
   sight.onRequest(entry => {
     if (entry.code >= 300) return;
     if (entry.resource === "flowschemas" && entry.after !== undefined) flows.written(entry.after);

@@ -25,14 +25,12 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
     });
   });
   let before = "";
-  const look = (): void => {
+  sight.clock.every(15_000, () => {
     const truths = sight.truths().map(({ uid, state, cause }) => `${uid} ${state} ${cause}`);
     const now = [...truths, ...expiries(sight)].join();
     if (now !== before) changedMs = sight.clock.monotonicMs();
     before = now;
-    sight.clock.after(15_000, look);
-  };
-  look();
+  });
   return () => {
     const sinceMs = Math.max(changedMs, sight.clock.monotonicMs() - sight.calmSinceMs()) + QUIET_MS;
     const late = writes.filter(({ atMs }) => atMs > sinceMs);

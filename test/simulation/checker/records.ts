@@ -41,11 +41,7 @@ interface Eviction {
 /** Checks every eviction, and every status that is written after it. */
 export function checkRecords(sight: Sight, report: Report): void {
   const records = new Records(sight, report);
-  const look = (): void => {
-    records.look();
-    sight.clock.after(5_000, look);
-  };
-  look();
+  sight.clock.every(5_000, () => records.look());
   sight.onRequest(entry => {
     const { resource, subresource, code, before, after } = entry;
     if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);

@@ -37,11 +37,7 @@ interface Eviction {
 /** Checks every eviction at the moment when it is served. */
 export function checkRestarts(sight: Sight, report: Report): void {
   const checks = new RestartChecks(sight, report);
-  const look = (): void => {
-    checks.look();
-    sight.clock.after(LOOK_MS, look);
-  };
-  look();
+  sight.clock.every(LOOK_MS, () => checks.look());
   sight.onRequest(entry => {
     if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
       checks.evicted(entry, entry.before);

@@ -20,11 +20,7 @@ interface Trial {
 /** Checks every write of a DaemonSet, every eviction of its pods, and what the shorter token does to them. */
 export function checkTrials(sight: Sight, report: Report): void {
   const trials = new Trials(sight, report);
-  const look = (): void => {
-    trials.look();
-    sight.clock.after(30_000, look);
-  };
-  look();
+  sight.clock.every(30_000, () => trials.look());
   sight.onRequest(entry => {
     if (entry.code >= 300) return;
     const { resource, verb, subresource, before, after } = entry;

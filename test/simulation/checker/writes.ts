@@ -111,11 +111,9 @@ class ActingHistory {
   readonly #lastMs = new Map<string, number>();
 
   constructor(private readonly sight: Sight) {
-    const look = (): void => {
+    sight.clock.every(10_000, () => {
       for (const pod of sight.store.list("pods")) if (this.#isNow(pod)) this.#note(pod);
-      sight.clock.after(10_000, look);
-    };
-    look();
+    });
   }
 
   recently(pod: Obj): boolean {
