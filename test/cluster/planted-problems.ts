@@ -38,7 +38,6 @@ export async function plantProblems(admin: Admin, node: string): Promise<Planted
     ...(await plant.bindings()),
     ...(await plant.workloads()),
     ...(await plant.budgets()),
-    ...(await plant.webhooks()),
   ];
   return { namespace, expected, expectedOfLogs: withLogs, logs };
 }
@@ -269,42 +268,6 @@ class Planting {
     return [["warning", "NeverEvictable", `PodDisruptionBudget ${this.#namespace}/single`]];
   }
 
-  /** A webhook that gates the pods which serve it; one that leaves them out, and one that may fail. */
-  async webhooks(): Promise<Expected[]> {
-    await this.#create("apps/v1", "deployments", workload("hook", { replicas: 0 }));
-    await this.#create("v1", "services", {
-      metadata: { name: "hook" },
-      spec: { selector: { app: "hook" }, ports: [{ port: 443 }] },
-    });
-    const here = { "kubernetes.io/metadata.name": this.#namespace };
-    const webhook = (failurePolicy: string, objectSelector: object = {}): object => ({
-      name: "pods.example.com",
-      failurePolicy,
-      objectSelector,
-      namespaceSelector: { matchLabels: here },
-      rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
-      clientConfig: { service: { namespace: this.#namespace, name: "hook" } },
-      sideEffects: "None",
-      admissionReviewVersions: ["v1"],
-    });
-    const others = { matchExpressions: [{ key: "app", operator: "NotIn", values: ["hook"] }] };
-    const configuration = (name: string, body: object): Promise<void> =>
-      this.#createAt("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {
-        metadata: { name: `${this.#namespace}-${name}` },
-        webhooks: [body],
-      });
-    await configuration("gates", webhook("Fail"));
-    await configuration("leaves-out", webhook("Fail", others));
-    await configuration("may-fail", webhook("Ignore"));
-    return [["warning", "OwnWebhook", `ValidatingWebhookConfiguration ${this.#namespace}-gates`]];
-  }
-
-  /** Deletes what would disturb others: webhooks without a server. */
-  static async clear(admin: Admin, namespace: string): Promise<void> {
-    for (const name of ["gates", "leaves-out", "may-fail"])
-      await admin.delete(`/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${namespace}-${name}`);
-  }
-
   #unprotected(kind: string, account: string): Expected[] {
     return [
       ["notice", "NoFlow", `ServiceAccount ${this.#namespace}/${account}`],
@@ -328,19 +291,10 @@ class Planting {
     });
   }
 
-  #create(apiVersion: string, plural: string, body: Body): Promise<void> {
+  async #create(apiVersion: string, plural: string, body: Body): Promise<void> {
     const prefix = apiVersion === "v1" ? "/api/v1" : `/apis/${apiVersion}`;
-    return this.#createAt(`${prefix}/namespaces/${this.#namespace}/${plural}`, body);
+    await this.#admin.create(`${prefix}/namespaces/${this.#namespace}/${plural}`, body);
   }
-
-  async #createAt(path: string, body: object): Promise<void> {
-    await this.#admin.create(path, body);
-  }
-}
-
-/** Deletes what would disturb others. */
-export function clearProblems(admin: Admin, namespace: string): Promise<void> {
-  return Planting.clear(admin, namespace);
 }
 
 function ago(seconds: number): string {

@@ -7,7 +7,7 @@ import { run } from "../../src/cli/kubectl/testing/run";
 import { bundleCli } from "../../scripts/bundle-cli";
 import { documentedCommands, follow } from "../cluster/documented";
 import { StandInKubelet } from "../cluster/kubelet";
-import { clearProblems, type Expected, LOG_WORD, type Planted, plantProblems } from "../cluster/planted-problems";
+import { type Expected, LOG_WORD, type Planted, plantProblems } from "../cluster/planted-problems";
 import { Admin } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
@@ -41,7 +41,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await clearProblems(admin, planted.namespace);
   await admin.delete(`/api/v1/nodes/${NODE}`);
   await kubelet.stop();
   admin.connection.close();

@@ -176,7 +176,7 @@ it("bindings are sorted by the time that is left, in every convention", async ()
   ]);
 });
 
-describe("evictions and webhooks", () => {
+describe("evictions", () => {
   const budget = (name: string, spec: object): object => ({
     metadata: meta(name),
     spec: { selector: { matchLabels: { app: "web" } }, ...spec },
@@ -195,28 +195,6 @@ describe("evictions and webhooks", () => {
     expect(await found()).toEqual(
       ["none", "percent"].map(name => `warning NeverEvictable PodDisruptionBudget ${name}`),
     );
-  });
-
-  it("never gate themselves if they leave out their namespace", async () => {
-    world["deployments"] = [workload("web", { replicas: 2 })];
-    world["services"] = [{ metadata: meta("svc"), spec: { selector: { app: "web" } } }];
-    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["pods"] };
-    const webhook = (more: object): object => ({
-      name: "hook",
-      clientConfig: { service: { namespace: "shop", name: "svc" } },
-      rules: [rule],
-      ...more,
-    });
-    const configuration = (name: string, more: object): object => ({ metadata: { name }, webhooks: [webhook(more)] });
-    world["mutatingwebhookconfigurations"] = [
-      configuration("gates", {}),
-      configuration("ignores", { failurePolicy: "Ignore" }),
-      configuration("elsewhere", {
-        namespaceSelector: { matchExpressions: [{ key: "team", operator: "DoesNotExist" }] },
-      }),
-      configuration("deployments", { rules: [{ ...rule, resources: ["deployments"] }] }),
-    ];
-    expect(await found()).toEqual(["warning OwnWebhook MutatingWebhookConfiguration gates"]);
   });
 });
 

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError, Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
-import { expiringBindings, neverEvictable, onDelete, ownWebhooks, sharedFlows } from "./checks/cluster";
+import { expiringBindings, neverEvictable, onDelete, sharedFlows } from "./checks/cluster";
 import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
@@ -94,7 +94,7 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   staleLeases,
   expiringBindings,
   neverEvictable,
-  ownWebhooks,
+
   onDelete,
   tokenLives,
   sharedFlows,
@@ -114,8 +114,7 @@ function audit(facts: AuditFacts, namespace?: string): Finding[] {
     ...(finding.command !== undefined && { command: safeText(finding.command, LONGEST) }),
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
-  const isAsked = (finding: Finding): boolean =>
-    namespace === undefined || finding.namespace === namespace || finding.check === "OwnWebhook";
+  const isAsked = (finding: Finding): boolean => namespace === undefined || finding.namespace === namespace;
   // No object protects the operator, which ends when its own token is rejected, and has alerts of its own.
   return worstFirst(findings.filter(one => one.namespace !== OPERATOR_NAMESPACE && isAsked(one)));
 }

@@ -30,25 +30,6 @@ export interface BudgetFacts {
   readonly maxUnavailable?: number | string;
 }
 
-/** One webhook of a configuration. */
-export interface WebhookFacts {
-  readonly kind: "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration";
-  readonly configuration: string;
-  readonly name: string;
-  readonly fails: boolean;
-  readonly gatesPods: boolean;
-  readonly hasConditions: boolean;
-  readonly namespaceSelector: LabelSelector;
-  readonly objectSelector: LabelSelector;
-  readonly service?: { readonly namespace: string; readonly name: string };
-}
-
-export interface ServiceFacts {
-  readonly namespace: string;
-  readonly name: string;
-  readonly selector: Readonly<Record<string, string>>;
-}
-
 export interface FlowFacts {
   readonly name: string;
   readonly precedence: number;
@@ -94,8 +75,6 @@ export interface AuditFacts {
   /** Another look at the Leases that seemed stale, some time later. */
   readonly secondLook?: { readonly leases: readonly LeaseView[]; readonly afterMs: number };
   readonly budgets?: readonly BudgetFacts[];
-  readonly webhooks?: readonly WebhookFacts[];
-  readonly services?: readonly ServiceFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly flows?: readonly FlowFacts[];
   readonly objects: readonly ControllerResilience[];

@@ -43,7 +43,6 @@ export const CHECKS = {
   StaleLease: "Leases that their running holder does not renew",
   ExpiringBinding: "Role bindings that expire",
   NeverEvictable: "PodDisruptionBudgets that never allow an eviction",
-  OwnWebhook: "Webhooks that gate their own pods",
   OnDelete: "Workloads with updateStrategy OnDelete",
   LongToken: "DaemonSets with long-lived tokens",
   KeepToken: "DaemonSets whose token must not be shortened without a trial",

@@ -21,7 +21,7 @@ import { safeText } from "../terminal";
 import { durationOf, suspiciousLeases } from "./checks/controllers";
 import { type AuditFacts, coverageIn, type Lists, type Unread } from "./facts";
 import { readLogs } from "./logs";
-import { budgetFacts, flowFacts, serviceFacts, tokenFailure, webhookFacts, workloadFacts } from "./views";
+import { budgetFacts, flowFacts, tokenFailure, workloadFacts } from "./views";
 
 /** What to audit. */
 export interface Scope {
@@ -30,9 +30,7 @@ export interface Scope {
   readonly logs: boolean;
 }
 
-const SERVICES: Kind = { group: "", version: "v1", plural: "services" };
 const BUDGETS: Kind = { group: "policy", version: "v1", plural: "poddisruptionbudgets" };
-const ADMISSION = { group: "admissionregistration.k8s.io", version: "v1", isClusterScoped: true };
 
 /** Leases of nodes and API servers have no pod as holder. */
 const NODE_LEASES = "kube-node-lease";
@@ -68,24 +66,15 @@ export class AuditReader {
   }
 
   async #readOthers() {
-    const [pods, leases, budgets, webhooks, services, tokenFailures, flows] = await Promise.all([
+    const [pods, leases, budgets, tokenFailures, flows] = await Promise.all([
       this.#list(KINDS.Pod, podView, "OldToken, StaleLease, KeepToken, logs"),
       this.#list(KINDS.Lease, leaseView, "StaleLease"),
       this.#list(BUDGETS, budgetFacts, "NeverEvictable"),
-      this.#webhooks(),
-      this.#list(SERVICES, serviceFacts, "OwnWebhook"),
       this.#list(CORE_EVENTS, tokenFailure, "FailedToken", "reason=FailedMount"),
       this.#list(KINDS.FlowSchema, flowFacts, "NoFlow"),
     ]);
     const held = leases?.filter(({ namespace }) => namespace !== NODE_LEASES);
-    return present({ pods, leases: held, budgets, webhooks, services, tokenFailures, flows });
-  }
-
-  async #webhooks() {
-    const read = (kind: "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") =>
-      this.#list({ ...ADMISSION, plural: `${kind.toLowerCase()}s` }, raw => webhookFacts(kind, raw), "OwnWebhook");
-    const lists = await Promise.all([read("ValidatingWebhookConfiguration"), read("MutatingWebhookConfiguration")]);
-    return lists.every(list => list === undefined) ? undefined : lists.flatMap(list => list ?? []).flat();
+    return present({ pods, leases: held, budgets, tokenFailures, flows });
   }
 
   /** Reads the suspicious Leases again, after the longest of their durations. */
@@ -159,12 +148,7 @@ export async function readLists(
   const ours: Lister = (...read) => (versions.length === 0 ? Promise.resolve(undefined) : list(...read));
   const [namespaces, accounts, roleBindings, clusterRoleBindings, objects, clusterObjects, ...workloads] =
     await Promise.all([
-      list(
-        KINDS.Namespace,
-        namespaceView,
-        "OwnWebhook, Unprotected, NoFlow",
-        namespace && `metadata.name=${namespace}`,
-      ),
+      list(KINDS.Namespace, namespaceView, "Unprotected, NoFlow", namespace && `metadata.name=${namespace}`),
       list(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected, NoFlow"),
       list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected, NoFlow"),
       list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw), "ExpiringBinding, Unprotected"),

@@ -5,10 +5,6 @@ import type {
   V1LabelSelector,
   V1ObjectMeta,
   V1PodDisruptionBudget,
-  V1RuleWithOperations,
-  V1Service,
-  V1ValidatingWebhook,
-  V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../../api/controller-resilience";
 import { daemonSetView, workloadView } from "../../../cluster/read/workload-views";
@@ -16,7 +12,7 @@ import { itemsOf, present, type Received } from "../../../cluster/read/received"
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { serviceAccountUser } from "../../../core/text";
 import type { WorkloadView } from "../../../core/views";
-import type { BudgetFacts, FlowFacts, ServiceFacts, TokenFailure, WebhookFacts, WorkloadFacts } from "./facts";
+import type { BudgetFacts, FlowFacts, TokenFailure, WorkloadFacts } from "./facts";
 
 // Facts that the operator does not read, from the JSON of the API server.
 
@@ -81,39 +77,6 @@ function selectorOf(selector: Received<V1LabelSelector> | null | undefined): Lab
     values: [...(values ?? [])],
   }));
   return { matchLabels: textsOf(selector?.matchLabels), matchExpressions };
-}
-
-export function serviceFacts(raw: JsonObject): ServiceFacts {
-  const { spec } = raw as Received<V1Service>;
-  return { ...placeOf(raw), selector: textsOf(spec?.selector) };
-}
-
-export function webhookFacts(kind: WebhookFacts["kind"], raw: JsonObject): WebhookFacts[] {
-  const { webhooks } = raw as Received<V1ValidatingWebhookConfiguration>;
-  const { name: configuration } = placeOf(raw);
-  return itemsOf(webhooks).map(webhook => ({ kind, configuration, ...oneWebhook(webhook) }));
-}
-
-function oneWebhook(webhook: Received<V1ValidatingWebhook>): Omit<WebhookFacts, "kind" | "configuration"> {
-  const service = webhook.clientConfig?.service;
-  return {
-    name: webhook.name ?? "",
-    fails: (webhook.failurePolicy ?? "Fail") === "Fail",
-    gatesPods: itemsOf(webhook.rules).some(gatesPods),
-    hasConditions: itemsOf(webhook.matchConditions).length > 0,
-    namespaceSelector: selectorOf(webhook.namespaceSelector),
-    objectSelector: selectorOf(webhook.objectSelector),
-    ...(service?.namespace && service.name
-      ? { service: { namespace: service.namespace, name: service.name } }
-      : undefined),
-  };
-}
-
-function gatesPods({ apiGroups, resources, operations, scope }: Received<V1RuleWithOperations>): boolean {
-  const has = (list: readonly string[] | null | undefined, ...wanted: string[]): boolean =>
-    wanted.some(one => list?.includes(one) === true);
-  const isForPods = has(apiGroups, "", "*") && has(resources, "pods", "*", "*/*", "pods/*");
-  return isForPods && has(operations, "CREATE", "*") && scope !== "Cluster";
 }
 
 export function flowFacts(raw: JsonObject): FlowFacts {
