@@ -238,11 +238,6 @@ export interface Readers {
   /** Whether the operator has that right now; an answer may be up to half a minute old. */
   may(right: Right): Promise<boolean>;
   /**
-   * How often the API server that answered has been shown a token past the life that its pod asked for, since it started
-   * (`serviceaccount_stale_tokens_total`): clients that don't read theirs again. Null where that can't be read; up to ten minutes old.
-   */
-  staleTokens(): Promise<number | null>;
-  /**
    * The rotation of the signing keys, if one made tokens invalid: undefined if there was none, or if the keys could not be followed. A
    * reading that is younger than maxAgeMs is reused, also one that has failed; without maxAgeMs, one that is recent enough for the pass:
    * almost a minute old for one that writes nothing, half a minute for one that may write. Never throws.

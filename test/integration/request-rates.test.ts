@@ -6,7 +6,6 @@ import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { readServerCounts } from "../../src/cluster/measure/server-counts";
-import { StaleTokens } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
 import type { RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith } from "./cluster-operator";
@@ -129,10 +128,6 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     };
     expect(await unknownWith(RULES.slice(0, 1))).toContain('cannot get path "/metrics"');
     expect(await unknownWith(RULES.slice(1))).toContain('cannot get resource "endpointslices"');
-  });
-
-  it("do not increase the count of stale tokens", async () => {
-    expect(await new StaleTokens({ api, clock: systemClock }).count()).toBeTypeOf("number");
   });
 
   it("are neither negative nor huge when the API server is restarted", async () => {

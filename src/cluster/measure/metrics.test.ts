@@ -1,7 +1,6 @@
 import fc from "fast-check";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -9,7 +8,7 @@ import { ForbiddenError, TerminalError, TransientError } from "../../core/errors
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
-import { metricLines, parseSample, StaleTokens } from "./metrics";
+import { metricLines, parseSample } from "./metrics";
 
 describe("the lines of an API server's metrics", () => {
   // A fake server for behavior that a real API server does not show on demand.
@@ -234,57 +233,5 @@ describe("a line of Prometheus' text format", () => {
     ])
       expect(parseSample(text)).toBeNull();
     expect(performance.now() - started).toBeLessThan(1_000);
-  });
-});
-
-function over(answer: () => Readable) {
-  const clock = new FakeClock();
-  const world = { asked: 0 };
-  const open = (): Promise<IncomingMessage> => {
-    world.asked++;
-    return Promise.resolve(Object.assign(answer(), { headers: {} }) as IncomingMessage);
-  };
-  return { clock, world, stale: new StaleTokens({ api: { open }, clock }) };
-}
-
-const METRICS = [
-  "# HELP serviceaccount_stale_tokens_total Cumulative stale projected service account tokens used\n# TYPE serviceac",
-  "count_stale_tokens_total counter\nserviceaccount_stale_to",
-  "kens_total 12\nserviceaccount_valid_tokens_total 900\n",
-];
-
-describe("the API server's count of stale tokens", () => {
-  it("is found wherever the stream is cut, and read again after ten minutes", async () => {
-    const { clock, world, stale } = over(() => Readable.from(METRICS.map(text => Buffer.from(text))));
-    expect(await stale.count()).toBe(12);
-    expect(await stale.count()).toBe(12);
-    expect(world.asked).toBe(1);
-    await clock.run(600_000);
-    expect(await stale.count()).toBe(12);
-    expect(world.asked).toBe(2);
-  });
-
-  it("is unknown if it is missing, forbidden, or the stream breaks", async () => {
-    expect(await over(() => Readable.from([Buffer.from("up 1\n")])).stale.count()).toBeNull();
-    const forbidden = over(() => {
-      throw new ForbiddenError("no");
-    });
-    expect(await forbidden.stale.count()).toBeNull();
-    const broken = over(
-      () => new Readable({ read: stream => void stream, construct: done => done(new Error("reset")) }),
-    );
-    expect(await broken.stale.count()).toBeNull();
-  });
-
-  it("times out", async () => {
-    const silent = new Readable({ read: () => undefined });
-    const clock = new FakeClock();
-    const open = (_: unknown, signal: AbortSignal): Promise<IncomingMessage> => {
-      signal.addEventListener("abort", () => silent.destroy(new Error("aborted")));
-      return Promise.resolve(Object.assign(silent, { headers: {} }) as IncomingMessage);
-    };
-    const count = new StaleTokens({ api: { open }, clock }).count();
-    await clock.run(15_000);
-    expect(await count).toBeNull();
   });
 });

@@ -129,7 +129,6 @@ describe("cached readers", () => {
       each => each.ownUser(),
       each => each.apiAudiences(),
       each => each.may(request),
-      each => each.staleTokens(),
       each => each.keyRotation(1),
       each => each.requestRates(1),
     ];

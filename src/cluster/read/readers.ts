@@ -29,7 +29,6 @@ import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { Rights } from "./rights";
-import { StaleTokens } from "../measure/metrics";
 import { KINDS } from "../../core/kinds";
 import { podView } from "./pod-view";
 
@@ -66,7 +65,6 @@ export class ClusterReaders implements Readers {
   readonly #api: Api;
   readonly #informers: ReadersContext["informers"];
   readonly #rights: Pick<Rights, "may">;
-  readonly #staleTokens: StaleTokens;
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
   readonly #ownUser: () => Promise<string | undefined>;
@@ -84,7 +82,6 @@ export class ClusterReaders implements Readers {
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
     this.#rights = context.rights ?? new Rights(api, clock);
-    this.#staleTokens = new StaleTokens({ api, clock });
     this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#keyMemory = keyMemory;
@@ -165,10 +162,6 @@ export class ClusterReaders implements Readers {
 
   may(right: Right): Promise<boolean> {
     return this.#rights.may(right);
-  }
-
-  staleTokens(): Promise<number | null> {
-    return this.#staleTokens.count();
   }
 
   async apiAudiences(): Promise<readonly string[]> {

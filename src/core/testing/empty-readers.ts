@@ -90,10 +90,6 @@ export class EmptyReaders implements Readers {
     return Promise.resolve(true);
   }
 
-  staleTokens(): Promise<number | null> {
-    return Promise.resolve(null);
-  }
-
   apiAudiences(): Promise<readonly string[]> {
     return Promise.resolve([]);
   }

@@ -94,15 +94,6 @@ describe("a DaemonSet whose pods have the default token", () => {
     expect(scene.written).toEqual([]);
   });
 
-  it.each([
-    [12, true],
-    [0, false],
-  ])("is reported with a warning if clients sent %i stale tokens: %s", async (stale, warns) => {
-    const scene = new Scene();
-    scene.stale = stale;
-    expect((await scene.pass()).message.includes("serviceaccount_stale_tokens_total")).toBe(warns);
-  });
-
   it.each<[string, Partial<DaemonSetStatus>, number]>([
     ["counts as changed when the operator crashed before it recorded the change", { outcome: "Planned" }, 1],
     ["counts as changed when the answer to the change was lost", { outcome: "Waiting" }, 1],

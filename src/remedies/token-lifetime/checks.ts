@@ -9,7 +9,6 @@ import {
   rolling,
   serviceAccountBlocker,
   skipped,
-  staleTokenWarning,
   tooManyAtOnce,
   unsupported,
   waitingFor,
@@ -125,7 +124,7 @@ function planned(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "Rolling",
-    sentence: `${nameOf(subject)}: the next pass changes its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
+    sentence: `${nameOf(subject)}: the next pass changes its template, which ${effectOf(subject)}.`,
     entry: entryOf(subject, "Planned"),
     isProgressing: true,
     recheckAfterMs: IMMEDIATE_MS,
@@ -138,7 +137,7 @@ function wouldChange(subject: Subject): DaemonSetFinding | undefined {
   return {
     ...change(subject),
     reason: "WouldChange",
-    sentence: `${nameOf(subject)}: ${whatWould(mode)} change its template, which ${effectOf(subject)}.${staleTokenWarning(subject)}`,
+    sentence: `${nameOf(subject)}: ${whatWould(mode)} change its template, which ${effectOf(subject)}.`,
     entry: entryOf(subject, "Waiting"),
     isProgressing: false,
   };
@@ -148,7 +147,7 @@ function change(subject: Subject): DaemonSetFinding {
   const { daemonSet, templatePlan } = subject;
   const isTrial = !isRelease(subject);
   const next = isTrial ? "one pod is replaced first" : "the DaemonSet controller replaces its pods";
-  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; ${next}.${staleTokenWarning(subject)}`;
+  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; ${next}.`;
   return {
     status: "False",
     reason: "Rolling",

@@ -72,7 +72,6 @@ export async function observeDaemonSets(
     daemonSets,
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),
-    staleTokens: found.some(one => isChangeDue(one, spec)) ? await readers.staleTokens() : null,
     formerEntries,
     formerTrials: await readTrials(namespace, onTrial, formerEntries, readers),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),

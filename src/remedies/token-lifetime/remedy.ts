@@ -36,13 +36,6 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["get", "list", "watch"],
     why: "Reads whether a token is mounted, and whether pods can be created.",
   },
-  {
-    apiGroup: "",
-    resource: "",
-    url: "/metrics",
-    verbs: ["get"],
-    why: "Warns if the API server receives expired tokens (serviceaccount_stale_tokens_total).",
-  },
   ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
     apiGroup: "admissionregistration.k8s.io",
     resource,

@@ -217,12 +217,6 @@ export function waitingFor(subject: Subject, blocker: string, change = "bounding
   };
 }
 
-/** Default tokens are accepted for a year after their expiry; the metric counts clients that rely on this, but does not name them. */
-export function staleTokenWarning({ observed, templatePlan }: Subject): string {
-  if (!observed.staleTokens || templatePlan.kind !== "Change" || !templatePlan.projects) return "";
-  return " Warning: the API server has received expired tokens (serviceaccount_stale_tokens_total). Some client in this cluster does not reread its token; if it is one of these pods, it will get 401 responses.";
-}
-
 /** A person must act after a wait of this long, in milliseconds. */
 const STALLED_AFTER_MS = 3_600_000;
 

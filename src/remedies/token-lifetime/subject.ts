@@ -40,8 +40,6 @@ export interface Observed {
   readonly missingTargets: readonly string[];
   /** Logs are read, or a restart has no outcome yet. */
   readonly isReviewing: boolean;
-  /** How many expired tokens API servers have received; null if unknown. */
-  readonly staleTokens: number | null;
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
   /** Those of them that are still on trial. */

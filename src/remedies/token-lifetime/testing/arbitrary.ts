@@ -30,7 +30,6 @@ export const observations = fc
     mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves"),
     daemonSets: fc.array(daemonSets, { maxLength: 3 }),
     missingTargets: fc.constantFrom([], ["DaemonSet/other"]),
-    staleTokens: fc.constantFrom(null, 0, 12),
     restarts: fc.oneof(fc.constant([]), fc.array(restarts, { maxLength: 2 })),
   })
   .map(facts => ({

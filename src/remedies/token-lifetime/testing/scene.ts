@@ -51,7 +51,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
   account: ServiceAccountView = { namespace: "team", name: "agent", uid: "sa", createdAtMs: 0 };
   /** False after the ServiceAccount was deleted. */
   hasAccount = true;
-  stale: number | null = null;
   object: ControllerResilience;
   /** Wins over spec.mode. */
   judged: Mode | undefined;
@@ -372,10 +371,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   override serviceAccount(): Promise<ServiceAccountView | null> {
     return Promise.resolve(this.hasAccount ? this.account : null);
-  }
-
-  override staleTokens(): Promise<number | null> {
-    return Promise.resolve(this.stale);
   }
 }
 
