@@ -24,15 +24,21 @@ async function command(write: Write, name: string, ...args: string[]): Promise<R
 }
 
 const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
-const vitestOf = (project: string, workers?: number) => (write: Write) =>
-  suite(project, { write, workers, yields: project === "unit" });
+const vitestOf = (project: string, workers: number) => (write: Write) => suite(project, { write, workers });
+
+// Each unit test runs once. The simulated worlds compare the versions of Node.js.
 
 /** What runs in the image: the operator, alone and in simulated clusters. */
-const OPERATOR = ["src/", "capabilities/", "test/simulation/"];
-
-async function onImageNode(write: Write): Promise<Results> {
+async function operatorTests(write: Write): Promise<Results> {
   const node = await nodeRelease(line => write(Buffer.from(`${line}\n`)));
-  return suite("unit", { write, node, files: OPERATOR, yields: true });
+  const files = ["src/", "capabilities/", "test/simulation/"];
+  return suite("unit", { write, node, files, without: ["src/cli/**"], yields: true });
+}
+
+/** All others: what a developer or a user of the plugin runs. */
+function otherTests(write: Write): Promise<Results> {
+  const without = ["src/!(cli)/**", "src/*.test.ts", "capabilities/**", "test/simulation/**"];
+  return suite("unit", { write, without, yields: true });
 }
 
 const steps: Record<string, Step[]> = {
@@ -45,8 +51,8 @@ const steps: Record<string, Step[]> = {
     { name: "Generated files", run: npmRun("check:generated") },
   ],
   unit: [
-    { name: "Unit tests", run: vitestOf("unit") },
-    { name: `Unit tests of the operator on Node.js ${NODE_VERSION}, the version in the image`, run: onImageNode },
+    { name: `Unit tests of the operator, on Node.js ${NODE_VERSION} as in the image`, run: operatorTests },
+    { name: "Unit tests of the plugin, the scripts and the tests", run: otherTests },
   ],
   simulation: [{ name: "Simulated worlds", run: simulatedWorlds }],
   integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration", INTEGRATION_WORKERS) }],

@@ -53,6 +53,8 @@ export interface Results {
 interface SuiteOptions extends ExecuteOptions {
   /** Only files whose path contains one of these; all without. */
   readonly files?: readonly string[];
+  /** Globs of files to leave out. */
+  readonly without?: readonly string[];
   /** Path of another Node.js. */
   readonly node?: string;
   /** Test files that run at the same time. */
@@ -61,13 +63,14 @@ interface SuiteOptions extends ExecuteOptions {
 
 /** Runs a project of vitest.config.mts. A failed test is a result; throws if the tests can't run, or if one was skipped. */
 export async function suite(project: string, options: SuiteOptions): Promise<Results> {
-  const { node = process.execPath, workers = availableParallelism(), files = [] } = options;
+  const { node = process.execPath, workers = availableParallelism(), files = [], without = [] } = options;
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-report-"));
   try {
     const report = join(folder, `${project}.json`);
     const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile=${report}`];
-    const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters, ...files];
+    const chosen = [...files, ...without.flatMap(glob => ["--exclude", glob])];
+    const args = ["run", "--project", project, `--maxWorkers=${workers}`, ...reporters, ...chosen];
     const status = await execute(node, [vitest, ...args], options);
     const results = readReport(JSON.parse(readFileSync(report, "utf8")) as Report);
     if (results.passed + results.failed === 0) throw new Error(`no test of "${project}" ran`);
