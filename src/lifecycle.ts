@@ -1,5 +1,4 @@
-import { paceFramework } from "./cluster/pepr/framework-pace";
-import { peprStoreNames, readPeprStore } from "./cluster/pepr/pepr-store";
+import { paceFramework, peprStoreNames, readPeprStore } from "./cluster/pepr/framework";
 import type { Api } from "./cluster/http/api";
 import type { Connection } from "./cluster/http/connection";
 import type { Reachability } from "./cluster/http/answers";

@@ -1,9 +1,8 @@
 import cfg from "../package.json";
 import { hostname } from "node:os";
-import { assemble, type Assembly } from "./assemble";
+import { assemble } from "./assemble";
 import { loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { startFrameworkOr } from "./cluster/pepr/framework";
-import { MissedChanges } from "./cluster/pepr/missed-changes";
 import { systemClock as clock, systemRandom as random } from "./cluster/system";
 import { describeError } from "./core/errors";
 import type { ObjectVersion } from "./core/ports";
@@ -57,9 +56,12 @@ function operatorOf(settings: Settings, server: string): Operator {
       return { start: () => void openHealthPort(health, { host, port, log, exit }), stop: () => health.stop() };
     },
   });
-  const { api, stop, untilStopped } = assembly;
+  const { api, store, enqueue, stop, untilStopped } = assembly;
   return {
-    enqueue: enqueueMissed(assembly),
+    // What Pepr's watch sees wakes only what the operator does not know yet.
+    enqueue: (key, version) => {
+      if (!store.isKnown(key, version)) enqueue(key);
+    },
     start: startFramework => {
       handleProcessEvents(log, stop);
       assembly.start();
@@ -67,10 +69,4 @@ function operatorOf(settings: Settings, server: string): Operator {
       void startPepr({ api, moduleId: cfg.pepr.uuid }, start, untilStopped);
     },
   };
-}
-
-/** What Pepr's watch sees wakes only what the operator's own has missed. */
-function enqueueMissed({ store, enqueue }: Assembly): Operator["enqueue"] {
-  const missed = new MissedChanges({ clock, isSeen: store.hasCached.bind(store), enqueue });
-  return missed.add.bind(missed);
 }

@@ -1,5 +1,5 @@
 import { type Answers, missingRights, type Need } from "./cluster/read/rights";
-import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr/pepr-store";
+import { PEPR_NAMESPACE, peprStoreNames } from "./cluster/pepr/framework";
 import { isClusterScoped, KINDS } from "./core/kinds";
 import type { Api } from "./cluster/http/api";
 import type { Log } from "./core/ports";

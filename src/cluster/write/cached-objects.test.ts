@@ -41,16 +41,18 @@ describe("a cached object", () => {
     expect([versionOf(), cached.keys()]).toEqual([undefined, undefined]);
   });
 
-  it("is of a version, or of an earlier one, also while it is a later one", () => {
-    const { world, cached, see } = setUp("10", objectAt("9"));
-    const has = (resourceVersion: string, uid = "first") => cached.has(KEY, { uid, resourceVersion });
+  it("is known in a version, or in an earlier one, by the cache or by an own read or write", () => {
+    const { world, cached, see, note } = setUp("10", objectAt("9"));
+    const has = (resourceVersion: string, uid = "first") => cached.isKnown(KEY, { uid, resourceVersion });
     expect([has("8"), has("9"), has("10"), has("11"), has("none")]).toEqual([true, true, true, false, false]);
     world.version = undefined;
     expect([has("9"), has("10"), has("9", "second")]).toEqual([true, false, false]);
     see(null, "12");
     expect([has("12"), has("13")]).toEqual([true, false]);
+    note("20");
+    expect([has("20"), has("21"), has("20", "second")]).toEqual([true, false, false]);
     world.isTrusted = false;
-    expect(has("8")).toBe(false);
+    expect([has("20"), has("20", "second")]).toEqual([true, false]);
   });
 
   it("keeps the latest of two versions, in whichever order they are noted", () => {

@@ -59,8 +59,10 @@ export class CachedObjects {
     return state.keys();
   }
 
-  /** Reports whether the cache has this version of an object, or a later one. */
-  has(key: Key, { uid, resourceVersion: version }: ObjectVersion): boolean {
+  /** Reports whether this process has read or written this version of an object, or has it in the cache, or a later one. */
+  isKnown(key: Key, { uid, resourceVersion: version }: ObjectVersion): boolean {
+    const floor = this.#floors.get(key);
+    if (floor?.uid === uid && !floor.isGone && atLeast(floor.version, version)) return true;
     const state = this.#cache.current();
     return state !== undefined && isReached({ uid, version, isGone: false }, state.get(key), state.version);
   }

@@ -58,9 +58,9 @@ export class ApiObjectStore implements ObjectStore {
     return isOurs === undefined ? keys : keys?.filter(isOurs);
   }
 
-  /** Reports whether the cache has this version of an object, or a later one. */
-  hasCached(key: Key, version: ObjectVersion): boolean {
-    return this.#cached?.has(key, version) === true;
+  /** Reports whether this process has read or written this version of an object, or has it in its cache, or a later one. */
+  isKnown(key: Key, version: ObjectVersion): boolean {
+    return this.#cached?.isKnown(key, version) === true;
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {
