@@ -1,6 +1,6 @@
 import { splitKey } from "./core/text";
 import type { Random } from "./core/time";
-import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/formats";
+import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/webhook";
 
 /** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {

@@ -5,7 +5,7 @@ import type { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { RequestCounts } from "../../src/cluster/measure/request-counts";
-import { readServerCounts } from "../../src/cluster/measure/server-counts";
+import { readServerCounts } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
 import type { RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith } from "./cluster-operator";

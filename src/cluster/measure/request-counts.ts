@@ -1,12 +1,9 @@
 import { publicMessage } from "../../core/errors";
-import type { RequestRates } from "../../core/readers";
+import { type RequestRates, type RequestSpan, UNAUTHENTICATED } from "../../core/readers";
 import type { Api } from "../http/api";
-import { EachInstance, readyInstances } from "./instances";
 import type { Instance } from "../http/connection";
-import type { MetricSource } from "./metrics";
-import { RequestHistory } from "./request-history";
-import { ServerChanges } from "./server-changes";
-import { readServerCounts, type ServerCounts } from "./server-counts";
+import { EachInstance, readyInstances } from "./instances";
+import { type MetricSource, readServerCounts, type ServerCounts } from "./metrics";
 
 /** Least time between two readings in milliseconds: a reading has megabytes, and rates within its own duration are unknown. */
 const MIN_AGE_MS = 1_000;
@@ -106,4 +103,199 @@ export class RequestCounts {
     const counts = await this.#each.ask(instances.slice(0, MAX_INSTANCES), each => readServerCounts(context, each));
     return counts.length > 0 ? counts : [await readServerCounts(context)];
   }
+}
+
+/** After a change, clients reconnect and list everything again for this long by default, in milliseconds. */
+const SETTLE_MS = 300_000;
+
+/** Changes closer together than this are one series, such as the restart of one server after the other. In milliseconds. */
+const SERIES_GAP_MS = 600_000;
+
+/** A series counts for this long at most, in milliseconds: a flood that crashes API servers again and again must not hide behind it. */
+const MAX_SERIES_MS = 1_800_000;
+
+/** A server that is older than this when it is first read was not started just now, however wrong its clock is. In milliseconds. */
+const OLD_MS = 3_600_000;
+
+/** One reading. Times in milliseconds. */
+export interface ServerReading {
+  /** The API servers that responded. */
+  readonly counts: readonly Pick<ServerCounts, "startSeconds">[];
+  /** Addresses of the API servers that register themselves. */
+  readonly addresses: readonly string[];
+  /** On the monotonic clock. */
+  readonly nowMs: number;
+  /** Since the epoch. */
+  readonly epochMs: number;
+}
+
+/** Notices when an API server starts, appears or leaves: the clients that list again then are no runaways. */
+export class ServerChanges {
+  readonly #settleMs: number;
+  /** When each process was read last, on the monotonic clock, by its start time. */
+  readonly #seenMs = new Map<number, number>();
+  #addresses: string | undefined;
+  #series: { readonly firstMs: number; readonly lastMs: number } | undefined;
+
+  constructor(settleMs = SETTLE_MS) {
+    this.#settleMs = settleMs;
+  }
+
+  /** Until when clients may still list again, on the monotonic clock; undefined if nothing has changed. */
+  get untilMs(): number | undefined {
+    if (this.#series === undefined) return undefined;
+    const { firstMs, lastMs } = this.#series;
+    return Math.min(lastMs + this.#settleMs, firstMs + MAX_SERIES_MS);
+  }
+
+  note({ counts, addresses, nowMs, epochMs }: ServerReading): void {
+    const isFirst = this.#addresses === undefined;
+    const started = counts.flatMap(({ startSeconds }) => {
+      const isKnown = this.#seenMs.has(startSeconds);
+      this.#seenMs.set(startSeconds, nowMs);
+      return isKnown ? [] : [epochMs - 1_000 * startSeconds];
+    });
+    const list = addresses.toSorted().join(",");
+    const isMoved = !isFirst && list !== this.#addresses;
+    this.#addresses = list;
+    for (const [start, seenMs] of this.#seenMs) if (nowMs - seenMs > OLD_MS) this.#seenMs.delete(start);
+    // The first reading knows no servers from before: what their clocks say decides.
+    const agesMs = isFirst
+      ? started.map(ageMs => Math.max(0, ageMs))
+      : started.filter(ageMs => ageMs < OLD_MS).map(() => 0);
+    const ageMs = Math.min(...agesMs, isMoved ? 0 : Infinity);
+    if (ageMs < this.#settleMs) this.#add(nowMs - ageMs);
+  }
+
+  #add(ms: number): void {
+    const isNext = this.#series !== undefined && ms - this.#series.lastMs <= SERIES_GAP_MS;
+    this.#series = { firstMs: isNext ? (this.#series?.firstMs ?? ms) : ms, lastMs: ms };
+  }
+}
+
+const WINDOW_MS = 900_000;
+
+/** Most intervals, the oldest dropped first: more than the window contains with a reading every 5 s. */
+const MAX_INTERVALS = 240;
+
+/** Longest joined interval for a server with missed readings, in milliseconds: an average over more time has little meaning. */
+const MAX_JOINED_MS = 90_000;
+
+interface Interval {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** By FlowSchema name. */
+  readonly requests: Map<string, number>;
+}
+
+interface Known {
+  readonly address: string;
+  /** End of the interval of its last reading. */
+  readonly readMs: number;
+  readonly requests: ReadonlyMap<string, number>;
+}
+
+/**
+ * Converts the servers' counters to requests per interval. The result is a lower bound: each request counts in the interval in which it
+ * was made, or in none, but never in two.
+ */
+export class RequestHistory {
+  #intervals: readonly Interval[] = [];
+  readonly #servers = new Map<number, Known>();
+  #readMs: number | undefined;
+
+  /** Time of the last reading on the monotonic clock. */
+  get readMs(): number | undefined {
+    return this.#readMs;
+  }
+
+  /** Takes one reading of all servers that responded. */
+  add(counts: readonly ServerCounts[]): void {
+    const readMs = Math.max(...counts.map(({ atMs }) => atMs));
+    // Without elapsed time there is no rate.
+    if (readMs <= (this.#readMs ?? -Infinity)) return;
+    if (this.#readMs !== undefined)
+      this.#intervals = [...this.#intervals, { fromMs: this.#readMs, toMs: readMs, requests: new Map() }];
+    this.#readMs = readMs;
+    this.#forget(readMs);
+    for (const server of counts) this.#take(server, readMs);
+  }
+
+  /** Returns the spans of each FlowSchema with requests. `offsetMs` converts the monotonic clock to milliseconds since the epoch. */
+  spans(nowMs: number, offsetMs: number): Record<string, readonly RequestSpan[]> {
+    this.#forget(nowMs);
+    // Without intervals nothing is known; with them, no refused request is knowledge too.
+    const known = this.#intervals.length === 0 ? [] : [UNAUTHENTICATED];
+    const names = new Set([...known, ...this.#intervals.flatMap(({ requests }) => [...requests.keys()])]);
+    const epoch = (ms: number): number => Math.round(ms + offsetMs);
+    const spansOf = (name: string): RequestSpan[] =>
+      this.#intervals.map(({ fromMs, toMs, requests }) => ({
+        fromMs: epoch(fromMs),
+        toMs: epoch(toMs),
+        requests: requests.get(name) ?? 0,
+      }));
+    return Object.fromEntries([...names].map(name => [name, spansOf(name)]));
+  }
+
+  /**
+   * Returns the number of API servers that were read at an address in the last 15 minutes. A server that started after another was last read
+   * counts as its replacement. `offsetMs` as in {@link spans}.
+   */
+  serversAt(address: string, offsetMs: number): number {
+    const there = [...this.#servers].filter(([, known]) => known.address === address);
+    const startMs = Math.max(...there.map(([startSeconds]) => 1_000 * startSeconds));
+    return there.filter(([, { readMs }]) => readMs + offsetMs >= startMs).length;
+  }
+
+  #take({ address, startSeconds, requests }: ServerCounts, readMs: number): void {
+    const known = this.#servers.get(startSeconds);
+    // One server at two addresses counts once.
+    if (known?.readMs === readMs) return;
+    const before = known?.requests ?? new Map<string, number>();
+    this.#servers.set(startSeconds, { address, readMs, requests: higher(before, requests) });
+    // Counts before the first reading may be from any time, and at another address it may be another server.
+    if (known?.address === address) this.#count(known.readMs, growth(before, requests));
+  }
+
+  /** Adds the growth since `sinceMs`, if one interval, or several joined ones, cover the time since. */
+  #count(sinceMs: number, grown: ReadonlyMap<string, number>): void {
+    const first = this.#intervals.findIndex(({ fromMs, toMs }) => fromMs <= sinceMs && sinceMs < toMs);
+    if (grown.size === 0 || first < 0) return;
+    const joined = join(this.#intervals.slice(first));
+    const isOne = first === this.#intervals.length - 1;
+    if (!isOne && joined.toMs - joined.fromMs > MAX_JOINED_MS) return;
+    for (const [name, requests] of grown) joined.requests.set(name, (joined.requests.get(name) ?? 0) + requests);
+    this.#intervals = [...this.#intervals.slice(0, first), joined];
+  }
+
+  #forget(nowMs: number): void {
+    const isRecent = (ms: number): boolean => nowMs - ms <= WINDOW_MS;
+    this.#intervals = this.#intervals.slice(-MAX_INTERVALS).filter(({ fromMs }) => isRecent(fromMs));
+    for (const [start, { readMs }] of this.#servers) if (!isRecent(readMs)) this.#servers.delete(start);
+  }
+}
+
+/** Returns the growth of each counter: from zero for a new one, and from its highest value for one that has fallen. */
+function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+  const grown = new Map<string, number>();
+  for (const [name, requests] of after) {
+    const more = requests - (before.get(name) ?? 0);
+    if (more > 0) grown.set(name, more);
+  }
+  return grown;
+}
+
+/** Returns the highest value of each counter so far. */
+function higher(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
+  const highest = new Map(before);
+  for (const [name, requests] of after) highest.set(name, Math.max(requests, before.get(name) ?? 0));
+  return highest;
+}
+
+/** Joins consecutive intervals. */
+function join(intervals: readonly Interval[]): Interval {
+  const requests = new Map<string, number>();
+  for (const interval of intervals)
+    for (const [name, more] of interval.requests) requests.set(name, (requests.get(name) ?? 0) + more);
+  return { fromMs: intervals[0]?.fromMs ?? NaN, toMs: intervals.at(-1)?.toMs ?? NaN, requests };
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RequestSpan } from "../../core/readers";
-import { RequestHistory } from "./request-history";
-import type { ServerCounts } from "./server-counts";
+import { RequestHistory } from "./request-counts";
+import type { ServerCounts } from "./metrics";
 
 const told = (address: string, startSeconds: number, atMs: number, requests: Record<string, number>): ServerCounts => ({
   address,

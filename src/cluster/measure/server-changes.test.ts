@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ServerChanges } from "./server-changes";
+import { ServerChanges } from "./request-counts";
 
 const MINUTE = 60_000;
 const EPOCH_MS = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
-import { CountedRequests } from "./server-counts";
+import { CountedRequests } from "./metrics";
 
 const STARTED = "process_start_time_seconds 1.7e+09";
 const DISPATCHED = "apiserver_flowcontrol_dispatched_requests_total";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventRecord } from "../../core/ports";
-import { bodyOf, type NotifyFormat } from "./formats";
+import { bodyOf, type NotifyFormat } from "./webhook";
 
 const event: EventRecord = {
   regarding: { apiVersion: "a/v1", kind: "ControllerResilience", namespace: "team", name: "web", uid: "u" },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { oneLine } from "../../core/text";
-import { buildEvent, cutNote, eventName, eventNamespace } from "./event-body";
+import { buildEvent, cutNote, eventName, eventNamespace } from "./event-sink";
 
 const record = {
   regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
 import { TerminalError, TransientError } from "../../core/errors";
 import { makeObject, RecordingLog } from "../../engine/testing/fakes";
-import { ApiClusterObjectStore } from "./cluster-object-store";
-import { ApiObjectStore } from "./object-store";
+import { ApiClusterObjectStore, ApiObjectStore } from "./object-store";
 
 const item = (namespace: string, name: string, finalizers: string[] = []) => ({
   metadata: { namespace, name, uid: `${namespace}-${name}`, finalizers },
