@@ -4,18 +4,8 @@ import { describeError, ForbiddenError, TransientError } from "../../core/errors
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import { type Api, MAX_JSON_BYTES } from "../http/api";
-import {
-  describeCall,
-  listPages,
-  type Page,
-  PAGE_SIZE,
-  pathOf,
-  type Resource,
-  type Unread,
-  unreadError,
-} from "../http/resources";
+import { describeCall, listPages, PAGE_SIZE, pathOf, type Resource, type Unread, unreadError } from "../http/resources";
 import { pause } from "../http/retry";
-import { ExpiredError } from "../http/status-errors";
 import { projectAll } from "../read/received";
 import {
   endOf,
@@ -28,7 +18,6 @@ import {
   type WatchEvent,
 } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
-import { listWhole } from "./whole-list";
 
 /** In milliseconds. */
 export interface WatchTiming {
@@ -83,13 +72,6 @@ export interface WatchContext {
   readonly log: Log;
   readonly metrics: ClusterMetrics;
   readonly timing?: Partial<WatchTiming>;
-}
-
-/** A list that is being read. */
-class Listing<V> {
-  readonly views: V[] = [];
-  readonly unread: Unread[] = [];
-  version = "";
 }
 
 /** The client ends the watch this long after the server should have. */
@@ -275,34 +257,19 @@ export class Watch<V extends Identified> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const { api, clock, random } = this.#context;
-    const { resource, namespace, fieldSelector } = this.#subject;
+    const { api, clock, random, log, metrics } = this.#context;
+    const { resource, namespace, fieldSelector, project } = this.#subject;
     const list = { resource, place: { namespace }, fieldSelector, limit: PAGE_SIZE };
     const patience = { clock, random, longestMs: Infinity };
-    const [paged, whole] = [new Listing<V>(), new Listing<V>()];
-    try {
-      const onUnread = (object: Unread): void => void paged.unread.push(object);
-      await this.#read(listPages(api, list, { signal, patience, onUnread }), paged, signal);
-      return await this.#adopt(paged, signal);
-    } catch (error) {
-      if (!(error instanceof ExpiredError) || paged.version === "") throw error;
-      await this.#read(listWhole(api, list, paged.version, signal), whole, signal);
-      return await this.#adopt(whole, signal);
-    }
-  }
-
-  async #read(pages: AsyncIterable<Page>, listing: Listing<V>, signal: AbortSignal): Promise<void> {
-    for await (const { items, resourceVersion } of pages) {
-      await inSlices(this.#context.clock, projectAll(items, this.#subject.project, listing.views));
+    const [views, unread]: [V[], Unread[]] = [[], []];
+    let version = "";
+    for await (const page of listPages(api, list, { signal, patience, onUnread: object => void unread.push(object) })) {
+      await inSlices(clock, projectAll(page.items, project, views));
       signal.throwIfAborted();
-      listing.version = resourceVersion;
+      version = page.resourceVersion;
     }
-  }
-
-  async #adopt({ views, unread, version }: Listing<V>, signal: AbortSignal): Promise<string> {
-    const { clock, log, metrics } = this.#context;
     const deltas = await inSlices(clock, this.#cache.replace(views));
-    metrics.relisted(this.#subject.resource.plural);
+    metrics.relisted(resource.plural);
     this.#listedAtMs = clock.monotonicMs();
     this.#unread = unread;
     for (const object of unread) log.error({ watch: this.#name, ...object }, "object is too large to be read");
