@@ -26,9 +26,9 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_100 },
+    { name: "source: lines", found: lines(source), budget: 38_000 },
     { name: "source: files", found: source.length, budget: 251 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 69_400 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 69_350 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 17_200 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_460 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
