@@ -104,7 +104,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     lease: new ApiLeaseStore(createApi(), { namespace, name: LEASE }),
     writer: new ApiWriter(createApi()),
     readers,
-    cachedReaders: cachedReaders(readers, informers),
+    cachedReaders: cachedReaders(readers, informers, own.objects),
     sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     clockTrouble: () => clockOffset.trouble(),
     clusterWide: { store: new ApiClusterObjectStore(shared.api, store.served), ...own.clusterWide },

@@ -121,9 +121,12 @@ describe("the cached readers", () => {
       ...{ ...context, informers, logs: new ApiLogReader(context) },
       rounds: new ImmediateRounds(systemClock),
     });
-    const cached = cachedReaders(live, informers);
+    const objects = new ObjectWatch(context, () => undefined);
+    const cached = cachedReaders(live, informers, objects);
     const apps = `/apis/apps/v1/namespaces/${namespace}`;
     try {
+      objects.start();
+      await objects.attempted();
       await admin.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: "kai" } });
       for (const name of ["c", "a", "b"]) await admin.create(`${apps}/deployments`, workload(name, { replicas: 2 }));
       await admin.create(`${apps}/statefulsets`, workload("set", { serviceName: "set" }));
@@ -139,6 +142,7 @@ describe("the cached readers", () => {
         readers => readers.serviceAccount(namespace, "kai"),
         readers => readers.binding("RoleBinding", namespace, "kai"),
         readers => readers.binding("ClusterRoleBinding", namespace, "cluster-admin"),
+        readers => readers.objects(namespace),
         ...CLUSTER_KINDS.map(kind => (readers: Readers) => readers.clusterObjects(kind)),
       ];
       const compare = async (): Promise<void> => {
@@ -158,6 +162,7 @@ describe("the cached readers", () => {
         ["c", 2],
       ]);
     } finally {
+      await objects.stop();
       await informers.stop();
     }
   });
@@ -174,7 +179,7 @@ describe("the cached readers", () => {
     });
     try {
       await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, workload("weak", { replicas: 0 }));
-      const readers = cachedReaders(live, informers);
+      const readers = cachedReaders(live, informers, new ObjectWatch(context, () => undefined));
       expect(await readers.workload("Deployment", namespace, "weak")).toMatchObject({ name: "weak" });
     } finally {
       await informers.stop();

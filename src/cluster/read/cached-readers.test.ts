@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { EmptyReaders } from "../../core/testing/empty-readers";
@@ -12,17 +13,15 @@ const metadataOf = (name: string, more: object = {}) => ({
   ...more,
 });
 const inNamespace = { namespace: "kai" };
-const template = { spec: { serviceAccountName: "it" } };
+const spec = { template: { spec: { serviceAccountName: "it" } } };
+const workload = (name: string): object => ({ metadata: metadataOf(name, inNamespace), spec });
 const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
 
 /** Every list that a watch makes, unsorted. */
 const ITEMS: Readonly<Record<string, object[]>> = {
-  "/apis/apps/v1/namespaces/kai/deployments": ["b", "a"].map(name => ({
-    metadata: metadataOf(name, inNamespace),
-    spec: { template },
-  })),
+  "/apis/apps/v1/namespaces/kai/deployments": ["b", "a"].map(name => workload(name)),
   "/api/v1/namespaces": [{ metadata: metadataOf("kai") }],
-  "/apis/apps/v1/namespaces/kai/daemonsets": [{ metadata: metadataOf("agent", inNamespace), spec: { template } }],
+  "/apis/apps/v1/namespaces/kai/daemonsets": [workload("agent")],
   "/api/v1/namespaces/kai/serviceaccounts": [{ metadata: metadataOf("it", inNamespace) }],
   [`${RBAC}/namespaces/kai/rolebindings`]: [{ metadata: metadataOf("rb", inNamespace), roleRef }],
   [`${RBAC}/clusterrolebindings`]: [{ metadata: metadataOf("crb"), roleRef }],
@@ -46,6 +45,7 @@ const READS: [string, Read, unknown][] = [
   ["binding", readers => readers.binding("RoleBinding", "kai", "rb"), "rb"],
   ["binding of the cluster", readers => readers.binding("ClusterRoleBinding", "kai", "crb"), "crb"],
   ["clusterObjects", readers => readers.clusterObjects("FlowSchema"), ["a", "b", "theirs"]],
+  ["objects", readers => readers.objects("kai"), ["kai"]],
   ["clusterObjects with labels", readers => readers.clusterObjects("FlowSchema", LABELS), ["a", "b"]],
 ];
 
@@ -62,8 +62,16 @@ function echo(): Readers {
   return new Proxy(live, { get } as ProxyHandler<EmptyReaders>);
 }
 
-const failing = (error: Error): ReadCaches =>
-  new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as ReadCaches;
+/** The watch of this project's own objects. */
+const OWN = { objectsIn: (name: string) => [{ name } as unknown as ControllerResilience] };
+
+/** The readers over caches that all fail. */
+function over(live: Readers, error: Error): Readers {
+  const caches = new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as ReadCaches & typeof OWN;
+  return cachedReaders(live, caches, caches);
+}
+
+const NOT_FILLED = new TransientError("not filled yet");
 
 let world: InformerWorld | undefined;
 afterEach(async () => {
@@ -76,7 +84,7 @@ describe("cached readers", () => {
     const made = (world = new InformerWorld(["kai"]));
     for (const [path, items] of Object.entries(ITEMS)) made.items.set(path, items);
     const live = new Proxy({}, { get: (_, name) => (name === "clock" ? made.clock : undefined) }) as Readers;
-    return cachedReaders(live, made.informers);
+    return cachedReaders(live, made.informers, OWN);
   }
 
   it.each(READS)("read %s from a cache, in the order of the API server", async (_, read, names) => {
@@ -95,40 +103,32 @@ describe("cached readers", () => {
   it("see a change of a cache in the next read", async () => {
     const readers = setUp();
     await readers.workloads("Deployment", "kai");
-    const path = "/apis/apps/v1/namespaces/kai/deployments";
-    await world?.say(path, "ADDED", { metadata: metadataOf("aa", inNamespace), spec: { template } });
+    await world?.say("/apis/apps/v1/namespaces/kai/deployments", "ADDED", workload("aa"));
     expect(namesOf(await readers.workloads("Deployment", "kai"))).toEqual(["a", "aa", "b"]);
   });
 
-  it.each([new TransientError("not filled yet"), new ForbiddenError("forbidden")])(
-    "read live after %s",
-    async error => {
-      const live = echo();
-      const readers = cachedReaders(live, failing(error));
-      for (const [, read] of READS) expect(await read(readers)).toEqual(await read(live));
-    },
-  );
+  it.each([NOT_FILLED, new ForbiddenError("forbidden")])("read live after %s", async error => {
+    const live = echo();
+    const readers = over(live, error);
+    for (const [, read] of READS) expect(await read(readers)).toEqual(await read(live));
+  });
 
   it("hide no other error", async () => {
-    for (const [, read] of READS) {
-      await expect(read(cachedReaders(echo(), failing(new TerminalError("bug"))))).rejects.toThrow("bug");
-    }
+    for (const [, read] of READS) await expect(read(over(echo(), new TerminalError("bug")))).rejects.toThrow("bug");
   });
 
   it("pass on every other read", async () => {
     const live = echo();
-    const readers = cachedReaders(live, failing(new TransientError("not filled yet")));
-    const request = { apiGroup: "", resource: "pods", verb: "list" };
+    const readers = over(live, NOT_FILLED);
     const others: Read[] = [
       each => each.pods("kai"),
       each => each.sandboxEvents("kai"),
       each => each.podsOnNode("n"),
-      each => each.objects("kai"),
       each => each.bindings("RoleBinding", "kai"),
       each => each.role("Role", "kai", "r"),
       each => each.ownUser(),
       each => each.apiAudiences(),
-      each => each.may(request),
+      each => each.may({ apiGroup: "", resource: "pods", verb: "list" }),
       each => each.keyRotation(1),
       each => each.requestRates(1),
     ];
@@ -137,7 +137,7 @@ describe("cached readers", () => {
   });
 
   it("reuse a reading of the published keys for almost a minute, since a pass that may write reads them itself", async () => {
-    const readers = cachedReaders(echo(), failing(new TransientError("not filled yet")));
+    const readers = over(echo(), NOT_FILLED);
     expect(await readers.keyRotation()).toEqual(["keyRotation", 53_000]);
   });
 });

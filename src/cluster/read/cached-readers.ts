@@ -4,7 +4,8 @@ import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
-import type { BindingView, ClusterObjectView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
+import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
+import { matchesSelector } from "../../core/views";
 import type { ClusterObjectWatch, ObjectWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
 
@@ -21,15 +22,15 @@ export type ReadCaches = Pick<
 >;
 
 /**
- * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings and cluster-scoped objects from watch caches, for passes that
- * write nothing (docs/adr/0027). Without a cache that can be trusted it reads live.
+ * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings, cluster-scoped objects and this project's own from watch
+ * caches, for passes that write nothing (docs/adr/0027). Without a cache that can be trusted it reads live.
  */
-export function cachedReaders(live: Readers, caches: ReadCaches): Readers {
-  const cached: Partial<Readers> = { ...workloadsOf(live, caches), ...othersOf(live, caches) };
+export function cachedReaders(live: Readers, caches: ReadCaches, objects: Pick<ObjectWatch, "objectsIn">): Readers {
+  const cached: Partial<Readers> = { ...workloadsOf(live, caches), ...othersOf(live, caches, objects) };
   return new Proxy(live, {
     get: (_, name: keyof Readers) => {
-      const own: unknown = cached[name] ?? live[name];
-      return typeof own === "function" && !(name in cached) ? (own.bind(live) as unknown) : own;
+      const read: unknown = cached[name] ?? live[name];
+      return typeof read === "function" && !(name in cached) ? (read.bind(live) as unknown) : read;
     },
   });
 }
@@ -59,8 +60,13 @@ function workloadsOf(live: Readers, caches: ReadCaches): Partial<Readers> {
   };
 }
 
-function othersOf(live: Readers, caches: ReadCaches): Partial<Readers> {
+function othersOf(live: Readers, caches: ReadCaches, objects: Pick<ObjectWatch, "objectsIn">): Partial<Readers> {
   return {
+    objects: namespace =>
+      orLive(
+        () => objects.objectsIn(namespace),
+        () => live.objects(namespace),
+      ),
     serviceAccount: (namespace, name) =>
       orLive(
         async () => (await caches.serviceAccounts(namespace)).find(namespace, name) ?? null,
@@ -76,7 +82,7 @@ function othersOf(live: Readers, caches: ReadCaches): Partial<Readers> {
       orLive(
         async () => {
           const objects = await caches.clusterObjects(kind);
-          return objects && byName(objects).filter(view => hasLabels(view, labels));
+          return objects && byName(objects).filter(view => matchesSelector(view.labels, { matchLabels: labels ?? {} }));
         },
         () => live.clusterObjects(kind, labels),
       ),
@@ -84,11 +90,7 @@ function othersOf(live: Readers, caches: ReadCaches): Partial<Readers> {
   };
 }
 
-function hasLabels(view: ClusterObjectView, labels: Readonly<Record<string, string>> = {}): boolean {
-  return Object.entries(labels).every(([key, value]) => view.labels[key] === value);
-}
-
-async function orLive<T>(cached: () => Promise<T>, live: () => Promise<T>): Promise<T> {
+async function orLive<T>(cached: () => T | Promise<T>, live: () => Promise<T>): Promise<T> {
   try {
     return await cached();
   } catch (error) {

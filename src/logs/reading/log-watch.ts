@@ -66,6 +66,8 @@ class WatchedLog implements RoundsLog {
   #readMs: number | undefined;
   #failures = 0;
   #error: unknown;
+  /** What the last read made of it. */
+  #verdict: string | undefined;
 
   constructor(source: LogSource, item: Watched, search: LogRule) {
     this.#source = source;
@@ -84,12 +86,12 @@ class WatchedLog implements RoundsLog {
   urgency(): Urgency {
     if (this.#firstReadMs === undefined) return "first";
     if (this.#failures > 0) return this.#isReported() ? "unreadable" : "failing";
-    const isSuspect = this.#item.suspicious || this.#hasUnreadLife() || this.#stateNow() !== "quiet";
-    return isSuspect ? "suspect" : "healthy";
+    if (this.#item.suspicious || this.#hasUnreadLife()) return "suspect";
+    return this.#now().state === "quiet" ? "healthy" : "suspect";
   }
 
   async read(): Promise<LogRead> {
-    const before = { isKnown: this.#isKnown(), isReported: this.#isReported(), urgency: this.urgency() };
+    const before = this.#verdict ?? this.#judge();
     const requestsBefore = this.#log.requests;
     const startedAtMs = this.#source.clock.now().getTime();
     this.#firstReadMs ??= startedAtMs;
@@ -102,11 +104,14 @@ class WatchedLog implements RoundsLog {
       this.#failures++;
       this.#error = error;
     }
-    const isClose = before.urgency === "suspect" || this.urgency() === "suspect";
-    return {
-      hasNews: isClose || this.#isKnown() !== before.isKnown || this.#isReported() !== before.isReported,
-      requests: this.#log.requests - requestsBefore,
-    };
+    this.#verdict = this.#judge();
+    return { hasNews: this.#verdict !== before, requests: this.#log.requests - requestsBefore };
+  }
+
+  /** What a pass decides by. More of the same is no news; a pass that waits for time to go by says for how long. */
+  #judge(): string {
+    const { state, isFresh } = this.#now();
+    return [this.#isKnown(), this.#isReported(), state, isFresh].join();
   }
 
   /** What is known at `nowMs`, wall-clock time. */
@@ -139,8 +144,8 @@ class WatchedLog implements RoundsLog {
     return this.#error instanceof ForbiddenError || this.#failures >= FAILURES_UNTIL_REPORTED;
   }
 
-  #stateNow(): Persistence["state"] {
-    return this.#persistence(this.#search.rule, this.#source.clock.now().getTime()).state;
+  #now(): Persistence {
+    return this.#persistence(this.#search.rule, this.#source.clock.now().getTime());
   }
 
   #persistence(rule: PersistenceRule, nowMs: number): Persistence {
