@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Finding } from "./audit/finding";
 import { formatReport, formatWide, type Report } from "./audit/report";
-import { eventFacts } from "./explain/views";
+import { eventFacts } from "./reader";
 import { formatTimeline } from "./explain/format";
 import { momentOf } from "./explain/evidence";
 import { paintFor, Output } from "./terminal";

@@ -3,9 +3,8 @@ import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
 import { objectView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../core/errors";
-import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
+import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import { type EventFacts, eventFacts } from "./explain/views";
 import type { Session } from "./session";
 import { safeText } from "./terminal";
 
@@ -62,6 +61,44 @@ export class PartialReader {
       return undefined;
     }
   }
+}
+
+/** An Event of the operator. */
+export interface EventFacts {
+  readonly namespace: string;
+  /** RFC 3339: of its last occurrence. */
+  readonly time: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly count: number;
+  readonly kind: string;
+  readonly name: string;
+}
+
+const LONGEST_NOTE = 1_024;
+
+/** Returns an Event of the operator; null for one of another controller. Others can imitate it, so its texts may be anything. */
+export function eventFacts(raw: JsonObject): EventFacts | null {
+  if (raw["reportingController"] !== MANAGER) return null;
+  const regarding = objectOf(raw["regarding"]);
+  const series = objectOf(raw["series"]);
+  const time = textOf(series["lastObservedTime"]) ?? textOf(raw["eventTime"]);
+  if (time === undefined) return null;
+  return {
+    namespace: fieldOf(regarding, "namespace") || fieldOf(objectOf(raw["metadata"]), "namespace"),
+    time,
+    type: fieldOf(raw, "type"),
+    reason: fieldOf(raw, "reason"),
+    note: fieldOf(raw, "note"),
+    count: numberOf(series["count"]) ?? 1,
+    kind: fieldOf(regarding, "kind"),
+    name: fieldOf(regarding, "name"),
+  };
+}
+
+function fieldOf(object: JsonObject, field: string): string {
+  return safeText(textOf(object[field]) ?? "", LONGEST_NOTE);
 }
 
 /** Namespace of the operator in docs/install.md. */

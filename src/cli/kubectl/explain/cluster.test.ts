@@ -40,13 +40,14 @@ afterAll(() => server.stop());
 it("explains a ClusterControllerResilience by its status and by the objects that are not Ready", async () => {
   const { code, stdout, stderr } = await run(["explain", "ccres/all", "--kubeconfig", kubeconfig]);
   expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout).toContain("ClusterControllerResilience all  mode Observe, suspended");
+  expect(stdout).toMatch(/^ClusterControllerResilience all\n/);
+  expect(stdout).toContain("mode Observe, suspended");
   expect(stdout).toContain("Ready False ObjectsNotReady");
   expect(stdout).toContain("it selects 5 workloads in 2 namespaces; 4 of them protected, by 2");
   expect(stdout).toContain("the operator acts in 1 namespace\n");
   expect(stdout).toContain("in no generated object: 3 OptedOut");
-  expect(stdout).toContain("shop: Refused: quota");
-  expect(stdout).toContain("shop/bad: Rejected: message of Rejected.");
+  expect(stdout).toContain("conflict in shop: Refused: quota");
+  expect(stdout).toContain("not Ready: shop/bad: Rejected: message of Rejected.");
   expect(stdout).not.toContain("shop/good");
   expect(stdout).toContain("    kubectl resilience resume ccres/all\n");
   expect(stdout).toContain("    kubectl resilience explain bad -n shop\n");
@@ -66,7 +67,15 @@ it("counts one of each", async () => {
 
 it("prints the same as data, and names one that does not exist", async () => {
   const { stdout } = await run(["explain", "ccres/all", "-o", "json", "--kubeconfig", kubeconfig]);
-  expect(JSON.parse(stdout)).toMatchObject({ mode: "Observe", notReady: [{ namespace: "shop", name: "bad" }] });
+  expect(JSON.parse(stdout)).toMatchObject({
+    subject: "ClusterControllerResilience all",
+    objects: [
+      {
+        mode: "Observe",
+        evidence: expect.arrayContaining(["not Ready: shop/bad: Rejected: message of Rejected."]) as unknown,
+      },
+    ],
+  });
   const gone = await run(["explain", "ccres/gone", "--kubeconfig", kubeconfig]);
   expect(gone).toMatchObject({ code: 1, stderr: "ClusterControllerResilience gone does not exist\n" });
 });

@@ -1,79 +1,67 @@
-import { count } from "../../../core/text";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL } from "../../../api/names";
+import { count } from "../../../core/text";
 import { commandFor } from "../change/change";
+import type { EventFacts } from "../reader";
 import { safeText } from "../terminal";
-import type { OperatorState } from "../reader";
+import { momentOf } from "./evidence";
+import { explainConditions, type ObjectExplanation } from "./explain";
 import type { Action } from "./next";
-import { explainConditions } from "./explain";
-import type { EventFacts, ExplainedCondition } from "./views";
-import { formatActions, formatCondition, formatTimeline, describeOperator, type Look, section } from "./format";
-import { type Moment, momentOf } from "./evidence";
 
-/** Why a ClusterControllerResilience is in its state. */
-export interface ClusterExplanation {
-  readonly subject: string;
-  readonly operator?: OperatorState;
-  readonly mode: string;
-  readonly suspended: boolean;
-  readonly conditions: readonly ExplainedCondition[];
-  readonly evidence: readonly string[];
-  readonly conflicts: readonly string[];
-  /** Generated objects that are not Ready. */
-  readonly notReady: readonly { readonly namespace: string; readonly name: string; readonly why: string }[];
-  readonly actions: readonly Action[];
-  readonly timeline: readonly Moment[];
-  readonly unread: readonly string[];
-}
-
-/** What was read for it. */
-export interface ClusterFacts {
-  readonly object: ClusterControllerResilience;
-  /** All ControllerResiliences that could be read. */
-  readonly objects: readonly ControllerResilience[];
-  readonly events: readonly EventFacts[];
-  readonly operator?: OperatorState;
-  readonly unread: readonly string[];
-}
-
-/** Most objects and Events that are shown. */
+/** Most generated objects and Events that are shown. */
 const SHOWN = 10;
 const MOMENTS_SHOWN = 5;
 
-/** Explains a ClusterControllerResilience by its status and by the objects that are generated for it. Pure. */
-export function explainCluster({ object, objects, events, operator, unread }: ClusterFacts): ClusterExplanation {
+/**
+ * Explains a ClusterControllerResilience by its status, and by those of all ControllerResiliences that are generated for it. Pure.
+ */
+export function explainCluster(
+  object: ClusterControllerResilience,
+  objects: readonly ControllerResilience[],
+  events: readonly EventFacts[],
+): ObjectExplanation {
   const { metadata, spec, status } = object;
-  const notReady = objects
-    .filter(one => one.metadata.labels?.[GENERATED_FOR_LABEL] === metadata.name)
-    .flatMap(one => {
-      const ready = one.status?.conditions?.find(({ type }) => type === ConditionType.Ready);
-      if (ready?.status === "True") return [];
-      const why = ready === undefined ? "the operator has reported nothing yet" : `${ready.reason}: ${ready.message}`;
-      return [{ namespace: one.metadata.namespace, name: one.metadata.name, why: safeText(why) }];
-    });
+  const { name } = metadata;
+  const notReady = objects.filter(one => one.metadata.labels?.[GENERATED_FOR_LABEL] === name && !isReady(one));
+  const left = notReady.length - SHOWN;
   return {
-    subject: `${CLUSTER_KIND} ${metadata.name}`,
-    ...(operator === undefined ? {} : { operator }),
-    mode: spec.mode,
-    suspended: spec.suspend,
+    ...{ kind: CLUSTER_KIND, name, mode: spec.mode, suspended: spec.suspend },
     conditions: explainConditions(object),
-    evidence: evidenceOf(status),
-    conflicts: (status?.conflicts ?? []).map(({ namespace, reason, message }) =>
-      safeText(`${namespace}: ${reason}: ${message}`),
-    ),
-    notReady,
+    evidence: [
+      ...evidenceOf(object),
+      ...(status?.conflicts ?? []).map(({ namespace, reason, message }) =>
+        safeText(`conflict in ${namespace}: ${reason}: ${message}`),
+      ),
+      ...notReady.slice(0, SHOWN).map(describe),
+      ...(left > 0 ? [`${count(left, "more object")} of it not Ready: kubectl get cres -A`] : []),
+    ],
+    next: [],
     actions: actionsOf(object, notReady),
     timeline: events
-      .filter(({ kind, name }) => kind === CLUSTER_KIND && name === metadata.name)
+      .filter(event => event.kind === CLUSTER_KIND && event.name === name)
       .slice(-MOMENTS_SHOWN)
       .map(momentOf),
-    unread,
   };
 }
 
-function evidenceOf(status: ClusterControllerResilience["status"]): string[] {
+function readyOf({ status }: ControllerResilience) {
+  return status?.conditions?.find(({ type }) => type === ConditionType.Ready);
+}
+
+function isReady(object: ControllerResilience): boolean {
+  return readyOf(object)?.status === "True";
+}
+
+function describe(object: ControllerResilience): string {
+  const { namespace, name } = object.metadata;
+  const ready = readyOf(object);
+  const why = ready === undefined ? "the operator has reported nothing yet" : `${ready.reason}: ${ready.message}`;
+  return safeText(`not Ready: ${namespace}/${name}: ${why}`);
+}
+
+function evidenceOf({ status }: ClusterControllerResilience): string[] {
   // Before the operator has looked there are no conditions.
   if (status?.conditions === undefined) return [];
   const { namespaces = 0, workloads = 0, protected: covered = 0, objects = 0, excluded = [] } = status;
@@ -87,48 +75,18 @@ function evidenceOf(status: ClusterControllerResilience["status"]): string[] {
 
 function actionsOf(
   { metadata, spec, status }: ClusterControllerResilience,
-  [first]: ClusterExplanation["notReady"],
+  [first]: readonly ControllerResilience[],
 ): Action[] {
   const conditions = status?.conditions ?? [];
   const isStalled = conditions.some(({ type, status: value }) => type === ConditionType.Stalled && value === "True");
+  const explain = (one: ControllerResilience): Action => ({
+    text: "ask each object that is not Ready:",
+    command: commandFor(`explain ${one.metadata.name}`, one.metadata.namespace),
+  });
   return [
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ccres/${metadata.name}`) }] : []),
     ...(isStalled ? [{ text: "act: the message of Stalled says how" }] : []),
-    ...(first === undefined
-      ? []
-      : [
-          { text: "ask each object that is not Ready:", command: commandFor(`explain ${first.name}`, first.namespace) },
-        ]),
+    ...(first === undefined ? [] : [explain(first)]),
     ...(conditions.length === 0 ? [{ text: "check that the operator runs: it has reported nothing yet" }] : []),
   ];
-}
-
-/** Formats it for a person, in lines of at most `columns`. Pure. */
-export function formatClusterExplanation(explanation: ClusterExplanation, look: Look): string {
-  const { subject, mode, suspended, operator, conditions, evidence, conflicts, notReady, unread } = explanation;
-  const left = notReady.length - SHOWN;
-  const lines = [
-    `${look.paint("bold", subject)}  mode ${mode}${suspended ? ", suspended" : ""}`,
-    ...(operator === undefined ? [] : describeOperator(operator, look)),
-    ...section(
-      "State",
-      [],
-      look,
-      conditions.flatMap(condition => formatCondition(condition, look)),
-    ),
-    ...section("Evidence", evidence, look),
-    ...section("Conflicts", conflicts, look),
-    ...section(
-      "Generated objects that are not Ready",
-      [
-        ...notReady.slice(0, SHOWN).map(({ namespace, name, why }) => `${namespace}/${name}: ${why}`),
-        ...(left > 0 ? [`and ${left} more; see -o json`] : []),
-      ],
-      look,
-    ),
-    ...formatActions(explanation.actions, look),
-    ...formatTimeline(explanation.timeline, look),
-    ...section("Not readable, so unknown", unread, look),
-  ];
-  return `${lines.join("\n")}\n`;
 }

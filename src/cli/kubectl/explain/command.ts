@@ -7,9 +7,9 @@ import { CliError, Exit, type ExitCode } from "../terminal";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
-import { explainCluster, formatClusterExplanation } from "./cluster";
-import { explain, type ExplainFacts } from "./explain";
-import { formatExplanation, type Look } from "./format";
+import { explainCluster } from "./cluster";
+import { explain, type ExplainFacts, type Explanation } from "./explain";
+import { formatExplanation } from "./format";
 import { readLive } from "./live";
 
 interface OperatorFlags {
@@ -51,9 +51,14 @@ async function runExplain(
   await session.requireCrd();
   if (subject.kind === CLUSTER_KIND) return explainClusterObject(session, flags, subject);
   const facts = await readFacts(session, subject, flags.operatorNamespace);
-  session.progress.end();
-  const explanation = explain(facts);
-  await session.output.result(explanation, () => formatExplanation(explanation, lookIn(session)));
+  return print(session, explain(facts));
+}
+
+async function print(session: Session, explanation: Explanation): Promise<ExitCode> {
+  const { output, clock, progress } = session;
+  progress.end();
+  const look = { paint: output.paint, columns: output.columns, nowMs: clock.now().getTime() };
+  await output.result(explanation, () => formatExplanation(explanation, look));
   // Nothing found where not everything could be read is no success.
   return explanation.objects.length === 0 && explanation.unread.length > 0 ? Exit.error : Exit.ok;
 }
@@ -73,16 +78,8 @@ async function explainClusterObject(
     reader.objects(),
     reader.events(),
   ]);
-  session.progress.end();
-  const { object } = view;
-  const found = { object, objects, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
-  const explanation = explainCluster(found);
-  await session.output.result(explanation, () => formatClusterExplanation(explanation, lookIn(session)));
-  return Exit.ok;
-}
-
-function lookIn({ output: { paint, columns }, clock }: Session): Look {
-  return { paint, columns, nowMs: clock.now().getTime() };
+  const found = { subject: describeSubject(subject), live: [], unread: reader.unread, ...(operator && { operator }) };
+  return print(session, { ...found, objects: [explainCluster(view.object, objects, events)] });
 }
 
 async function readFacts(session: Session, subject: Subject, operatorNamespace: string): Promise<ExplainFacts> {

@@ -1,21 +1,16 @@
-import type { Cause } from "../../../api/conditions";
 import type {
   BindingStatus,
   ControllerResilience,
   ControllerResilienceStatus,
   DaemonSetStatus,
   FlowStatus,
-  RestartStatus,
   StallStatus,
   TargetStatus,
-  TokenRestartSpec,
 } from "../../../api/controller-resilience";
 import { count } from "../../../core/text";
-import { formatDuration } from "../../../core/time";
 import { timeOf } from "../../../core/json";
-import { checkRestartBudget, incidentOf, RESTARTS_WINDOW_MS, restartsOf } from "../../../core/restarts";
 import { safeText, when } from "../terminal";
-import type { EventFacts } from "./views";
+import type { EventFacts } from "../reader";
 
 /** Something that the status of an object says about other objects. */
 interface Evidence {
@@ -153,62 +148,4 @@ function ofStatus({ status = {} }: ControllerResilience): Moment[] {
 /** What an Event says. */
 export function momentOf({ time, kind, name, reason, note, count }: EventFacts): Moment {
   return { time, about: [idOf(kind, name)], what: count > 1 ? `${reason} x${count}` : reason, text: note };
-}
-
-/** What is left of the restart budget of a workload for one cause. */
-export interface BudgetLeft {
-  /** As `Deployment/web`. */
-  readonly workload: string;
-  readonly cause: string;
-  readonly used: number;
-  readonly max: number;
-  readonly window: string;
-}
-
-/**
- * Returns the budgets of workloads that had restarts, by the operator's own rules. A further restart counts as one of a new pod after
- * the others. Workloads without restarts have their whole budget. Pure.
- */
-export function budgetsOf({ spec, status }: ControllerResilience, nowMs: number): BudgetLeft[] {
-  const { tokenRestart } = spec;
-  if (tokenRestart === undefined) return [];
-  const history = status?.restarts ?? [];
-  const workloads = [...new Set(history.map(({ workload }) => workload))];
-  return workloads.flatMap(workload => ofWorkload(restartsOf(workload, history), tokenRestart, nowMs));
-}
-
-function ofWorkload(history: readonly RestartStatus[], spec: TokenRestartSpec, nowMs: number): BudgetLeft[] {
-  const newest = new Map(history.map(entry => [incidentOf(entry), entry]));
-  return [...newest.values()].map(entry => leftFor(entry, history, spec, nowMs));
-}
-
-function leftFor(
-  last: RestartStatus,
-  history: readonly RestartStatus[],
-  spec: TokenRestartSpec,
-  nowMs: number,
-): BudgetLeft {
-  const { maxRestarts } = spec;
-  const check = (max: number) =>
-    checkRestartBudget(
-      history,
-      {
-        workload: last.workload,
-        pod: "next",
-        podUID: "next",
-        cause: last.cause as Cause,
-        ...(last.serviceAccountUID === undefined ? {} : { serviceAccountUID: last.serviceAccountUID }),
-        limits: { cooldownMs: 0, maxRestarts: max },
-      },
-      new Date(nowMs),
-    );
-  const counts = Array.from({ length: maxRestarts }, (_, i) => i + 1);
-  const enough = counts.find(max => check(max).allowed);
-  return {
-    workload: last.workload,
-    cause: last.cause,
-    used: enough === undefined ? maxRestarts : enough - 1,
-    max: maxRestarts,
-    window: formatDuration(RESTARTS_WINDOW_MS),
-  };
 }

@@ -4,11 +4,11 @@ import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { matchesSelector } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
 import { safeText } from "../terminal";
-import type { OperatorState } from "../reader";
+import type { EventFacts, OperatorState } from "../reader";
 import { describeSubject, type Subject } from "../subject";
-import { type Action, actionsFor, nextOf, type NextStep } from "./next";
-import { type BudgetLeft, budgetsOf, evidenceOf, idOf, type Moment, timelineOf } from "./evidence";
-import type { EventFacts, ExplainedCondition, LiveSubject } from "./views";
+import { type Action, actionsFor, type ExplainedCondition, nextOf, type NextStep } from "./next";
+import { evidenceOf, idOf, type Moment, timelineOf } from "./evidence";
+import type { LiveSubject } from "./live";
 
 /** What was read for an explanation. */
 export interface ExplainFacts {
@@ -24,15 +24,12 @@ export interface ExplainFacts {
   readonly unread: readonly string[];
 }
 
-/** Why one ControllerResilience is in its state. */
-export interface ObjectExplanation {
-  readonly namespace: string;
-  readonly name: string;
+/** Why one object of the operator is in its state. */
+export interface ObjectExplanation extends Subject {
   readonly mode: string;
   readonly suspended: boolean;
   readonly conditions: readonly ExplainedCondition[];
   readonly evidence: readonly string[];
-  readonly budgets: readonly BudgetLeft[];
   readonly next: readonly NextStep[];
   readonly actions: readonly Action[];
   /** What happened last, newest last. */
@@ -109,13 +106,9 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
     ({ about }) => about.length === 0 || isShown(about),
   );
   return {
-    namespace,
-    name,
-    mode: object.spec.mode,
-    suspended: object.spec.suspend,
+    ...{ kind: KIND, namespace, name, mode: object.spec.mode, suspended: object.spec.suspend },
     conditions,
     evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
-    budgets: budgetsOf(object, nowMs).filter(({ workload }) => isShown([workload])),
     next,
     actions: actionsFor(object, conditions, facts.operator?.lease),
     timeline: timelineOf(

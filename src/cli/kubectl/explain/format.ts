@@ -1,10 +1,10 @@
 import { ConditionType } from "../../../api/conditions";
 import { type Look as Plain, when, wrapText } from "../terminal";
 import type { OperatorState } from "../reader";
+import { describeSubject } from "../subject";
 import type { Explanation, ObjectExplanation } from "./explain";
-import type { ExplainedCondition } from "./views";
-import type { Moment, BudgetLeft } from "./evidence";
-import type { Action } from "./next";
+import type { Moment } from "./evidence";
+import type { Action, ExplainedCondition } from "./next";
 
 export interface Look extends Plain {
   readonly nowMs: number;
@@ -38,7 +38,7 @@ function formatNone(subject: string, unread: readonly string[], { columns }: Loo
 }
 
 /** Says whether the operator works. */
-export function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
+function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
   const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, look.nowMs)}`;
   const state = leads ? "Operator: works" : "Operator: no replica leads, so nothing happens until one does";
   const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
@@ -46,8 +46,8 @@ export function describeOperator({ leads, renewTime, breaker, lease }: OperatorS
 }
 
 function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
-  const { conditions, evidence, budgets, next, actions, timeline, mode, suspended } = object;
-  const title = `ControllerResilience ${object.namespace}/${object.name}`;
+  const { conditions, evidence, next, actions, timeline, mode, suspended } = object;
+  const title = describeSubject(object);
   const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
   return [
     title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
@@ -55,7 +55,6 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
     ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
     ...conditions.flatMap(condition => formatCondition(shortened(condition, conditions), look)),
     ...section("Evidence", evidence, look),
-    ...section("Restart budgets", budgets.map(describeBudget), look),
     ...section(
       "Next",
       next.map(({ time, text }) => (time === undefined ? text : `${when(time, look.nowMs)}: ${text}`)),
@@ -84,7 +83,7 @@ export function formatTimeline(moments: readonly Moment[], look: Look): string[]
 }
 
 /** A command stays on one line, so that it can be copied. */
-export function formatActions(actions: readonly Action[], look: Look): string[] {
+function formatActions(actions: readonly Action[], look: Look): string[] {
   if (actions.length === 0) return [];
   const lines = actions.flatMap(({ text, command }) => [
     ...wrapText(text, "  - ", look.columns),
@@ -94,7 +93,7 @@ export function formatActions(actions: readonly Action[], look: Look): string[] 
 }
 
 /** Formats a condition, with its message and help if it needs attention. */
-export function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
+function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
   const { type, status, reason, message, lastTransitionTime, help } = condition;
   const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
   const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
@@ -106,12 +105,8 @@ export function formatCondition(condition: ExplainedCondition, { paint, columns,
   return lines;
 }
 
-function describeBudget({ workload, cause, used, max, window }: BudgetLeft): string {
-  return `${workload}, ${cause}: ${max - used} of ${max} left in ${window}`;
-}
-
 /** Formats a list with its title; nothing without items. @param lines formatted already, above the items */
-export function section(title: string, items: readonly string[], look: Look, lines: readonly string[] = []): string[] {
+function section(title: string, items: readonly string[], look: Look, lines: readonly string[] = []): string[] {
   if (items.length + lines.length === 0) return [];
   return [...heading(title, look), ...lines, ...items.flatMap(item => wrapText(item, "  - ", look.columns))];
 }

@@ -1,12 +1,25 @@
 import type { Resource } from "../../../cluster/http/resources";
 import { SKIP_ANNOTATION } from "../../../api/names";
-import { objectOf, textOf, textsOf, timeOf, type JsonObject } from "../../../core/json";
+import { arrayOf, objectOf, textOf, textsOf, timeOf, type JsonObject } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
 import { CliError, when } from "../terminal";
 import type { PartialReader } from "../reader";
 import { describeSubject, type Subject } from "../subject";
 import { idOf } from "./evidence";
-import { controllerOf, type LiveSubject } from "./views";
+
+/** The subject and what it belongs to, as the API server has it. */
+export interface LiveSubject {
+  /** Absent for a cluster-scoped subject. */
+  readonly namespace?: string;
+  /** Of the subject, its workload and its ServiceAccount, as in Evidence. */
+  readonly ids: readonly string[];
+  /** Labels of the subject and its workload, for selectors. */
+  readonly labelled: readonly { readonly kind: string; readonly labels: Readonly<Record<string, string>> }[];
+  /** Those of them that have the skip annotation. */
+  readonly skippedBy: readonly string[];
+  /** Sentences for people. */
+  readonly notes: readonly string[];
+}
 
 const REPLICA_SETS: Resource = { group: "apps", version: "v1", plural: "replicasets" };
 const KIND_RESOURCES: Readonly<Record<string, Resource>> = { ...KINDS, ReplicaSet: REPLICA_SETS };
@@ -103,4 +116,13 @@ function isSkipped(raw: JsonObject): boolean {
 
 function metadataOf(raw: JsonObject): JsonObject {
   return objectOf(raw["metadata"]);
+}
+
+/** Returns the controlling owner of an object, as kind and name. */
+function controllerOf(raw: JsonObject): { kind: string; name: string } | undefined {
+  const owners = arrayOf(objectOf(raw["metadata"])["ownerReferences"]).map(objectOf);
+  const owner = owners.find(({ controller }) => controller === true);
+  const kind = textOf(owner?.["kind"]);
+  const name = textOf(owner?.["name"]);
+  return kind === undefined || name === undefined ? undefined : { kind, name };
 }

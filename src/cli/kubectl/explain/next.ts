@@ -1,11 +1,16 @@
-import type { ControllerResilience, TargetStatus } from "../../../api/controller-resilience";
+import type { ControllerResilience, StatusCondition, TargetStatus } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { timeOf } from "../../../core/json";
 import { HOOK_ANNOTATIONS } from "../../../core/views";
 import { commandFor } from "../change/change";
 import { OPERATOR_NAMESPACE } from "../reader";
 import { idOf } from "./evidence";
-import type { ExplainedCondition } from "./views";
+
+/** A condition, with the help text of its reason. */
+export interface ExplainedCondition
+  extends Pick<StatusCondition, "type" | "status" | "reason" | "message" | "lastTransitionTime"> {
+  readonly help?: string;
+}
 
 /** Something that the operator does next. */
 export interface NextStep {
