@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_000 },
-    { name: "source: files", found: source.length, budget: 251 },
+    { name: "source: lines", found: lines(source), budget: 37_800 },
+    { name: "source: files", found: source.length, budget: 249 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 69_350 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 17_200 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_460 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_450 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {
       name: "fields that a ClusterControllerResilience adds",

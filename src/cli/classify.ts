@@ -6,4 +6,4 @@ import { endQuietlyOnClosedPipe } from "./streams";
 const CALL = "npm run -s classify --";
 
 endQuietlyOnClosedPipe();
-void defineClassify(new Command(CALL), { call: CALL, replay: "npm run -s replay --" }).parseAsync();
+void defineClassify(new Command(CALL), { call: CALL }).parseAsync();

@@ -1,9 +1,10 @@
 // `classify`: classifies the records of a log, without a cluster.
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { classify, RecordStream, stripColors, type LogClass } from "../../logs/classifier/index";
-import { ClassCounts, summarize } from "./summary";
-import { createDetector, LogText, loadSpec } from "../replay/log-text";
+import { count, oneLine } from "../../core/text";
+import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
+import { describeReplay } from "../replay/command";
+import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
 import { answerLines, parseLine, write } from "../streams";
 import { terminalText } from "../terminal-text";
 
@@ -29,43 +30,142 @@ function formatRecord(cls: LogClass, record: string): string {
 /** Prints each classified record of standard input as it arrives. */
 async function printRecords(): Promise<void> {
   const counts = new ClassCounts();
-  let found: string[] = [];
-  const stream = new RecordStream((cls, record) => {
-    counts.add(cls, record);
-    found.push(formatRecord(cls, Buffer.from(record).toString("utf8")));
-  });
-  const flush = async (): Promise<void> => {
-    const text = found.join("");
-    found = [];
-    if (text !== "") await write(process.stdout, text);
+  const records = new WholeRecords();
+  const print = async (text: Buffer): Promise<void> => {
+    const found: string[] = [];
+    scanRecords(text, (cls, start, end) => {
+      counts.add(cls, text.subarray(start, end));
+      found.push(formatRecord(cls, text.toString("utf8", start, end)));
+    });
+    if (found.length > 0) await write(process.stdout, found.join(""));
   };
-  for await (const chunk of process.stdin) {
-    stream.push(chunk as Buffer);
-    await flush();
-  }
-  stream.end();
-  await flush();
+  for await (const chunk of process.stdin) await print(records.push(chunk as Buffer));
+  await print(records.end());
   await write(process.stderr, `Classified: ${counts.describe()}.\n`);
 }
 
 /** Prints a summary of a log file. */
-async function printSummary(file: string, replay: string): Promise<void> {
-  const counts = new ClassCounts();
-  const records = new RecordStream((cls, record) => counts.add(cls, record));
+async function printSummary(file: string): Promise<void> {
   const log = new LogText(createDetector(loadSpec(undefined)));
   try {
-    for await (const chunk of createReadStream(file)) {
-      records.push(chunk as Buffer);
-      log.push(chunk as Buffer);
-    }
+    for await (const chunk of createReadStream(file)) log.push(chunk as Buffer);
   } catch (error) {
     await write(process.stderr, `failed to read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
     return;
   }
-  records.end();
   log.end();
-  await write(process.stdout, summarize(file, counts, log, replay));
+  await write(process.stdout, summarize(file, log));
+}
+
+type Found = Exclude<LogClass, "none">;
+
+/** What a class means, and the next step for a person. */
+const EXPLANATIONS: Readonly<Record<Found, { readonly meaning: string; readonly next: string }>> = {
+  unauthorized: {
+    meaning: "The API server answered a request of this process with 401: it does not accept its token.",
+    next: "Compare the ages of pod and ServiceAccount (kubectl get pod,serviceaccount). If the ServiceAccount is younger, restart the pod.",
+  },
+  forbidden: {
+    meaning: "The API server answered a request of this process with 403: it lacks a permission.",
+    next: "Grant its ServiceAccount the permission that the record names. A restart does not help.",
+  },
+  "lease-lost": {
+    meaning: "The process lost its leader election Lease, or could not renew it in time.",
+    next: "Check the latency of the API server, and the CPU limit of the container.",
+  },
+  "watch-ended": {
+    meaning: "A watch ended or expired. Clients relist, so this is normal now and then.",
+    next: "No action required, unless it happens many times per minute.",
+  },
+  throttled: {
+    meaning: "Requests of this process waited or were rejected because of their rate.",
+    next: "Find out why it sends so many requests. flowIsolation keeps them away from other clients.",
+  },
+};
+
+/** Describes a whole log: what was found, how often, since when, what it means and what to do next. */
+function summarize(name: string, log: LogText): string {
+  const { counts } = log;
+  const found = LOG_CLASSES.filter(cls => counts.of(cls) !== undefined);
+  if (log.lines === 0) return lines(`${name}: 0 lines`, "", "RESULT  The file is empty.");
+  const header = `${name}: ${count(log.lines, "line")}${describeSpan(log)}`;
+  if (found.length === 0) {
+    return lines(
+      header,
+      "",
+      "RESULT  Found no problem between this process and the API server.",
+      "NEXT    If the process is stuck, it may not log its errors: docs/remedies/token-restart.md#what-it-cannot-see",
+    );
+  }
+  return lines(
+    header,
+    "",
+    ...describeResult(log),
+    "",
+    ...table(found, counts),
+    ...found.flatMap(cls => ["", ...describeClass(cls, counts)]),
+  );
+}
+
+function describeResult(log: LogText): string[] {
+  const { records } = log.counts.of("unauthorized") ?? { records: 0 };
+  if (records === 0) return ["RESULT  Found no 401. tokenRestart would not act on this log."];
+  if (log.replay.occasionsMs.length === 0) {
+    return [
+      `RESULT  Found ${count(records, "record")} with a 401. Without the timestamps of kubectl it is unknown whether 401s are persistent.`,
+      "NEXT    Classify the output of `kubectl logs --timestamps`.",
+    ];
+  }
+  const [first = "", ...others] = describeReplay(log);
+  const next =
+    log.replay.action === undefined
+      ? "No action required if they have ended."
+      : "Restart the pod, or let tokenRestart do it: docs/remedies/token-restart.md";
+  return [`RESULT  ${first}`, ...others.map(line => `        ${line}`), `NEXT    ${next}`];
+}
+
+function table(found: readonly Found[], counts: ClassCounts): string[] {
+  const rows = found.map(cls => {
+    const { records = 0, firstMs, lastMs } = counts.of(cls) ?? {};
+    return [
+      cls,
+      String(records),
+      firstMs === undefined ? "-" : time(firstMs),
+      lastMs === undefined ? "-" : time(lastMs),
+    ];
+  });
+  return [["CLASS", "RECORDS", "FIRST", "LAST"], ...rows].map(([cls = "", records = "", first = "", last = ""]) =>
+    `${cls.padEnd(14)}${records.padEnd(9)}${first.padEnd(26)}${last}`.trimEnd(),
+  );
+}
+
+/** Longest line of a quoted record. */
+const EXAMPLE_LENGTH = 160;
+
+function describeClass(cls: Found, counts: ClassCounts): string[] {
+  const { meaning, next } = EXPLANATIONS[cls];
+  const line = oneLine(stripColors(tellingLine(cls, counts.of(cls)?.example ?? "")));
+  const example = line.length > EXAMPLE_LENGTH ? `${line.slice(0, EXAMPLE_LENGTH)}...` : line;
+  return [cls, `  meaning  ${meaning}`, `  next     ${next}`, `  first    ${example}`];
+}
+
+/** Returns the line that shows the class: the first line of a record may be an unrelated one before a traceback. */
+function tellingLine(cls: Found, record: string): string {
+  const all = record.split("\n");
+  return all.find(line => classify(line) === cls) ?? all[0] ?? "";
+}
+
+function describeSpan({ spanMs }: LogText): string {
+  return spanMs === undefined ? ", without timestamps of kubectl" : `, ${time(spanMs.first)} to ${time(spanMs.last)}`;
+}
+
+function time(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function lines(...all: readonly string[]): string {
+  return `${all.join("\n")}\n`;
 }
 
 interface Question {
@@ -111,7 +211,7 @@ Exit codes:
 }
 
 /** Gives a command the arguments, help and action of classify. */
-export function defineClassify(command: Command, { call, replay }: { call: string; replay: string }): Command {
+export function defineClassify(command: Command, { call }: { call: string }): Command {
   return command
     .description(
       "Find 401s and related problems between a process and the Kubernetes API server in its log.\n" +
@@ -124,6 +224,6 @@ export function defineClassify(command: Command, { call, replay }: { call: strin
     .addHelpText("after", help(call))
     .action(async (file: string | undefined, { json }: { json?: boolean }) => {
       if (json === true) await answerJson();
-      else await (file === undefined ? printRecords() : printSummary(file, replay));
+      else await (file === undefined ? printRecords() : printSummary(file));
     });
 }

@@ -82,7 +82,7 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
 
 /** `classify` of src/cli/classify. */
 function registerClassify(program: Command): void {
-  defineClassify(program.command("classify"), { call: `${CALL} classify`, replay: `${CALL} replay` });
+  defineClassify(program.command("classify"), { call: `${CALL} classify` });
 }
 
 /** `replay` of src/cli/replay. */

@@ -2,7 +2,6 @@ import { isObject } from "../../core/json";
 import { createDetector, type Detector, loadSpec, LogText, Replay, SpecError } from "./log-text";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
-import type { PersistenceRule } from "../../logs/persistence";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { answerLines, parseLine, write } from "../streams";
@@ -67,17 +66,17 @@ export function answer({ id, records }: Question, { finder, rule }: Detector): A
 const LISTED = 12;
 
 /** Describes for people whether tokenRestart would have acted on a log, and why. */
-export function describeReplay(log: LogText, rule: PersistenceRule): string {
-  const { action, occasionsMs } = log.replay;
+export function describeReplay(log: LogText): string[] {
+  const { rule, replay } = log;
+  const { action } = replay;
   const required = `${count(rule.occasions, "occasion")} within ${formatDuration(rule.windowMs)}, spread over ${formatDuration(rule.minDurationMs)} or more`;
-  const result =
-    action === undefined
-      ? [`tokenRestart would not have acted.`, describeFound(log), `Required: ${required}, still going on.`]
-      : [
-          `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
-          `Found ${count(action.persistence.occasions, "occasion")} of 401 over ${formatDuration(action.atMs - (action.persistence.firstMs ?? 0))}. Required: ${required}.`,
-        ];
-  return [...result, ...listOccasions(action?.occasionsMs ?? occasionsMs)].join("\n") + "\n";
+  if (action === undefined)
+    return ["tokenRestart would not have acted.", describeFound(log), `Required: ${required}, still going on.`];
+  const { occasions, firstMs = 0 } = action.persistence;
+  return [
+    `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
+    `Found ${count(occasions, "occasion")} of 401 over ${formatDuration(action.atMs - firstMs)}. Required: ${required}.`,
+  ];
 }
 
 function describeFound(log: LogText): string {
@@ -90,7 +89,8 @@ function describeFound(log: LogText): string {
   return `Found ${count(occasionsMs.length, "occasion")} of 401 over ${spread} in ${read}.`;
 }
 
-function listOccasions(occasionsMs: readonly number[]): string[] {
+function listOccasions({ replay }: LogText): string[] {
+  const occasionsMs = replay.action?.occasionsMs ?? replay.occasionsMs;
   if (occasionsMs.length === 0) return [];
   const shown = occasionsMs.slice(0, LISTED).map(ms => `  ${time(ms)}`);
   const rest = occasionsMs.length - LISTED;
@@ -124,7 +124,7 @@ async function replayLog(input: NodeJS.ReadableStream, detector: Detector): Prom
   for (const line of log.unstamped) {
     await fail(`line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`);
   }
-  await write(process.stdout, describeReplay(log, detector.rule));
+  await write(process.stdout, `${[...describeReplay(log), ...listOccasions(log)].join("\n")}\n`);
 }
 
 function replayJson(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {

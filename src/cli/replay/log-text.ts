@@ -16,7 +16,7 @@ import {
   withUnauthorized,
 } from "../../logs/persistence";
 import { runToEnd } from "../../core/slices";
-import { headBefore } from "../../logs/classifier/scan-log";
+import { type LogClass, scanRecords, WholeRecords } from "../../logs/classifier/index";
 import { timestampAt, toMs } from "../../logs/reading/lines";
 
 const PATH = "spec.tokenRestart";
@@ -129,10 +129,48 @@ export class Replay {
   }
 }
 
-const NEWLINE = 0x0a;
+/** Every class but `none`, in the order of the checklist. */
+export const LOG_CLASSES = ["unauthorized", "forbidden", "lease-lost", "watch-ended", "throttled"] as const;
 
-/** Longer than any record. A longer line is taken in parts, so that memory stays bounded. */
-const LONG_ENOUGH = 4 * 1024 * 1024;
+interface Count {
+  records: number;
+  /** The first record, which the summary quotes. */
+  readonly example: string;
+  firstMs?: number;
+  lastMs?: number;
+}
+
+/** Counts the classified records of a log. */
+export class ClassCounts {
+  readonly #counts = new Map<LogClass, Count>();
+
+  /** Counts one record. */
+  add(cls: LogClass, record: Buffer): void {
+    const count = this.#counts.get(cls) ?? { records: 0, example: record.toString("utf8") };
+    this.#counts.set(cls, count);
+    count.records++;
+    const ns = timestampAt(record, 0);
+    if (ns === undefined) return;
+    count.firstMs = Math.min(count.firstMs ?? Infinity, toMs(ns));
+    count.lastMs = Math.max(count.lastMs ?? -Infinity, toMs(ns));
+  }
+
+  /** Returns the count of a class; undefined if the log has no such record. */
+  of(cls: LogClass): Count | undefined {
+    return this.#counts.get(cls);
+  }
+
+  /** Returns the classes with records and their number, such as `2 unauthorized, 1 throttled`. */
+  describe(): string {
+    const counts = LOG_CLASSES.flatMap(cls => {
+      const count = this.#counts.get(cls);
+      return count === undefined ? [] : [`${count.records} ${cls}`];
+    });
+    return counts.length === 0 ? "no record has a class" : counts.join(", ");
+  }
+}
+
+const NEWLINE = 0x0a;
 
 /** Lines without a timestamp to report. */
 const MOST_UNSTAMPED = 20;
@@ -140,8 +178,9 @@ const MOST_UNSTAMPED = 20;
 /** Replays a log with timestamps that arrives in chunks, cut anywhere. */
 export class LogText {
   readonly replay: Replay;
+  readonly counts = new ClassCounts();
   readonly #detector: Detector;
-  #held: Buffer = Buffer.alloc(0);
+  readonly #records = new WholeRecords();
   #lines = 0;
   #firstMs: number | undefined;
   #lastMs: number | undefined;
@@ -177,19 +216,12 @@ export class LogText {
 
   /** Adds the next chunk. */
   push(chunk: Buffer): void {
-    const text = Buffer.concat([this.#held, chunk]);
-    // The last record may continue in the next chunk, and its last line may be cut.
-    const newline = text.lastIndexOf(NEWLINE);
-    const end = newline < 1 ? 0 : headBefore(text, newline - 1, 0);
-    const cut = end === 0 && text.length > LONG_ENOUGH ? (newline < 0 ? text.length : newline + 1) : end;
-    this.#take(text.subarray(0, cut));
-    this.#held = text.subarray(cut);
+    this.#take(this.#records.push(chunk));
   }
 
   /** Ends the log: takes the rest. */
   end(): void {
-    this.#take(this.#held);
-    this.#held = Buffer.alloc(0);
+    this.#take(this.#records.end());
   }
 
   #take(text: Buffer): void {
@@ -205,6 +237,7 @@ export class LogText {
       this.#unauthorized(text, start, number);
     });
     runToEnd(steps);
+    scanRecords(text, (cls, from, to) => this.counts.add(cls, text.subarray(from, to)));
     this.#noteTime(text, lastLine(text));
     this.#lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classify } from "./classify";
-import { MAX_RECORD_BYTES, MAX_RECORD_LINES, recordEnd, RecordStream, scanRecords } from "./scan-log";
+import { MAX_RECORD_BYTES, MAX_RECORD_LINES, recordEnd, scanRecords, WholeRecords } from "./scan-log";
 
 interface Found {
   readonly cls: string;
@@ -18,16 +18,15 @@ function scan(log: Buffer): Found[] {
 }
 
 function stream(log: Buffer, cuts: readonly number[]): Found[] {
-  const found: Found[] = [];
-  const records = new RecordStream((cls, record, at) => found.push({ cls, text: Buffer.from(record).toString(), at }));
-  let from = 0;
-  for (const cut of [...cuts].sort((a, b) => a - b)) {
-    records.push(log.subarray(from, cut));
-    from = cut;
-  }
-  records.push(log.subarray(from));
-  records.end();
-  return found;
+  const records = new WholeRecords();
+  const places = [0, ...[...cuts].sort((a, b) => a - b), log.length];
+  const parts = [...places.slice(1).map((to, i) => records.push(log.subarray(places[i], to))), records.end()];
+  let offset = 0;
+  return parts.flatMap(part => {
+    const found = scan(part).map(one => ({ ...one, at: offset + one.at }));
+    offset += part.length;
+    return found;
+  });
 }
 
 /** The slow way: take every record in turn and classify it. */

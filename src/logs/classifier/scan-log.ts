@@ -192,13 +192,9 @@ export function scanRecords(bytes: Uint8Array, onRecord: OnRecord): void {
 }
 
 /** Does the same in steps of one decoded record. A log full of them takes a thousand times as long as one without. */
-export function scanInSteps(bytes: Uint8Array, onRecord: OnRecord): Steps {
+export function* scanInSteps(bytes: Uint8Array, onRecord: OnRecord): Steps {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return scanRange(buffer, buffer.length, onRecord);
-}
-
-/** Scans the records in [0, to); `to` is the end of a record. */
-function* scanRange(buffer: Buffer, to: number, onRecord: OnRecord): Steps {
+  const to = buffer.length;
   let literal = -1;
   let code = -1;
   for (let done = 0; done < to; ) {
@@ -230,46 +226,32 @@ function textOf(buffer: Buffer, start: number, end: number): string {
   return buffer.toString("utf8", start, buffer[end - 1] === 0x0a ? end - 1 : end);
 }
 
-/** Receives a record that has a class: the class, its bytes with the line break, and its offset in the stream. */
-export type OnStreamRecord = (cls: LogClass, record: Uint8Array, offset: number) => void;
-
 /** Bytes after the start of a record that suffice to find its end. */
 const CERTAIN = MAX_RECORD_BYTES + LINE_LOOKAHEAD;
 
-/** Scans a log that arrives in chunks, cut anywhere. Keeps the last record until its end is known. */
-export class RecordStream {
+const NOTHING = Buffer.alloc(0);
+
+/** Splits a log that arrives in chunks, cut anywhere, between records. Keeps the last record until its end is known. */
+export class WholeRecords {
   #held: Uint8Array[] = [];
-  #offset = 0;
+  /** Bytes that came without a line break: they complete no record, so joining them can wait. */
+  #waiting = 0;
 
-  constructor(private readonly onRecord: OnStreamRecord) {}
-
-  /** Adds the next chunk. */
-  push(chunk: Uint8Array): void {
+  /** Adds the next chunk. Returns the records that are complete now. */
+  push(chunk: Uint8Array): Buffer {
     this.#held.push(chunk);
-    // A chunk without a line break completes no record, so joining it can wait.
-    if (chunk.length < MAX_RECORD_BYTES && !chunk.includes(0x0a)) return;
-    const buffer = this.#join();
-    this.#emit(buffer, certainEnd(buffer));
+    this.#waiting += chunk.length;
+    if (this.#waiting < MAX_RECORD_BYTES && !chunk.includes(NEWLINE)) return NOTHING;
+    this.#waiting = 0;
+    const buffer = Buffer.concat(this.#held);
+    const end = certainEnd(buffer);
+    this.#held = end < buffer.length ? [buffer.subarray(end)] : [];
+    return buffer.subarray(0, end);
   }
 
-  /** Ends the log: classifies the rest. */
-  end(): void {
-    const buffer = this.#join();
-    this.#emit(buffer, buffer.length);
-  }
-
-  #join(): Buffer {
-    return this.#held.length === 1 && this.#held[0] !== undefined
-      ? Buffer.from(this.#held[0].buffer, this.#held[0].byteOffset, this.#held[0].byteLength)
-      : Buffer.concat(this.#held);
-  }
-
-  #emit(buffer: Buffer, to: number): void {
-    const onRecord: OnRecord = (cls, start, end) =>
-      this.onRecord(cls, buffer.subarray(start, end), this.#offset + start);
-    runToEnd(scanRange(buffer, to, onRecord));
-    this.#offset += to;
-    this.#held = to < buffer.length ? [buffer.subarray(to)] : [];
+  /** Ends the log: returns the rest. */
+  end(): Buffer {
+    return Buffer.concat(this.#held);
   }
 }
 

@@ -3,8 +3,6 @@ import { count } from "../../../core/text";
 import { ForbiddenError, ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { PodView } from "../../../core/views";
-import { RecordStream } from "../../../logs/classifier";
-import { ClassCounts } from "../../classify/summary";
 import { createDetector, type Detector, LogText, loadSpec } from "../../replay/log-text";
 import { safeText } from "../terminal";
 import type { Session } from "../session";
@@ -86,16 +84,12 @@ async function readOne(session: Session, { pod, name }: Container, detector: Det
 }
 
 /** Counts what the API server answered, as a log says. Pure. */
-export function countIn(log: Buffer, detector: Detector): Omit<LogFacts, "pod" | "container"> {
-  const counts = new ClassCounts();
-  const records = new RecordStream((cls, record) => counts.add(cls, record));
-  const text = new LogText(detector);
-  records.push(log);
-  text.push(log);
-  records.end();
-  text.end();
-  const { action, occasionsMs } = text.replay;
-  const { records: forbidden = 0, lastMs: lastForbiddenMs } = counts.of("forbidden") ?? {};
+function countIn(body: Buffer, detector: Detector): Omit<LogFacts, "pod" | "container"> {
+  const log = new LogText(detector);
+  log.push(body);
+  log.end();
+  const { action, occasionsMs } = log.replay;
+  const { records: forbidden = 0, lastMs: lastForbiddenMs } = log.counts.of("forbidden") ?? {};
   return {
     unauthorized: action !== undefined ? "persistent" : occasionsMs.length > 0 ? "some" : "none",
     occasions: occasionsMs.length,
