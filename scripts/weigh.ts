@@ -39,7 +39,7 @@ export function weigh(): Weight[] {
     },
     { name: "reasons of conditions", found: reasons().size, budget: 60 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 11 },
-    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 41 },
+    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 42 },
   ];
 }
 

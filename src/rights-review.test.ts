@@ -51,14 +51,12 @@ describe("the review of the operator's own rights", () => {
   });
 
   it("does not warn of rights that the chart grants only on request", async () => {
-    const lines = await linesOf(
-      ({ resource, verb }) => verb === "patch" && /^(cluster)?rolebindings$/.test(resource ?? ""),
-    );
+    const lines = await linesOf(({ resource }) => resource?.startsWith("mutatingadmission") === true);
     expect(lines.map(({ level, fields }) => [level, fields])).toEqual(
-      Array.from({ length: 2 }, () => ["info", { grantedBy: "bindingRenewal.bind" }]),
+      Array.from({ length: 2 }, () => ["info", { grantedBy: "tokenLifetime.viaAdmission" }]),
     );
     const all = await linesOf(() => true);
-    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 2);
+    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 4);
   });
 
   it("asks for the Lease and Pepr's stores where they are, by name", async () => {
@@ -124,7 +122,7 @@ describe("the review of the operator's own rights", () => {
     expect(asked.length).toBeLessThan(1_010);
     await reviewRights({ json }, many, log, answers);
     expect([most, new Set(asked).size, log.lines.length]).toEqual([2, asked.length, 1]);
-    const outside = asked.filter(spec => /clusterrolebindings|flowschemas/.test(spec));
+    const outside = asked.filter(spec => /clusterrolebindings|flowschemas|mutatingadmission/.test(spec));
     expect(outside.length).toBeGreaterThan(5);
     expect(outside.filter(spec => spec.includes("namespace"))).toEqual([]);
   });

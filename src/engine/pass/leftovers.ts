@@ -30,7 +30,15 @@ const MIN_AGE_MS = 600_000;
 const MAX_DELETIONS = 20;
 
 /** In the order of deletion: a level goes after the FlowSchemas that use it. */
-const KINDS: readonly ClusterKind[] = ["FlowSchema", "PriorityLevelConfiguration"];
+const KINDS: readonly ClusterKind[] = [
+  "MutatingAdmissionPolicyBinding",
+  "MutatingAdmissionPolicy",
+  "FlowSchema",
+  "PriorityLevelConfiguration",
+];
+
+/** Kinds that only version 0.1.0 created. A policy that stays would go on to shorten tokens. */
+const FORMER_KINDS: readonly ClusterKind[] = ["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"];
 
 /** What the sweep needs. */
 export interface LeftoversPorts {
@@ -44,8 +52,8 @@ export interface LeftoversPorts {
 
 /**
  * Deletes the cluster-scoped objects that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer
- * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this process
- * leads.
+ * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Also deletes what no version makes any
+ * more. Runs while this process leads.
  */
 export class Leftovers {
   readonly #ports: LeftoversPorts;
@@ -92,7 +100,8 @@ export class Leftovers {
     if (old.length === 0) return;
     // Read after them: an object is younger than its owner.
     const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
-    const isOwned = ({ labels }: ClusterObjectView): boolean => owners.has(labels[OWNER_UID_LABEL] ?? "");
+    const isOwned = ({ kind, labels }: ClusterObjectView): boolean =>
+      !FORMER_KINDS.includes(kind) && owners.has(labels[OWNER_UID_LABEL] ?? "");
     const leftovers = old.filter(view => !isOwned(view) && !isUsed(view, found));
     const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
     for (const view of leftovers.slice(0, MAX_DELETIONS)) {
@@ -143,8 +152,10 @@ function isUsed({ kind, name }: ClusterObjectView, found: readonly ClusterObject
 }
 
 function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {
-  const owner = annotations[OWNER_ANNOTATION] ?? "unknown";
-  const why = `ControllerResilience ${owner}, for which it was made, does not exist any more.`;
+  const owner = `ControllerResilience ${annotations[OWNER_ANNOTATION] ?? "unknown"}`;
+  const why = FORMER_KINDS.includes(kind)
+    ? `Version 0.1.0 made it for ${owner}; this version uses no such object.`
+    : `${owner}, for which it was made, does not exist any more.`;
   return {
     verb: "delete",
     target: { apiVersion, kind, name, uid, resourceVersion },
