@@ -1,7 +1,8 @@
-// Standard input and output of commands that read logs of any size.
 import { once } from "node:events";
 import { StringDecoder } from "node:string_decoder";
 import { isObject } from "../core/json";
+
+// Standard input and output of commands that read logs of any size.
 
 /**
  * Yields the lines of a stream without their line breaks. Only "\n" ends a line: readline also splits at U+2028, which
@@ -64,4 +65,16 @@ export function endQuietlyOnClosedPipe(exitCode = 0): void {
     if (error.code === "EPIPE") process.exit(exitCode);
     throw error;
   });
+}
+
+/** As UNSAFE of src/core/text.ts, without what makes lines and columns. */
+const UNSAFE_IN_LINES = /\x1b\[(?:[012]|3[1236])m|[\p{Cf}\p{Zl}\p{Zp}]|(?![\t\n])\p{Cc}/gu;
+
+/**
+ * Returns lines of text, with a space for characters that a terminal may obey.
+ *
+ * @param keepStyles keeps the colours that this program itself writes
+ */
+export function terminalText(text: string, { keepStyles = false } = {}): string {
+  return text.replaceAll(UNSAFE_IN_LINES, found => (keepStyles && found.startsWith("\x1b[") ? found : " "));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { askedMs, backoffMs } from "./backoff";
+import { askedMs, backoffMs } from "./time";
 import { TransientError, UnavailableError, WaitError } from "./errors";
 
 it("doubles its bound from 0.8 s to 30 s", () => {

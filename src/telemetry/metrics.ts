@@ -17,8 +17,7 @@ import type {
 } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
-import { ShardedGauge, StatusGauges } from "./gauges";
-import { LoopMetricsSet } from "./loop-metrics";
+import { ShardedGauge, StatusGauges, LoopMetricsSet } from "./gauges";
 
 /** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;

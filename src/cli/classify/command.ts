@@ -5,8 +5,7 @@ import { count, oneLine } from "../../core/text";
 import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
 import { describeReplay } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
-import { answerLines, parseLine, write } from "../streams";
-import { terminalText } from "../terminal-text";
+import { answerLines, parseLine, write, terminalText } from "../streams";
 
 const COLUMN = "unauthorized".length + 2;
 

@@ -1,10 +1,9 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Finding } from "./audit/finding";
-import { formatReport, formatWide, type Report } from "./audit/report";
+import { type Finding, formatReport, formatWide, type Report } from "./audit/finding";
 import { eventFacts } from "./reader";
-import { formatTimeline } from "./explain/format";
+import { formatTimeline } from "./explain/explain";
 import { momentOf } from "./explain/evidence";
 import { paintFor, Output } from "./terminal";
 

@@ -4,8 +4,7 @@ import { stringify } from "yaml";
 import { type Clock, formatDuration } from "../../core/time";
 import { count, oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
-import { write } from "../streams";
-import { terminalText } from "../terminal-text";
+import { write, terminalText } from "../streams";
 
 /** A stream that may be a terminal. */
 type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
@@ -43,7 +42,7 @@ function columnsOf({ columns }: Terminal<Writable>): number {
   return Math.max(DEFAULT_COLUMNS, columns ?? DEFAULT_COLUMNS);
 }
 
-/** Styles, whose codes src/cli/terminal-text.ts keeps. */
+/** Styles, whose codes {@link terminalText} keeps. */
 const CODES = { red: 31, yellow: 33, green: 32, cyan: 36, bold: 1, dim: 2 } as const;
 export type Paint = (style: keyof typeof CODES, text: string) => string;
 

@@ -1,4 +1,4 @@
-import { askedMs, backoffMs } from "../../core/backoff";
+import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
 import {
   GoneError,
   TerminalError,
@@ -10,7 +10,6 @@ import {
 import type { ObjectRef } from "../../core/intent";
 import { arrayOf, type JsonObject, objectOf, textsOf } from "../../core/json";
 import { KINDS, type Kind, pluralOf } from "../../core/kinds";
-import type { Clock, Random } from "../../core/time";
 import type { Api, ApiRequest } from "./api";
 import { pause } from "./retry";
 import { ExpiredError } from "./status-errors";

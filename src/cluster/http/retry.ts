@@ -1,5 +1,4 @@
-import { askedMs, backoffMs } from "../../core/backoff";
-import type { Clock, Random } from "../../core/time";
+import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
 import { publicMessage, WaitError } from "../../core/errors";
 import type { Log } from "../../core/ports";
 

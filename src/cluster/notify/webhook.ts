@@ -2,12 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import { join } from "node:path";
-import { backoffMs } from "../../core/backoff";
+import { backoffMs, type Clock, type Random } from "../../core/time";
 import { TerminalError } from "../../core/errors";
 import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
 import { cutMessage } from "../../core/status";
 import { oneLine } from "../../core/text";
-import type { Clock, Random } from "../../core/time";
 import { pause } from "../http/retry";
 import { retryAfterMs } from "../http/status-errors";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isRejectedCredential, sandboxEventView } from "./sandbox-events";
+import { isRejectedCredential, sandboxEventView } from "./views";
 
 const ID = "5d0c6ad4f1f0d6a4c0f9c4d6d0b7a6f5";
 const CONTAINERD = `Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "${ID}": plugin type="calico" failed (add): `;

@@ -17,10 +17,16 @@ import type {
   WorkloadView,
 } from "../../core/views";
 import { CORE_EVENTS, type Resource } from "../http/resources";
-import { bindingView, clusterObjectView, namespaceView, serviceAccountView } from "../read/views";
+import {
+  bindingView,
+  clusterObjectView,
+  namespaceView,
+  serviceAccountView,
+  SANDBOX_FAILED,
+  sandboxEventView,
+} from "../read/views";
 import { daemonSetView, workloadView } from "../read/workload-views";
 import { podView } from "../read/pod-view";
-import { SANDBOX_FAILED, sandboxEventView } from "../read/sandbox-events";
 import { type KindSubject, KindWatches, WatchAges } from "./kind-watches";
 import type { Delta, Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";

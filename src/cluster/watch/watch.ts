@@ -1,5 +1,4 @@
-import { askedMs, backoffMs } from "../../core/backoff";
-import type { Clock, Random } from "../../core/time";
+import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";

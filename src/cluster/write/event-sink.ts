@@ -1,11 +1,10 @@
 import { MANAGER } from "../../api/names";
-import { askedMs, type BackoffBounds, doubled } from "../../core/backoff";
+import { askedMs, type BackoffBounds, doubled, type Clock, microTime } from "../../core/time";
 import { ConflictError, describeError, GoneError, TerminalError, TerminatingError } from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import { oneLine } from "../../core/text";
-import { type Clock, microTime } from "../../core/time";
 import type { Api } from "../http/api";
 import { describeCall, pathOf } from "../http/resources";
 import { pause } from "../http/retry";

@@ -1,5 +1,4 @@
-import { type Cancel, type Clock, type Random, withDeadline } from "../../core/time";
-import { askedMs, doubled } from "../../core/backoff";
+import { type Cancel, type Clock, type Random, withDeadline, askedMs, doubled } from "../../core/time";
 import { ConflictError, describeError, framesOf, GoneError, publicMessage } from "../../core/errors";
 import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/ports";
 import {

@@ -1,5 +1,12 @@
-import { type Cancel, type Clock, type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
-import { askedMs, backoffMs } from "../../core/backoff";
+import {
+  type Cancel,
+  type Clock,
+  type Random,
+  STORE_DEADLINE_MS,
+  withDeadline,
+  askedMs,
+  backoffMs,
+} from "../../core/time";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";

@@ -1,7 +1,6 @@
 import { ConflictError, GoneError, retryAfter, type Retry } from "../../core/errors";
 import type { Execution } from "../../core/intent";
-import { doubled } from "../../core/backoff";
-import { type Clock, type BucketSize, TokenBucket } from "../../core/time";
+import { doubled, type Clock, type BucketSize, TokenBucket } from "../../core/time";
 
 /** When to requeue a key after its pass. */
 export type PassResult =

@@ -1,5 +1,4 @@
-import { type BackoffBounds, doubled } from "../../core/backoff";
-import type { Clock } from "../../core/time";
+import { type BackoffBounds, doubled, type Clock } from "../../core/time";
 import type { Intent, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 

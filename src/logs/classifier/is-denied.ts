@@ -1,9 +1,9 @@
-import { type Answer, type Denial, hasStatusObject } from "./status-codes";
 import { type Evidence, evidenceIn, isKubernetesProvider, withoutProvider } from "./evidence";
-import { carriesName, SERVICE_KEYS } from "./vocabulary";
-import { answersIn, isExplanation } from "./answers";
 import type { ParsedRecord, Sentence } from "./parse-record";
-import { includesAny, lowerCase } from "./text";
+import { isWholeBody } from "./response-body";
+import { type Answer, codeAnswers, type Denial, hasStatusObject } from "./status-codes";
+import { includesAny, indexOfWord, isOpening, isSpaceCode, isWordCode, lowerCase, phrases, wordBefore } from "./text";
+import { carriesErrors, carriesName, SERVICE_KEYS } from "./vocabulary";
 
 /** Whether the API server denied a request of this process, as the record reports it. */
 export function isDenied(record: ParsedRecord, denial: Denial): boolean {
@@ -145,3 +145,238 @@ function isHint(evidence: Evidence): boolean {
 function isClear(evidence: Evidence): boolean {
   return evidence.side === "kubernetes" && evidence.weight !== "word";
 }
+
+/** Finds every answer of this kind in a sentence, from left to right. */
+export function answersIn({ key, text, body }: Sentence, denial: Denial): Answer[] {
+  const lower = lowerCase(text);
+  if (isExplanation(lower)) return [];
+  const answers = [...wordAnswers(key, text, lower, denial), ...codeAnswers(key, lower, denial)];
+  const hypothetical = hypotheticalFrom(lower);
+  return answers
+    .filter(answer => answer.kind === "bare" || answer.at < hypothetical)
+    .map(answer => (answer.kind === "bare" && (body || isWholeBody(key, lower, answer.at)) ? ofBody(answer) : answer));
+}
+
+/** The API server's body is a Status object, so any server may have sent the bare word. */
+function ofBody(answer: Answer): Answer {
+  return { ...answer, kind: "http" };
+}
+
+function wordAnswers(key: string, sentence: string, lower: string, denial: Denial): Answer[] {
+  const word = lowerCase(denial.word);
+  const failing = includesAny(lower, FAILING);
+  const found: Answer[] = [];
+  for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
+    const end = at + word.length;
+    const exact = sentence.startsWith(denial.word, at);
+    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, failing);
+    if (kind !== null) found.push({ at, end, kind });
+  }
+  return found;
+}
+
+/** What precedes the word: its number or an arrow, an error chain, other words, or a name that reports nothing. */
+type Head = "code" | "chain" | "words" | "name";
+/** What follows the word: the end of the statement, the server that was asked, or an explanation. */
+type Tail = "end" | "asked" | "words";
+
+function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
+  if (head === "code") return "http";
+  // The API server spells its reason with a capital; registries and proxies say "unauthorized".
+  // It gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
+  if (!exact || head === "name" || tail === "words") return null;
+  if (head === "words" && !failing) return null;
+  // "Unauthorized from https://...": the named server gave the answer.
+  return tail === "asked" ? "asked" : "bare";
+}
+
+/** In a sentence that reports a failure, no colon is needed before the reason. */
+const FAILING = [
+  "error",
+  "fail",
+  "unable",
+  "could not",
+  "couldn't",
+  "cannot",
+  "can't",
+  "refused",
+  "lost",
+  "fatal",
+  "panic",
+];
+const CHAINING = new Set(":=,;-|>│!]");
+/** Words after which the reason is part of a description. */
+const DESCRIBING = new Set([
+  "is",
+  "are",
+  "was",
+  "be",
+  "an",
+  "a",
+  "the",
+  "not",
+  "as",
+  "for",
+  "of",
+  "and",
+  "or",
+  "no",
+  "with",
+  "to",
+]);
+
+function headOf(key: string, lower: string, at: number, denial: Denial): Head {
+  let i = at - 1;
+  while (i >= 0 && isOpening(lower.charAt(i))) i--;
+  if (i < 0) return at > 0 || carriesErrors(key) ? "chain" : "name";
+  if (NAMING.has(lower.slice(i - 1, i + 1)) || isListed(lower, i, at + denial.word.length)) return "name";
+  if (precededByCode(lower, at, denial)) return "code";
+  if (CHAINING.has(lower.charAt(i))) return chainOrKey(lower, i);
+  return headOfWord(wordBefore(lower, i + 1), lower.slice(i + 1, at));
+}
+
+/** `reason == Unauthorized`, `Error::Unauthorized`: the word is only the name of a reason. */
+const NAMING = new Set(["==", "!=", "::"]);
+
+/** `Forbidden, NotFound, Unauthorized`: a list of possible reasons. */
+function isListed(lower: string, before: number, end: number): boolean {
+  if (lower.charAt(before) === "," && REASONS.includes(wordBefore(lower, before))) return true;
+  return lower.charAt(end) === "," && REASONS.some(reason => lower.startsWith(reason, end + 2));
+}
+
+const REASONS = [
+  ...["forbidden", "notfound", "conflict", "gone", "expired", "badrequest", "invalid", "timeout", "alreadyexists"],
+  ...["toomanyrequests", "internalerror", "serviceunavailable", "unknown"],
+];
+
+/** @param between the text between the preceding word and the answer */
+function headOfWord(word: string, between: string): Head {
+  // "it replied Unauthorized": a status in words.
+  if (REPLIED.has(word)) return "code";
+  // .NET: invalid status code 'Unauthorized'.
+  if (word === "code" && between.endsWith("'")) return "chain";
+  return between !== "" && !DESCRIBING.has(word) ? "words" : "name";
+}
+
+const REPLIED = new Set(["replied", "replies", "answered", "answers", "responded", "responds", "said", "says"]);
+
+/** `title: Unauthorized` and `description: Unauthorized` document an answer. */
+function chainOrKey(lower: string, colon: number): Head {
+  const word = wordBefore(lower, colon);
+  // "list widgets.shop.example:" ends with a name, not with one of these words.
+  return DOCUMENTING.has(word) && lower.charAt(colon - word.length - 1) !== "." ? "name" : "chain";
+}
+
+const DOCUMENTING = new Set(["description", "title", "summary", "statustext", "label", "example", "class", "codename"]);
+
+/** `-> Unauthorized`, `401 Unauthorized`, `401, message='Unauthorized'`, `401 Client Error: Unauthorized`, `(401): Unauthorized`. */
+function precededByCode(lower: string, at: number, denial: Denial): boolean {
+  const before = lower.slice(Math.max(0, at - CODE_REACH), at);
+  if (before.trimEnd().endsWith("->")) return true;
+  const code = before.lastIndexOf(denial.code);
+  if (code < 0 || isLineOfCode(before, code)) return false;
+  return wordsIn(before.slice(code + denial.code.length)).every(word => STATUS_LINE_WORDS.has(word));
+}
+
+/** `sync.go:401]`, `web[401]`: a line number or a process id follows a name directly. */
+function isLineOfCode(text: string, at: number): boolean {
+  return ":[".includes(text.charAt(at - 1)) && isWordCode(text.charCodeAt(at - 2));
+}
+
+/** Words between the number and the reason of a status line. */
+const STATUS_LINE_WORDS = new Set(["client", "error", "message", "response", "http", "reason", "phrase"]);
+
+function wordsIn(text: string): string[] {
+  const found: string[] = [];
+  for (let end = text.length; end > 0; end--) {
+    const word = wordBefore(text, end);
+    if (word !== "") found.push(word);
+    end -= word.length;
+  }
+  return found;
+}
+
+/** Longest distance from a status line's number to its reason. */
+const CODE_REACH = 28;
+
+/** Closing quotes and brackets after the word. */
+const CLOSING = new Set("\"'`)]}>\\");
+const ENDING = new Set(".,;!(|│-[");
+/** Words that continue the sentence and not the answer. */
+const CONTINUING = [
+  "in ",
+  "while ",
+  "when ",
+  "retry",
+  "requeu",
+  "will ",
+  "after ",
+  "during ",
+  "falling",
+  "next ",
+  "at ",
+];
+
+/** Words before the name of the server that was asked. */
+const ASKED = ["from ", "to communicate ", "communicating ", "when communicating ", "calling ", "while calling "];
+
+const GAP = "   ";
+
+/** Returns the offset after closing quotes and brackets at `end`. */
+function closedAt(lower: string, end: number): number {
+  let i = end;
+  while (i < lower.length && CLOSING.has(lower.charAt(i))) i++;
+  return i;
+}
+
+function tailOf(lower: string, end: number): Tail {
+  let i = closedAt(lower, end);
+  // A gap separates columns; the next one may hold the line of code.
+  if (lower.startsWith(GAP, i)) return "end";
+  while (isSpaceCode(lower.charCodeAt(i))) i++;
+  if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
+  // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
+  if (lower.startsWith(': "/', i)) return "end";
+  if (ASKED.some(w => lower.startsWith(w, i))) return "asked";
+  return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
+}
+
+// Help texts, comments and hints mention denials that may happen. They report none.
+
+/** Whether a sentence is an explanation: a comment, a flag of a command, a hint, or a test that expected the denial. */
+export function isExplanation(lower: string): boolean {
+  if (lower.startsWith("--")) return isWordCode(lower.charCodeAt(2));
+  return lower.includes(" as expected") || LABELS.some(label => lower.startsWith(label));
+}
+
+/** Comment marks, marks that test runners print before a passed test, and words before an explanation. */
+const LABELS = [
+  ...["# ", "## ", "; ", "// ", "✓", "✔", "√"],
+  ...phrases("hint:, note:, tip:, help:, usage:, troubleshooting:, example:, faq:, q:, todo:, see also, known issue:"),
+  ...phrases("if you , if the , when you see , what to do if"),
+];
+
+/**
+ * Returns the offset from which a sentence is hypothetical or negative: "exit if the API server returns 401". Infinity if it is neither, or
+ * if a failure precedes that part ("failed to check if ...").
+ */
+function hypotheticalFrom(lower: string): number {
+  const start = Math.min(...HYPOTHETICAL.map(marker => offsetOf(lower, marker)));
+  return REPORTING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
+}
+
+function offsetOf(lower: string, marker: string): number {
+  const at = lower.indexOf(marker);
+  return at < 0 ? Infinity : at;
+}
+
+const HYPOTHETICAL = [
+  ...phrases(
+    " if , unless , whenever , when the , such as , e.g. , for example, would , might , expected 401, expecting 401, wants 401",
+  ),
+  ...phrases(
+    " on 401, no 401, without 401, not 401, never 401, ignore 401, treat 401, treats 401, without a token, simulated , simulating ",
+  ),
+];
+
+const REPORTING = phrases("error, fail, unable, could not, couldn't, cannot, can't, refused, fatal, panic, exception");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { binding } from "../../enforcers/bindings";
 import { EXPIRY } from "../../enforcers/rules";
-import { SANDBOX_FAILED } from "../../../src/cluster/read/sandbox-events";
+import { SANDBOX_FAILED } from "../../../src/cluster/read/views";
 import { createWorkload, NAME, type Scene, until } from "../scenario";
 import { ROLE } from "./world";
 

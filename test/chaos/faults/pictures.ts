@@ -1,4 +1,4 @@
-import { SANDBOX_FAILED } from "../../../src/cluster/read/sandbox-events";
+import { SANDBOX_FAILED } from "../../../src/cluster/read/views";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { EXPIRY } from "../../enforcers/rules";
 import { eventually } from "../../cluster/admin";

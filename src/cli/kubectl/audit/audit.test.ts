@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";
-import { type Report as AuditReport, summaryOf } from "./report";
+import { type Report as AuditReport, summaryOf } from "./finding";
 import { ago, answerOf, binding, meta, pod, type World, workload } from "./testing/world";
 
 let world: World;

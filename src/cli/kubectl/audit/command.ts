@@ -6,10 +6,18 @@ import { expiringBindings, neverEvictable, onDelete, sharedFlows } from "./check
 import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
-import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst } from "./finding";
+import {
+  CHECKS,
+  type Finding,
+  SEVERITIES,
+  type Severity,
+  worstFirst,
+  formatReport,
+  formatWide,
+  type Report,
+} from "./finding";
 import { OPERATOR_NAMESPACE } from "../reader";
 import { AuditReader } from "./reader";
-import { formatReport, formatWide, type Report } from "./report";
 
 interface AuditFlags {
   readonly logs?: boolean;

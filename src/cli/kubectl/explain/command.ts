@@ -8,8 +8,7 @@ import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
 import { explainCluster } from "./cluster";
-import { explain, type ExplainFacts, type Explanation } from "./explain";
-import { formatExplanation } from "./format";
+import { explain, type ExplainFacts, type Explanation, formatExplanation } from "./explain";
 import { readLive } from "./live";
 
 interface OperatorFlags {

@@ -4,8 +4,7 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { COMMANDS } from "../program";
 import { eventFacts, type OperatorState } from "../reader";
 import { parseSubject } from "../subject";
-import { explain, type ExplainFacts } from "./explain";
-import { formatExplanation, formatTimeline } from "./format";
+import { explain, type ExplainFacts, formatExplanation, formatTimeline } from "./explain";
 import { timelineOf } from "./evidence";
 import type { LiveSubject } from "./live";
 
