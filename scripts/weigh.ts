@@ -28,9 +28,9 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 37_800 },
     { name: "source: files", found: source.length, budget: 238 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 69_350 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_600 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 17_200 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_450 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_100 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {
       name: "fields that a ClusterControllerResilience adds",

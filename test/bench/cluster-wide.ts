@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
-import { forEach } from "../chaos/bounds/many";
+import { forEach } from "../cluster/for-each";
 import { Usage } from "./scale/usage";
 import { waitUntil } from "./scale/waiting";
 import { World } from "./scale/world";

@@ -37,14 +37,22 @@ export abstract class ApiProxy {
   /** Handles one request; a rejection breaks its connection. */
   protected abstract serve(exchange: Exchange): Promise<void>;
 
-  async start(): Promise<void> {
-    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
+  async start(port = 0): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(port, "127.0.0.1", resolve));
   }
 
   async stop(): Promise<void> {
+    const closed = new Promise(resolve => this.#server.close(resolve));
     this.#server.closeAllConnections();
     this.#agent.destroy();
-    await new Promise(resolve => this.#server.close(resolve));
+    await closed;
+  }
+
+  /** Breaks all connections and accepts none. Returns a function that accepts them again. */
+  cutOff(): () => Promise<void> {
+    const { port } = this.#server.address() as AddressInfo;
+    void this.stop();
+    return () => this.start(port);
   }
 
   /** URL of the proxy. */

@@ -3,7 +3,6 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
 import { takeDownOnceGone } from "../lab/down-once-gone";
 import { printer } from "../lab/progress";
-import { BAD_DAY, badDay, type DayChoice } from "./bad-day";
 import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
 import { scenarios } from "./scenarios";
@@ -110,15 +109,11 @@ const program = new Command("npm run chaos --")
 
 command(program, ALL, "all suites (default)")
   .option("--jobs <count>", "number of concurrent suites, each with its own control plane", count, 1)
-  .action((flags: Flags) => inject(everything(), flags));
+  .action((flags: Flags) => inject(everything, flags));
 
-for (const suite of suites.filter(({ name }) => name !== badDay().name)) {
+for (const suite of suites) {
   command(program, suite.name, suite.about).action((flags: Flags) => inject([suite], flags));
 }
-
-command(program, badDay().name, badDay().about)
-  .addOption(new Option("--story <names...>", "only these stories").choices(BAD_DAY.map(({ name }) => name)))
-  .action(({ story, ...flags }: Flags & DayChoice) => inject([badDay(story && { story })], flags));
 
 const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
 command(program, "crash", crash().about)

@@ -11,13 +11,6 @@ export interface Refusal {
   readonly retryAfter?: string;
 }
 
-/** The content of an answer that the proxy gives. */
-export interface Reply {
-  readonly code: number;
-  readonly body: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** One request to the API server, and the ways to answer it. */
 export class Exchange {
   readonly call: Call;
@@ -102,11 +95,7 @@ export class Exchange {
   /** Answers with a status code, without forwarding the request. */
   refuse({ code, retryAfter }: Refusal): void {
     const headers = retryAfter === undefined ? {} : { "Retry-After": retryAfter };
-    this.reply({ code, headers, body: { kind: "Status", code, message: "by the proxy" } });
-  }
-
-  /** Answers with a reply, without forwarding the request. */
-  reply({ code, body, headers = {} }: Reply): void {
+    const body = { kind: "Status", code, message: "by the proxy" };
     this.#response.writeHead(code, { ...headers, "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
 }

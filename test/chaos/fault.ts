@@ -13,10 +13,6 @@ export type Fault =
   | "close"
   /** Connections that are open at the beginning deliver nothing any more until they close. New ones work. */
   | "silence"
-  /** As silence, also for new connections: the process behind the proxy is cut off. */
-  | "unreachable"
-  /** Everything is delayed. */
-  | "delay"
   /** Each event is followed by a line that is not JSON. */
   | "nonsense"
   /** Watches report 410 within the stream. */
@@ -69,10 +65,4 @@ function halfOf(chunk: Buffer): Buffer {
 /** Whether the fault is an answer, so that the request is not forwarded. */
 export function isRefusal(fault: Fault): fault is Refusal {
   return typeof fault === "object";
-}
-
-/** Formats a fault. */
-export function describeFault(fault: Fault): string {
-  if (!isRefusal(fault)) return fault;
-  return fault.retryAfter === undefined ? String(fault.code) : `${fault.code}, Retry-After ${fault.retryAfter}`;
 }

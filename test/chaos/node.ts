@@ -8,9 +8,6 @@ const LOOK_MS = 300;
 /** The node lifecycle controller waits 50 s for a node; in milliseconds. */
 const HEARTBEAT_MS = 10_000;
 
-/** Label of further nodes. */
-export const POOL_LABEL = "chaos.test/pool";
-
 /** The log of a pod, in pieces, as requested by a call. */
 export type Voice = (call: LogCall) => Iterable<string>;
 
@@ -36,7 +33,7 @@ interface Pod {
   readonly status: { readonly phase: string };
 }
 
-/** Simulates a scheduler and the kubelet of one or more nodes: every pod runs and is Ready at once, and its log shows whether its token is valid. */
+/** Simulates a scheduler and the kubelet of a node: every pod runs and is Ready at once, and its log shows whether its token is valid. */
 export class StandInNode {
   readonly name = `chaos-${process.pid}`;
   /** Logs of the pods with this name prefix; all other pods log whether their token is valid. */
@@ -47,12 +44,6 @@ export class StandInNode {
   readonly #rejected = new Set<string>();
   /** The latest known pods, by name. */
   readonly #uids = new Map<string, string>();
-  /** Nodes of the latest known pods, by the pod's name. */
-  readonly #nodes = new Map<string, string>();
-  /** Names of the further nodes. */
-  readonly #further: string[] = [];
-  /** Nodes whose kubelet does nothing and answers nothing. */
-  readonly #silent = new Set<string>();
   #ended = false;
   #loop: Promise<void> = Promise.resolve();
   #beatAtMs = -Infinity;
@@ -61,10 +52,6 @@ export class StandInNode {
     this.#admin = admin;
     this.#kubelet.answer = (call, response) => {
       const { pod } = call;
-      if (this.#silent.has(this.#nodes.get(pod) ?? "")) {
-        response.destroy();
-        return;
-      }
       const voice = [...this.voices].find(([prefix]) => pod.startsWith(prefix))?.[1];
       if (voice !== undefined) {
         void pipeline(Readable.from(voice(call)), response).catch(() => undefined);
@@ -90,24 +77,8 @@ export class StandInNode {
   async stop(): Promise<void> {
     this.#ended = true;
     await this.#loop;
-    for (const name of [this.name, ...this.#further]) await this.#admin.delete(`/api/v1/nodes/${name}`);
+    await this.#admin.delete(`/api/v1/nodes/${this.name}`);
     await this.#kubelet.stop();
-  }
-
-  /** Adds nodes with that label `chaos.test/pool`, and returns their names. Only DaemonSets run there. */
-  async addNodes(count: number, pool: string): Promise<readonly string[]> {
-    const names = Array.from({ length: count }, (_, i) => `${this.name}-${pool}-${i + 1}`);
-    for (const name of names) {
-      await this.#kubelet.addNode(this.#admin, name, { [POOL_LABEL]: pool });
-      await this.#beat(name);
-    }
-    this.#further.push(...names);
-    return names;
-  }
-
-  /** From now on the kubelet of this node does nothing and answers nothing, as after a power failure. */
-  silence(node: string): void {
-    this.#silent.add(node);
   }
 
   /** From now on the current pods, or those with that label `app`, log that every request is answered 401. */
@@ -127,21 +98,18 @@ export class StandInNode {
 
   async #look(): Promise<void> {
     if (performance.now() - this.#beatAtMs > HEARTBEAT_MS) {
-      for (const name of [this.name, ...this.#further]) if (!this.#silent.has(name)) await this.#beat(name);
+      await this.#beat();
       this.#beatAtMs = performance.now();
     }
     const { items } = await this.#admin.get<{ items: Pod[] }>("/api/v1/pods");
-    for (const { metadata, spec } of items) {
-      this.#uids.set(metadata.name, metadata.uid);
-      this.#nodes.set(metadata.name, spec.nodeName ?? "");
-    }
-    for (const pod of items) if (!this.#silent.has(pod.spec.nodeName ?? "")) await this.#care(pod);
+    for (const { metadata } of items) this.#uids.set(metadata.name, metadata.uid);
+    for (const pod of items) await this.#care(pod);
   }
 
-  async #beat(name: string): Promise<void> {
+  async #beat(): Promise<void> {
     const time = new Date().toISOString();
     const ready = { type: "Ready", status: "True", reason: "StandIn", lastHeartbeatTime: time };
-    await this.#admin.patch(`/api/v1/nodes/${name}/status`, { status: { conditions: [ready] } });
+    await this.#admin.patch(`/api/v1/nodes/${this.name}/status`, { status: { conditions: [ready] } });
   }
 
   async #care({ metadata, spec, status }: Pod): Promise<void> {

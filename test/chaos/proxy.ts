@@ -1,6 +1,6 @@
 import { ApiProxy } from "./api-proxy";
 import { type Call, type CallKind, describeCall } from "./calls";
-import { bytesOf, codeOf, type Exchange, type Reply } from "./exchange";
+import { bytesOf, codeOf, type Exchange } from "./exchange";
 
 /** When the operator is killed: just before its write is forwarded, which then never happens, or after the API server's answer and before it arrives. */
 export type Moment = "before" | "after";
@@ -30,14 +30,14 @@ export interface Watched {
 
 /** Intercepts calls and answers. A promise delays the call; a rejection breaks its connection. */
 export interface Interceptor {
-  /** Called before the API server receives the call. With a reply it never does. */
-  readonly before?: (call: Call, url: string) => Promise<Reply | undefined>;
+  /** Called before the API server receives the call. */
+  readonly before?: (call: Call, url: string) => Promise<void>;
   /** Called after the API server's answer, before the operator receives it. */
-  readonly after?: (call: Call, url: string, code: number) => Promise<void>;
+  readonly after?: (call: Call, url: string) => Promise<void>;
 }
 
 const PASS_THROUGH: Required<Interceptor> = {
-  before: () => Promise.resolve(undefined),
+  before: () => Promise.resolve(),
   after: () => Promise.resolve(),
 };
 
@@ -49,8 +49,6 @@ export class CrashProxy extends ApiProxy {
   readonly strays: Write[] = [];
   /** Number of requests that are no counted writes, such as those of Leases and Events. */
   readonly others = new Map<CallKind, number>();
-  /** Requests in progress. */
-  readonly #open = new Set<Exchange>();
   #interceptor = PASS_THROUGH;
   #watched: Watched | undefined;
   #onCrash: () => void = () => undefined;
@@ -58,13 +56,6 @@ export class CrashProxy extends ApiProxy {
   /** Intercepts every call that arrives from now on. */
   set interceptor(interceptor: Interceptor) {
     this.#interceptor = { ...PASS_THROUGH, ...interceptor };
-  }
-
-  /** Breaks the connections of matching requests in progress, mostly watches; returns their number. */
-  cut(which: (call: Call) => boolean): number {
-    const found = [...this.#open].filter(({ call }) => which(call));
-    for (const exchange of found) exchange.cut();
-    return found.length;
   }
 
   /** Resets the counts. Resolves when the operator was killed at its point; without a point, never. */
@@ -77,29 +68,16 @@ export class CrashProxy extends ApiProxy {
   }
 
   protected async serve(exchange: Exchange): Promise<void> {
-    this.#open.add(exchange);
-    try {
-      await this.#serve(exchange);
-    } finally {
-      this.#open.delete(exchange);
-    }
-  }
-
-  async #serve(exchange: Exchange): Promise<void> {
     const { call, url } = exchange;
     const write = this.#note(call);
     const moment = write === undefined ? undefined : this.#momentOf(write);
     if (moment === "before") return this.#crash(exchange);
-    const own = await this.#interceptor.before(call, url);
-    if (own !== undefined) {
-      exchange.reply(own);
-      return;
-    }
+    await this.#interceptor.before(call, url);
     const answer = await exchange.forward();
     if (moment === "after") await bytesOf(answer);
     if (write !== undefined) write.code = codeOf(answer);
     if (moment === "after") return this.#crash(exchange);
-    await this.#interceptor.after(call, url, codeOf(answer));
+    await this.#interceptor.after(call, url);
     return exchange.relay(answer);
   }
 

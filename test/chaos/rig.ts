@@ -113,13 +113,6 @@ export class Rig implements Replica {
     return replica;
   }
 
-  /** Gives the operator a new token, as the kubelet does in a pod; the operator rereads the file. */
-  async renewToken(lab: Lab): Promise<void> {
-    const { namespace, serviceAccount } = OPERATOR;
-    await lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
-    for (const { proxy } of [...this.#replicas, this]) this.#writeKubeconfig(proxy.url);
-  }
-
   /** Creates a namespace for one run. */
   async scene(name: string): Promise<Scene> {
     const namespace = await this.hands.admin.namespace(`chaos-${name}`);

@@ -7,9 +7,6 @@ import type { StandInNode } from "./node";
 /** Patience with the controllers that create pods, beside hundreds of others; in milliseconds. */
 const SETUP_MS = 240_000;
 
-/** Patience with the cleanup of an operator that has just lost the lead, on a busy machine; in milliseconds. */
-const CLEANUP_MS = 180_000;
-
 /** The namespace in which a scenario runs. */
 export interface Scene {
   readonly namespace: string;
@@ -77,12 +74,6 @@ export async function readObject(scene: Scene, name = NAME): Promise<ControllerR
     if (error instanceof GoneError) return undefined;
     throw error;
   }
-}
-
-/** Deletes the scene's ControllerResilience, and waits until the operator has cleaned up. */
-export async function removeObject(scene: Scene): Promise<void> {
-  await scene.admin.delete(objectPath(scene));
-  await until("the object to go", async () => (await readObject(scene)) === undefined, CLEANUP_MS);
 }
 
 /** The status without the parts that differ from run to run. */

@@ -21,13 +21,8 @@ export class StandInKubelet {
   /** Listens, and creates a Node of that name with this kubelet. */
   async start(admin: Admin, node: string): Promise<void> {
     await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve));
-    await this.addNode(admin, node);
-  }
-
-  /** Creates another Node with this kubelet. */
-  async addNode(admin: Admin, node: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     const { port } = this.#server.address() as AddressInfo;
-    await admin.create("/api/v1/nodes", { metadata: { name: node, labels } });
+    await admin.create("/api/v1/nodes", { metadata: { name: node } });
     const status = {
       addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
       daemonEndpoints: { kubeletEndpoint: { Port: port } },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
-import { forEach } from "../chaos/bounds/many";
+import { forEach } from "../cluster/for-each";
 import { World } from "../bench/scale/world";
 import { ClusterClient } from "../cluster/client";
 import { bringDown } from "../lab/down";

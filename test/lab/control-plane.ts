@@ -50,8 +50,6 @@ export interface ApiServerChange {
   extraArgs?: readonly string[];
   /** If true, ServiceAccount tokens are signed with a new key, and all earlier tokens become invalid. */
   newSigningKey?: boolean;
-  /** If true, the key before the last new one is used again, and the tokens of that time are valid again. */
-  previousSigningKey?: boolean;
   /** It is away for this long. */
   awayMs?: number;
 }
@@ -59,9 +57,9 @@ export interface ApiServerChange {
 /** Restarts the API server with other arguments or another signing key, and waits until it is ready. */
 export async function restartApiServer(lab: LabState, change: ApiServerChange, progress: Progress): Promise<void> {
   lab.extraApiServerArgs = [...(change.extraArgs ?? lab.extraApiServerArgs)];
-  if (change.newSigningKey === true || change.previousSigningKey === true) {
-    lab.signingKey += change.previousSigningKey === true ? -1 : 1;
-    if (change.newSigningKey === true) await makeSigningKey(lab);
+  if (change.newSigningKey === true) {
+    lab.signingKey++;
+    await makeSigningKey(lab);
     // The controller-manager has tokens of the old key, and signs with the key that it was started with.
     await stop(lab, "kube-controller-manager", GRACE_MS);
   }

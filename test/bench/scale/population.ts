@@ -1,5 +1,5 @@
 import type { ControllerResilienceSpec } from "../../../src/api/controller-resilience";
-import { forEach } from "../../chaos/bounds/many";
+import { forEach } from "../../cluster/for-each";
 import type { World } from "./world";
 import { waitUntil } from "./waiting";
 

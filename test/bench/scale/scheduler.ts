@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { forEach } from "../../chaos/bounds/many";
+import { forEach } from "../../cluster/for-each";
 import type { Admin } from "../../cluster/admin";
 
 const LOOK_MS = 300;

@@ -5,7 +5,7 @@ import type { ControllerResilience } from "../../../src/api/controller-resilienc
 import { Connection } from "../../../src/cluster/http/connection";
 import { systemClock } from "../../../src/cluster/system";
 import { loadKubeConfigFile } from "../../../src/cluster/testing/kubeconfig";
-import { forEach } from "../../chaos/bounds/many";
+import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";

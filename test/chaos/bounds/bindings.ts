@@ -4,7 +4,7 @@ import { EXPIRY } from "../../enforcers/rules";
 import type { Rig } from "../rig";
 import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
 import { begin, describe, type Measured, read } from "./gauge";
-import { forEach } from "./many";
+import { forEach } from "../../cluster/for-each";
 
 const GROUP = "/apis/rbac.authorization.k8s.io/v1";
 

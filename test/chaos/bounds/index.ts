@@ -5,7 +5,6 @@ import { type Finding, quietMs, type Stage, type Suite } from "../suite";
 import { crowd } from "./bindings";
 import { begin, bounded, describe, type Measured, MEASURED, read } from "./gauge";
 import { noise } from "./logs";
-import { deleted } from "./namespace";
 import { flock } from "./objects";
 
 const BINDINGS = 10_000;
@@ -15,7 +14,7 @@ const OBJECTS = 2_000;
 export const bounds: Suite = {
   name: "bounds",
   isAlone: true,
-  about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects, namespaces deleted in the middle",
+  about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects",
   async run(stage) {
     const { lab, print, defer } = stage;
     const rig = await Rig.up(lab, MEASURED);
@@ -37,7 +36,7 @@ async function inject(rig: Rig, stage: Stage): Promise<Finding[]> {
   const crowded = await crowd(rig, BINDINGS, print);
   const many = await flock(rig, OBJECTS, print);
   const alone = await quiet(rig, stage);
-  return [...[loud, crowded, many, alone].map(bounded), await deleted(rig, many.scenes, print)];
+  return [loud, crowded, many, alone].map(bounded);
 }
 
 /** Measures the operator while nothing changes. */

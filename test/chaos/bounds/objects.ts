@@ -3,7 +3,7 @@ import type { Call } from "../calls";
 import type { Rig } from "../rig";
 import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
 import { begin, type Measured, read, valueOf } from "./gauge";
-import { forEach } from "./many";
+import { forEach } from "../../cluster/for-each";
 
 /** Namespaces among which the objects are spread. */
 const NAMESPACES = 20;
@@ -23,12 +23,8 @@ const LOOK_MS = 100;
 /** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 600_000;
 
-/** This many ControllerResiliences, and a few new ones during full passes over them. Returns their namespaces, too. */
-export async function flock(
-  rig: Rig,
-  count: number,
-  print: (line: string) => void,
-): Promise<Measured & { readonly scenes: readonly Scene[] }> {
+/** This many ControllerResiliences, and a few new ones during full passes over them. */
+export async function flock(rig: Rig, count: number, print: (line: string) => void): Promise<Measured> {
   const scenes = await makeScenes(rig);
   await begin(rig.operator);
   const startedMs = performance.now();
@@ -55,7 +51,7 @@ export async function flock(
       ...(turns.length < NEWCOMERS ? [`only ${turns.length} objects were created during full passes`] : []),
     ],
   };
-  return { finding, reading, scenes };
+  return { finding, reading };
 }
 
 async function makeScenes(rig: Rig): Promise<Scene[]> {
@@ -119,9 +115,9 @@ async function turnOf(rig: Rig, scene: Scene, count: number): Promise<Turn[]> {
   const own = objectPath(scene);
   const begun = await lookUntil(rig, "a full pass", ({ waiting }) => waiting > STILL_TO_COME * count);
   let seen: Promise<Look> | undefined;
-  const before = ({ method }: Call, url: string): Promise<undefined> => {
+  const before = ({ method }: Call, url: string): Promise<void> => {
     if (method === "GET" && url === own) seen ??= look(rig);
-    return Promise.resolve(undefined);
+    return Promise.resolve();
   };
   rig.proxy.interceptor = { before };
   try {

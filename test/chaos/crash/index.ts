@@ -1,8 +1,11 @@
+import { describeCall } from "../calls";
 import { Rig } from "../rig";
 import { scenarios } from "../scenarios";
 import { type Finding, quietMs, type Suite } from "../suite";
-import { crashEverywhere, type CrashReport, everywhere } from "./play";
-import { complaints, render } from "./report";
+import { crashEverywhere, type CrashReport, describePoint, everywhere } from "./play";
+
+/** Share of the points at which the operator may not have been killed. With more, the recorded run is not representative. */
+const MOST_ABSENT = 1 / 4;
 
 /** Selects the crashes. */
 export interface CrashChoice {
@@ -21,18 +24,15 @@ export function crash({ scenario: names, atMost }: CrashChoice = {}): Suite {
       const rig = await Rig.up(lab);
       defer(() => rig.down());
       const options = { pointsOf: everywhere(seed, atMost), quietMs: quietMs({ isFull }), print };
-      const reports: CrashReport[] = [];
+      const findings: Finding[] = [];
       try {
-        for (const scenario of scenarios) {
-          if (names?.includes(scenario.name) ?? true) reports.push(await crashEverywhere(rig, scenario, options));
-        }
+        for (const scenario of scenarios.filter(({ name }) => names?.includes(name) ?? true))
+          findings.push(findingOf(await crashEverywhere(rig, scenario, options)));
       } catch (error) {
         rig.operator.complaints().forEach(line => print(`operator: ${line}`));
         throw error;
-      } finally {
-        if (reports.length > 0) print(render(reports));
       }
-      return reports.map(findingOf);
+      return findings;
     },
   };
 }
@@ -48,4 +48,17 @@ function findingOf(report: CrashReport): Finding {
     seen: `the same ${same} times${missing}; ${quiet.writes.length} writes in ${quiet.seconds} s afterwards`,
     failures: complaints(report),
   };
+}
+
+/** All broken promises, one sentence each. */
+function complaints({ recorded, injections, absent, quiet }: CrashReport): string[] {
+  const isRecordedAmiss = absent.length > MOST_ABSENT * (absent.length + injections.length);
+  return [
+    ...(isRecordedAmiss ? absent.map(point => `${describePoint(point)} never came`) : []),
+    ...recorded.strays.map(write => `without a crash: ${describeCall(write)} in ${write.namespace ?? ""}`),
+    ...injections.flatMap(({ point, differences }) =>
+      differences.map(text => `killed ${describePoint(point)}: ${text}`),
+    ),
+    ...quiet.writes.map(write => `idle: ${write}`),
+  ];
 }

@@ -8,36 +8,31 @@ const A_SECOND_LATER_MS = 2_000;
 const BRAKE_MS = 11_000;
 
 /** Evicts a pod that gets 401s after its ServiceAccount was recreated. */
-export const staleToken = staleTokenOf("Deployment");
+export const staleToken: Scenario = {
+  name: "stale-token",
+  about: "replace a pod whose ServiceAccount was recreated",
+  // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
+  patienceMs: 480_000,
 
-/** The same for a workload of that kind. */
-export function staleTokenOf(kind: "Deployment" | "StatefulSet"): Scenario {
-  return {
-    name: "stale-token",
-    about: "replace a pod whose ServiceAccount was recreated",
-    // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
-    patienceMs: 480_000,
+  // The object is created after all changes: status and Events of the steps in between would differ from run to run.
+  async prepare(scene) {
+    const { admin, namespace, node } = scene;
+    await createWorkload(scene, "Deployment", 1);
+    await sleep(A_SECOND_LATER_MS);
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    await admin.delete(`${accounts}/${NAME}`);
+    await admin.create(accounts, { metadata: { name: NAME } });
+    await node.reject(namespace);
+    await scene.untilLedFor(BRAKE_MS);
+  },
 
-    // The object is created after all changes: status and Events of the steps in between would differ from run to run.
-    async prepare(scene) {
-      const { admin, namespace, node } = scene;
-      await createWorkload(scene, kind, 1);
-      await sleep(A_SECOND_LATER_MS);
-      const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
-      await admin.delete(`${accounts}/${NAME}`);
-      await admin.create(accounts, { metadata: { name: NAME } });
-      await node.reject(namespace);
-      await scene.untilLedFor(BRAKE_MS);
-    },
+  async trigger(scene) {
+    await protect(scene, "Deployment", { tokenRestart: {} });
+  },
 
-    async trigger(scene) {
-      await protect(scene, kind, { tokenRestart: {} });
-    },
+  async describe(scene) {
+    return { ...(await describeObject(scene)), pods: await countPods(scene) };
+  },
 
-    async describe(scene) {
-      return { ...(await describeObject(scene)), pods: await countPods(scene) };
-    },
-
-    isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
-  };
-}
+  isOver: state => ((state["restarts"] ?? []) as string[]).some(text => /Recovered|Ineffective/.test(text)),
+};
