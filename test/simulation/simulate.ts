@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { checkBindings, checkRenewals } from "./checker/bindings";
+import { checkConditions } from "./checker/conditions";
 import { checkFlows } from "./checker/flows";
 import { checkHealing } from "./checker/healing";
+import { checkLeftovers } from "./checker/leftovers";
 import { checkQuiet } from "./checker/quiet";
 import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
 import type { Entry, Report, Violation } from "./checker/sight";
-import { checkWrites } from "./checker/writes";
+import { checkTexts, checkWrites } from "./checker/writes";
 import { checkTrials } from "./checker/trials";
 import { type Covered, pairsOf } from "./coverage";
 import { Story } from "./story";
@@ -53,6 +55,10 @@ export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
   checkBindings(world, report);
   checkFlows(world, report);
   checkTrials(world, report);
+  checkHealing(world, report);
+  checkConditions(world, report);
+  checkLeftovers(world, report);
+  const endTexts = checkTexts(world, report);
   const endQuiet = checkQuiet(world, report);
   schedule(world, new Dice(plan.seed).fork("happenings"), text => story.add(text));
   world.start();
@@ -62,9 +68,9 @@ export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
     if (atMs >= plan.lastsMs) break;
   }
   if (!isHasty || violations.length === 0) {
-    checkHealing(world, report);
     checkRenewals(world, report);
     endQuiet();
+    endTexts();
   }
   story.end();
   world.end();

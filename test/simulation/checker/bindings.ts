@@ -115,7 +115,8 @@ function names({ bindings = [] }: Block, { kind, metadata }: Obj): boolean {
   return bindings.some(one => one.kind === kind && one.name === metadata.name);
 }
 
-function isWanted({ store }: Sight, binding: Obj): boolean {
+/** Whether its renewal is requested, by itself or by an object that acts. */
+export function isWanted({ store }: Sight, binding: Obj): boolean {
   if (binding.metadata.annotations?.[RENEW] === "true") return true;
   return store.list("controllerresiliences", binding.metadata.namespace).some(object => {
     return acts(object, "bindingRenewal") && names(blockOf(object, "bindingRenewal"), binding);

@@ -1,155 +1,151 @@
+import { parseDuration } from "../../../src/core/time";
 import type { CauseName } from "../programs/causes";
-import type { Obj } from "../server/objects";
-import { actingOn, blockOf, objectsOf } from "./objects";
+import { blockOf } from "./objects";
+import { conditionsOf, isStalled } from "./conditions";
+import { keyOf, Obstacles } from "./obstacles";
 import type { Report, Sight, Truth } from "./sight";
 
-// Promises 9, 10 and 12: what can heal heals in time, what cannot is Stalled and says why, and no condition lies.
+// Promises 9, 10 and 11: what can heal heals in time, whatever else is broken, and what cannot is Stalled and says why.
 
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
-/** How long after the last fault each cause may take to heal, and where that comes from. Unproven restarts wait for each other. */
-const HEALS_WITHIN: Partial<Readonly<Record<CauseName, { readonly firstMs: number; readonly eachMs: number }>>> = {
-  // One minute after the account is created (docs/remedies/token-restart.md), the pace, and a pod's start; cooldown between incidents.
-  "service-account-recreated": { firstMs: 15 * MINUTE, eachMs: 2 * MINUTE },
-  // Two minutes after the change of keys, then the same.
-  "key-rotated": { firstMs: 15 * MINUTE, eachMs: 2 * MINUTE },
-  // Logs alone: three occasions over minDuration, then one unproven restart at a time until it is proven, and the cooldown of 10 minutes.
-  "token-expired": { firstMs: 25 * MINUTE, eachMs: 12 * MINUTE },
-  // stallDetection: five minutes and four Lease durations, then as above.
-  hangs: { firstMs: 30 * MINUTE, eachMs: 12 * MINUTE },
+const LOOK_MS = 30 * SECOND;
+
+/** How long a cause may take from the first own 401 on, without other limits; each time with its source. */
+const NOTICED_WITHIN: Partial<Readonly<Record<CauseName, number>>> = {
+  // One 401; a log is read every 30 s (DEFAULT_READS_PER_SECOND), and a new leader knows the objects after a minute (docs/reliability.md).
+  "service-account-recreated": 2 * MINUTE,
+  // The keys are looked at every 70 s, must last for two minutes (docs/adr/0025), and the 401 must be fresh.
+  "key-rotated": 5 * MINUTE,
+  // Three occasions over minDuration (docs/adr/0006), in the rhythm of the program; then the counters of the API servers (docs/adr/0024).
+  "token-expired": 10 * MINUTE,
+  // Five minutes without a renewal, or four times the longest pause of the last hour (docs/remedies/stall-detection.md).
+  hangs: 12 * MINUTE,
 };
 
-/** What cannot be healed is Stalled after so long: an hour and a little. */
-const STALLED_WITHIN_MS = 70 * MINUTE;
+/** Causes that no proof shows: one such restart is open in the cluster at a time (docs/adr/0024). */
+const UNPROVEN: readonly CauseName[] = ["token-expired", "hangs"];
 
-/** A condition may be wrong for so long. */
-const LAGS_MS = 20 * MINUTE;
+/** The start of a pod, and until it has proven itself: 90 s (SETTLED_MS); the slowest client logs every 60 s. */
+const NEXT_MS = 3 * MINUTE;
 
-/** Looks at the end of the world, when nothing has happened for a while. */
+/** An open restart of another that has not helped delays unproven ones for so long (docs/adr/0024). */
+const OPEN_MS = 30 * MINUTE;
+
+/** At most one eviction per 10 s over all objects. */
+const PACE_MS = 10 * SECOND;
+
+/** What cannot be healed is Stalled after an hour (docs/remedies/token-restart.md) and a pass. */
+const STALLED_WITHIN_MS = 62 * MINUTE;
+
+/** Looks at every pod during the whole world, while nothing that concerns it happens. */
 export function checkHealing(sight: Sight, report: Report): void {
-  const calmMs = sight.calmSinceMs();
-  const nowMs = sight.clock.monotonicMs();
-  const dead = sight.truths().filter(truth => truth.healedByRestart && isCovered(sight, truth));
-  for (const truth of dead) {
-    const bound = HEALS_WITHIN[truth.cause];
-    if (bound === undefined) continue;
-    const lastedMs = Math.min(calmMs, nowMs - truth.sinceMs);
-    const boundMs = isHeldByBudget(sight, truth) ? STALLED_WITHIN_MS : bound.firstMs + dead.length * bound.eachMs;
-    if (lastedMs <= boundMs || isStalled(sight, truth)) continue;
-    const minutes = Math.round(lastedMs / MINUTE);
-    report(
-      9,
-      `${truth.namespace}/${truth.name} is dead for ${minutes} minutes (${truth.cause}), and nothing is Stalled`,
+  const checks = new HealingChecks(sight, report);
+  const look = (): void => {
+    checks.look();
+    sight.clock.after(LOOK_MS, look);
+  };
+  look();
+}
+
+class HealingChecks {
+  readonly #obstacles: Obstacles;
+  /** Since when a pod waits, by uid, container and what it waits for. */
+  readonly #waits = new Map<string, number>();
+  readonly #told = new Set<string>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {
+    this.#obstacles = new Obstacles(sight);
+  }
+
+  look(): void {
+    const dead = this.sight.truths().filter(truth => truth.healedByRestart && this.#isCovered(truth));
+    const waiting = new Set<string>();
+    for (const truth of dead) this.#healed(truth, dead, waiting);
+    for (const truth of this.sight.truths()) this.#stalled(truth, waiting);
+    for (const key of this.#waits.keys()) if (!waiting.has(key)) this.#waits.delete(key);
+  }
+
+  #isCovered(truth: Truth): boolean {
+    return NOTICED_WITHIN[truth.cause] !== undefined && this.#obstacles.healerOf(truth) !== undefined;
+  }
+
+  /** Promises 9 and 11. */
+  #healed(truth: Truth, dead: readonly Truth[], waiting: Set<string>): void {
+    if (this.#obstacles.isRefused(truth) || this.#obstacles.isShort(truth)) return;
+    const waitedMs = this.#waitedMs(`${truth.uid} ${truth.container}`, truth, waiting);
+    const allowedMs = this.#allowedMs(truth, dead);
+    if (waitedMs <= allowedMs || isStalled(this.sight, truth)) return;
+    const isAlone = this.sight.calmSinceMs() >= waitedMs;
+    const minutes = `${Math.round(waitedMs / MINUTE)} minutes (allowed: ${Math.round(allowedMs / MINUTE)})`;
+    this.#tell(
+      isAlone ? 9 : 11,
+      truth,
+      `waits for a restart for ${minutes}, ${truth.cause}${isAlone ? "" : "; only what is elsewhere is disturbed"}`,
     );
   }
-  checkStalled(sight, report);
-  checkConditions(sight, report);
-}
 
-/** Whether PodDisruptionBudgets refuse the eviction of a pod: it is not healed, and Stalled after an hour. */
-function isHeldByBudget({ store }: Sight, { namespace, name }: Truth): boolean {
-  const app = store.get("pods", namespace, name)?.metadata.labels?.["app"];
-  const budgets = store.list("poddisruptionbudgets", namespace).filter(({ spec }) => {
-    const { selector } = spec as { selector?: { matchLabels?: Record<string, string> } };
-    return selector?.matchLabels?.["app"] === app;
-  });
-  const allows = ({ status }: Obj): boolean =>
-    ((status ?? {}) as { disruptionsAllowed?: number }).disruptionsAllowed !== 0;
-  return budgets.length > 1 || !budgets.every(allows);
-}
+  /** How long a pod may wait, with all that may be before it. */
+  #allowedMs(truth: Truth, dead: readonly Truth[]): number {
+    const siblings = dead.filter(one => keyOf(one) === keyOf(truth)).length;
+    const isUnproven = UNPROVEN.includes(truth.cause);
+    const rivals = isUnproven ? dead.filter(({ cause }) => UNPROVEN.includes(cause)).length : siblings;
+    const open = isUnproven && rivals > 1 ? OPEN_MS : 0;
+    return (
+      NOTICED_WITHIN[truth.cause]! +
+      this.#cooldownMs(truth) +
+      open +
+      Math.max(siblings, rivals) * NEXT_MS +
+      dead.length * PACE_MS
+    );
+  }
 
-/** Whether an object acts on this pod with evidence that can see it. */
-function isCovered(sight: Sight, truth: Truth): boolean {
-  const pod = sight.store.get("pods", truth.namespace, truth.name);
-  if (pod === undefined || pod.metadata.annotations?.["controller-resilience.io/skip"] === "true") return false;
-  const workload = sight.plan.workloads.find(
-    ({ namespace, name }) => truth.workload.endsWith(`/${name}`) && namespace === truth.namespace,
-  );
-  if (workload === undefined || workload.isSkipped === true || workload.updateStrategy !== undefined) return false;
-  return readBy(actingOn(sight.store, pod), truth).some(object => {
-    const evidence = (blockOf(object, "tokenRestart")["evidence"] ?? []) as string[];
-    switch (truth.cause) {
-      case "service-account-recreated":
-        return evidence.includes("ServiceAccountAge") && truth.logged401Ms !== undefined;
-      case "key-rotated":
-      case "token-expired":
-        return evidence.includes("Logs") && truth.logged401Ms !== undefined;
-      case "hangs":
-        return workload.leaseSeconds !== undefined && blockOf(object, "stallDetection")["onStall"] === "Restart";
-      default:
-        return false;
-    }
-  });
-}
+  /** Without a restart before there is none. It doubles while restarts do not help. */
+  #cooldownMs(truth: Truth): number {
+    const before = this.#obstacles.recent(truth).length;
+    const healer = this.#obstacles.healerOf(truth);
+    const text = healer === undefined ? undefined : (blockOf(healer, "tokenRestart")["cooldown"] as string | undefined);
+    return before === 0 ? 0 : parseDuration(text ?? "10m") * 2 ** Math.min(2, before - 1);
+  }
 
-/** The objects that do not leave this container out. */
-function readBy(objects: readonly Obj[], { container }: Truth): readonly Obj[] {
-  return objects.filter(object => {
-    const containers = (blockOf(object, "tokenRestart")["containers"] ?? []) as string[];
-    return containers.length === 0 || containers.includes(container);
-  });
-}
+  /** Promise 10: by an hour it is Stalled, whatever it waits for, and the message names what refuses. */
+  #stalled(truth: Truth, waiting: Set<string>): void {
+    const isBlocked = this.#isBlocked(truth);
+    if (!(isHopeless(truth) || isBlocked) || this.#obstacles.actorOf(truth) === undefined) return;
+    const waitedMs = this.#waitedMs(`${truth.uid} ${truth.container} blocked`, truth, waiting);
+    if (waitedMs <= STALLED_WITHIN_MS) return;
+    const isNamed = conditionsOf(this.sight, truth).some(({ message }) => OBSTACLE.test(message));
+    const unnamed = isBlocked && !isNamed ? "no condition names who refuses" : undefined;
+    const why = isStalled(this.sight, truth) ? unnamed : "nothing is Stalled";
+    if (why !== undefined) this.#tell(10, truth, `cannot be healed for an hour (${truth.cause}), and ${why}`);
+  }
 
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
+  #isBlocked(truth: Truth): boolean {
+    return truth.healedByRestart && this.#isCovered(truth) && this.#obstacles.isRefused(truth);
+  }
 
-function conditionsOf(sight: Sight, truth: Truth): Condition[] {
-  const pod = sight.store.get("pods", truth.namespace, truth.name);
-  if (pod === undefined) return [];
-  return objectsOf(sight.store, pod).flatMap(
-    object => ((object["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [],
-  );
-}
+  #waitedMs(key: string, { namespace }: Truth, waiting: Set<string>): number {
+    const nowMs = this.sight.clock.monotonicMs();
+    waiting.add(key);
+    if (this.sight.calmSinceMs(namespace) < LOOK_MS) this.#waits.delete(key);
+    const sinceMs = this.#waits.get(key) ?? nowMs;
+    this.#waits.set(key, sinceMs);
+    return nowMs - sinceMs;
+  }
 
-function isStalled(sight: Sight, truth: Truth): boolean {
-  return conditionsOf(sight, truth).some(({ type, status }) => type === "Stalled" && status === "True");
-}
-
-/** Promise 10. */
-function checkStalled(sight: Sight, report: Report): void {
-  const nowMs = sight.clock.monotonicMs();
-  for (const truth of sight.truths()) {
-    const isHopeless = truth.state === "token-dead" && !truth.healedByRestart && truth.logged401Ms !== undefined;
-    if (!isHopeless || nowMs - truth.sinceMs < STALLED_WITHIN_MS) continue;
-    const pod = sight.store.get("pods", truth.namespace, truth.name);
-    if (pod === undefined || actingOn(sight.store, pod).length === 0 || isStalled(sight, truth)) continue;
-    report(10, `${truth.namespace}/${truth.name} cannot be healed (${truth.cause}), and nothing is Stalled`);
+  #tell(promise: number, { uid, namespace, name }: Truth, sentence: string): void {
+    if (this.#told.has(`${promise} ${uid}`)) return;
+    this.#told.add(`${promise} ${uid}`);
+    this.report(promise, `${namespace}/${name} ${sentence}`);
   }
 }
 
-/** Promise 12, at rest: neither a false green nor a false red of TokensAccepted. */
-function checkConditions(sight: Sight, report: Report): void {
-  if (sight.calmSinceMs() < LAGS_MS) return;
-  for (const object of sight.store.list("controllerresiliences")) {
-    const conditions = ((object["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
-    const tokens = conditions.find(({ type }) => type === "TokensAccepted");
-    if (tokens === undefined || ["Suspended", "Conflict"].includes(tokens.reason)) continue;
-    const lie = lieOf(tokens, sight, truthsOf(sight, object));
-    if (lie !== undefined) report(12, `${object.metadata.namespace ?? ""}/${object.metadata.name} says ${lie}`);
-  }
+function isHopeless({ state, healedByRestart, logged401Ms }: Truth): boolean {
+  return state === "token-dead" && !healedByRestart && logged401Ms !== undefined;
 }
 
-function truthsOf(sight: Sight, { metadata: { uid } }: Obj): Truth[] {
-  return sight.truths().filter(({ namespace, name }) => {
-    const pod = sight.store.get("pods", namespace, name);
-    return pod !== undefined && objectsOf(sight.store, pod).some(({ metadata }) => metadata.uid === uid);
-  });
-}
-
-/** What is wrong about a condition; undefined if nothing is. */
-function lieOf({ status, reason, message }: Condition, sight: Sight, own: readonly Truth[]): string | undefined {
-  const nowMs = sight.clock.monotonicMs();
-  const wallMs = sight.clock.now().getTime();
-  const isOld = ({ sinceMs }: Truth): boolean => nowMs - sinceMs > LAGS_MS;
-  const isDead = (truth: Truth): boolean =>
-    truth.state === "token-dead" && isOld(truth) && wallMs - (truth.logged401Ms ?? -Infinity) < 2 * MINUTE;
-  const dead = own.find(isDead);
-  if (status === "True" && dead !== undefined) return `${reason}, and ${dead.name} is answered 401 (${dead.cause})`;
-  const isWhole = own.every(truth => truth.state === "works" && truth.cause === "none" && isOld(truth));
-  if (status === "False" && reason === "Rejected" && isWhole) return `Rejected, and all its pods work: ${message}`;
-  return undefined;
-}
+const OBSTACLE = /PodDisruptionBudget|webhook/;

@@ -1,6 +1,7 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf } from "./objects";
+import { isDeadUnused } from "./restarts";
 import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
@@ -64,7 +65,7 @@ class Records {
   look(): void {
     for (const truth of this.sight.truths()) {
       if (truth.state !== "terminating") this.#truths.set(truth.uid, truth);
-      if (truth.healedByRestart) this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
+      if (truth.healedByRestart || isDeadUnused(truth)) this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
     }
   }
 

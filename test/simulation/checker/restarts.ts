@@ -62,7 +62,7 @@ class RestartChecks {
   look(): void {
     const nowMs = this.sight.clock.monotonicMs();
     for (const truth of this.sight.truths()) {
-      if (truth.healedByRestart) this.#deadMs.set(truth.uid, nowMs);
+      if (truth.healedByRestart || isDeadUnused(truth)) this.#deadMs.set(truth.uid, nowMs);
       if (truth.state !== "terminating") this.#before.set(`${truth.uid} ${truth.container}`, truth);
     }
     for (const key of this.#down.keys()) this.#settle(key);
@@ -75,7 +75,7 @@ class RestartChecks {
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
     this.#seldom(key, atMs);
-    const canHelp = truths.some(({ healedByRestart }) => healedByRestart);
+    const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(truth));
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
   }
 
@@ -184,6 +184,14 @@ class RestartChecks {
     const [namespace = "", kind = "", name = ""] = key.split("/");
     return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
   }
+}
+
+/**
+ * A token that every API server refuses is dead, although its pod does not use it: with 401s of another cluster in the log, which look like its own,
+ * the operator cannot know that, and the new pod has a token that works.
+ */
+export function isDeadUnused({ isTokenDead, logged401Ms }: Truth): boolean {
+  return isTokenDead && logged401Ms !== undefined;
 }
 
 /** Takes the first time after `atMs`, in whole seconds as the API has them, out of a list. */

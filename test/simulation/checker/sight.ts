@@ -1,5 +1,6 @@
 import type { PodTruth } from "../cluster/cluster";
 import { isReady as hasReadyCondition } from "../cluster/ground";
+import type { LogLine } from "../operator";
 import type { Entry as JournalEntry } from "../server/journal";
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
@@ -24,11 +25,15 @@ export interface Sight {
   readonly plan: Plan;
   readonly clock: VirtualClock;
   readonly store: Store;
+  /** What the operators have logged. */
+  readonly logs: readonly { readonly pod: string; readonly line: LogLine }[];
   truths(): readonly Truth[];
+  /** The metrics of the operators that run. */
+  metrics(): Promise<string[]>;
   /** Calls back for each request of an operator, when it has been served. */
   onRequest(listener: (entry: Entry) => void): void;
-  /** For how long nothing has happened to the world; 0 while something does. */
-  calmSinceMs(): number;
+  /** For how long nothing has happened to the world, or nothing that concerns a namespace; 0 while something does. */
+  calmSinceMs(namespace?: string): number;
   /** When an API server last refused a token, from the start of the world. */
   refusedMs(): number;
 }

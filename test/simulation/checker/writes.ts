@@ -33,7 +33,7 @@ export function checkWrites(sight: Sight, report: Report): void {
     [4, entry => !OF_ALL.has(entry.resource) && !lead.mayWrite(entry.from), ", and it does not lead"],
     [4, entry => isDone(entry) && needsPrecondition(entry) && !hasPrecondition(entry.body), " without a precondition"],
     [4, entry => isUnwanted(entry, acting), ", and no object that acts names its workload"],
-    [14, ({ body = "" }) => TOKEN.test(body), " with a token in it"],
+    [14, ({ body = "" }) => SECRET.test(body), " with a token or a text of a log in it"],
   ];
   sight.onRequest(entry => {
     if (!WRITES.has(entry.verb) || entry.resource.endsWith("reviews")) return;
@@ -72,8 +72,25 @@ function hasPrecondition(text = "{}"): boolean {
   return Array.isArray(body) || given.some(one => one !== undefined);
 }
 
-/** A token, or a part of one, in any text. */
-const TOKEN = /eyJ[\w-]{8,}/;
+/** A token, or a part of one, and what only logs of the simulated programs contain. */
+const SECRET =
+  /eyJ[\w-]{8,}|reflector\.go|leaderelection\.go|scraper\.go|controller\.go:\d|ApiException|Traceback|Failure executing|Unhandled Error|UnhandledError/;
+
+/** Promise 14 of what is no request: the operators' metrics a minute before the end, and their logs. @returns looks at the logs */
+export function checkTexts(sight: Sight, report: Report): () => void {
+  const check = (text: string): boolean => {
+    const found = SECRET.exec(text)?.[0];
+    if (found !== undefined) report(14, `wrote ${found} to its log or its metrics: ${text.slice(0, 300)}`);
+    return found !== undefined;
+  };
+  sight.clock.after(sight.plan.lastsMs - 60_000, () => void sight.metrics().then(texts => texts.some(check)));
+  return () =>
+    void sight.logs.some(({ line }) => check(`${line.message} ${JSON.stringify(line.fields, errorsAsText)}`));
+}
+
+function errorsAsText(_: string, value: unknown): unknown {
+  return value instanceof Error ? `${value.message} ${String(value.cause)}` : value;
+}
 
 /** Who holds the operator's Lease, and until when it held it. */
 class LeadHistory {

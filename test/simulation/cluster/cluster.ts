@@ -37,6 +37,8 @@ export interface PodTruth {
   readonly healedByRestart: boolean;
   /** When it last wrote to its log that its own request was answered 401. */
   readonly logged401Ms: number | undefined;
+  /** Every API server refuses the token in its file, whether it uses it or not. */
+  readonly isTokenDead: boolean;
 }
 
 interface Since {
@@ -206,7 +208,7 @@ export class Cluster {
     const { uid, namespace = "", name } = pod.metadata;
     if (!this.#workloads.has(uid)) this.#workloads.set(uid, this.#workloadOf(pod));
     const workload = this.#workloads.get(uid);
-    return run.truths().map(({ container, truth, logged401Ms }, at) => {
+    return run.truths().map(({ container, truth, logged401Ms, isTokenDead }, at) => {
       const { state, cause, healedByRestart } = this.#overrule(pod, run, truth);
       const sinceMs = this.#sinceWhen(uid, at, { state, cause });
       return {
@@ -221,6 +223,7 @@ export class Cluster {
         cause,
         healedByRestart,
         logged401Ms,
+        isTokenDead,
       };
     });
   }

@@ -52,6 +52,8 @@ export interface ContainerTruth {
   readonly container: string;
   readonly truth: Truth;
   readonly logged401Ms: number | undefined;
+  /** Every API server refuses the token in its file, whether it uses it or not. */
+  readonly isTokenDead: boolean;
 }
 
 /** A container of the pod, over its lives. */
@@ -117,6 +119,7 @@ export class PodRun {
       container: spec.name,
       truth: truthOf(life),
       logged401Ms: life?.program.logged401Ms ?? logged401Ms,
+      isTokenDead: this.#isTokenDead(spec),
     }));
   }
 
@@ -281,6 +284,11 @@ export class PodRun {
     slot.waiting = "ImagePullBackOff";
     this.#report();
     this.#after(this.host.dice.between(20_000, 60_000), () => this.#start(slot));
+  }
+
+  #isTokenDead(spec: ContainerSpec): boolean {
+    const token = this.#tokenOf(spec);
+    return token !== undefined && this.host.tokens.judge(token).state === "refused";
   }
 
   #tokenOf({ volumeMounts = [] }: ContainerSpec): string | undefined {

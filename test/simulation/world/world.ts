@@ -92,6 +92,10 @@ export class World implements Sight {
       clock.after(100_000 + 3_000 * at, () => this.operators.push(this.#operator(at, offsetMs)));
   }
 
+  metrics(): Promise<string[]> {
+    return Promise.all(this.operators.flatMap(({ process }) => process?.metrics() ?? []));
+  }
+
   /** Ends all processes. */
   end(): void {
     for (const { process } of this.operators) process?.kill();
@@ -113,9 +117,12 @@ export class World implements Sight {
     this.#listeners.add(listener);
   }
 
-  calmSinceMs(): number {
-    const last = Math.max(0, ...this.plan.happenings.map(({ atMs, forMs = 0 }: Happening) => atMs + forMs));
-    return Math.max(0, this.clock.monotonicMs() - last);
+  calmSinceMs(namespace?: string): number {
+    const nowMs = this.clock.monotonicMs();
+    const past = this.plan.happenings.filter(one => one.atMs <= nowMs && concerns(one, namespace));
+    const lastsMs = ({ what, forMs = 0 }: Happening): number =>
+      namespace !== undefined && ENDURES.test(what) ? Infinity : forMs;
+    return nowMs - Math.max(0, ...past.map(one => Math.min(nowMs, one.atMs + lastsMs(one))));
   }
 
   refusedMs(): number {
@@ -220,4 +227,14 @@ function tell({ workload, sinceMs, ...truth }: PodTruth): Truth {
     workload: workload === undefined ? "" : `${workload.kind}/${workload.name}`,
     sinceMs: sinceMs - START_MS,
   };
+}
+
+/** From then on it disturbs whom it concerns, again and again. */
+const ENDURES = /^(git-.*(workload|object)|autoscaler|rolls-out-often|clock-jumps)$/;
+
+/** What happens to an object of another namespace, or to one API server of several, is none of a namespace's business. */
+function concerns({ what, on = "" }: Happening, namespace: string | undefined): boolean {
+  if (namespace === undefined || on === "" || on.startsWith("/")) return true;
+  if (/^\d+$/.test(on)) return what !== "server-down";
+  return on.split("/", 1)[0] === namespace;
 }

@@ -1,0 +1,224 @@
+import { parseDuration } from "../../../src/core/time";
+import type { Obj } from "../server/objects";
+import { expiryOf, isWanted } from "./bindings";
+import { blockOf, objectsOf } from "./objects";
+import type { Report, Sight, Truth } from "./sight";
+
+// Promise 12: no condition lies for long, while nothing that concerns its object happens.
+
+const MINUTE = 60_000;
+
+const LOOK_MS = 30_000;
+
+/** A condition may be wrong for so long: a recovery shows after 15 minutes, the window of the persistent 401 (docs/adr/0006). */
+const LAGS_MS = 17 * MINUTE;
+
+/** A condition, as the operator writes it. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions of one object. */
+export function conditionsIn(object: Obj): readonly Condition[] {
+  return ((object["status"] ?? {}) as { conditions?: Condition[] }).conditions ?? [];
+}
+
+/** The conditions of all objects that name a pod. */
+export function conditionsOf(sight: Sight, { namespace, name }: Truth): readonly Condition[] {
+  const pod = sight.store.get("pods", namespace, name);
+  return pod === undefined ? [] : objectsOf(sight.store, pod).flatMap(conditionsIn);
+}
+
+/** Whether one of them says that a person must act. */
+export function isStalled(sight: Sight, truth: Truth): boolean {
+  return conditionsOf(sight, truth).some(({ type, status }) => type === "Stalled" && status === "True");
+}
+
+/** Compares every condition with what is true. */
+export function checkConditions(sight: Sight, report: Report): void {
+  const lies = new Lies(sight, report);
+  const look = (): void => {
+    lies.look();
+    sight.clock.after(LOOK_MS, look);
+  };
+  look();
+}
+
+class Lies {
+  /** Since when each lie is told, and whether that was reported. */
+  readonly #lies = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  look(): void {
+    const told = new Set<string>();
+    for (const object of this.sight.store.list("controllerresiliences")) {
+      const { namespace, deletionTimestamp } = object.metadata;
+      if (this.sight.calmSinceMs(namespace) < LOOK_MS || deletionTimestamp !== undefined) continue;
+      for (const lie of liesOf(this.sight, object)) told.add(this.#note(object, lie));
+    }
+    for (const key of this.#lies.keys()) if (!told.has(key)) this.#lies.delete(key);
+  }
+
+  #note({ metadata: { namespace = "", name, uid } }: Obj, { type, why }: { type: string; why: string }): string {
+    const nowMs = this.sight.clock.monotonicMs();
+    const lie = this.#lies.get(`${uid} ${type}`) ?? { sinceMs: nowMs, isTold: false };
+    this.#lies.set(`${uid} ${type}`, lie);
+    if (!lie.isTold && nowMs - lie.sinceMs >= LAGS_MS) {
+      lie.isTold = true;
+      this.report(12, `${namespace}/${name} says ${why}`);
+    }
+    return `${uid} ${type}`;
+  }
+}
+
+/** What is known of the pods of an object. */
+interface Facts {
+  readonly sight: Sight;
+  readonly object: Obj;
+  readonly pods: readonly Truth[];
+  /** All pods work, and nothing is odd about them. */
+  readonly isWhole: boolean;
+}
+
+type Lie = (condition: Condition, facts: Facts) => string | undefined;
+
+function liesOf(sight: Sight, object: Obj): { readonly type: string; readonly why: string }[] {
+  const conditions = conditionsIn(object);
+  if (conditions.some(({ reason }) => reason === "Suspended")) return [];
+  const pods = sight.truths().filter(({ namespace, name }) => {
+    if (namespace !== object.metadata.namespace) return false;
+    const pod = sight.store.get("pods", namespace, name);
+    return (
+      pod !== undefined && objectsOf(sight.store, pod).some(({ metadata }) => metadata.uid === object.metadata.uid)
+    );
+  });
+  const isWhole = pods.every(({ state, cause }) => state === "works" && cause === "none");
+  const facts = { sight, object, pods, isWhole };
+  const own = conditions.flatMap(condition => {
+    const why = [LIES[condition.type], general].map(lie => lie?.(condition, facts)).find(found => found !== undefined);
+    return why === undefined
+      ? []
+      : [{ type: condition.type, why: `${condition.type} ${condition.status}: ${condition.reason}, ${why}` }];
+  });
+  return [...own, ...disagreement(conditions)];
+}
+
+/** Ready says what the others say. */
+function disagreement(conditions: readonly Condition[]): { readonly type: string; readonly why: string }[] {
+  const [ready, stalled] = ["Ready", "Stalled"].map(type => conditions.find(one => one.type === type));
+  if (ready === undefined) return [{ type: "Ready", why: "nothing" }];
+  const others = conditions.filter(({ type }) => !["Ready", "Stalled", "Reconciling"].includes(type));
+  const bad = others.find(({ status }) => status !== "True") ?? (stalled?.status === "True" ? stalled : undefined);
+  if ((ready.status === "True") === (bad === undefined)) return [];
+  return [
+    {
+      type: "Ready",
+      why: `Ready is ${ready.status}: ${ready.reason}, and ${bad?.type ?? "no condition"} is the reason`,
+    },
+  ];
+}
+
+/** Failures of the operator itself, while nothing fails. */
+const general: Lie = ({ reason, message }, { sight: { plan } }) => {
+  if (reason === "DecideFailed") return message;
+  // A clock that is off stays off, and the operator rightly says so.
+  const isOff =
+    plan.operators.some(offsetMs => Math.abs(offsetMs) > 20_000) ||
+    plan.happenings.some(({ what }) => what === "clock-jumps");
+  return ["ObserveFailed", "Forbidden"].includes(reason) && !isOff ? `and nothing fails: ${message}` : undefined;
+};
+
+/** What a person must end, or time alone. */
+const LASTS = ["RestartsExhausted", "BreakerTripped", "TargetNotFound", "WouldRestart", "NothingToDo"];
+
+const tokens: Lie = ({ status, reason, message }, { sight, pods, isWhole }) => {
+  const nowMs = sight.clock.now().getTime();
+  const dead = pods.find(
+    ({ state, logged401Ms = -Infinity }) => state === "token-dead" && nowMs - logged401Ms < 2 * MINUTE,
+  );
+  if (status === "True" && dead !== undefined) return `and ${dead.name} is answered 401 (${dead.cause})`;
+  if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
+  return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
+};
+
+const controllers: Lie = ({ status, reason, message }, { sight, pods, isWhole }) => {
+  if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
+  return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
+};
+
+function isShared({ store }: Sight, pods: readonly Truth[]): boolean {
+  return pods.some(({ namespace, name }) => {
+    const pod = store.get("pods", namespace, name);
+    return pod !== undefined && objectsOf(store, pod).length > 1;
+  });
+}
+
+const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => {
+  const namespace = object.metadata.namespace ?? "";
+  const [renewMs, warnMs] = (["renewBefore", "warnBefore"] as const).map((field, at) =>
+    parseDuration((blockOf(object, "bindingRenewal")[field] as string | undefined) ?? ["24h", "168h"][at]!),
+  ) as [number, number];
+  const nowMs = sight.clock.now().getTime();
+  const left = sight.store.list("rolebindings", namespace).flatMap(binding => {
+    const atMs = expiryOf(binding);
+    return atMs === undefined ? [] : [{ binding, leftMs: atMs - nowMs }];
+  });
+  if (reason === "Contested")
+    return wasShortened(sight, namespace) ? undefined : `and nobody else changed an expiry: ${message}`;
+  if (status === "True") {
+    const late = left.find(
+      ({ binding, leftMs }) => leftMs > 0 && leftMs < renewMs - LAGS_MS && isWanted(sight, binding),
+    );
+    return late !== undefined && serves(late.binding, pods)
+      ? `and ${late.binding.metadata.name} is not renewed`
+      : undefined;
+  }
+  if (status !== "False") return undefined;
+  const isNear = left.some(({ leftMs }) => leftMs <= warnMs + LAGS_MS);
+  return isNear || ["AccessEnded", "TargetNotFound"].includes(reason)
+    ? undefined
+    : `and no binding expires soon: ${message}`;
+};
+
+function serves(binding: Obj, pods: readonly Truth[]): boolean {
+  const subjects = (binding["subjects"] ?? []) as { name: string }[];
+  return pods.some(({ workload }) => subjects.some(({ name }) => workload.endsWith(`/${name}`)));
+}
+
+function wasShortened({ plan }: Sight, namespace: string): boolean {
+  return plan.happenings.some(
+    ({ what, on = "" }) => /binding|gitops|restore/.test(what) && on.startsWith(`${namespace}/`),
+  );
+}
+
+const flows: Lie = ({ status, reason, message }, { sight, object, pods }) => {
+  const floods = pods.some(({ state, workload }) => state === "floods" || isFlood(sight, workload));
+  if (["Throttled", "Runaway", "ReleaseFailed"].includes(reason) && !floods) return `and nobody floods: ${message}`;
+  const isForeign = sight.plan.happenings.some(({ what }) => /flow|gitops|restore/.test(what));
+  if (["Contested", "NameTaken"].includes(reason) && !isForeign)
+    return `and nobody else writes FlowSchemas: ${message}`;
+  const isThere = sight.store
+    .list("flowschemas")
+    .some(({ metadata }) => metadata.labels?.[OWNER] === object.metadata.uid);
+  return status === "True" && reason === "Isolated" && !isThere ? "and it has no FlowSchema" : undefined;
+};
+
+const OWNER = "controller-resilience.io/owner-uid";
+
+function isFlood({ plan }: Sight, workload: string): boolean {
+  return plan.workloads.some(({ name, program }) => program === "floods" && workload.endsWith(`/${name}`));
+}
+
+const LIES: Readonly<Record<string, Lie>> = {
+  TokensAccepted: tokens,
+  ControllersActive: controllers,
+  BindingsCurrent: bindings,
+  FlowsIsolated: flows,
+};

@@ -1,0 +1,97 @@
+import type { Obj } from "../server/objects";
+import type { Report, Sight } from "./sight";
+
+// Promise 8: what belongs to an object that is gone goes, and an object that is being deleted goes as well.
+
+const MINUTE = 60_000;
+
+const LOOK_MS = 30_000;
+
+/** A full pass each minute, and every ten minutes one from lists (docs/architecture.md). */
+const PASS_MS = 12 * MINUTE;
+
+const OWNER = "controller-resilience.io/owner-uid";
+const GENERATED_FOR = "controller-resilience.io/generated-for";
+
+/** Looks at what belongs to nobody. */
+export function checkLeftovers(sight: Sight, report: Report): void {
+  const since = new Since(sight, report);
+  const look = (): void => {
+    for (const { key, sentence } of leftovers(sight)) since.note(key, sentence);
+    since.forget();
+    sight.clock.after(LOOK_MS, look);
+  };
+  look();
+}
+
+/** Since when something is so while nothing happens; reported once when that is too long. */
+class Since {
+  readonly #since = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
+  readonly #seen = new Set<string>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  note(key: string, sentence: string): void {
+    this.#seen.add(key);
+    const nowMs = this.sight.clock.monotonicMs();
+    const known = this.#since.get(key) ?? { sinceMs: nowMs, isTold: false };
+    this.#since.set(key, known);
+    const lastedMs = Math.min(nowMs - known.sinceMs, this.sight.calmSinceMs());
+    if (known.isTold || lastedMs <= PASS_MS) return;
+    known.isTold = true;
+    this.report(8, `${sentence}, for ${Math.round(lastedMs / MINUTE)} minutes`);
+  }
+
+  forget(): void {
+    for (const key of this.#since.keys()) if (!this.#seen.has(key)) this.#since.delete(key);
+    this.#seen.clear();
+  }
+}
+
+type Left = Generator<{ readonly key: string; readonly sentence: string }>;
+
+function* leftovers(sight: Sight): Left {
+  const schemas = sight.store.list("flowschemas").filter(isManaged);
+  for (const { metadata } of schemas)
+    if (!hasOwner(sight, metadata.labels?.[OWNER]))
+      yield { key: `schema ${metadata.name}`, sentence: `FlowSchema ${metadata.name} is left of a deleted object` };
+  const levels = schemas.length > 0 ? [] : sight.store.list("prioritylevelconfigurations").filter(isManaged);
+  for (const { metadata } of levels)
+    yield { key: `level ${metadata.name}`, sentence: `no FlowSchema needs the level ${metadata.name}, which is left` };
+  for (const object of sight.store.list("controllerresiliences")) yield* leftObject(sight, object);
+  yield* openTrials(sight);
+}
+
+function* leftObject({ store }: Sight, { metadata }: Obj): Left {
+  const { namespace = "", name, labels, deletionTimestamp, uid } = metadata;
+  const maker = labels?.[GENERATED_FOR];
+  const isOrphan = maker !== undefined && store.get("clustercontrollerresiliences", undefined, maker) === undefined;
+  if (isOrphan) yield { key: `made ${uid}`, sentence: `${namespace}/${name} is left of a deleted ${maker}` };
+  if (deletionTimestamp !== undefined) yield { key: `ends ${uid}`, sentence: `${namespace}/${name} is being deleted` };
+}
+
+/** A trial that nobody goes on with: OnDelete would hold every update of the template. */
+function* openTrials({ store, plan }: Sight): Left {
+  for (const { metadata, spec } of store.list("daemonsets")) {
+    const { namespace = "", name } = metadata;
+    const planned = plan.workloads.find(one => one.namespace === namespace && one.name === name);
+    const { updateStrategy } = spec as { updateStrategy?: { type?: string } };
+    const isOpen = planned !== undefined && planned.updateStrategy === undefined && updateStrategy?.type === "OnDelete";
+    const isKept = store.list("controllerresiliences", namespace).some(object => {
+      return (object["spec"] as Record<string, unknown>)["tokenLifetime"] !== undefined;
+    });
+    if (isOpen && !isKept)
+      yield { key: `trial ${metadata.uid}`, sentence: `the trial of ${namespace}/${name} is left open` };
+  }
+}
+
+function isManaged({ metadata }: Obj): boolean {
+  return metadata.labels?.["app.kubernetes.io/managed-by"] === "controller-resilience";
+}
+
+function hasOwner({ store }: Sight, uid: string | undefined): boolean {
+  return store.list("controllerresiliences").some(({ metadata }) => metadata.uid === uid);
+}

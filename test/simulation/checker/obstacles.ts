@@ -1,0 +1,150 @@
+import type { CauseName } from "../programs/causes";
+import type { Obj } from "../server/objects";
+import { actingOn, blockOf } from "./objects";
+import { type Entry, isReady, type Sight, type Truth, workloadOf } from "./sight";
+
+// What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
+
+const MINUTE = 60_000;
+
+/** The operator tries a refused eviction again after five minutes at the latest (docs/reliability.md); a refusal counts for so long. */
+const REFUSED_MS = 6 * MINUTE;
+
+/** The evidence that sees a cause, together with an own 401 in the log. */
+const NEEDS: Partial<Readonly<Record<CauseName, string>>> = {
+  "service-account-recreated": "ServiceAccountAge",
+  "key-rotated": "Logs",
+  "token-expired": "Logs",
+};
+
+interface Allowed {
+  readonly disruptionsAllowed?: number;
+}
+
+/** One request to evict a pod of a workload. */
+interface Asked {
+  readonly workload: string;
+  readonly atMs: number;
+  readonly code: number;
+}
+
+/** Remembers evictions, and since when each replica leads. */
+export class Obstacles {
+  readonly #asked: Asked[] = [];
+  #leader = "";
+  #leadsSinceMs = 0;
+
+  constructor(private readonly sight: Sight) {
+    sight.onRequest(entry => this.#hear(entry));
+  }
+
+  /** Since when the same replica leads, or has been without a successor. */
+  get leadsSinceMs(): number {
+    return this.#leadsSinceMs;
+  }
+
+  /** Evictions of a workload that were served within the last hour. */
+  recent(truth: Truth): readonly Asked[] {
+    const sinceMs = this.sight.clock.monotonicMs() - 60 * MINUTE;
+    return this.#asked.filter(({ workload, atMs, code }) => workload === keyOf(truth) && code < 300 && atMs > sinceMs);
+  }
+
+  /** Whether the API server refuses to evict pods of a workload: for a budget, or by a webhook. */
+  isRefused(truth: Truth): boolean {
+    const last = this.#asked.findLast(({ workload }) => workload === keyOf(truth));
+    const isLate = last === undefined || this.sight.clock.monotonicMs() - last.atMs > REFUSED_MS;
+    return this.#isHeldByBudget(truth) || (!isLate && last.code >= 400);
+  }
+
+  /** Several budgets of one pod refuse as well. */
+  #isHeldByBudget({ namespace, name }: Truth): boolean {
+    const { store } = this.sight;
+    const app = store.get("pods", namespace, name)?.metadata.labels?.["app"];
+    const budgets = store.list("poddisruptionbudgets", namespace).filter(({ spec }) => {
+      const { selector } = spec as { selector?: { matchLabels?: Record<string, string> } };
+      return selector?.matchLabels?.["app"] === app;
+    });
+    return (
+      budgets.length > 1 || budgets.some(({ status }) => (status as Allowed | undefined)?.disruptionsAllowed === 0)
+    );
+  }
+
+  /** Whether other pods of the workload are down or missing, which a restart of this one would make worse. */
+  isShort(truth: Truth): boolean {
+    const { store } = this.sight;
+    const [kind = "", name = ""] = truth.workload.split("/");
+    const workload = store.get(`${kind.toLowerCase()}s`, truth.namespace, name);
+    if (workload === undefined) return true;
+    const pods = store.list("pods", truth.namespace).filter(pod => workloadOf(pod) === truth.workload);
+    const { desiredNumberScheduled = 0 } = (workload["status"] ?? {}) as { desiredNumberScheduled?: number };
+    const { replicas = 1 } = workload["spec"] as { replicas?: number };
+    const others = pods.filter(({ metadata }) => metadata.uid !== truth.uid);
+    return others.filter(isReady).length < (kind === "DaemonSet" ? desiredNumberScheduled : replicas) - 1;
+  }
+
+  /** The object that acts on a pod: of several the oldest (docs/adr/0010). */
+  actorOf(truth: Truth): Obj | undefined {
+    const pod = this.sight.store.get("pods", truth.namespace, truth.name);
+    if (pod === undefined || isSkipped(pod) || this.#isLeftAlone(truth)) return undefined;
+    return actingOn(this.sight.store, pod).sort(byAge)[0];
+  }
+
+  /** That object, if it has evidence that sees the pod's cause. */
+  healerOf(truth: Truth): Obj | undefined {
+    const actor = this.actorOf(truth);
+    return actor !== undefined && this.#sees(actor, truth) ? actor : undefined;
+  }
+
+  #isLeftAlone({ namespace, workload }: Truth): boolean {
+    const plan = this.sight.plan.workloads.find(
+      one => one.namespace === namespace && workload.endsWith(`/${one.name}`),
+    );
+    const [kind = "", name = ""] = workload.split("/");
+    const now = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
+    return plan === undefined || plan.updateStrategy !== undefined || now === undefined || isSkipped(now);
+  }
+
+  #sees(object: Obj, truth: Truth): boolean {
+    if (truth.cause === "hangs")
+      return blockOf(object, "stallDetection")["onStall"] === "Restart" && this.#wasSeenRenewing(truth);
+    const needed = NEEDS[truth.cause];
+    const { evidence = [], containers = [] } = blockOf(object, "tokenRestart") as Record<string, string[] | undefined>;
+    const isRead = containers.length === 0 || containers.includes(truth.container);
+    return needed !== undefined && evidence.includes(needed) && isRead && truth.logged401Ms !== undefined;
+  }
+
+  /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md). */
+  #wasSeenRenewing(truth: Truth): boolean {
+    const held = this.sight.store.list("leases", truth.namespace).some(({ spec }) => {
+      const { holderIdentity = "" } = (spec ?? {}) as { holderIdentity?: string };
+      return holderIdentity.startsWith(`${truth.name}_`);
+    });
+    return held && truth.sinceMs - this.#leadsSinceMs > 10 * MINUTE;
+  }
+
+  #hear({ resource, subresource, before, after, code, atMs }: Entry): void {
+    if (subresource === "eviction" && before !== undefined)
+      this.#asked.push({ workload: `${before.metadata.namespace ?? ""}/${workloadOf(before) ?? ""}`, atMs, code });
+    if (resource === "leases" && after?.metadata.name === "controller-resilience") this.#note(after, atMs);
+  }
+
+  #note(lease: Obj, atMs: number): void {
+    const { holderIdentity = "" } = (lease["spec"] ?? {}) as { holderIdentity?: string };
+    if (holderIdentity !== this.#leader) this.#leadsSinceMs = atMs;
+    this.#leader = holderIdentity;
+  }
+}
+
+function isSkipped({ metadata }: Obj): boolean {
+  return metadata.annotations?.["controller-resilience.io/skip"] === "true";
+}
+
+function byAge(a: Obj, b: Obj): number {
+  const [one, other] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`);
+  return one! < other! ? -1 : 1;
+}
+
+/** Namespace, kind and name of the workload of a pod. */
+export function keyOf({ namespace, workload }: Truth): string {
+  return `${namespace}/${workload}`;
+}
