@@ -145,6 +145,15 @@ describe("pods of one incident", () => {
     expect(checkRestartBudget([entry(1, before)], claim({ podCreatedAtMs, ...next }), NOW).allowed).toBe(false);
   });
 
+  it("wait for the cooldown while an unproven restart of a pod that had worked for less than half an hour is half an hour old", () => {
+    const worked = (minutesAgo: number, workedSeconds: number) =>
+      checkRestartBudget([entry(minutesAgo, { workedSeconds })], claim({ podCreatedAtMs }), NOW);
+    expect(worked(4, 1_799)).toEqual(refused("Cooldown", 6));
+    expect(worked(4, 1_800)).toEqual({ allowed: true });
+    const three = [11, 12, 29].map(minutesAgo => entry(minutesAgo, { workedSeconds: 60 }));
+    expect(checkRestartBudget(three, claim({ podCreatedAtMs }), NOW)).toEqual(refused("MaxRestarts", 31));
+  });
+
   it("wait when the whole workload is rolled", () => {
     expect(checkRestartBudget([entry(1, proven)], claim(proven), NOW)).toEqual(refused("Cooldown", 9));
   });

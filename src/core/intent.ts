@@ -46,6 +46,8 @@ export interface RestartClaim {
   readonly cause: Cause;
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;
+  /** How long the pod had worked before the first sign of trouble. Absent: unknown, or the cause is proven. */
+  readonly workedMs?: number;
   readonly limits: RestartLimits;
   /** Restarts of the workload that may be open at a time, if proof of one incident speaks for each. Absent: one. */
   readonly maxOpen?: number;

@@ -29,7 +29,7 @@ export type BudgetDecision =
 export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetDecision {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
   const relevant = ofWorkload.filter(
-    entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim) && !isDonePlan(entry),
+    entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now) && !isDonePlan(entry),
   );
   const together = openTogether(ofWorkload, claim);
   const sinceLast = age(lastTime(relevant.filter(entry => !together.includes(entry))), now);
@@ -38,10 +38,10 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   // Open restarts of an incident in which another one has helped count as one with it.
-  const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim));
+  const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
   const limited = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
   const counted = limited.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
-  const incidents = new Set(counted.map(entry => incidentKey(entry)));
+  const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
   const oldest = Math.min(...counted.map(timeMs));
   return { allowed: false, limit: "MaxRestarts", retryAfterMs: RESTARTS_WINDOW_MS - age(oldest, now) };
@@ -75,8 +75,8 @@ function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
  * A restart of the same incident that helped does not delay the restart of another pod. A pod that is younger than that restart may be
  * its successor, so it waits: the restart did not help for long.
  */
-function isHelpedSibling(entry: RestartStatus, claim: RestartClaim): boolean {
-  return isSibling(entry, claim) && hasHelped(entry);
+function isHelpedSibling(entry: RestartStatus, claim: RestartClaim, now: Date): boolean {
+  return isSibling(entry, claim) && hasHelped(entry, now);
 }
 
 /** Reports whether an entry is of the claim's incident, of another pod, and later than the creation of the claim's pod. */
@@ -109,20 +109,35 @@ function isDonePlan(entry: RestartStatus): boolean {
   return isPlanned(entry) && entry.outcome === "Recovered";
 }
 
-function incidentKey(entry: RestartStatus): string {
-  return hasHelped(entry) ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+function incidentKey(entry: RestartStatus, now: Date): string {
+  return hasHelped(entry, now) ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
 }
 
 /** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
-function replaceableKey(entry: RestartStatus): string {
+function replaceableKey(entry: RestartStatus, now: Date): string {
   const isCertain = isDonePlan(entry) || entry.serviceAccountUID !== undefined;
-  const key = isCertain ? incidentKey(entry) : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  const key = isCertain ? incidentKey(entry, now) : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
   return `${entry.workload} ${key}`;
 }
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
-function hasHelped({ cause, outcome }: RestartStatus): boolean {
-  return outcome === "Recovered" || (outcome === "Replaced" && !isUnproven({ cause }));
+function hasHelped(entry: RestartStatus, now: Date): boolean {
+  if (isOnTrial(entry, now.getTime())) return false;
+  return entry.outcome === "Recovered" || (entry.outcome === "Replaced" && !isUnproven(entry));
+}
+
+/** Half an hour. */
+const TRIAL_MS = 1_800_000;
+
+/**
+ * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: the pod before had worked for less
+ * than half an hour, and so has the successor.
+ */
+export function isOnTrial(entry: RestartStatus, nowMs: number): boolean {
+  const { workedSeconds = Infinity, outcome } = entry;
+  const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
+  const wasYoung = isUnproven(entry) && workedSeconds * 1000 < TRIAL_MS;
+  return seemsToHelp && wasYoung && nowMs - timeMs(entry) < TRIAL_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
@@ -167,6 +182,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     outcome: "Requested",
     ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
+    ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
 }
 
@@ -198,10 +214,10 @@ export function pruneRestarts(
   limit = 400,
 ): RestartStatus[] {
   const byTime = sortedByTime(history);
-  const newest = new Map(byTime.map((entry, index) => [replaceableKey(entry), index]));
+  const newest = new Map(byTime.map((entry, index) => [replaceableKey(entry, now), index]));
   const kept = byTime.filter((entry, index) => {
     if (index >= byTime.length - RESTARTS_KEPT) return true;
-    if (newest.get(replaceableKey(entry)) !== index) return false;
+    if (newest.get(replaceableKey(entry, now)) !== index) return false;
     return isOpen(entry) || age(timeMs(entry), now) < countedMs;
   });
   return kept.slice(-limit);

@@ -89,6 +89,8 @@ export interface Persistence {
   readonly state: "quiet" | "suspected" | "persistent";
   /** Occasions of the current episode inside the window; 0 when quiet. */
   readonly occasions: number;
+  /** Time of the first 401 of the episode that is known, also before the window; absent when quiet. */
+  readonly beganMs?: number;
   /** Times of the first and the last of their 401s; absent when quiet. */
   readonly firstMs?: number;
   readonly lastMs?: number;
@@ -177,7 +179,8 @@ export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, n
   const persistent = counted.length >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;
   const state = persistent ? "persistent" : "suspected";
   const isFresh = nowMs - lastMs <= freshMs(episode) && trace.quietMs <= freshQuietMs(episode);
-  return { state, occasions: counted.length, firstMs: first.startMs, lastMs, isFresh };
+  const beganMs = Math.min(...episode.map(({ startMs }) => startMs));
+  return { state, occasions: counted.length, beganMs, firstMs: first.startMs, lastMs, isFresh };
 }
 
 function freshMs(episode: readonly Occasion[]): number {

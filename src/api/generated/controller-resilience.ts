@@ -362,6 +362,10 @@ export interface RestartStatus {
    * UID of the ServiceAccount that is newer than the pod. Restarts of one incident have the same value.
    */
   serviceAccountUID?: string;
+  /**
+   * How long the pod had worked, or held its Lease, before the first sign of trouble, in seconds. Only of restarts without proof.
+   */
+  workedSeconds?: number;
 }
 export interface BindingStatus {
   /**

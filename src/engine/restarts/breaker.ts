@@ -2,7 +2,7 @@ import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
 import { type Clock, toSeconds } from "../../core/time";
 import type { Deferral, ObjectRef, RestartClaim } from "../../core/intent";
-import { isOpen, isUnproven, restartId } from "../../core/restarts";
+import { isOnTrial, isOpen, isUnproven, restartId } from "../../core/restarts";
 
 // One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
 // an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
@@ -96,7 +96,9 @@ export class Breaker {
 
   #otherOpen(): Deferral | undefined {
     const nowMs = this.#nowMs();
-    const open = [...this.#restarts.values()].find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < OPEN_MS);
+    const isUndecided = ({ entry, timeMs }: UnprovenRestart): boolean =>
+      isOnTrial(entry, nowMs) || (isOpen(entry) && nowMs - timeMs < OPEN_MS);
+    const open = [...this.#restarts.values()].find(isUndecided);
     return open && limited("UnprovenRestart", describeOpen(open));
   }
 

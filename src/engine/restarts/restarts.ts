@@ -173,6 +173,8 @@ export class ObjectRestarts {
    * @throws the store's errors; then nothing was recorded and nothing may be restarted
    */
   async request(claim: RestartClaim): Promise<RestartRequest | Deferral> {
+    // What this very pass has found to be in vain counts, too.
+    this.#shared.breaker.note(this.#session.object, this.#own);
     const deferral = this.deferral(claim);
     if (deferral !== undefined) return deferral;
     const pace = this.#shared.pacer.ask();

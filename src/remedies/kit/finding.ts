@@ -1,4 +1,5 @@
 import type { Intent } from "../../core/intent";
+import type { Problem } from "./problems";
 
 /** What there is to report about one subject, such as a workload, a binding or a flow, and what to write for it. */
 export interface Finding<Reason extends string> {
@@ -18,4 +19,10 @@ export interface Finding<Reason extends string> {
 /** A target that no object in the cluster matches. */
 export function targetNotFound(target: string): Finding<"TargetNotFound"> {
   return { status: "False", reason: "TargetNotFound", sentence: `Target not found: ${target}.` };
+}
+
+/** A read that failed; a missing right needs a person. */
+export function observationIncomplete({ forbidden, message }: Problem): Finding<"Forbidden" | "ObserveFailed"> {
+  const sentence = `Observation incomplete: ${message}.`;
+  return { status: "Unknown", reason: forbidden ? "Forbidden" : "ObserveFailed", sentence, isStalled: forbidden };
 }

@@ -3,8 +3,7 @@ import type { LeaseTrack, LeaseView } from "../../core/leases";
 import type { PodView } from "../../core/views";
 import type { HeldLease } from "./lease-judge";
 import { showsFailure } from "./logs";
-import type { Pass } from "./memory";
-import type { ObservedPod, ObservedWorkload } from "./observed";
+import type { Pass, ObservedPod, ObservedWorkload } from "./observed";
 
 // Which Leases the pods hold.
 

@@ -5,7 +5,7 @@ import { hasLog, type Watched } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
-import type { Pass } from "./memory";
+import type { Pass } from "./observed";
 
 // What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
 // its start on, and goes on working.

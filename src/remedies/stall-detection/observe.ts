@@ -13,8 +13,7 @@ import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
 import { namedBy } from "./lost-bindings";
-import type { ObjectMemory, Pass } from "./memory";
-import type { Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
+import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
 
 /**
  * Reads workloads, pods, Leases, bindings and what was found in the logs.

@@ -1,12 +1,15 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import type { RestartLimits } from "../../core/intent";
-import type { Mode } from "../../core/remedy";
+import type { Mode, ObjectInMode } from "../../core/remedy";
+import type { Key } from "../../core/ports";
+import type { Readers } from "../../core/readers";
+import { LogWatch } from "../../logs/reading/log-watch";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../kit/problems";
-import type { HeldLease } from "./lease-judge";
+import { AbleTimes, type HeldLease } from "./lease-judge";
 import type { ContainerLog } from "./logs";
-import type { LostBinding } from "./lost-bindings";
+import { type LostBinding, LostBindings } from "./lost-bindings";
 import type { Holder } from "../kit/holder";
 
 /** What one pass has read. */
@@ -58,11 +61,6 @@ export interface PresentBinding {
   readonly serviceAccounts: readonly string[];
 }
 
-/** A workload in status and messages, such as `Deployment/web`. */
-export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
-  return `${kind}/${name}`;
-}
-
 /** What the functions of one workload share. */
 export interface Scope {
   readonly observed: Observed;
@@ -75,4 +73,26 @@ export interface Scope {
 /** Makes the scope of a workload. */
 export function scopeOf(observed: Observed, spec: StallDetectionSpec, workload: ObservedWorkload, now: Date): Scope {
   return { observed, spec, workload, now, forMs: parseDuration(spec.for) };
+}
+
+/** What is remembered of one ControllerResilience between two passes. */
+export interface ObjectMemory {
+  readonly logs: LogWatch;
+  readonly bindings: LostBindings;
+  readonly able: AbleTimes;
+}
+
+/** The state of an object that was not observed before. */
+export function newMemory(key: Key): ObjectMemory {
+  return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes() };
+}
+
+/** What the functions of one pass share. */
+export interface Pass {
+  readonly object: ObjectInMode;
+  readonly spec: StallDetectionSpec;
+  readonly readers: Readers;
+  readonly memory: ObjectMemory;
+  /** Failed reads are added here. */
+  readonly problems: Problem[];
 }

@@ -5,10 +5,11 @@ import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Plan, PlanItem } from "../../core/remedy";
 import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
 import { deniedOf } from "../../logs/traces";
-import { targetNotFound } from "../kit/finding";
+import { observationIncomplete, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
-import { type Observed, type Scope, scopeOf, workloadId } from "./observed";
+import { type Observed, type Scope, scopeOf } from "./observed";
+import { newlySettled, workloadId } from "../kit/restarts";
 import type { Finding } from "./reasons";
 import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
@@ -49,7 +50,7 @@ export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Da
   const restarts = settleRestarts(observed.restarts, observed.workloads, rule, now.getTime());
   const scopes = observed.workloads.map(workload => scopeOf(observed, spec, workload, now));
   const items = scopes.map(scope => itemOf(scope, restarts));
-  const settled = restarts.filter(entry => !isOpen(entry) && observed.restarts.some(one => isChanged(one, entry)));
+  const settled = newlySettled(observed.restarts, restarts);
   const findings = otherFindings(observed);
   return { items, restarts, settled, kept: keptEntries(observed), findings, ...recheckOf(scopes, items, restarts) };
 }
@@ -58,10 +59,6 @@ function keptEntries({ previous, unread }: Observed): StallStatus[] {
   // An entry of evidence that this version does not know would keep the whole status from being written.
   const kept = previous.filter(({ evidence }) => evidence === "Lease");
   return kept.filter(({ lease = "" }) => unread.some(namespace => lease.startsWith(`${namespace}/`)));
-}
-
-function isChanged(before: RestartStatus, after: RestartStatus): boolean {
-  return before.podUID === after.podUID && before.time === after.time && before.outcome !== after.outcome;
 }
 
 function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
@@ -146,12 +143,8 @@ function notesOnDenials(scope: Scope): string[] {
   ];
 }
 
-function otherFindings(observed: Observed): Finding[] {
-  const failed = observed.problems.map(({ forbidden, message }): Finding => {
-    const reason = forbidden ? "Forbidden" : "ObserveFailed";
-    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.`, isStalled: forbidden };
-  });
-  return [...observed.missingTargets.map(target => targetNotFound(target)), ...failed];
+function otherFindings({ missingTargets, problems }: Observed): Finding[] {
+  return [...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
 }
 
 function recheckOf(

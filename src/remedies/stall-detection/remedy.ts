@@ -5,7 +5,7 @@ import { keyOf, splitKey } from "../../core/text";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
-import { newMemory } from "./memory";
+import { newMemory } from "./observed";
 import { observeControllers } from "./observe";
 import { planStalls } from "./plan";
 import { REASONS } from "./reasons";

@@ -43,7 +43,7 @@ describe("onStall: Restart", () => {
         verb: "evict",
         target: { name: "web-5d-a", uid: "uid-web-5d-a" },
         restart: {
-          ...{ workload: "Deployment/web", cause: "LeaseNotRenewed" },
+          ...{ workload: "Deployment/web", cause: "LeaseNotRenewed", workedMs: expect.any(Number) as number },
           limits: { cooldownMs: 600_000, maxRestarts: 3 },
         },
       },

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
-import { whatWould } from "../../core/remedy";
+import { capitalize, whatWould } from "../../core/remedy";
 import { checkRestartBudget, isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { type Check, firstMatch } from "../kit/checks";
@@ -9,7 +9,8 @@ import { describeHolder } from "../kit/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
-import { type ObservedPod, type ObservedWorkload, type Scope, workloadId } from "./observed";
+import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
+import { evictionOf, podClaim, workloadId } from "../kit/restarts";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
@@ -174,32 +175,23 @@ function overBudget(candidate: Candidate): RestartDecision | undefined {
 
 function evict(candidate: Candidate): RestartDecision {
   const { pod, stale, observed, workload, isLate } = candidate;
-  const { namespace, name, uid, skip } = pod.view;
+  const { name } = pod.view;
   const lease = stale.map(({ track }) => leaseId(track))[0] ?? "";
-  const intent: Intent = {
-    verb: "evict",
-    target: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
-    why: `Pod ${name} of ${workloadId(workload.view)} holds Lease ${lease} and no longer renews it.`,
-    eventReason: "PodEvicted",
-    restart: claimFor(candidate),
-    skip: skip || workload.view.skip,
-  };
+  const why = `Pod ${name} of ${workloadId(workload.view)} holds Lease ${lease} and no longer renews it.`;
+  const intent = evictionOf(pod.view, why, claimFor(candidate));
   const { mode } = observed;
   if (mode === "Enforce")
     return { ...held("Restarting", `Evicting pod ${name}.`, { isProgressing: true }), intents: [intent], isLate };
-  const would = whatWould(mode);
-  const sentence = `${would.charAt(0).toUpperCase()}${would.slice(1)} evict pod ${name}.`;
-  return { ...held("WouldRestart", sentence, {}), intents: [intent] };
+  return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }
 
-function claimFor({ pod, observed, workload }: Candidate): NonNullable<Intent["restart"]> {
+function claimFor({ pod, stale, observed, workload }: Candidate): NonNullable<Intent["restart"]> {
   const { cooldownMs, maxRestarts } = observed.limits;
-  const { name, uid, createdAtMs, nodeName } = pod.view;
+  const { createdAtMs } = pod.view;
   return {
-    workload: workloadId(workload.view),
-    ...{ pod: name, podUID: uid, podCreatedAtMs: createdAtMs },
-    ...(workload.view.kind === "DaemonSet" && nodeName !== undefined ? { nodeName } : {}),
+    ...podClaim(workload.view, pod.view),
     cause: Cause.LeaseNotRenewed,
+    workedMs: Math.min(...stale.map(({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs))),
     limits: { cooldownMs, maxRestarts },
   };
 }

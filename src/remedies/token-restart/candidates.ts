@@ -11,11 +11,11 @@ import {
   isStale,
   targetOf,
   type TokenCause,
-  workloadId,
   type Observed,
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
+import { podClaim, workloadId } from "../kit/restarts";
 import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
 
@@ -131,16 +131,13 @@ function refusedRestart({ view }: ObservedPod, { pending, now }: Context): Pendi
 }
 
 function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
-  const { view, proof } = pod;
-  const isOnNode = workload.view.kind === "DaemonSet" && view.nodeName !== undefined;
+  const { view, proof, logs } = pod;
+  const cause = causeOf(pod);
   return {
-    workload: workloadId(workload.view),
-    pod: view.name,
-    podUID: view.uid,
-    ...(isOnNode && { nodeName: view.nodeName }),
-    cause: causeOf(pod),
+    ...podClaim(workload.view, view),
+    cause,
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
-    podCreatedAtMs: view.createdAtMs,
+    ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
     limits: limitsOf(spec),
   };

@@ -1,12 +1,12 @@
 import { SKIP_ANNOTATION } from "../../api/names";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { count } from "../../core/text";
-import type { Intent } from "../../core/intent";
 import { type BudgetDecision, checkRestartBudget, isOpen } from "../../core/restarts";
 import { firstMatch, type Check } from "../kit/checks";
 import { describeHolder } from "../kit/holder";
-import { type Candidate, coolingMs, isUsedUp, type TokenClaim, wasUsedUp, type WorkloadState } from "./candidates";
-import { isPresent, isStale, isSuspected, workloadId, type ObservedPod } from "./observed";
+import { coolingMs, isUsedUp, type TokenClaim, wasUsedUp, type WorkloadState } from "./candidates";
+import { isPresent, isStale, isSuspected, type ObservedPod } from "./observed";
+import { evictionOf, workloadId } from "../kit/restarts";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { downPods, rolloutInProgress, tooManyDown, UNHEALTHY_HINT, upgradeDeferred } from "./unavailable";
 import { notWitnessed } from "./witness";
@@ -201,17 +201,11 @@ function restartNeeded({ next, observed, rejected, previous }: WorkloadState): A
     status: "False",
     reason: isObserved ? "WouldRestart" : "Rejected",
     sentence: `${why}.`,
-    intents: [eviction(next, why)],
+    intents: [evictionOf(pod.view, why, claim)],
     isProgressing: !isObserved,
     ...(!isObserved && isRetry && { waitHint: BLOCKED_HINT }),
     restart: { mode, rest },
   };
-}
-
-function eviction({ pod, claim }: Candidate, why: string): Intent {
-  const { namespace, name, uid } = pod.view;
-  const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
-  return { verb: "evict", target, why, eventReason: "PodEvicted", restart: claim };
 }
 
 function successorWatched(state: WorkloadState): Assessment | undefined {

@@ -13,7 +13,8 @@ import { hasEnded, isOwnedBy } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import { isLogEvidence, isPresent, TOKEN_CAUSES, workloadId, type Observed, type ObservedWorkload } from "./observed";
+import { isLogEvidence, isPresent, TOKEN_CAUSES, type Observed, type ObservedWorkload } from "./observed";
+import { workloadId } from "../kit/restarts";
 import {
   observedPod,
   unknownContainers,

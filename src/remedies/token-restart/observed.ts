@@ -138,11 +138,6 @@ export function targetOf(
   return targets.find(target => target.kind === kind && target.name === name);
 }
 
-/** `Deployment/web`, as in status.restarts. */
-export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">): string {
-  return `${kind}/${name}`;
-}
-
 /**
  * Reports whether the evidence against a pod is sufficient for a restart: persistent 401s in its logs or on its node, or a pod older
  * than its ServiceAccount with a later 401 or after a sufficient time.

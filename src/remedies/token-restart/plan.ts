@@ -2,10 +2,11 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, oldestFirst } from "../../core/restarts";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
-import { targetNotFound, type Finding } from "../kit/finding";
+import { observationIncomplete, targetNotFound, type Finding } from "../kit/finding";
 import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
-import { workloadId, type Observed } from "./observed";
+import { type Observed } from "./observed";
+import { newlySettled, workloadId } from "../kit/restarts";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
 import { settleUnwatched } from "./settle";
@@ -72,13 +73,6 @@ function mergeHistory(observed: Observed, states: readonly WorkloadState[], now:
   return oldestFirst([...others, ...[...settled.values()].flat()]);
 }
 
-function newlySettled(before: readonly RestartStatus[], after: readonly RestartStatus[]): RestartStatus[] {
-  return after.filter(entry => {
-    const previous = before.find(other => other.podUID === entry.podUID && other.time === entry.time);
-    return previous !== undefined && previous.outcome !== entry.outcome && !isOpen(entry);
-  });
-}
-
 /** Findings about nodes, missing targets and failed reads. */
 function otherFindings(observed: Observed): Finding<Reason>[] {
   const { ambiguousNodes, oneSidedNodes, missingTargets, problems } = observed;
@@ -86,11 +80,7 @@ function otherFindings(observed: Observed): Finding<Reason>[] {
   const ambiguous = sentences.map((sentence): Finding<Reason> => {
     return { status: "False", reason: "Rejected", sentence, isStalled: true };
   });
-  const failed = problems.map(({ forbidden, message }): Finding<Reason> => {
-    const reason = forbidden ? "Forbidden" : "ObserveFailed";
-    return { status: "Unknown", reason, sentence: `Observation incomplete: ${message}.`, isStalled: forbidden };
-  });
-  return [...ambiguous, ...missingTargets.map(target => targetNotFound(target)), ...failed];
+  return [...ambiguous, ...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
 }
 
 function recheckOf(

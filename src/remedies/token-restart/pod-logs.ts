@@ -3,7 +3,8 @@ import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
 import type { Problem } from "../kit/problems";
-import { workloadId, type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
+import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
+import { workloadId } from "../kit/restarts";
 import { weighLogs } from "./proof";
 
 // Which logs of a pod are read, and what they say together. Pure.

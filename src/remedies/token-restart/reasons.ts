@@ -21,7 +21,7 @@ export const REASONS = {
   },
   Conflict: {
     event: "Warning",
-    help: "Only one of several objects acts on a workload, as a rule the oldest; remove it from the targets of the others.",
+    help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {

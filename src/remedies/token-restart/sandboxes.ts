@@ -3,7 +3,8 @@ import type { PodView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
 import { type Problem, unlessUnreadable } from "../kit/problems";
-import { workloadId, type AmbiguousNode, type OneSidedNode } from "./observed";
+import { type AmbiguousNode, type OneSidedNode } from "./observed";
+import { workloadId } from "../kit/restarts";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {

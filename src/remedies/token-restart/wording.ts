@@ -6,7 +6,6 @@ import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import {
   isBySandbox,
-  workloadId,
   type AmbiguousNode,
   type ObservedPod,
   type ObservedWorkload,
@@ -15,6 +14,7 @@ import {
   type TokenCause,
   type TokenProof,
 } from "./observed";
+import { workloadId } from "../kit/restarts";
 
 // Phrases for messages and Events. Never log text.
 
