@@ -486,19 +486,6 @@ export interface DaemonSetStatus {
    */
   trialWaits?: number;
   /**
-   * What blocked the last attempt to change the template or to replace a pod.
-   */
-  hindrance?: {
-    /**
-     * Reason, if it is a reason of the condition as well.
-     */
-    reason?: "Forbidden" | "RestartBlocked" | "RestartDeferred";
-    /**
-     * What was not done, and the cause.
-     */
-    message: string;
-  };
-  /**
    * Hash of the template without the changes of the operator. The operator does not retry a reverted change for the same hash.
    */
   fingerprint?: string;

@@ -189,8 +189,8 @@ export class ObjectRestarts {
   }
 
   /** Returns what defers the rollout of a changed template. */
-  rolloutDeferral(): Deferral | undefined {
-    return this.#shared.rollouts.deferral(this.#session.object, this.#shared.warmup);
+  rolloutDeferral(claim: RolloutClaim): Deferral | undefined {
+    return this.#shared.rollouts.deferral(this.#session.object, claim, this.#shared.warmup);
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */

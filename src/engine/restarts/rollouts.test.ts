@@ -85,17 +85,17 @@ class Bench {
   }
 
   /** Begins a rollout for an object. */
-  async begin(key: Key): Promise<string> {
+  async begin(key: Key, name = "agent"): Promise<string> {
     const object = (await this.store.get(key))!;
     const restarts = this.#restarts.settle(new ObjectSession(object, this.store, this.clock));
-    const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace: object.metadata.namespace, name: "agent" };
+    const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace: object.metadata.namespace, name };
     const intent: Intent = {
       verb: "apply",
       target,
       body: {},
       why: "w",
       eventReason: "E",
-      rollout: { workload: "DaemonSet/agent" },
+      rollout: { workload: `DaemonSet/${name}` },
     };
     const by = makeRemedy(undefined, {
       permissions: [{ apiGroup: "apps", resource: "daemonsets", verbs: ["patch"], why: "w" }],
@@ -118,6 +118,15 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("team/a")).toBe("Executed");
     bench.load("team/a", "Bounded");
     expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("waits for one of another workload of its object, also if that has just begun", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Trial");
+    expect(await bench.begin("team/a", "other")).toBe(WAITING);
+    bench.load("team/a", "Planned");
+    expect(await bench.begin("team/a")).toBe("Executed");
+    expect(await bench.begin("team/a", "other")).toBe(WAITING);
   });
 
   it("waits for one that was begun and is not in status yet, for ten minutes", async () => {

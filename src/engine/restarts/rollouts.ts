@@ -57,8 +57,8 @@ const OPEN: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Stuck"
 /** The rollouts of changed templates in the status of all objects: one at a time in the cluster. */
 export class Rollouts {
   readonly #clock: Clock;
-  /** The workload by object. */
-  readonly #recorded = new Map<Key, string>();
+  /** The workloads by object. */
+  readonly #recorded = new Map<Key, readonly string[]>();
   readonly #begun = new Map<Key, { readonly workload: string; readonly atMs: number }>();
 
   constructor(clock: Clock) {
@@ -73,9 +73,9 @@ export class Rollouts {
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
-    const open = entries.find(({ outcome }) => OPEN.includes(outcome));
-    if (open === undefined) this.#recorded.delete(key);
-    else this.#recorded.set(key, `DaemonSet/${open.name}`);
+    const open = entries.filter(({ outcome }) => OPEN.includes(outcome)).map(({ name }) => `DaemonSet/${name}`);
+    if (open.length === 0) this.#recorded.delete(key);
+    else this.#recorded.set(key, open);
     const begun = this.#begun.get(key);
     if (begun === undefined) return;
     const isUnrecorded = entries.some(
@@ -92,13 +92,14 @@ export class Rollouts {
     return () => void (before === undefined ? this.#begun.delete(key) : this.#begun.set(key, before));
   }
 
-  /** A changed template waits for the rollout of every other object, and for a new leader to know of them. */
-  deferral(object: ControllerResilience, warmup: LeaderWarmup): Deferral | undefined {
+  /** A changed template waits for the rollout of every other workload, and for a new leader to know of them. */
+  deferral(object: ControllerResilience, claim: RolloutClaim, warmup: LeaderWarmup): Deferral | undefined {
     if (!warmup.isComplete()) return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
     const sinceMs = this.#clock.monotonicMs() - UNRECORDED_MS;
     const begun = [...this.#begun].filter(([, { atMs }]) => atMs >= sinceMs);
-    const open = [...this.#recorded, ...begun.map(([key, { workload }]) => [key, workload] as const)];
-    const other = open.find(([key]) => key !== keyOf(object));
+    const recorded = [...this.#recorded].flatMap(([key, workloads]) => workloads.map(one => [key, one] as const));
+    const open = [...recorded, ...begun.map(([key, { workload }]) => [key, workload] as const)];
+    const other = open.find(([key, workload]) => key !== keyOf(object) || workload !== claim.workload);
     if (other === undefined) return undefined;
     const detail = `waiting for the rollout of ${other[1]} by ${other[0]}; the operator rolls out one template at a time`;
     return { result: "Limited", limit: "Rollout", retryAfterMs: RECHECK_MS, detail };

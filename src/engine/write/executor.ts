@@ -139,7 +139,7 @@ export class Executor {
   /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
   #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
     const restart = intent.restart && restarts.deferral(intent.restart);
-    const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral());
+    const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral(intent.rollout));
     if (deferral !== undefined) return deferral;
     const standing = this.#backoff.pending(intent);
     if (standing !== undefined || isLate !== true) return standing;

@@ -229,12 +229,11 @@ function rightsFor(daemonSet: ObservedDaemonSet): readonly Right[] {
 export function lacksRights(subject: Subject): DaemonSetFinding | undefined {
   const missing = subject.daemonSet.missingRights ?? [];
   if (missing.length === 0 || isRelease(subject)) return undefined;
-  const message = `the operator may not ${missing.map(describe).join(" and ")}; grant that`;
   return {
     status: "False",
-    reason: "Waiting",
-    sentence: `${nameOf(subject)} unchanged: the operator lacks a right for the trial on one node.`,
-    entry: { ...entryOf(subject, "Waiting"), hindrance: { reason: "Forbidden", message } },
+    reason: "Forbidden",
+    sentence: `${nameOf(subject)} unchanged: the operator may not ${missing.map(describe).join(" and ")}, as the trial on one node needs; grant that.`,
+    entry: entryOf(subject, "Waiting"),
     isStalled: true,
   };
 }

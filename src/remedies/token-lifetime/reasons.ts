@@ -2,9 +2,10 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of TokenLifetimeBounded, worst first. */
 export const REASONS = {
+  Forbidden: { event: "Warning", help: "The message names the missing right." },
   Reverted: {
     event: "Warning",
-    help: "The template is restored, and the change not retried for it: pods were answered 401 with the shorter token (update their client), or the trial gave no proof in time. The message says which.",
+    help: "The template is restored, and the change not retried for it: pods were answered 401 with the shorter token (update their client), or the trial gave no proof in time.",
   },
   Contested: {
     event: "Warning",
@@ -33,7 +34,7 @@ export const REASONS = {
   },
   Rolling: {
     event: "Normal",
-    help: "It is being changed: on one node first, then on all. The message says how far it is.",
+    help: "It is being changed: on one node first, then on all.",
   },
   WaitingForWindow: {
     event: "Normal",

@@ -1,22 +1,19 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { type Execution, type Intent, type Outcome, describePending, pendingWrites } from "../../core/intent";
+import { type Execution, describePending, pendingWrites } from "../../core/intent";
 import type { Outcomes, Report } from "../../core/remedy";
-import { cutMessage } from "../../core/status";
 import { toSeconds } from "../../core/time";
 import { type Finding, targetNotFound } from "../kit/finding";
 import { worstFirst } from "../kit/severity";
 import { summarize } from "../kit/summarize";
 import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
-import { countChange, RECHECK_MS } from "./subject";
+import { stalledIfLong } from "./rollout";
+import { countChange, type DaemonSetFinding, RECHECK_MS } from "./subject";
 
-type TokenLifetimeReport = Report<Reason | "Forbidden">;
+type TokenLifetimeReport = Report<Reason>;
 
-/** What blocked the last write for a DaemonSet. Only one DaemonSet is tried per pass, so status keeps it for the others. */
-type Hindrance = NonNullable<DaemonSetStatus["hindrance"]>;
-
-/** Worst first. */
-const HINDRANCE_REASONS: readonly Hindrance["reason"][] = ["Forbidden", "RestartBlocked", "RestartDeferred", undefined];
+/** Pending writes in one message. */
+const MAX_PENDING = 5;
 
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
@@ -35,15 +32,21 @@ export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes,
     }),
     ...plan.former.map(({ id, entry }) => withExecutions(entry, executionsOf(id))),
   ];
-  const hindrances = daemonSets.flatMap(({ hindrance }) => hindrance ?? []);
-  const isBlocked = pendingWrites([...outcomes.values()].flat()).length > 0;
-  const report = { ...summaryOf(plan), ...recheckOf(plan, daemonSets, isBlocked), lists: { daemonSets } };
-  return withHindrances(report, hindrances);
+  const pending = pendingWrites([...outcomes.values()].flat());
+  const findings = plan.daemonSets.map(item => foundOf(item, executionsOf(item.id), now));
+  const summary = summaryOf(findings, plan.missingTargets);
+  const report = { ...summary, ...recheckOf(plan, daemonSets, pending.length > 0), lists: { daemonSets } };
+  return withPending(report, pending);
 }
 
-function summaryOf({ daemonSets, missingTargets }: TokenLifetimePlan): TokenLifetimeReport {
-  const findings = [...daemonSets.map(({ finding }) => finding), ...missingTargets.map(targetNotFound)];
-  const sorted = worstFirst<Reason, Finding<Reason>>(REASONS, findings);
+/** A planned change that is held back waits. */
+function foundOf({ finding }: DaemonSetItem, executions: readonly Execution[], now: Date): DaemonSetFinding {
+  const isHeld = finding.entry.outcome === "Planned" && pendingWrites(executions).length > 0;
+  return isHeld ? stalledIfLong(finding, now.getTime()) : finding;
+}
+
+function summaryOf(daemonSets: readonly DaemonSetFinding[], missingTargets: readonly string[]): TokenLifetimeReport {
+  const sorted = worstFirst<Reason, Finding<Reason>>(REASONS, [...daemonSets, ...missingTargets.map(targetNotFound)]);
   return summarize(sorted, NO_DAEMON_SETS, rest => `Plus ${rest} more; see status.daemonSets.`);
 }
 
@@ -86,8 +89,6 @@ function shortened({ finding: { entry: before, after } }: DaemonSetItem, now: Da
 /** The entry after these executions, which are all of its DaemonSet. */
 function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[]): DaemonSetStatus {
   if (executions.length === 0) return entry;
-  const [worst] = pendingWrites(executions);
-  if (worst !== undefined) return { ...entry, hindrance: hindranceOf(worst) };
   const isExecuted = executions.every(({ outcome }) => outcome.result === "Executed");
   return entry.outcome === "Reverting" && isExecuted ? reverted(entry) : entry;
 }
@@ -100,30 +101,25 @@ function reverted(entry: DaemonSetStatus): DaemonSetStatus {
   return after;
 }
 
-function hindranceOf(execution: Execution): Hindrance {
-  const reason = hindranceReason(execution.intent, execution.outcome);
-  return { ...(reason && { reason }), message: cutMessage(describePending(execution)) };
-}
-
-function hindranceReason({ verb }: Intent, outcome: Outcome): Hindrance["reason"] {
+/** The reason of the condition while a write is pending; undefined: that of the finding. */
+function pendingReason({ intent: { verb }, outcome }: Execution): Reason | undefined {
   if (outcome.result === "Forbidden") return "Forbidden";
   if (outcome.result === "Limited" && outcome.limit !== "PassTime") return "RestartDeferred";
   return outcome.result === "Blocked" && verb === "evict" ? "RestartBlocked" : undefined;
 }
 
-/** The report with the writes that are still pending. */
-export function withHindrances(report: TokenLifetimeReport, hindrances: readonly Hindrance[]): TokenLifetimeReport {
-  const rank = ({ reason }: Hindrance): number => HINDRANCE_REASONS.indexOf(reason);
-  const [worst] = hindrances.toSorted((a, b) => rank(a) - rank(b));
-  if (worst === undefined) return report;
-  const message = `${report.message} Pending: ${hindrances.map(one => one.message).join("; ")}.`;
-  if (worst.reason === "Forbidden") {
-    const { reason } = worst;
+/** The report with the writes that are still pending, the worst first. */
+export function withPending(report: TokenLifetimeReport, pending: readonly Execution[]): TokenLifetimeReport {
+  if (pending.length === 0) return report;
+  const rest = pending.length > MAX_PENDING ? `; ${pending.length - MAX_PENDING} more` : "";
+  const message = `${report.message} Pending: ${pending.slice(0, MAX_PENDING).map(describePending).join("; ")}${rest}.`;
+  const [reason] = pending.flatMap(execution => pendingReason(execution) ?? []);
+  if (reason === "Forbidden") {
     // Without the permission the True status can not be trusted.
     const status = report.status === "True" ? "Unknown" : report.status;
     return { ...report, status, reason, message, progressing: false, stalled: { reason, message } };
   }
   // A stalled report needs a person, which is worse than a pod that waits.
-  const reason = report.stalled === undefined ? worst.reason : undefined;
-  return { ...report, ...(reason && { reason }), message, progressing: true };
+  const isStalled = report.stalled !== undefined;
+  return { ...report, ...(reason !== undefined && !isStalled && { reason }), message, progressing: true };
 }

@@ -157,12 +157,8 @@ export function serviceAccountBlocker({ daemonSet }: Subject): string | undefine
 
 /** Why this is not the time for a change. */
 export function blockerOf(subject: Subject): string | undefined {
-  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? logBlocker(subject);
-}
-
-function rolloutBlocker({ daemonSet: { view }, isAnotherRolling }: Subject): string | undefined {
-  if (!isSettled(view)) return describeUnsettled(view);
-  return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
+  const { view } = subject.daemonSet;
+  return serviceAccountBlocker(subject) ?? (isSettled(view) ? logBlocker(subject) : describeUnsettled(view));
 }
 
 function describeUnsettled(view: DaemonSetView): string {
@@ -223,16 +219,20 @@ const STALLED_AFTER_MS = 3_600_000;
 /** Outcomes of a change that is not made yet. */
 const WAITING: readonly DaemonSetStatus["outcome"][] = ["Waiting", "Planned"];
 
-/** Records when a change began to wait. No wait lasts forever: after an hour the DaemonSet is Stalled. */
+/** Records when a change began to wait. */
 export function withPatience(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
-  const { entry, isProgressing, sentence } = finding;
+  const { entry, isProgressing } = finding;
   if (isProgressing !== true || !WAITING.includes(entry.outcome)) return finding;
   const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
-  const waitStartTime = toSeconds(new Date(sinceMs));
-  const waiting = { ...finding, entry: { ...entry, waitStartTime } };
-  // What is planned is about to happen, unless something hinders the write.
-  const isHeld = entry.outcome === "Waiting" || record?.hindrance !== undefined;
-  if (!isHeld || nowMs - sinceMs < STALLED_AFTER_MS) return waiting;
-  const since = `${sentence} Waiting since ${waitStartTime}.`;
-  return { ...waiting, reason: "Waiting", sentence: since, isStalled: true, isProgressing: false };
+  const waiting = { ...finding, entry: { ...entry, waitStartTime: toSeconds(new Date(sinceMs)) } };
+  // What is planned is about to happen, unless the write turns out to be held back.
+  return entry.outcome === "Waiting" ? stalledIfLong(waiting, nowMs) : waiting;
+}
+
+/** No wait lasts forever: after an hour the DaemonSet is Stalled. */
+export function stalledIfLong(finding: DaemonSetFinding, nowMs: number): DaemonSetFinding {
+  const { waitStartTime = "" } = finding.entry;
+  if (!(nowMs - Date.parse(waitStartTime) >= STALLED_AFTER_MS)) return finding;
+  const sentence = `${finding.sentence} Waiting since ${waitStartTime}.`;
+  return { ...finding, reason: "Waiting", sentence, isStalled: true, isProgressing: false };
 }

@@ -233,8 +233,8 @@ describe("a trial with the skip annotation", () => {
 
 describe("a right that the trial needs and the operator lacks", () => {
   it.each([
-    ["create pods/eviction", "may not create pods/eviction in namespace team; grant that"],
-    ["list pods", "may not list pods in all namespaces; grant that"],
+    ["create pods/eviction", "may not create pods/eviction in namespace team, as the trial"],
+    ["list pods", "may not list pods in all namespaces, as the trial"],
   ])("is %s: nothing is changed before it is granted", async (right, wayOut) => {
     const scene = new Scene({}, true);
     scene.lacking.add(right);

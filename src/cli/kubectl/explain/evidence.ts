@@ -78,10 +78,9 @@ function ofBinding(
   return { about: [idOf(kind, name, namespace)], text: `${kind}/${name}: ${state}${expiry}${renewal}` };
 }
 
-function ofDaemonSet({ name, outcome, hindrance, appliedTime }: DaemonSetStatus, nowMs: number): Evidence {
+function ofDaemonSet({ name, outcome, appliedTime }: DaemonSetStatus, nowMs: number): Evidence {
   const applied = appliedTime === undefined ? "" : `; changed ${when(appliedTime, nowMs)}`;
-  const hindered = hindrance === undefined ? "" : `; ${hindrance.message}`;
-  return { about: [idOf("DaemonSet", name)], text: `DaemonSet/${name}: ${outcome}${applied}${hindered}` };
+  return { about: [idOf("DaemonSet", name)], text: `DaemonSet/${name}: ${outcome}${applied}` };
 }
 
 /** Something that happened. */

@@ -61,6 +61,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
   evictionOutcome: Outcome | undefined;
   /** The restarts as this pass settled them; budgets are checked against these. */
   #restarts: readonly RestartStatus[] = [];
+  /** The DaemonSet whose rollout this pass has begun. */
+  #begun: string | undefined;
   #requested: RestartStatus[] = [];
   #pods = 0;
   eventsError: Error | undefined;
@@ -178,6 +180,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
   /** One pass, as the engine runs it: observe, plan, execute, report, write status. */
   async pass(): Promise<ScenePass> {
     this.#requested = [];
+    this.#begun = undefined;
     const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
@@ -256,7 +259,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
   #execute(intent: Intent): Outcome {
     if (this.mode !== "Enforce") return { result: "Observed" };
     if (intent.restart !== undefined) return this.#evict(intent, intent.restart);
-    if (this.outcome !== undefined) return this.outcome;
+    const refusal = this.outcome ?? this.#refusalOf(intent);
+    if (refusal !== undefined) return refusal;
     this.written.push(intent);
     const before = this.set(intent.target.name);
     const { spec } = intent.body as {
@@ -272,6 +276,16 @@ export class Scene extends EmptyReaders implements PodLogReview {
       ownsUpdateStrategy: spec.updateStrategy !== undefined,
     });
     return { result: "Executed" };
+  }
+
+  /** As the engine sees it: one template is rolled out at a time. */
+  #refusalOf({ target: { name }, rollout }: Intent): Outcome | undefined {
+    if (rollout === undefined) return undefined;
+    const open = (this.object.status?.daemonSets ?? []).filter(({ outcome }) => OPEN.includes(outcome));
+    const others = [...open.map(entry => entry.name), this.#begun ?? name].filter(one => one !== name);
+    if (others.length > 0) return { result: "Limited", limit: "Rollout", retryAfterMs: 10_000 };
+    this.#begun = name;
+    return undefined;
   }
 
   #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
@@ -373,6 +387,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
     return Promise.resolve(this.hasAccount ? this.account : null);
   }
 }
+
+const OPEN: readonly string[] = ["Trial", "Rolling", "Stuck"];
 
 /** The longest life that a template asks for; without one that which admission asks for. */
 function secondsIn(template: object): number {
