@@ -128,7 +128,7 @@ export class Rig implements Replica {
 
   /**
    * Starts another process after a kill. Releases the Lease in the name of the killed one, once all its requests are finished: the wait for the Lease to
-   * expire has its own test (test/e2e/continuity.test.ts).
+   * expire has its own test (test/integration/process.test.ts).
    */
   async succeed(): Promise<void> {
     await this.proxy.settled();

@@ -17,14 +17,10 @@ const LIFE_SECONDS = 60;
 const OBJECT = "ControllerResilience";
 const CONTROLLER = "controller";
 const ROLE = { kind: "ClusterRole", name: "binding-renewal-reader" } as const;
-const UNLISTED_ROLE = { kind: "ClusterRole", name: "binding-renewal-unlisted" } as const;
 
 const SAFE = "renewal-safe";
 const BARE = "renewal-bare";
-const DOWN = "renewal-down";
-const REVOKED = "renewal-revoked";
-const FORBIDDEN = "renewal-forbidden";
-const namespaces = [SAFE, BARE, DOWN, REVOKED, FORBIDDEN];
+const namespaces = [SAFE, BARE];
 const clusterRoleBindings = [SAFE, BARE].map(namespace => `${namespace}-cluster`);
 
 let client: ClusterClient;
@@ -34,14 +30,13 @@ let operator: OperatorProcess;
 interface Grant extends Partial<Life> {
   readonly name: string;
   readonly serviceAccount?: string;
-  readonly role?: typeof ROLE | typeof UNLISTED_ROLE;
 }
 
 /** Creates bindings and returns them as created. By default the subject is the controller's ServiceAccount. */
 async function grant(namespace: string | undefined, ...grants: readonly Grant[]): Promise<Binding[]> {
   await client.apply(
-    grants.map(({ serviceAccount = namespace ?? "", role = ROLE, ...rest }) =>
-      binding({ ...rest, namespace, role, serviceAccount: { namespace: serviceAccount, name: CONTROLLER } }),
+    grants.map(({ serviceAccount = namespace ?? "", ...rest }) =>
+      binding({ ...rest, namespace, role: ROLE, serviceAccount: { namespace: serviceAccount, name: CONTROLLER } }),
     ),
   );
   const kind = namespace === undefined ? "ClusterRoleBinding" : "RoleBinding";
@@ -49,8 +44,9 @@ async function grant(namespace: string | undefined, ...grants: readonly Grant[])
 }
 
 /** Creates an object that renews the bindings of the controller in a namespace, all of which have the annotation. */
-async function protect(namespace: string, bindingRenewal: object = {}): Promise<void> {
-  await client.protect(namespace, CONTROLLER, { targets: [{ kind: "Deployment", name: CONTROLLER }], bindingRenewal });
+async function protect(namespace: string): Promise<void> {
+  const targets = [{ kind: "Deployment", name: CONTROLLER }];
+  await client.protect(namespace, CONTROLLER, { targets, bindingRenewal: {} });
 }
 
 function pathOf({ kind, metadata }: { kind: string; metadata: { namespace?: string; name: string } }): string {
@@ -85,7 +81,6 @@ async function untilDeleted(bindings: readonly Binding[]): Promise<void> {
 }
 
 const sameObject = (now: Binding, then: Binding): boolean => now.metadata.uid === then.metadata.uid;
-const renewed = (now: Binding, then: Binding): boolean => sameObject(now, then) && dueMs(now) > dueMs(then);
 
 /** What a renewal changes: the expiry, and what the operator remembers. */
 const CHANGED: readonly string[] = [...Object.values(EXPIRY), LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION];
@@ -138,14 +133,14 @@ async function untilEvents(namespace: string, bindings: readonly Binding[], reas
 
 beforeAll(async () => {
   client = suiteClient();
-  await client.apply(
-    [ROLE, UNLISTED_ROLE].map(({ kind, name }) => ({
+  await client.apply([
+    {
       apiVersion: "rbac.authorization.k8s.io/v1",
-      kind,
-      metadata: { name },
+      kind: ROLE.kind,
+      metadata: { name: ROLE.name },
       rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }],
-    })),
-  );
+    },
+  ]);
   await letOperatorBind(client, ROLE);
   const small = { name: CONTROLLER, image: inject("images").node, command: ["node", "/app/controller.js"] };
   for (const namespace of namespaces) {
@@ -232,83 +227,5 @@ describe("bindings of a protected controller", () => {
         metadata.name,
       ).toHaveLength(1);
     }
-  });
-});
-
-describe("bindings that expire while the operator is down", () => {
-  it("are never recreated, and an Event on the object names each", async () => {
-    await protect(DOWN);
-    const before = await grant(DOWN, ...lives(LIFE_SECONDS));
-    await untilRecorded(before, DOWN);
-    await operator.stop();
-    await untilDeleted(before);
-    operator = await startOperator();
-    await untilEvents(DOWN, before, /^BindingExpired$/);
-    expect((await client.allBindings()).filter(({ metadata }) => metadata.namespace === DOWN)).toEqual([]);
-  });
-});
-
-describe("a binding that a person deletes before its end", () => {
-  it("stays deleted, also after a restart of the operator, until a person creates it again", async () => {
-    await protect(REVOKED);
-    const [janitorTtl, , kyverno] = lives(LIFE_SECONDS);
-    const life = { ...janitorTtl!, name: "withdrawn" };
-    const kept = await grant(REVOKED, { ...kyverno!, name: "kept" });
-    const [withdrawn] = await grant(REVOKED, life);
-    await untilRecorded([withdrawn!, ...kept], REVOKED);
-    expect(await client.deleteBinding("RoleBinding", "withdrawn", REVOKED)).toBe(true);
-
-    const isRevoked = async (): Promise<BindingStatus> => {
-      const entry = (await entriesOf(REVOKED)).get(pathOf(withdrawn!));
-      if (entry?.state === "Revoked") return entry;
-      throw new Error(`status has ${JSON.stringify(entry)}`);
-    };
-    const entry = await client.until("status to say that it was revoked", isRevoked);
-    const condition = await client.condition(REVOKED, CONTROLLER, "BindingsCurrent");
-    expect(`${condition?.reason}: ${condition?.message}`).toMatch(
-      /^Current: .*RoleBinding withdrawn was deleted before its expiry/s,
-    );
-
-    // The renewal of the other binding proves that the operator was running after the expiry of the deleted one.
-    const end = Date.parse(entry.expiryTime!);
-    const isGone = async (): Promise<void> => {
-      expect(await client.binding("RoleBinding", "withdrawn", REVOKED)).toBeUndefined();
-      expect((await isRevoked()).state).toBe("Revoked");
-    };
-    await enforcer.lookedAfter(end, 120_000);
-    const [past] = await untilAll("to exist", kept, sameObject);
-    await untilAll("to be renewed past that expiry", [past!], renewed);
-    await isGone();
-
-    await operator.stop();
-    operator = await startOperator();
-    const [atStart] = await untilAll("to exist", kept, sameObject);
-    await untilAll("to be renewed by the next operator", [atStart!], renewed);
-    await isGone();
-    expect(enforcer.deletions.filter(({ binding: { metadata } }) => metadata.namespace === REVOKED)).toEqual([]);
-
-    const again = await grant(REVOKED, life);
-    await untilAll("to be renewed as usual", again, renewed);
-    await untilRecorded(again, REVOKED);
-  });
-});
-
-describe("a binding of a role that the operator may not bind", () => {
-  it("is left alone until the rule that the condition names is added, then renewed", async () => {
-    // Due at once: less than a third of its life is left.
-    const fiveMinutes = lives(300).find(({ key }) => key === EXPIRY.ownExpiresAt)!;
-    await protect(FORBIDDEN, { bindings: [{ kind: "RoleBinding", name: fiveMinutes.name }], extendBy: "1h" });
-    const before = await grant(FORBIDDEN, { ...fiveMinutes, role: UNLISTED_ROLE });
-    const where = { namespace: FORBIDDEN, name: CONTROLLER, type: "BindingsCurrent" };
-    const condition = await client.untilCondition(where, ["Forbidden"]);
-    expect(condition.status).toBe("False");
-    for (const part of ["bind", "clusterroles", "rbac.authorization.k8s.io", UNLISTED_ROLE.name]) {
-      expect(condition.message).toContain(part);
-    }
-    expect((await client.binding("RoleBinding", fiveMinutes.name, FORBIDDEN))?.metadata).toEqual(before[0]!.metadata);
-
-    await letOperatorBind(client, UNLISTED_ROLE);
-    await untilAll("to be renewed", before, renewed);
-    await client.untilCondition(where, ["Current", "ExpiringSoon"]);
   });
 });

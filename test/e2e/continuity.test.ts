@@ -1,11 +1,10 @@
-import { afterEach, beforeAll, expect, inject, it } from "vitest";
+import { afterEach, beforeAll, expect, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
-import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
 import { leaseHolder, startOperator, suiteClient } from "./operator";
 
-// Operators that stop and start: no action is repeated, and the next operator inherits the budgets.
+// Operators that take over from each other. test/integration/process.test.ts has those that are killed, frozen or cut off.
 
 let client: ClusterClient;
 const running: OperatorProcess[] = [];
@@ -21,39 +20,6 @@ beforeAll(() => {
 });
 afterEach(async () => {
   for (const operator of running.splice(0)) await operator.stop();
-});
-
-it("an operator that replaces a killed one knows of its last restart", async () => {
-  const namespace = "continuity-killed";
-  await client.createNamespace(namespace);
-  const command = ["node", "/app/controller.js"];
-  await client.apply(smallController({ namespace, name: "a", image: inject("images").node, command }));
-  const [before] = await client.readyPods(namespace, "a");
-  const first = await start();
-  await client.protect(namespace, "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
-  await client.untilTokens(namespace, "a", ["Accepted"]);
-  await client.recreateServiceAccount(namespace, "a");
-  await client.until(
-    "the restart",
-    async () => ((await client.resilience(namespace, "a")).status?.restarts ?? []).length > 0,
-    120_000,
-  );
-  first.signal("SIGKILL");
-  await client.until("its end", () => Promise.resolve(first.exitCode !== undefined));
-
-  const second = await start();
-  await client.until("the second operator to lead", () => second.leads(), 60_000);
-  await client.until(
-    "the outcome",
-    async () => (await client.resilience(namespace, "a")).status?.restarts?.[0]?.outcome === "Recovered",
-    180_000,
-  );
-  const status = (await client.resilience(namespace, "a")).status!;
-  expect(status.restarts).toHaveLength(1);
-  expect(status.restarts![0]!.podUID).toBe(before!.metadata.uid);
-  const [after] = await client.readyPods(namespace, "a");
-  expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
-  await client.deleteNamespace(namespace);
 });
 
 it("one of two operators leads, both are ready, and the standby takes over when the leader stops", async () => {

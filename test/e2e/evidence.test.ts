@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { smallController } from "../controllers/small-controller";
-import { kubeScheduler } from "../controllers/kube-scheduler";
 import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
-// Each kind of evidence on its own, and what the operator does when it can't read one of them.
+// Evidence that proves nothing: the log of a real program alone.
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -47,38 +45,4 @@ it("logs alone: restarts after three occasions over a minute, not before", async
   expect(Date.parse(restart!.time) - recreated).toBeGreaterThanOrEqual(60_000);
   await client.untilTokens(namespace, "a", ["Accepted"], 180_000);
   await client.deleteNamespace(namespace);
-});
-
-it("the ServiceAccount's age alone: restarts without the right to read logs", async () => {
-  const namespace = "evidence-age";
-  const role = "controller-resilience-namespaces";
-  const saved = await client.output(["get", "clusterrole", role, "-o", "json"]);
-  const rules = (JSON.parse(saved) as { rules: { resources?: string[] }[] }).rules;
-  await client.createNamespace(namespace);
-  await client.apply(kubeScheduler({ namespace, name: "b", image: inject("images").scheduler }));
-  const [before] = await client.readyPods(namespace, "b");
-  const fewer = rules.filter(({ resources = [] }) => !resources.includes("pods/log"));
-  expect(fewer).toHaveLength(rules.length - 1);
-  const without = JSON.stringify({ rules: fewer });
-  await client.output(["patch", "clusterrole", role, "--type=merge", "-p", without]);
-  try {
-    await client.protect(namespace, "b", { targets: [{ kind: "Deployment", name: "b" }], tokenRestart: {} });
-    const condition = await client.untilTokens(namespace, "b", ["Forbidden"], 90_000);
-    expect(condition.message).toContain("pods/log");
-    // Without logs only timestamps decide. The two come from different clocks, so they must be 30 s apart.
-    await sleep(Math.max(0, Date.parse(before!.metadata.creationTimestamp) + 40_000 - Date.now()));
-    await client.recreateServiceAccount(namespace, "b");
-    const [restart] = await client.until(
-      "a restart on age alone",
-      async () => {
-        const restarts = (await client.resilience(namespace, "b")).status?.restarts ?? [];
-        return restarts.length > 0 && restarts;
-      },
-      180_000,
-    );
-    expect(restart).toMatchObject({ podUID: before!.metadata.uid, cause: "ServiceAccountRecreated" });
-  } finally {
-    await client.output(["patch", "clusterrole", role, "--type=merge", "-p", JSON.stringify({ rules })]);
-    await client.deleteNamespace(namespace);
-  }
 });

@@ -12,7 +12,6 @@ import { startOperator, suiteClient, suiteLab } from "./operator";
 const NAME = "reckless";
 const OTHER = "reckless-other";
 const NAMESPACE = "flow-isolation";
-const DOOMED = "flow-doomed";
 const QUARANTINE = "controller-resilience-tar-pit";
 const SHARED = "controller-resilience-shared";
 const LEASES = "controller-resilience-leases";
@@ -27,14 +26,14 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   client = suiteClient();
-  for (const namespace of [NAMESPACE, DOOMED]) await client.createNamespace(namespace);
+  await client.createNamespace(NAMESPACE);
   operator = await startOperator();
 });
 
 afterAll(async () => {
   await client.output(["delete", "cres", "--all", "-n", NAMESPACE]);
   await operator.stop();
-  for (const namespace of [NAMESPACE, DOOMED]) await client.deleteNamespace(namespace);
+  await client.deleteNamespace(NAMESPACE);
 });
 
 async function run(namespace: string, name: string, onRunaway: string): Promise<void> {
@@ -172,17 +171,6 @@ describe("the created levels and FlowSchemas", () => {
     await client.output(["delete", "cres", OTHER, "-n", NAMESPACE]);
     expect(await made()).toEqual(expect.arrayContaining([expect.stringMatching(new RegExp(`/${SHARED}$`))]));
     await client.output(["delete", "cres", NAME, "-n", NAMESPACE]);
-    expect(await made()).toEqual([]);
-  });
-
-  it("are deleted with the namespace, also during a throttle", async () => {
-    await run(DOOMED, NAME, "Throttle");
-    await client.deleteBinding("RoleBinding", NAME, DOOMED);
-    await untilState(NAME, "Throttled", DOOMED);
-    await client.deleteNamespace(DOOMED);
-    const isGone = async (): Promise<boolean> =>
-      (await client.output(["get", "namespace", DOOMED, "--ignore-not-found"])) === "";
-    await client.until("the namespace to be gone", isGone, 120_000);
     expect(await made()).toEqual([]);
   });
 });

@@ -23,13 +23,9 @@ type Signal = "SIGINT" | "SIGTERM" | "SIGKILL";
 /** A moment of the start, and the file whose appearance marks it. */
 const moments: { moment: string; file: string; signal: Signal }[] = [
   { moment: "it has only its lock", file: "../NAME.lock", signal: "SIGKILL" },
-  { moment: "it has recorded what it will own", file: "state.json", signal: "SIGKILL" },
   { moment: "its keys are being made", file: "pki", signal: "SIGTERM" },
   { moment: "its namespaces are being made", file: "processes/sandbox", signal: "SIGKILL" },
-  { moment: "its network is being made", file: "node/ready", signal: "SIGKILL" },
-  { moment: "containerd is starting", file: "processes/containerd", signal: "SIGKILL" },
   { moment: "etcd is starting", file: "processes/etcd", signal: "SIGINT" },
-  { moment: "the API server is starting", file: "processes/kube-apiserver", signal: "SIGKILL" },
   { moment: "containerd has been given an image", file: "node/kubelet.json", signal: "SIGKILL" },
   { moment: "the kubelet is starting", file: "processes/kubelet", signal: "SIGKILL" },
 ];
