@@ -1,8 +1,8 @@
 // `npm test` runs every check and test of this project: types, lint, formatting and generated files; unit tests; the Pepr build; integration tests
 // against a real control plane; end-to-end tests on a real node. A test that cannot run is a failure; none is skipped.
 //
-// The end-to-end tests mostly wait, and the checks mostly compute. So two tracks run side by side: the end-to-end tests, and all other steps one by
-// one. The build runs before both, since the end-to-end tests use an image of it.
+// Tests of clusters mostly wait, and all else computes. So three tracks run side by side: end-to-end tests, integration tests, and all other steps one
+// by one, which yield the processor to clusters. The build runs before them, since the end-to-end tests use an image of it.
 import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
@@ -62,7 +62,7 @@ const steps: Record<string, Step[]> = {
 /** The groups of each track. All tracks of a stage run side by side; a stage begins after the previous one has ended. */
 const STAGES: readonly (readonly string[])[][] = [
   [["build"]],
-  [["static", "unit", "simulation", "integration"], ["e2e"]],
+  [["static", "unit", "simulation"], ["integration"], ["e2e"]],
 ];
 
 const total = { passed: 0, failed: 0 };
