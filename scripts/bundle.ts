@@ -32,7 +32,7 @@ export async function bundleOperator(module: string): Promise<void> {
     keepNames: true,
     // Writes the licenses of the libraries to a separate file.
     legalComments: "linked",
-    // Loaded at run time, only with --pretty.
+    // Pepr's logger loads it at run time where PEPR_PRETTY_LOGS is set.
     external: ["pino-pretty"],
     metafile: true,
     logLevel: "error",

@@ -30,7 +30,7 @@ export function weigh(): Weight[] {
     { name: "source: files", found: source.length, budget: 238 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_600 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 17_700 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_100 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {
       name: "fields that a ClusterControllerResilience adds",
@@ -38,7 +38,7 @@ export function weigh(): Weight[] {
       budget: 10,
     },
     { name: "reasons of conditions", found: reasons().size, budget: 60 },
-    { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 11 },
+    { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
     { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 42 },
   ];
 }

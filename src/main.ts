@@ -45,7 +45,7 @@ export function createOperator(): Operator {
 function operatorOf(settings: Settings, server: string): Operator {
   const { identity, mode, healthHost: host, healthPort: port } = settings;
   const exit = (code: number): void => process.exit(code);
-  const log = countRepeatedFailures(createLogger({ level: settings.logLevel, pretty: settings.pretty }), clock);
+  const log = countRepeatedFailures(createLogger({ level: settings.logLevel }), clock);
   log.info({ version: cfg.version, server, identity, mode }, "starting");
   const assembly = assemble(settings, {
     ...{ clock, random, log, exit },

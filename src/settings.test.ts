@@ -18,7 +18,6 @@ describe("readSettings", () => {
       logReadsPerSecond: 50,
       fullPassMs: 60_000,
       logLevel: "info",
-      pretty: false,
     });
   });
 

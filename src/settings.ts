@@ -27,7 +27,6 @@ export interface Settings {
   /** Absent: no notifications are sent. */
   readonly notify?: NotifySettings;
   readonly logLevel: LogLevel;
-  readonly pretty: boolean;
 }
 
 /** Where to post Warnings. */
@@ -69,7 +68,6 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     ...notify(env),
     fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
-    pretty: env["PEPR_PRETTY_LOGS"] === "true",
   };
 }
 

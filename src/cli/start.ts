@@ -67,13 +67,6 @@ const program = new Command("controller-resilience")
       .env("LOG_LEVEL")
       .choices(["debug", "info", "warn", "error"])
       .default("info"),
-  )
-  .addOption(
-    new Option("--pretty", "log text for people instead of JSON; not in the image (or PEPR_PRETTY_LOGS=true)").default(
-      // Commander would treat any value of the variable as set, even "false".
-      process.env["PEPR_PRETTY_LOGS"] === "true",
-      "no",
-    ),
   );
 
 /** Passes the options on as environment variables, which src/main.ts reads, and Pepr when it is imported. */
@@ -83,30 +76,13 @@ function toEnvironment(): void {
     const value = values[option.attributeName()];
     if (option.envVar !== undefined && value !== undefined) process.env[option.envVar] = value;
   }
-  if (isPretty()) process.env["PEPR_PRETTY_LOGS"] = "true";
   process.env["PEPR_WATCH_MODE"] = "true";
   // By default Pepr's watch ends the process after 5 failures.
   process.env["PEPR_RESYNC_FAILURE_MAX"] = String(2 ** 31 - 1);
 }
 
-function isPretty(): boolean {
-  return program.opts<{ pretty: boolean }>().pretty;
-}
-
-/** Whether pino-pretty is installed. The image does not have it. */
-function canBePretty(): boolean {
-  try {
-    require.resolve("pino-pretty");
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 program.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_SETTINGS));
 program.action(async () => {
-  if (isPretty() && !canBePretty())
-    program.error("error: --pretty (PEPR_PRETTY_LOGS) needs pino-pretty, which is not installed");
   toEnvironment();
   await import("../../pepr");
 });

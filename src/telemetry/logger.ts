@@ -8,8 +8,6 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** Absent: standard output. */
   readonly destination?: DestinationStream;
-  /** Human-readable output by pino-pretty, if it is installed. Ignored with a destination. */
-  readonly pretty?: boolean;
 }
 
 /** Fields that may contain a secret that is logged by mistake: a second line of defense. */
@@ -42,11 +40,7 @@ export function createLogger(options: LoggerOptions): Log {
     redact: { paths: REDACTED, censor: "[redacted]" },
     formatters: { level: (label: string) => ({ level: label }), log: withoutTokens },
   };
-  if (options.destination !== undefined) return pino(settings, options.destination);
-  if (options.pretty !== true) return pino(settings);
-  // pino-pretty runs in a worker, which accepts no functions.
-  const { formatters, ...plain } = settings;
-  return pino({ ...plain, formatters: { log: formatters.log }, transport: { target: "pino-pretty" } });
+  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
 /** Deeper than any intentional field. */

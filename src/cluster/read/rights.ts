@@ -67,9 +67,6 @@ export interface Need extends Permission {
 /** Results of reviews by what was reviewed. */
 export type Answers = Map<string, boolean>;
 
-/** Concurrent reviews. In many namespaces there are thousands, which must not delay other calls until they time out. */
-const CONCURRENT_REVIEWS = 2;
-
 /** A need that is not met, as a sentence. */
 export interface MissingRight {
   readonly sentence: string;
@@ -78,7 +75,7 @@ export interface MissingRight {
 }
 
 /**
- * Reviews the needed permissions and returns those that are missing.
+ * Reviews the needed permissions, one after the other, since in many namespaces there are thousands. Returns those that are missing.
  *
  * @param answers earlier results, which are not requested again; new results are added
  * @throws any error of the client
@@ -90,19 +87,7 @@ export async function missingRights(
 ): Promise<MissingRight[]> {
   // Remedies share many permissions: each is reviewed once.
   const rights = needs.flatMap(need => need.verbs.map(verb => rightOf(need, verb)));
-  const left = [...new Map(rights.map(right => [idOf(right), right]))].filter(([id]) => !answers.has(id));
-  const reviewNext = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [id, right] = next;
-      answers.set(id, await isAllowed(api, right));
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: CONCURRENT_REVIEWS }, reviewNext));
-  } finally {
-    // After a failure, the other worker stops, too.
-    left.length = 0;
-  }
+  for (const right of rights) if (!answers.has(idOf(right))) answers.set(idOf(right), await isAllowed(api, right));
   return needs.flatMap(need => {
     const missing = need.verbs.filter(verb => answers.get(idOf(rightOf(need, verb))) !== true);
     if (missing.length === 0) return [];
