@@ -24,26 +24,27 @@ export class PartialReader {
     return this.#tolerant(what, () => this.#session.get({ what, path: pathOf(resource, place) }));
   }
 
+  /** Lists a kind, without what the view leaves out; undefined if that was refused. */
+  async list<T>(
+    request: Parameters<Session["list"]>[0],
+    view: (raw: JsonObject) => T | null,
+  ): Promise<T[] | undefined> {
+    const what = describeCall("list", request.resource, request.place);
+    const views = await this.#tolerant(what, () => this.#session.list(request, view));
+    return views?.filter(one => one !== null);
+  }
+
   /** Lists the ControllerResiliences of a namespace, or of all. */
   async objects(namespace?: string): Promise<ControllerResilience[]> {
-    const request = { resource: KINDS[KIND], place: { namespace } };
-    const views = await this.#tolerant(describeCall("list", request.resource, request.place), () =>
-      this.#session.list(request, objectView),
-    );
-    return (views ?? []).flatMap(view => (view === null ? [] : [view.object]));
+    const views = await this.list({ resource: KINDS[KIND], place: { namespace } }, objectView);
+    return (views ?? []).map(({ object }) => object);
   }
 
   /** Lists the operator's Events of a namespace, or of all, oldest first. */
   async events(namespace?: string): Promise<EventFacts[]> {
-    const request = {
-      resource: KINDS.Event,
-      place: { namespace },
-      fieldSelector: `reportingController=${MANAGER}`,
-    };
-    const events = await this.#tolerant(describeCall("list", request.resource, request.place), () =>
-      this.#session.list(request, eventFacts),
-    );
-    return (events ?? []).filter(event => event !== null).toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
+    const fieldSelector = `reportingController=${MANAGER}`;
+    const events = await this.list({ resource: KINDS.Event, place: { namespace }, fieldSelector }, eventFacts);
+    return (events ?? []).toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
   }
 
   /** Reads the operator's Lease; undefined if that was refused. */

@@ -1,7 +1,7 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
-import { CORE_EVENTS, describeCall } from "../../../cluster/http/resources";
+import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { podView } from "../../../cluster/read/pod-view";
 import { ClusterReaders, type ReadersContext } from "../../../cluster/read/readers";
@@ -18,7 +18,7 @@ import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../
 import { createRemedies } from "../../../remedies/registry";
 import type { Lists } from "../audit/facts";
 import { type Lister, placed, readLists } from "../audit/reader";
-import type { OperatorState } from "../reader";
+import { type OperatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 
 /** What plans are made with. None of it can write. */
@@ -148,17 +148,12 @@ export async function readClusterLists(
   namespace: string | undefined,
   note: (sentence: string) => void,
 ): Promise<Lists> {
-  const list: Lister = async (resource, view, _unknown, fieldSelector) => {
-    const request = placed(resource, namespace, fieldSelector);
-    try {
-      return (await session.list(request, view)).filter(item => item !== null);
-    } catch (error) {
-      if (!(error instanceof ForbiddenError)) throw error;
-      note(`${describeCall("list", resource, request.place)}: no rights (403)`);
-      return undefined;
-    }
-  };
-  return { workloads: [], accounts: [], bindings: [], ...(await readLists(session, list, namespace)) };
+  const reader = new PartialReader(session);
+  const list: Lister = (resource, view, _unknown, fieldSelector) =>
+    reader.list(placed(resource, namespace, fieldSelector), view);
+  const lists = await readLists(session, list, namespace);
+  for (const sentence of reader.unread) note(sentence);
+  return { workloads: [], accounts: [], bindings: [], ...lists };
 }
 
 /** Returns the lists with a ClusterControllerResilience as if it were applied. */
