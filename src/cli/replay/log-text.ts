@@ -96,16 +96,12 @@ interface Action {
 /** Replays one container's log, record by record. Checks persistence after each 401. */
 export class Replay {
   #trace = NO_TRACE;
-  #action: Action | undefined;
+  /** The first action; undefined if tokenRestart would not have acted so far. */
+  action: Action | undefined;
   readonly #rule: PersistenceRule;
 
   constructor(rule: PersistenceRule) {
     this.#rule = rule;
-  }
-
-  /** The first action; undefined if tokenRestart would not have acted so far. */
-  get action(): Action | undefined {
-    return this.#action;
   }
 
   /** Start times of the remembered occasions. */
@@ -121,11 +117,11 @@ export class Replay {
   /** Adds a 401. */
   unauthorized(atMs: number, life: number): void {
     this.#trace = withUnauthorized(this.#trace, atMs, life);
-    if (this.#action !== undefined) return;
+    if (this.action !== undefined) return;
     const persistence = persistenceOf(this.#trace, this.#rule, atMs);
     if (persistence.state !== "persistent") return;
     const occasionsMs = this.occasionsMs.filter(ms => ms >= (persistence.firstMs ?? 0) && ms <= atMs);
-    this.#action = { atMs, persistence, occasionsMs };
+    this.action = { atMs, persistence, occasionsMs };
   }
 }
 
@@ -181,12 +177,14 @@ export class LogText {
   readonly counts = new ClassCounts();
   readonly #detector: Detector;
   readonly #records = new WholeRecords();
-  #lines = 0;
-  #firstMs: number | undefined;
-  #lastMs: number | undefined;
+  /** Lines so far. */
+  lines = 0;
+  /** Times of the first and the last line with a timestamp. */
+  spanMs: { readonly first: number; readonly last: number } | undefined;
+  /** Number of the line on which tokenRestart would have acted. */
+  actedOnLine: number | undefined;
   /** Numbers of the first lines with a 401 and no timestamp. */
   readonly unstamped: number[] = [];
-  #actedOnLine: number | undefined;
 
   constructor(detector: Detector) {
     this.#detector = detector;
@@ -196,22 +194,6 @@ export class LogText {
   /** When 401s are persistent. */
   get rule(): Detector["rule"] {
     return this.#detector.rule;
-  }
-
-  /** Lines so far. */
-  get lines(): number {
-    return this.#lines;
-  }
-
-  /** Number of the line on which tokenRestart would have acted. */
-  get actedOnLine(): number | undefined {
-    return this.#actedOnLine;
-  }
-
-  /** Times of the first and the last line with a timestamp. */
-  get spanMs(): { readonly first: number; readonly last: number } | undefined {
-    if (this.#firstMs === undefined || this.#lastMs === undefined) return undefined;
-    return { first: this.#firstMs, last: this.#lastMs };
   }
 
   /** Adds the next chunk. */
@@ -228,10 +210,10 @@ export class LogText {
     if (text.length === 0) return;
     this.#noteTime(text, 0);
     let counted = 0;
-    let number = this.#lines + 1;
+    let number = this.lines + 1;
     const steps = this.#detector.finder.find(text, start => {
       if (start < counted) counted = 0;
-      number = counted === 0 ? this.#lines + 1 : number;
+      number = counted === 0 ? this.lines + 1 : number;
       number += countLines(text, counted, start);
       counted = start;
       this.#unauthorized(text, start, number);
@@ -239,7 +221,7 @@ export class LogText {
     runToEnd(steps);
     scanRecords(text, (cls, from, to) => this.counts.add(cls, text.subarray(from, to)));
     this.#noteTime(text, lastLine(text));
-    this.#lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
+    this.lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
   }
 
   #unauthorized(text: Buffer, start: number, line: number): void {
@@ -249,14 +231,13 @@ export class LogText {
       return;
     }
     this.replay.unauthorized(toMs(ns), 1);
-    if (this.replay.action !== undefined) this.#actedOnLine ??= line;
+    if (this.replay.action !== undefined) this.actedOnLine ??= line;
   }
 
   #noteTime(text: Buffer, at: number): void {
     const ns = timestampAt(text, at);
     if (ns === undefined) return;
-    this.#firstMs ??= toMs(ns);
-    this.#lastMs = toMs(ns);
+    this.spanMs = { first: this.spanMs?.first ?? toMs(ns), last: toMs(ns) };
     this.replay.line(toMs(ns), 1);
   }
 }
