@@ -87,7 +87,7 @@ export default defineConfig({
           name: "gitops",
           include: ["test/gitops/**/*.test.ts"],
           // A trial of a shorter token takes as long as the token lives, and DaemonSets are tried one after the other.
-          testTimeout: 2_400_000,
+          testTimeout: 4_200_000,
           // The first run builds Argo CD.
           hookTimeout: 3_600_000,
         },

@@ -35,8 +35,8 @@ import {
 
 /** Longer than the operator takes to change a DaemonSet, twice, and Flux to revert it. */
 const FIGHT_MS = 400_000;
-/** Longer than the trials of two DaemonSets, one after the other, with tokens of ten minutes. */
-const TRIALS_MS = 1_800_000;
+/** Longer than the trials of all five DaemonSets, one after the other, with tokens of ten minutes. */
+const TRIALS_MS = 3_600_000;
 const PLATFORM = "platform";
 const MANAGER = "kustomize-controller";
 
@@ -428,8 +428,14 @@ async function untilOnlyKept(): Promise<void> {
 
 // The last ones: afterwards there is no operator.
 it("is removed backwards, the objects before the operator; the definitions and Pepr's store stay, as with Helm", async () => {
-  const others = ["-A", `--field-selector=metadata.namespace!=${PLATFORM}`, "--timeout=240s"];
-  await client.output(["delete", "kustomizations.kustomize.toolkit.fluxcd.io", ...others]);
+  const kustomizations = "kustomizations.kustomize.toolkit.fluxcd.io";
+  const others = ["-A", `--field-selector=metadata.namespace!=${PLATFORM}`];
+  await client.output(["delete", kustomizations, ...others, "--wait=false"]);
+  await client.until(
+    "the Kustomizations of the stories to be gone",
+    async () => (await client.output(["get", kustomizations, ...others, "-o", "name"])) === "",
+    FIGHT_MS,
+  );
   await platform.apply(operator());
   await untilNoObjects();
   await platform.remove();
