@@ -145,12 +145,14 @@ describe("pods of one incident", () => {
     expect(checkRestartBudget([entry(1, before)], claim({ podCreatedAtMs, ...next }), NOW).allowed).toBe(false);
   });
 
-  it("wait for the cooldown while an unproven restart of a pod that had worked for less than half an hour is half an hour old", () => {
+  it("wait for the cooldown until an unproven restart is twice as old as its pod had worked, if that was less than half an hour", () => {
     const worked = (minutesAgo: number, workedSeconds: number) =>
       checkRestartBudget([entry(minutesAgo, { workedSeconds })], claim({ podCreatedAtMs }), NOW);
+    expect(worked(4, 121)).toEqual(refused("Cooldown", 6));
+    expect(worked(4, 120)).toEqual({ allowed: true });
     expect(worked(4, 1_799)).toEqual(refused("Cooldown", 6));
     expect(worked(4, 1_800)).toEqual({ allowed: true });
-    const three = [11, 12, 29].map(minutesAgo => entry(minutesAgo, { workedSeconds: 60 }));
+    const three = [11, 12, 29].map(minutesAgo => entry(minutesAgo, { workedSeconds: 1_000 }));
     expect(checkRestartBudget(three, claim({ podCreatedAtMs }), NOW)).toEqual(refused("MaxRestarts", 31));
   });
 

@@ -126,18 +126,18 @@ function hasHelped(entry: RestartStatus, now: Date): boolean {
   return entry.outcome === "Recovered" || (entry.outcome === "Replaced" && !isUnproven(entry));
 }
 
-/** Half an hour. */
-const TRIAL_MS = 1_800_000;
+/** Half an hour, as long as a restart without an outcome is open. */
+const LONGEST_TRIAL_MS = 1_800_000;
 
 /**
- * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: the pod before had worked for less
- * than half an hour, and so has the successor.
+ * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: some programs fail minutes after each
+ * start. So the successor of a pod that had worked for less than half an hour must work for twice as long, at most for half an hour.
  */
 export function isOnTrial(entry: RestartStatus, nowMs: number): boolean {
-  const { workedSeconds = Infinity, outcome } = entry;
-  const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
-  const wasYoung = isUnproven(entry) && workedSeconds * 1000 < TRIAL_MS;
-  return seemsToHelp && wasYoung && nowMs - timeMs(entry) < TRIAL_MS;
+  const { workedSeconds = 0, outcome } = entry;
+  const workedMs = workedSeconds * 1000;
+  const trialMs = workedMs < LONGEST_TRIAL_MS ? Math.min(2 * workedMs, LONGEST_TRIAL_MS) : 0;
+  return (outcome === "Recovered" || outcome === "Replaced") && isUnproven(entry) && nowMs - timeMs(entry) < trialMs;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
