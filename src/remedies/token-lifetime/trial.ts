@@ -1,6 +1,6 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
-import { toSeconds } from "../../core/time";
+import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { isReadAt, trialMs } from "./harm";
 import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
@@ -49,11 +49,17 @@ export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean 
   return pods.some(({ pod }) => canBeAgent(pod));
 }
 
-/** The oldest pod with the shorter token of the changed template. No time is compared, since the operator's clock may be ahead. */
-export function firstPodOf(daemonSet: Pick<ObservedDaemonSet, "pods" | "view">, spec: Spec): ObservedPod | undefined {
+/** The oldest pod with the shorter token of the changed template. Its label is no matter of clocks; without one the time of the change counts. */
+export function firstPodOf(
+  daemonSet: Pick<ObservedDaemonSet, "pods" | "record" | "view">,
+  spec: Spec,
+): ObservedPod | undefined {
   const label = daemonSet.view.rollout?.currentLabel;
+  const appliedMs = Date.parse(daemonSet.record?.appliedTime ?? "");
+  const isOfChange = ({ labels, createdAtMs }: ObservedPod["pod"]): boolean =>
+    label === undefined ? createdAtMs >= appliedMs - CLOCK_SKEW_MS : labels[label.key] === label.value;
   return activePodsOf(daemonSet)
-    .filter(({ pod }) => isCanary(pod, spec) && (label === undefined || pod.labels[label.key] === label.value))
+    .filter(({ pod }) => isCanary(pod, spec) && isOfChange(pod))
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 
