@@ -138,18 +138,23 @@ const general: Lie = ({ reason, message }, { sight: { plan } }) => {
 /** What a person must end, or time alone. */
 const LASTS = ["RestartsExhausted", "BreakerTripped", "TargetNotFound", "WouldRestart", "NothingToDo"];
 
-const tokens: Lie = ({ status, reason, message }, { sight, pods, isWhole }) => {
+const tokens: Lie = ({ status, reason, message }, { sight, object, pods, isWhole }) => {
   const nowMs = sight.clock.now().getTime();
-  const dead = pods.find(
-    ({ state, logged401Ms = -Infinity }) => state === "token-dead" && nowMs - logged401Ms < 2 * MINUTE,
-  );
+  const { evidence = ["Logs"] } = blockOf(object, "tokenRestart") as { evidence?: readonly string[] };
+  const dead = pods.find(({ state, isTokenDead, logged401Ms = -Infinity }) => {
+    // Only its log shows that a program goes on with a copy of an earlier token.
+    const isVisible = evidence.includes("Logs") || isTokenDead;
+    return state === "token-dead" && isVisible && nowMs - logged401Ms < 2 * MINUTE;
+  });
   if (status === "True" && dead !== undefined) return `and ${dead.name} is answered 401 (${dead.cause})`;
   if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
   return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
 };
 
-const controllers: Lie = ({ status, reason, message }, { sight, pods, isWhole }) => {
+const controllers: Lie = ({ status, reason, message }, { sight, object, pods, isWhole }) => {
   if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
+  // It tells of the last hour.
+  if (reason === "LeadershipLost" && sight.calmSinceMs(object.metadata.namespace) < 60 * MINUTE) return undefined;
   return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
 };
 

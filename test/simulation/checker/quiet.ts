@@ -1,7 +1,9 @@
 import { parseDuration } from "../../../src/core/time";
+import type { Obj } from "../server/objects";
 import { expiryOf } from "./bindings";
+import { conditionsIn } from "./conditions";
 import { blockOf } from "./objects";
-import type { Report, Sight } from "./sight";
+import type { Entry, Report, Sight } from "./sight";
 
 // Promise 13: when nothing changes, nothing is written.
 
@@ -14,11 +16,11 @@ const ALWAYS = new Set(["leases"]);
 export function checkQuiet(sight: Sight, report: Report): () => void {
   const writes: { readonly atMs: number; readonly what: string }[] = [];
   let changedMs = 0;
-  sight.onRequest(({ atMs, verb, resource, subresource, namespace, name, code }) => {
+  sight.onRequest(entry => {
+    const { atMs, verb, resource, subresource, namespace, name, code } = entry;
     if (!["create", "update", "patch", "delete"].includes(verb) || ALWAYS.has(resource)) return;
     if (resource.endsWith("reviews") || code >= 300) return;
-    // A renewal changes the world; what it may change is promise 5.
-    if (resource.endsWith("rolebindings")) changedMs = sight.clock.monotonicMs();
+    if (isNews(entry)) changedMs = sight.clock.monotonicMs();
     writes.push({
       atMs,
       what: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} ${namespace ?? ""}/${name ?? ""}`,
@@ -38,6 +40,15 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
     if (isCalm && late.length > 0)
       report(13, `nothing changes, and it writes ${late.length} times, such as ${late.at(-1)!.what}`);
   };
+}
+
+/** A renewal changes the world; what it may change is promise 5. The end of the hour for which lost Leases count does, too. */
+function isNews({ resource, before, after }: Entry): boolean {
+  return resource.endsWith("rolebindings") || (tellsOfLosses(before) && !tellsOfLosses(after));
+}
+
+function tellsOfLosses(object: Obj | undefined): boolean {
+  return object !== undefined && conditionsIn(object).some(({ reason }) => reason === "LeadershipLost");
 }
 
 /** A binding that has expired, or is about to, is news: the passage of time changed it. */

@@ -1,8 +1,8 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf } from "./objects";
-import { isDeadUnused } from "./restarts";
-import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
+import type { Memory } from "./memory";
+import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
 
@@ -40,9 +40,8 @@ interface Eviction {
 }
 
 /** Checks every eviction, and every status that is written after it. */
-export function checkRecords(sight: Sight, report: Report): void {
-  const records = new Records(sight, report);
-  sight.clock.every(5_000, () => records.look());
+export function checkRecords(sight: Sight, memory: Memory, report: Report): void {
+  const records = new Records(sight, memory, report);
   sight.onRequest(entry => {
     const { resource, subresource, code, before, after } = entry;
     if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);
@@ -53,21 +52,12 @@ export function checkRecords(sight: Sight, report: Report): void {
 
 class Records {
   readonly #evictions: Eviction[] = [];
-  /** The last truth about each pod before it was asked to end, and when it was last dead. */
-  readonly #truths = new Map<string, Truth>();
-  readonly #deadMs = new Map<string, number>();
 
   constructor(
     private readonly sight: Sight,
+    private readonly memory: Memory,
     private readonly report: Report,
   ) {}
-
-  look(): void {
-    for (const truth of this.sight.truths()) {
-      if (truth.state !== "terminating") this.#truths.set(truth.uid, truth);
-      if (truth.healedByRestart || isDeadUnused(truth)) this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
-    }
-  }
 
   evicted({ atMs }: Entry, pod: Obj): void {
     const objects = this.sight.store.list("controllerresiliences", pod.metadata.namespace);
@@ -86,7 +76,7 @@ class Records {
 
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
     const isAsked = objects.some(object => blockOf(object, "stallDetection")["onStall"] === "Restart");
-    if (!isAsked && this.#truths.get(uid)?.cause === "hangs")
+    if (!isAsked && this.memory.before(uid).some(({ cause }) => cause === "hangs"))
       this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
@@ -103,15 +93,15 @@ class Records {
   }
 
   #isInVain({ metadata: { uid } }: Obj, atMs: number): boolean {
-    const isDead = atMs - (this.#deadMs.get(uid) ?? -Infinity) <= DEAD_LATELY_MS + this.#clocksMs();
-    return !isDead && IN_VAIN.has(this.#truths.get(uid)?.cause ?? "");
+    const isDead = atMs - this.memory.deadMs(uid) <= DEAD_LATELY_MS + this.#clocksMs();
+    return !isDead && this.memory.before(uid).some(({ cause }) => IN_VAIN.has(cause));
   }
 
   /** Logs alone say that it is refused, and the counters of several servers that nobody is; nothing has kept them from being read. */
   #isContradicted({ metadata: { uid } }: Obj, atMs: number): boolean {
     const { servers, happenings } = this.sight.plan;
     const isQuiet = happenings.every(one => one.atMs > atMs || one.atMs + (one.forMs ?? 0) < atMs - WITNESSED_MS);
-    const isByLog = this.#truths.get(uid)?.state === "works";
+    const isByLog = this.memory.before(uid).every(({ state }) => state === "works");
     return isByLog && servers > 1 && isQuiet && atMs - this.sight.refusedMs() > WITNESSED_MS;
   }
 

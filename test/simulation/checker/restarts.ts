@@ -1,5 +1,6 @@
 import type { Obj } from "../server/objects";
 import { acts, actingOn, blockOf, objectsOf } from "./objects";
+import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -7,7 +8,7 @@ import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The truth of a pod is noted so often. */
+/** What is down is looked at so often. */
 const LOOK_MS = 5_000;
 
 /**
@@ -35,8 +36,8 @@ interface Eviction {
 }
 
 /** Checks every eviction at the moment when it is served. */
-export function checkRestarts(sight: Sight, report: Report): void {
-  const checks = new RestartChecks(sight, report);
+export function checkRestarts(sight: Sight, memory: Memory, report: Report): void {
+  const checks = new RestartChecks(sight, memory, report);
   sight.clock.every(LOOK_MS, () => checks.look());
   sight.onRequest(entry => {
     if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
@@ -46,25 +47,17 @@ export function checkRestarts(sight: Sight, report: Report): void {
 
 class RestartChecks {
   readonly #evictions: Eviction[] = [];
-  /** When each pod was last dead in a way that a restart heals. */
-  readonly #deadMs = new Map<string, number>();
-  /** What each container did before its pod was asked to end. */
-  readonly #before = new Map<string, Truth>();
   /** Times of the evictions of a workload that have no Ready successor yet, since 1970. */
   readonly #down = new Map<string, readonly number[]>();
   readonly #unproven: number[] = [];
 
   constructor(
     private readonly sight: Sight,
+    private readonly memory: Memory,
     private readonly report: Report,
   ) {}
 
   look(): void {
-    const nowMs = this.sight.clock.monotonicMs();
-    for (const truth of this.sight.truths()) {
-      if (truth.healedByRestart || isDeadUnused(truth)) this.#deadMs.set(truth.uid, nowMs);
-      if (truth.state !== "terminating") this.#before.set(`${truth.uid} ${truth.container}`, truth);
-    }
     for (const key of this.#down.keys()) this.#settle(key);
   }
 
@@ -83,7 +76,7 @@ class RestartChecks {
   #truthsOf({ metadata }: Obj): readonly Truth[] {
     const truths = this.sight.truths().filter(({ uid }) => uid === metadata.uid);
     return truths.map(truth => {
-      const before = this.#before.get(`${truth.uid} ${truth.container}`);
+      const before = this.memory.before(truth.uid).find(({ container }) => container === truth.container);
       if (truth.state !== "terminating" || before === undefined) return truth;
       const { state, cause } = before;
       return { ...truth, state, cause };
@@ -93,7 +86,7 @@ class RestartChecks {
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
     if (this.#isPlanned(pod)) return;
-    const deadMs = this.#deadMs.get(pod.metadata.uid) ?? -Infinity;
+    const deadMs = this.memory.deadMs(pod.metadata.uid);
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
@@ -184,14 +177,6 @@ class RestartChecks {
     const [namespace = "", kind = "", name = ""] = key.split("/");
     return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
   }
-}
-
-/**
- * A token that every API server refuses is dead, although its pod does not use it: with 401s of another cluster in the log, which look like its own,
- * the operator cannot know that, and the new pod has a token that works.
- */
-export function isDeadUnused({ isTokenDead, logged401Ms }: Truth): boolean {
-  return isTokenDead && logged401Ms !== undefined;
 }
 
 /** Takes the first time after `atMs`, in whole seconds as the API has them, out of a list. */
