@@ -20,7 +20,6 @@ class Bench {
   readonly store = new MemoryObjects();
   readonly notes: string[] = [];
   sinceOwnTroubleMs = Infinity;
-  /** What remedies find in the pass of each restart. */
   settled: SettledRestarts[] = [];
   last: Extract<Outcome, { result: "Limited" }> | undefined;
   #restarts = makeRestarts(this.clock);

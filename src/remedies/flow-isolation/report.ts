@@ -9,8 +9,7 @@ import {
   type Report,
   type SharedReason,
 } from "../../core/remedy";
-import { worstFirst } from "../kit/severity";
-import { summarize } from "../kit/summarize";
+import { summarize, worstFirst } from "../kit/summarize";
 import { MAX_RELEASES } from "./flow";
 import { flowId, type FlowItem, isLevel } from "./flow-item";
 import type { FlowPlan } from "./plan";

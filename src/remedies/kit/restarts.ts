@@ -1,5 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
-import type { Intent, RestartClaim } from "../../core/intent";
+import type { Intent, Outcome, RestartClaim } from "../../core/intent";
+import type { PendingWrite } from "../../core/remedy";
 import { isOpen, restartId } from "../../core/restarts";
 import type { PodView, WorkloadView } from "../../core/views";
 
@@ -24,6 +25,19 @@ export function podClaim(
 export function evictionOf({ namespace, name, uid }: PodView, why: string, restart: RestartClaim): Intent {
   const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
   return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
+}
+
+/** A webhook may forbid the eviction of one pod, and allow that of its siblings. */
+const REFUSED: readonly Outcome["result"][] = ["Blocked", "Failed", "Forbidden"];
+
+/** Returns the last restart of a pod, if the API server has refused or failed it, and it is in backoff. */
+export function refusedRestart(
+  { uid }: PodView,
+  { pending, now }: { readonly pending: readonly PendingWrite[]; readonly now: Date },
+): PendingWrite | undefined {
+  return pending.find(({ restart, outcome, untilMs }) => {
+    return restart?.podUID === uid && REFUSED.includes(outcome.result) && untilMs > now.getTime();
+  });
 }
 
 /** Returns the restarts that have got an outcome since `before`. */

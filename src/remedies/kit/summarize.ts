@@ -1,4 +1,4 @@
-import type { Report } from "../../core/remedy";
+import type { Reasons, Report } from "../../core/remedy";
 import type { Finding } from "./finding";
 
 /** Sentences in one message; the status lists have the rest. */
@@ -33,4 +33,14 @@ export function summarize<Reason extends string>(
 export function joinSentences(sentences: readonly string[], rest: (count: number) => string): string {
   const left = sentences.length - MAX_SENTENCES;
   return [...sentences.slice(0, MAX_SENTENCES), ...(left > 0 ? [rest(left)] : [])].join(" ");
+}
+
+/** Sorts findings worst first, by the order in which the reasons are declared. Findings of one reason keep their order. */
+export function worstFirst<Reason extends string, F extends { readonly reason: Reason }>(
+  reasons: Reasons<Reason>,
+  findings: readonly F[],
+): F[] {
+  const rank = new Map(Object.keys(reasons).map((reason, index) => [reason, index]));
+  const rankOf = ({ reason }: F): number => rank.get(reason) ?? rank.size;
+  return findings.toSorted((a, b) => rankOf(a) - rankOf(b));
 }

@@ -1,7 +1,6 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/time";
 import type { RestartLimits } from "../../core/intent";
-import type { Mode, ObjectInMode } from "../../core/remedy";
+import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { LogWatch } from "../../logs/reading/log-watch";
@@ -67,12 +66,9 @@ export interface Scope {
   readonly spec: StallDetectionSpec;
   readonly workload: ObservedWorkload;
   readonly now: Date;
+  /** Writes in backoff. */
+  readonly pending: readonly PendingWrite[];
   readonly forMs: number;
-}
-
-/** Makes the scope of a workload. */
-export function scopeOf(observed: Observed, spec: StallDetectionSpec, workload: ObservedWorkload, now: Date): Scope {
-  return { observed, spec, workload, now, forMs: parseDuration(spec.for) };
 }
 
 /** What is remembered of one ControllerResilience between two passes. */

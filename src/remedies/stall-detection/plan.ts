@@ -2,13 +2,13 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
-import type { Plan, PlanItem } from "../../core/remedy";
-import { isOpen, RESTARTS_WINDOW_MS } from "../../core/restarts";
+import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
+import { isOpen } from "../../core/restarts";
 import { deniedOf } from "../../logs/traces";
 import { observationIncomplete, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
-import { type Observed, type Scope, scopeOf } from "./observed";
+import { type Observed, type Scope } from "./observed";
 import { newlySettled, workloadId } from "../kit/restarts";
 import type { Finding } from "./reasons";
 import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
@@ -44,11 +44,15 @@ export interface StallItem extends PlanItem {
 }
 
 /** Plans at most one restart per workload. Pure and total. */
-export function planStalls(observed: Observed, spec: StallDetectionSpec, now: Date): StallPlan {
+export function planStalls(
+  observed: Observed,
+  spec: StallDetectionSpec,
+  now: Date,
+  pending: readonly PendingWrite[],
+): StallPlan {
   const forMs = parseDuration(spec.for);
-  const rule = { forMs, relapseMs: RESTARTS_WINDOW_MS };
-  const restarts = settleRestarts(observed.restarts, observed.workloads, rule, now.getTime());
-  const scopes = observed.workloads.map(workload => scopeOf(observed, spec, workload, now));
+  const restarts = settleRestarts(observed.restarts, observed.workloads, forMs, now.getTime());
+  const scopes = observed.workloads.map((workload): Scope => ({ observed, spec, workload, now, pending, forMs }));
   const items = scopes.map(scope => itemOf(scope, restarts));
   const settled = newlySettled(observed.restarts, restarts);
   const findings = otherFindings(observed);
@@ -65,7 +69,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
   const { view, pods } = scope.workload;
   const stalls = stallsOf(scope);
   const decision = decideRestart(stalls, scope, restarts);
-  const index = stalls.findIndex(({ held }) => held !== undefined);
+  const index = stalls.findIndex(({ held }) => held !== undefined && held.pod.uid === decision?.podUID);
   const findings = stalls.map((stall, i) => (i === index ? withDecision(stall, decision) : stall.finding));
   return {
     id: view.uid,

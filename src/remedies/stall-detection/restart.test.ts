@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
 import { makeObject } from "../../core/testing/objects";
 import { outcomesOf } from "../../core/testing/remedy-sample";
-import { Scene, workload, type ScenePass } from "./testing/scene";
+import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;
 beforeEach(() => {
@@ -54,6 +54,19 @@ describe("onStall: Restart", () => {
     expect(report({ result: "Limited", limit: "Breaker", retryAfterMs: 1 }).reason).toBe("BreakerTripped");
     expect(report({ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1 }).reason).toBe("RestartDeferred");
     expect(report({ result: "Forbidden", message: "no" }).reason).toBe("Forbidden");
+  });
+
+  it("of a pod that is refused gives its turn to the next, and each reason is said of its own pod", async () => {
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.leaseList.push(lease({ name: "b", uid: "lb", holder: "web-5d-b_1" }));
+    await scene.run(120, () => scene.renew("web-5d-b_1"));
+    const { intents } = await stall();
+    expect(intents).toMatchObject([{ target: { name: "web-5d-b" } }]);
+    const refused = { outcome: { result: "Failed", message: "webhook" }, untilMs: Infinity } as const;
+    scene.pending = intents.map(({ verb, target, restart }) => ({ verb, target, restart: restart!, ...refused }));
+    const next = await scene.pass();
+    expect(next.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
+    expect(next.message).toContain("Lease team/web and no longer renews it. Evicting pod web-5d-a.");
   });
 
   it("is Restarting, not Active, until the successor renews a Lease", async () => {

@@ -2,7 +2,14 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
-import { checkRestartBudget, isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
+import {
+  checkRestartBudget,
+  isCreatedAfter,
+  isOpen,
+  RESTARTS_WINDOW_MS,
+  restartsOf,
+  settleOpenRestarts,
+} from "../../core/restarts";
 import { toSeconds } from "../../core/time";
 import { type Check, firstMatch } from "../kit/checks";
 import { describeHolder } from "../kit/holder";
@@ -10,7 +17,7 @@ import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases }
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
-import { evictionOf, podClaim, workloadId } from "../kit/restarts";
+import { evictionOf, podClaim, refusedRestart, workloadId } from "../kit/restarts";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
@@ -38,7 +45,6 @@ export interface RestartDecision {
   /** Why the pod is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
   readonly finding: Pick<Finding, "reason" | "sentence" | "isStalled" | "isProgressing">;
   readonly intents: readonly Intent[];
-  readonly retryAfterMs?: number;
   /** As in the candidate. */
   readonly isLate?: boolean;
 }
@@ -58,21 +64,30 @@ const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   overBudget,
 ];
 
-/** Decides on the restart of the pod whose Lease has stood still for the longest time. */
+/**
+ * Decides on the restart of the pod whose Lease has stood still for the longest time. One that may not be restarted, or whose eviction the API
+ * server has refused a moment ago, gives its turn to the next.
+ */
 export function decideRestart(
   stalls: readonly Stall[],
   scope: Scope,
   history: readonly RestartStatus[],
-): RestartDecision | undefined {
+): (RestartDecision & { readonly podUID: string }) | undefined {
+  if (scope.spec.onStall !== "Restart") return undefined;
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
-  const pod = pods.find(({ view, isOperator }) => !view.skip && !isOperator) ?? pods[0];
-  if (pod === undefined || scope.spec.onStall !== "Restart") return undefined;
-  const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
   const own = restartsOf(workloadId(scope.workload.view), history);
   const isLate = isLateSince(stalls, own, scope.now.getTime());
-  const candidate = { ...scope, pod, stale, isLate, history: own };
-  return firstMatch(CHECKS, candidate) ?? evict(candidate);
+  const rank = ({ view, isOperator }: ObservedPod): number =>
+    view.skip || isOperator ? 2 : Number(refusedRestart(view, scope) !== undefined);
+  const decisions = pods
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map(pod => {
+      const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
+      const candidate = { ...scope, pod, stale, isLate, history: own };
+      return { ...(firstMatch(CHECKS, candidate) ?? evict(candidate)), podUID: pod.view.uid };
+    });
+  return decisions.find(({ intents }) => intents.length > 0) ?? decisions[0];
 }
 
 function isLateSince(stalls: readonly Stall[], history: readonly RestartStatus[], nowMs: number): boolean {
@@ -162,15 +177,14 @@ function overBudget(candidate: Candidate): RestartDecision | undefined {
   const { history, now } = candidate;
   const budget = checkRestartBudget(history, claimFor(candidate), now);
   if (budget.allowed) return undefined;
-  const { retryAfterMs } = budget;
   const open = history.findLast(isOpen);
-  const until = toSeconds(new Date(now.getTime() + retryAfterMs));
+  const until = toSeconds(new Date(now.getTime() + budget.retryAfterMs));
   const limit = budget.limit === "Cooldown" ? "cooldown" : "maxRestarts";
   const sentence =
     open === undefined
       ? `Next restart possible at ${until} (${limit}).`
       : `The operator is watching the restart of pod ${open.pod}.`;
-  return { ...held("RestartDeferred", sentence, { isProgressing: true }), retryAfterMs };
+  return held("RestartDeferred", sentence, { isProgressing: true });
 }
 
 function evict(candidate: Candidate): RestartDecision {
@@ -203,18 +217,11 @@ function held(reason: Reason, sentence: string, state: Pick<Finding, "isStalled"
 /** Without a pod that renews a Lease after this time, a restart was ineffective, in milliseconds. A workload that is gone says nothing. */
 const INEFFECTIVE_AFTER_MS = 600_000;
 
-/** How Leases and restarts are judged: `for` of the spec, and the time in which a relapse counts. */
-export interface SettleRule {
-  readonly forMs: number;
-  /** A restart did not help if its successor stops renewing within this time, as in tokenRestart. */
-  readonly relapseMs: number;
-}
-
-/** Updates the outcomes: history in, history out. */
+/** Updates the outcomes: history in, history out. A restart did not help if its successor stops renewing within an hour, as in tokenRestart. */
 export function settleRestarts(
   history: readonly RestartStatus[],
   workloads: readonly ObservedWorkload[],
-  { forMs, relapseMs }: SettleRule,
+  forMs: number,
   nowMs: number,
 ): RestartStatus[] {
   const workloadOf = (entry: RestartStatus): ObservedWorkload | undefined =>
@@ -224,10 +231,11 @@ export function settleRestarts(
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, workloadOf(entry), forMs, nowMs),
   };
   const settled = settleOpenRestarts(history, evidence, nowMs);
+  const recent = settled.filter(({ time }) => nowMs - Date.parse(time) <= RESTARTS_WINDOW_MS);
   const relapsed = new Set(
     workloads.flatMap(({ view, pods }) => {
-      const recent = restartsOf(workloadId(view), settled).filter(({ time }) => nowMs - Date.parse(time) <= relapseMs);
-      return pods.map(pod => relapsedRestart(pod, recent, forMs));
+      const own = restartsOf(workloadId(view), recent);
+      return pods.map(pod => relapsedRestart(pod, own, forMs));
     }),
   );
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));

@@ -3,8 +3,7 @@ import { type Execution, describePending, pendingWrites } from "../../core/inten
 import type { Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { type Finding, targetNotFound } from "../kit/finding";
-import { worstFirst } from "../kit/severity";
-import { summarize } from "../kit/summarize";
+import { summarize, worstFirst } from "../kit/summarize";
 import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 import { stalledIfLong } from "./rollout";

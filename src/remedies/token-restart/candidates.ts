@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import type { Outcome, RestartClaim, RestartLimits } from "../../core/intent";
+import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
 import type { PodView, WorkloadView } from "../../core/views";
@@ -15,7 +15,7 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
-import { podClaim, workloadId } from "../kit/restarts";
+import { podClaim, refusedRestart, workloadId } from "../kit/restarts";
 import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
 
@@ -84,7 +84,11 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
   const mayUpgrade = state.rejected.filter(pod => isHealable(pod) && !isUpgradeDeferred(pod.view, state.workload.view));
-  const candidates = mayUpgrade.map(pod => ({ pod, claim: claimFor(pod, state), refused: refusedRestart(pod, state) }));
+  const candidates = mayUpgrade.map(pod => ({
+    pod,
+    claim: claimFor(pod, state),
+    refused: refusedRestart(pod.view, state),
+  }));
   const rank = ({ pod, claim, refused }: Candidate): readonly number[] => [
     Number(!state.isCooling && isUsedUp(claim, state)),
     Number(refused !== undefined),
@@ -119,15 +123,6 @@ function isUpgradeDeferred({ labels }: PodView, { rollout }: WorkloadView): bool
   if (rollout?.strategy !== "OnDelete" || rollout.isComplete) return false;
   const { currentLabel } = rollout;
   return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
-}
-
-/** A webhook may forbid the eviction of one pod, and allow that of its siblings. */
-const REFUSED: readonly Outcome["result"][] = ["Blocked", "Failed", "Forbidden"];
-
-function refusedRestart({ view }: ObservedPod, { pending, now }: Context): PendingWrite | undefined {
-  return pending.find(({ restart, outcome, untilMs }) => {
-    return restart?.podUID === view.uid && REFUSED.includes(outcome.result) && untilMs > now.getTime();
-  });
 }
 
 function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {

@@ -15,7 +15,7 @@ import { toSeconds } from "../../core/time";
 import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
-import { worstFirst } from "../kit/severity";
+import { worstFirst } from "../kit/summarize";
 import { TOKEN_CAUSES } from "./observed";
 import type { TokenRestartPlan, WorkloadItem } from "./plan";
 import { type PlannedRestart, REASONS, type Reason } from "./reasons";

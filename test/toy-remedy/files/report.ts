@@ -1,7 +1,6 @@
 import type { Outcomes, Report } from "../../../src/core/remedy";
 import { targetNotFound, type Finding } from "../../../src/remedies/kit/finding";
-import { worstFirst } from "../../../src/remedies/kit/severity";
-import { summarize } from "../../../src/remedies/kit/summarize";
+import { summarize, worstFirst } from "../../../src/remedies/kit/summarize";
 import type { ToyItem, ToyPlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 

@@ -9,7 +9,7 @@ import { anyObserved, anySpec } from "./arbitrary";
 export const sample: RemedySample<Observed, StallDetectionSpec, StallPlan> = {
   observed: anyObserved,
   specs: anySpec,
-  plan: planStalls,
+  plan: (observed, spec, now) => planStalls(observed, spec, now, []),
   report: reportStalls,
   applied: observedAfter,
 };

@@ -1,7 +1,7 @@
 import type { ControllerResilience, RestartStatus, StallDetectionSpec } from "../../../api/controller-resilience";
 import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
-import type { Plan, PlannedPass, Report } from "../../../core/remedy";
+import type { PendingWrite, Plan, PlannedPass, Report } from "../../../core/remedy";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -50,6 +50,7 @@ export class Scene extends EmptyReaders {
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
   #troubleMs = -Infinity;
+  pending: PendingWrite[] = [];
 
   constructor(spec: Partial<StallDetectionSpec> = {}) {
     super(new FakeClock("2025-01-01T12:00:00Z"));
@@ -183,7 +184,7 @@ export class Scene extends EmptyReaders {
   async pass(): Promise<ScenePass> {
     const observation = await this.remedy.observe({ ...this.object, mode: this.object.spec.mode }, this);
     const now = this.clock.now();
-    const planned = runToEnd(observation.plan(now, []));
+    const planned = runToEnd(observation.plan(now, this.pending));
     const { plan } = planned;
     const report = planned.report(new Map(), now);
     const written = { ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) };
