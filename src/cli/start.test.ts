@@ -3,14 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleEntry } from "../../test/operator/bundle";
 
 const root = join(__dirname, "..", "..");
 const table = readFileSync(join(root, "docs", "settings.md"), "utf8");
 
 let home: string;
+let program: string;
 
-beforeAll(() => {
+beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "start-"));
+  program = await bundleEntry(home);
   const cluster = { server: "https://127.0.0.1:1" };
   const config = {
     clusters: [{ name: "c", cluster }],
@@ -29,12 +32,11 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the operator's command line, which exits by itself. */
+/** Runs the operator's command line, which exits by itself. Bundled, it starts several times faster than its sources. */
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const command = ["--import", "tsx", join(root, "src/cli/start.ts"), ...args];
   const options = { cwd: root, env: { PATH: process.env["PATH"], HOME: home, ...env } };
   return new Promise(resolve => {
-    const child = execFile(process.execPath, command, options, (_error, stdout, stderr) =>
+    const child = execFile(process.execPath, [program, ...args], options, (_error, stdout, stderr) =>
       resolve({ status: child.exitCode ?? 128, stdout, stderr }),
     );
   });

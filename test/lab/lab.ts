@@ -106,11 +106,6 @@ export class Lab {
     };
   }
 
-  /** The path of a component's log. */
-  logPath(component: string): string {
-    return join(foldersOf(this.name).logs, `${component}.log`);
-  }
-
   /** The path of the API server's audit log; it exists only with `auditedUser`. */
   get auditLogPath(): string {
     return auditLogOf(this.name);
