@@ -106,7 +106,7 @@ describe.concurrent("a Kustomization", () => {
     const both = [...targets, { kind: "DaemonSet", name: "agent" }];
     const spec = { targets: both, tokenRestart: {}, tokenLifetime: {}, flowIsolation: {} };
     const story = await begin(name, [...controller(name), ...plain, resilience(name, spec)]);
-    await story.untilReady(FIGHT_MS);
+    await story.untilReady(TRIALS_MS);
     const object = await client.resilience(name, "web");
     expect(object.metadata).toMatchObject({ finalizers: [FINALIZER], generation: 1 });
     expect(object.status?.conditions).not.toEqual([]);
