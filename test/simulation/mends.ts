@@ -1,6 +1,6 @@
 import { inFile, type Mutation } from "./mutations";
 
-// Defects that reviews, chaos or this simulation found, and that were mended (CHANGELOG.md), each brought back by the smallest edit.
+// Defects that reviews, chaos or this simulation found, and that were mended, each brought back by the smallest edit.
 
 /** All of them. */
 export const MENDS: readonly Mutation[] = [
