@@ -49,17 +49,16 @@ export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean 
   return pods.some(({ pod }) => canBeAgent(pod));
 }
 
-/** The oldest pod with the shorter token of the changed template. Its label is no matter of clocks; without one the time of the change counts. */
-export function firstPodOf(
-  daemonSet: Pick<ObservedDaemonSet, "pods" | "record" | "view">,
-  spec: Spec,
-): ObservedPod | undefined {
+/**
+ * The oldest pod with the shorter token that is later than the change: by its template, or, once the owner has rolled out another one, by its
+ * creation, since the operator's clock may be ahead.
+ */
+export function firstPodOf(daemonSet: ObservedDaemonSet, spec: Spec): ObservedPod | undefined {
   const label = daemonSet.view.rollout?.currentLabel;
-  const appliedMs = Date.parse(daemonSet.record?.appliedTime ?? "");
-  const isOfChange = ({ labels, createdAtMs }: ObservedPod["pod"]): boolean =>
-    label === undefined ? createdAtMs >= appliedMs - CLOCK_SKEW_MS : labels[label.key] === label.value;
+  const sinceMs = Date.parse(daemonSet.record?.appliedTime ?? "") - CLOCK_SKEW_MS;
   return activePodsOf(daemonSet)
-    .filter(({ pod }) => isCanary(pod, spec) && isOfChange(pod))
+    .filter(({ pod }) => isCanary(pod, spec))
+    .filter(({ pod }) => pod.createdAtMs >= sinceMs || (label && pod.labels[label.key] === label.value))
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 
