@@ -88,7 +88,9 @@ export class Rollouts {
   begun(object: ControllerResilience, { workload }: RolloutClaim): () => void {
     const key = keyOf(object);
     const before = this.#begun.get(key);
-    this.#begun.set(key, { workload, atMs: this.#clock.monotonicMs() });
+    // Tries that fail again and again hold the others back no longer than one.
+    const atMs = before?.workload === workload ? before.atMs : this.#clock.monotonicMs();
+    this.#begun.set(key, { workload, atMs });
     return () => void (before === undefined ? this.#begun.delete(key) : this.#begun.set(key, before));
   }
 

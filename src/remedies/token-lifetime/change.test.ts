@@ -268,6 +268,7 @@ describe("a rollout after the trial", () => {
 
   it.each<[string, (scene: Scene) => void]>([
     ["stuck", () => undefined],
+    ["of a set with the skip annotation", scene => edit(scene, { skip: true })],
     ["whose default token is to stay now", scene => void (scene.object.spec.tokenLifetime!.defaultToken = "Leave")],
   ])("%s blocks changes of other DaemonSets", async (_, then) => {
     const scene = await rolling(1);

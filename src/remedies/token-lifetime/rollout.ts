@@ -157,8 +157,13 @@ export function serviceAccountBlocker({ daemonSet }: Subject): string | undefine
 
 /** Why this is not the time for a change. */
 export function blockerOf(subject: Subject): string | undefined {
-  const { view } = subject.daemonSet;
-  return serviceAccountBlocker(subject) ?? (isSettled(view) ? logBlocker(subject) : describeUnsettled(view));
+  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? logBlocker(subject);
+}
+
+/** The engine counts what status shows: not what is seen first, such as a change whose record was lost, a revert, or pods that a skip left old. */
+function rolloutBlocker({ daemonSet: { view }, isAnotherRolling }: Subject): string | undefined {
+  if (!isSettled(view)) return describeUnsettled(view);
+  return isAnotherRolling ? "another DaemonSet of this ControllerResilience is replacing its pods" : undefined;
 }
 
 function describeUnsettled(view: DaemonSetView): string {

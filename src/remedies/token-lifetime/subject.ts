@@ -128,12 +128,17 @@ export interface Subject {
   readonly daemonSet: ObservedDaemonSet;
   readonly spec: Spec;
   readonly templatePlan: TemplatePlan;
+  /** This remedy causes another DaemonSet of the same ControllerResilience to replace pods. */
+  readonly isAnotherRolling: boolean;
   readonly nowMs: number;
 }
 
 export function subjectOf(observedSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
   const daemonSet = withLostChange(observedSet, observed, spec);
-  return { observed, daemonSet, spec, templatePlan: templatePlanOf(daemonSet, spec), nowMs };
+  const isAnotherRolling = observed.daemonSets
+    .filter(other => other !== observedSet)
+    .some(other => isReplacingPods(other) || isReplacingPods(withLostChange(other, observed, spec)));
+  return { observed, daemonSet, spec, templatePlan: templatePlanOf(daemonSet, spec), isAnotherRolling, nowMs };
 }
 
 /** Outcomes in status after which a change may have been made without being recorded. */
@@ -151,6 +156,13 @@ function withLostChange(daemonSet: ObservedDaemonSet, { generation }: Observed, 
   const current = fingerprint(templateInputOf(daemonSet), record.previous ?? []);
   const isSameChange = record.generation === generation && record.fingerprint === current;
   return { ...daemonSet, record: { ...record, outcome: isSameChange ? "Planned" : "Waiting" } };
+}
+
+function isReplacingPods({ record, view }: ObservedDaemonSet): boolean {
+  // The skip annotation suspends a revert for an unknown time.
+  if (record?.outcome === "Reverting" && !view.skip) return true;
+  const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
+  return isOurs && !isSettled(view);
 }
 
 /** `DaemonSet agent`. */
