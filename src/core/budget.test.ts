@@ -5,6 +5,7 @@ import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "./intent";
 import {
   checkRestartBudget,
+  isOnTrial,
   isOpen,
   pruneRestarts,
   requestedRestart,
@@ -154,6 +155,11 @@ describe("pods of one incident", () => {
     expect(worked(4, 1_800)).toEqual({ allowed: true });
     const three = [11, 12, 29].map(minutesAgo => entry(minutesAgo, { workedSeconds: 1_000 }));
     expect(checkRestartBudget(three, claim({ podCreatedAtMs }), NOW)).toEqual(refused("MaxRestarts", 31));
+  });
+
+  it("do not wait for a restart in a future that another leader's clock had reached", () => {
+    const isWatched = (minutesAgo: number) => isOnTrial(entry(minutesAgo, { workedSeconds: 600 }), NOW.getTime());
+    expect([-120, -0.05, 0, 19, 20].map(isWatched)).toEqual([false, true, true, true, false]);
   });
 
   it("wait when the whole workload is rolled", () => {

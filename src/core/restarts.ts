@@ -137,7 +137,10 @@ export function isOnTrial(entry: RestartStatus, nowMs: number): boolean {
   const { workedSeconds = 0, outcome } = entry;
   const workedMs = workedSeconds * 1000;
   const trialMs = workedMs < LONGEST_TRIAL_MS ? Math.min(2 * workedMs, LONGEST_TRIAL_MS) : 0;
-  return (outcome === "Recovered" || outcome === "Replaced") && isUnproven(entry) && nowMs - timeMs(entry) < trialMs;
+  const ageMs = nowMs - timeMs(entry);
+  const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
+  // Another leader's clock may have been ahead by hours.
+  return seemsToHelp && isUnproven(entry) && ageMs < trialMs && ageMs > -CLOCK_SKEW_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */

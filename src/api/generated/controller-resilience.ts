@@ -363,7 +363,7 @@ export interface RestartStatus {
    */
   serviceAccountUID?: string;
   /**
-   * How long the pod had worked, or held its Lease, before the first sign of trouble, in seconds. Only of restarts without proof.
+   * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds. Only of restarts without proof.
    */
   workedSeconds?: number;
 }

@@ -154,6 +154,14 @@ describe("a status under the definition of an earlier release", () => {
     expect(sent).toHaveLength(2);
   });
 
+  it("lacks how long the pod of a restart had worked", async () => {
+    const { store, sent } = earlier("workedSeconds");
+    const time = "2025-06-01T12:00:00Z";
+    const restart = { workload: "Deployment/web", pod: "p", cause: "Unknown", time, outcome: "Requested" } as const;
+    await store.writeStatus(object, { restarts: [{ ...restart, workedSeconds: 60 }] });
+    expect(sent.at(-1)).toEqual({ restarts: [restart] });
+  });
+
   it("of a ClusterControllerResilience lacks what only people read", async () => {
     const { store, api, sent } = earlier("enforced");
     const cluster = new ApiClusterObjectStore(api, store.served);

@@ -181,10 +181,10 @@ function listedOf(item: unknown): Listed {
 }
 
 /**
- * Fields of status that only people and metrics read. The definition of an earlier release may lack them. Any other missing field makes a
- * write fail: without it a budget could be lost.
+ * Fields of status without which no budget is lost. The definition of an earlier release may lack them. Any other missing field makes a write
+ * fail.
  */
-const FOR_PEOPLE: ReadonlySet<string> = new Set(["recreatedBy", "enforced"]);
+const DISPENSABLE: ReadonlySet<string> = new Set(["recreatedBy", "enforced", "workedSeconds"]);
 
 /** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
 const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
@@ -232,7 +232,7 @@ export class ServedFields {
 function unservedFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof TerminalError)) return undefined;
   const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) => path.replace(/^.*\./, ""));
-  return names.length > 0 && names.every(name => FOR_PEOPLE.has(name)) ? names : undefined;
+  return names.length > 0 && names.every(name => DISPENSABLE.has(name)) ? names : undefined;
 }
 
 /** Returns the status without the fields of these names. */

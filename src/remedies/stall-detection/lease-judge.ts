@@ -84,7 +84,8 @@ export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): nu
   return Math.max(staleLimitMs(track, forMs) - standingMs, MISSED * durationMs - ableForMs);
 }
 
-function staleLimitMs(track: LeaseTrack, forMs: number): number {
+/** How long a Lease stands still before it is stale. */
+export function staleLimitMs(track: LeaseTrack, forMs: number): number {
   return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * longestPauseMs(track));
 }
 

@@ -69,6 +69,17 @@ describe("onStall: Restart", () => {
     expect(next.message).toContain("Lease team/web and no longer renews it. Evicting pod web-5d-a.");
   });
 
+  it("does not begin with the next while the requests of the first are refused", async () => {
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.leaseList.push(lease({ name: "b", uid: "lb", holder: "web-5d-b_1" }));
+    await scene.run(120, () => scene.renew("web-5d-b_1"));
+    scene.renewer = undefined;
+    const tooMany = "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests";
+    const pass = await scene.run(320, () => scene.log(tooMany));
+    expect(pass.intents).toEqual([]);
+    expect(pass.message).toContain("Restart deferred: the API server refuses its requests with 429");
+  });
+
   it("is Restarting, not Active, until the successor renews a Lease", async () => {
     scene.executed(await stall());
     replace("web-5d-b", false);

@@ -13,7 +13,7 @@ import {
 import { toSeconds } from "../../core/time";
 import { type Check, firstMatch } from "../kit/checks";
 import { describeHolder } from "../kit/holder";
-import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases } from "./lease-judge";
+import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
@@ -80,14 +80,11 @@ export function decideRestart(
   const isLate = isLateSince(stalls, own, scope.now.getTime());
   const rank = ({ view, isOperator }: ObservedPod): number =>
     view.skip || isOperator ? 2 : Number(refusedRestart(view, scope) !== undefined);
-  const decisions = pods
-    .toSorted((a, b) => rank(a) - rank(b))
-    .map(pod => {
-      const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
-      const candidate = { ...scope, pod, stale, isLate, history: own };
-      return { ...(firstMatch(CHECKS, candidate) ?? evict(candidate)), podUID: pod.view.uid };
-    });
-  return decisions.find(({ intents }) => intents.length > 0) ?? decisions[0];
+  const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
+  if (pod === undefined) return undefined;
+  const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
+  const candidate = { ...scope, pod, stale, isLate, history: own };
+  return { ...(firstMatch(CHECKS, candidate) ?? evict(candidate)), podUID: pod.view.uid };
 }
 
 function isLateSince(stalls: readonly Stall[], history: readonly RestartStatus[], nowMs: number): boolean {
@@ -199,13 +196,18 @@ function evict(candidate: Candidate): RestartDecision {
   return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }
 
-function claimFor({ pod, stale, observed, workload }: Candidate): NonNullable<Intent["restart"]> {
+/** A successor must outlive what its predecessor did: it worked, then its Lease stood still until that was stale. */
+function claimFor({ pod, stale, observed, workload, forMs }: Candidate): NonNullable<Intent["restart"]> {
   const { cooldownMs, maxRestarts } = observed.limits;
   const { createdAtMs } = pod.view;
   return {
     ...podClaim(workload.view, pod.view),
     cause: Cause.LeaseNotRenewed,
-    workedMs: Math.min(...stale.map(({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs))),
+    workedMs: Math.min(
+      ...stale.map(
+        ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
+      ),
+    ),
     limits: { cooldownMs, maxRestarts },
   };
 }

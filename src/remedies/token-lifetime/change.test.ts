@@ -242,6 +242,15 @@ describe("a change that waits", () => {
   });
 });
 
+it("a trial whose record a crash has lost blocks changes of other DaemonSets", async () => {
+  const scene = withAnother();
+  await scene.pass();
+  await scene.passAndCrash();
+  expect(applied(scene)).toEqual(["agent"]);
+  for (let i = 0; i < 4; i++) await scene.pass();
+  expect(applied(scene)).not.toContain("other");
+});
+
 describe("a rollout after the trial", () => {
   /** `replaced` of three pods have the shorter token; another DaemonSet waits. */
   async function rolling(replaced: number): Promise<Scene> {
