@@ -167,7 +167,7 @@ describe.concurrent("an Application", () => {
     const story = await begin(name, [...agent(name), resilience(name, { targets: ofAgent, tokenLifetime: {} })]);
     await story.untilHealth("Degraded", "ControllerResilience", TRIAL_MS + FIGHT_MS);
     const contestedField = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
-    const { message } = await client.untilCondition(contestedField, ["Contested"], FIGHT_MS);
+    const { message } = await client.untilCondition(contestedField, ["Contested"], TRIAL_MS + FIGHT_MS);
     expect(message).toContain("argocd-controller");
     await client.until("Argo CD to restore its value", async () => (await secondsOf(client, name)) === 3600);
     const generation = await generationOf(client, name);

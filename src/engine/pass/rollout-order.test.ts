@@ -31,7 +31,10 @@ it("a rollout lets the next one begin with the pass that reports its end, and ho
   });
   const waits = async (): Promise<boolean> => {
     const other = (await store.get("shop/b"))!;
-    return restarts.settle(new ObjectSession(other, store, clock)).rolloutDeferral({ workload: "DaemonSet/agent" }) !== undefined;
+    return (
+      restarts.settle(new ObjectSession(other, store, clock)).rolloutDeferral({ workload: "DaemonSet/agent" }) !==
+      undefined
+    );
   };
   expect(await waits()).toBe(false);
   await reconciler.reconcile("team/a", () => true);
