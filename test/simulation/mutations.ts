@@ -107,8 +107,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/stall-detection/restart.ts", [
     [
       "onStall: Report restarts",
-      '|| scope.spec.onStall !== "Restart") return',
-      ") return",
+      '  if (scope.spec.onStall !== "Restart") return undefined;\n',
+      "",
       /"hangs.*"onStall":"Report"/,
     ],
     [

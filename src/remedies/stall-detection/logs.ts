@@ -1,11 +1,11 @@
 import { parseDuration } from "../../core/time";
-import type { ContainerView, PodView } from "../../core/views";
+import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
 import { hasLog, type Watched } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
-import type { Pass } from "./observed";
+import type { ContainerLog, Pass } from "./observed";
 
 // What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
 // its start on, and goes on working.
@@ -43,16 +43,6 @@ const BEGAN_AFTER_MS = 600_000;
 /** A binding that went this long before the first 403 that is known may be the cause; also one that the operator saw a little later. */
 const LOST_BEFORE_MS = 3_600_000;
 const LOST_AFTER_MS = 60_000;
-
-/** The log of one container. */
-export interface ContainerLog {
-  readonly pod: PodView;
-  readonly container: ContainerView;
-  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
-  /** Absent: it was not read yet. */
-  readonly searchedFromMs?: number;
-  readonly has401: boolean;
-}
 
 /** A request of a pod that the API server persistently answers 403. */
 export interface Denial {

@@ -3,11 +3,11 @@ import type { RestartLimits } from "../../core/intent";
 import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
+import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
-import type { PodView, WorkloadView } from "../../core/views";
+import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../kit/problems";
 import { AbleTimes, type HeldLease } from "./lease-judge";
-import type { ContainerLog } from "./logs";
 import { type LostBinding, LostBindings } from "./lost-bindings";
 import type { Holder } from "../kit/holder";
 
@@ -49,6 +49,16 @@ export interface ObservedPod {
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
   readonly logs: readonly ContainerLog[];
+}
+
+/** The log of one container. */
+export interface ContainerLog {
+  readonly pod: PodView;
+  readonly container: ContainerView;
+  readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
+  /** Absent: it was not read yet. */
+  readonly searchedFromMs?: number;
+  readonly has401: boolean;
 }
 
 /** A binding that names a ServiceAccount of the targets. */

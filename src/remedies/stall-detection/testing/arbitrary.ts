@@ -4,10 +4,9 @@ import type { LeaseTrack } from "../../../core/leases";
 import type { PodView, WorkloadView } from "../../../core/views";
 import type { UnauthorizedTrace } from "../../../logs/persistence";
 import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/traces";
-import type { ContainerLog } from "../logs";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";
-import type { Observed, ObservedPod, ObservedWorkload } from "../observed";
+import type { ContainerLog, Observed, ObservedPod, ObservedWorkload } from "../observed";
 
 const DAY = { min: Date.parse("2025-01-01T00:00:00Z"), max: Date.parse("2025-01-02T00:00:00Z") };
 const times = fc.integer(DAY);
