@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { WorkQueue } from "./work-queue";
+import { WorkQueue, DelayHeap } from "./work-queue";
 import type { QueueState } from "../../core/ports";
 
 function makeQueue() {
@@ -65,11 +65,12 @@ describe("the work queue", () => {
 });
 
 describe("delayed keys", () => {
-  it("become available after their delay, the earliest first", () => {
+  it("become available after their delay, with one timer for all", () => {
     const { clock, queue } = makeQueue();
     queue.addAfter("late", 300);
     queue.addAfter("early", 100);
     queue.addAfter("middle", 200);
+    expect(clock.pendingTimers).toBe(1);
     clock.advance(99);
     expect(queue.take()).toBeUndefined();
     clock.advance(1);
@@ -167,7 +168,7 @@ class Model {
     }
     const before = this.delayed.get(key);
     if (before && before.atMs <= this.nowMs + ms) return;
-    this.delayed.set(key, { atMs: this.nowMs + ms, order: this.#order++ });
+    this.delayed.set(key, { atMs: this.nowMs + ms, order: before?.order ?? this.#order++ });
   }
   take() {
     const key = this.queue.shift();
@@ -266,6 +267,28 @@ describe("any schedule of calls", () => {
     }
     expect(queue.length).toBe(0);
   });
+});
+
+it("the delay heap returns keys in order of their earliest time, then of insertion, for any delays", () => {
+  const entry = fc.record({ key: fc.nat(200), atMs: fc.nat(100) });
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 400 }), entries => {
+      const heap = new DelayHeap<number>();
+      const expected = new Map<number, number>();
+      for (const { key, atMs } of entries) {
+        heap.schedule(key, atMs);
+        expected.set(key, Math.min(atMs, expected.get(key) ?? Infinity));
+      }
+      expect(heap.size).toBe(expected.size);
+      const order = [...expected].sort(([, a], [, b]) => a - b).map(([key]) => key);
+      const taken: (number | undefined)[] = [];
+      while (heap.size > 0) {
+        expect(heap.nextAtMs).toBe(expected.get(order[taken.length]!));
+        taken.push(heap.takeReady(100));
+      }
+      expect(taken).toEqual(order);
+    }),
+  );
 });
 
 function makeBench() {
