@@ -40,11 +40,7 @@ export function isStalled(sight: Sight, truth: Truth): boolean {
 /** Compares every condition with what is true. */
 export function checkConditions(sight: Sight, report: Report): void {
   const lies = new Lies(sight, report);
-  const look = (): void => {
-    lies.look();
-    sight.clock.after(LOOK_MS, look);
-  };
-  look();
+  sight.clock.every(LOOK_MS, () => lies.look());
 }
 
 class Lies {

@@ -42,11 +42,7 @@ const STALLED_WITHIN_MS = 62 * MINUTE;
 /** Looks at every pod during the whole world, while nothing that concerns it happens. */
 export function checkHealing(sight: Sight, report: Report): void {
   const checks = new HealingChecks(sight, report);
-  const look = (): void => {
-    checks.look();
-    sight.clock.after(LOOK_MS, look);
-  };
-  look();
+  sight.clock.every(LOOK_MS, () => checks.look());
 }
 
 class HealingChecks {

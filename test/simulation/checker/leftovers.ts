@@ -16,12 +16,10 @@ const GENERATED_FOR = "controller-resilience.io/generated-for";
 /** Looks at what belongs to nobody. */
 export function checkLeftovers(sight: Sight, report: Report): void {
   const since = new Since(sight, report);
-  const look = (): void => {
+  sight.clock.every(LOOK_MS, () => {
     for (const { key, sentence } of leftovers(sight)) since.note(key, sentence);
     since.forget();
-    sight.clock.after(LOOK_MS, look);
-  };
-  look();
+  });
 }
 
 /** Since when something is so while nothing happens; reported once when that is too long. */
