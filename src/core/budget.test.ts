@@ -5,8 +5,8 @@ import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "./intent";
 import {
   checkRestartBudget,
-  isOnTrial,
   isOpen,
+  isWatched,
   pruneRestarts,
   requestedRestart,
   RESTARTS_KEPT,
@@ -158,8 +158,8 @@ describe("pods of one incident", () => {
   });
 
   it("do not wait for a restart in a future that another leader's clock had reached", () => {
-    const isWatched = (minutesAgo: number) => isOnTrial(entry(minutesAgo, { workedSeconds: 600 }), NOW.getTime());
-    expect([-120, -0.05, 0, 19, 20].map(isWatched)).toEqual([false, true, true, true, false]);
+    const watched = (minutesAgo: number) => isWatched(entry(minutesAgo, { workedSeconds: 600 }), NOW.getTime());
+    expect([-120, -0.05, 0, 19, 20].map(watched)).toEqual([false, true, true, true, false]);
   });
 
   it("wait when the whole workload is rolled", () => {

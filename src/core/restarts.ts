@@ -122,25 +122,28 @@ function replaceableKey(entry: RestartStatus, now: Date): string {
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
 function hasHelped(entry: RestartStatus, now: Date): boolean {
-  if (isOnTrial(entry, now.getTime())) return false;
+  if (isWatched(entry, now.getTime())) return false;
   return entry.outcome === "Recovered" || (entry.outcome === "Replaced" && !isUnproven(entry));
 }
 
-/** Half an hour, as long as a restart without an outcome is open. */
-const LONGEST_TRIAL_MS = 1_800_000;
+/**
+ * Without a sign of success for this long, in milliseconds, an unproven restart did not help, such as one whose object was deleted, or whose
+ * successor never gets Ready. A successor is watched no longer.
+ */
+export const UNPROVEN_OPEN_MS = 1_800_000;
 
 /**
  * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: some programs fail minutes after each
  * start. So the successor of a pod that had worked for less than half an hour must work for twice as long, at most for half an hour.
  */
-export function isOnTrial(entry: RestartStatus, nowMs: number): boolean {
+export function isWatched(entry: RestartStatus, nowMs: number): boolean {
   const { workedSeconds = 0, outcome } = entry;
   const workedMs = workedSeconds * 1000;
-  const trialMs = workedMs < LONGEST_TRIAL_MS ? Math.min(2 * workedMs, LONGEST_TRIAL_MS) : 0;
+  const watchMs = workedMs < UNPROVEN_OPEN_MS ? Math.min(2 * workedMs, UNPROVEN_OPEN_MS) : 0;
   const ageMs = nowMs - timeMs(entry);
   const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
   // Another leader's clock may have been ahead by hours.
-  return seemsToHelp && isUnproven(entry) && ageMs < trialMs && ageMs > -CLOCK_SKEW_MS;
+  return seemsToHelp && isUnproven(entry) && ageMs < watchMs && ageMs > -CLOCK_SKEW_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */

@@ -2,15 +2,12 @@ import { BREAKER_ANNOTATION } from "../../api/names";
 import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
 import { type Clock, toSeconds } from "../../core/time";
 import type { Deferral, ObjectRef, RestartClaim } from "../../core/intent";
-import { isOnTrial, isOpen, isUnproven, restartId } from "../../core/restarts";
+import { isOpen, isUnproven, isWatched, restartId, UNPROVEN_OPEN_MS } from "../../core/restarts";
 
 // One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
 // an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
 
 const HOUR_MS = 3_600_000;
-
-/** Without a sign of success for this long, a restart did not help, such as one whose object was deleted, or whose successor never gets Ready. */
-const OPEN_MS = 1_800_000;
 
 /**
  * No unproven restart for this long after the operator itself was answered 401 or had lost the API server: an API server that refuses or
@@ -97,7 +94,7 @@ export class Breaker {
   #otherOpen(): Deferral | undefined {
     const nowMs = this.#nowMs();
     const isUndecided = ({ entry, timeMs }: UnprovenRestart): boolean =>
-      isOnTrial(entry, nowMs) || (isOpen(entry) && nowMs - timeMs < OPEN_MS);
+      isWatched(entry, nowMs) || (isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
     const open = [...this.#restarts.values()].find(isUndecided);
     return open && limited("UnprovenRestart", describeOpen(open));
   }
@@ -120,7 +117,9 @@ export class Breaker {
     const nowMs = this.#nowMs();
     return [...this.#restarts.values()]
       .filter(({ timeMs }) => timeMs >= this.#ports.breaker.resetMs)
-      .filter(({ entry, timeMs }) => entry.outcome === "Ineffective" || (isOpen(entry) && nowMs - timeMs >= OPEN_MS))
+      .filter(
+        ({ entry, timeMs }) => entry.outcome === "Ineffective" || (isOpen(entry) && nowMs - timeMs >= UNPROVEN_OPEN_MS),
+      )
       .toSorted((a, b) => b.timeMs - a.timeMs);
   }
 
