@@ -102,7 +102,6 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   staleLeases,
   expiringBindings,
   neverEvictable,
-
   onDelete,
   tokenLives,
   sharedFlows,
