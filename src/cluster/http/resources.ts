@@ -10,7 +10,7 @@ import {
 import type { ObjectRef } from "../../core/intent";
 import { arrayOf, type JsonObject, objectOf, textsOf } from "../../core/json";
 import { KINDS, type Kind, pluralOf } from "../../core/kinds";
-import type { Api, ApiRequest } from "./api";
+import { type Api, type ApiRequest, MAX_JSON_BYTES } from "./api";
 import { pause } from "./retry";
 import { ExpiredError } from "./status-errors";
 
@@ -101,6 +101,9 @@ export const PAGE_SIZE = 100;
 
 /** Parsing takes about 10 ms per MiB. */
 const PAGE_BYTES = 2 * 1024 * 1024;
+
+/** Fewer requests for a list that takes longer than its continue token lives. A page is parsed within 50 ms still. */
+export const LARGE_PAGES = { limit: 16 * PAGE_SIZE, maxBytes: MAX_JSON_BYTES };
 
 /** Requests only the metadata of each object. */
 export const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";

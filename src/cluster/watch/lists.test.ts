@@ -102,8 +102,8 @@ describe("pods of all namespaces, where a tenant has many that are large", () =>
 });
 
 interface Script {
-  /** Answers the request for one page of a list, by its index. */
-  readonly page: (index: number) => unknown;
+  /** Answers the request for one page of a list. */
+  readonly page: (index: number, limit: number) => unknown;
   readonly open?: (signal: AbortSignal) => Promise<IncomingMessage>;
 }
 
@@ -117,7 +117,7 @@ function begin({ page, open }: Script, random = () => 0.5) {
       seen.pages++;
       if (index === 0) seen.lists++;
       await new Promise<void>(resolve => void clock.after(30, resolve));
-      return page(index) as T;
+      return page(index, Number(query["limit"])) as T;
     },
     open: (_: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
       seen.streams++;
@@ -187,6 +187,23 @@ describe("a list of 100 pages", () => {
     await clock.run(5_000);
     expect(watch.views().map(({ name }) => name)).toEqual(["a", "b"]);
     expect([watch.version(), seen]).toEqual(["12", { lists: 2, pages: 4, streams: 1 }]);
+    await stop();
+  });
+
+  it("has larger pages once its continue token has expired, so that it ends on a slow API server", async () => {
+    const names = Array.from({ length: 10_000 }, (_, i) => `a${i}`);
+    let begunMs = 0;
+    const { watch, seen, stop, clock } = begin({
+      page: async (index, limit) => {
+        if (index === 0) begunMs = clock.monotonicMs();
+        // etcd keeps the version of a list for five minutes, in which this API server answers fifty requests.
+        if (clock.monotonicMs() - begunMs >= 300_000) throw new ExpiredError("too old");
+        await new Promise<void>(resolve => void clock.after(6_000, resolve));
+        return listed("9", names.slice(index, index + limit), index + limit < names.length ? index + limit : undefined);
+      },
+    });
+    for (let s = 0; s < 900 && !watch.isFilled(); s++) await clock.run(1_000);
+    expect([watch.views().length, seen.lists]).toEqual([10_000, 2]);
     await stop();
   });
 

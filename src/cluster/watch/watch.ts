@@ -3,7 +3,16 @@ import { describeError, ForbiddenError, TransientError } from "../../core/errors
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import { type Api, MAX_JSON_BYTES } from "../http/api";
-import { describeCall, listPages, PAGE_SIZE, pathOf, type Resource, type Unread, unreadError } from "../http/resources";
+import {
+  describeCall,
+  LARGE_PAGES,
+  listPages,
+  PAGE_SIZE,
+  pathOf,
+  type Resource,
+  type Unread,
+  unreadError,
+} from "../http/resources";
 import { pause } from "../http/retry";
 import { projectAll } from "../read/received";
 import {
@@ -101,6 +110,8 @@ export class Watch<V extends Identified> {
   #listedAtMs = -Infinity;
   /** Of the last list. */
   #unread: readonly Unread[] = [];
+  /** A continue token has expired before the last page, so larger pages follow: etcd keeps the version of a list for five minutes. */
+  #isListSlow = false;
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
   #running: Promise<void> | null = null;
@@ -231,6 +242,7 @@ export class Watch<V extends Identified> {
     const { clock, random, log } = this.#context;
     const lived = this.#connectedAtMs === null ? 0 : clock.monotonicMs() - this.#connectedAtMs;
     const steady = lived >= this.#timing.steadyMs;
+    if (end.reason === "expired" && this.#version === null) this.#isListSlow = true;
     if (end.relist || this.#isListDue()) this.#version = null;
     if (steady) this.#failures = 0;
     const calm = end.reason === "closed" && steady;
@@ -258,7 +270,8 @@ export class Watch<V extends Identified> {
   async #list(signal: AbortSignal): Promise<string> {
     const { api, clock, random, log, metrics } = this.#context;
     const { resource, namespace, fieldSelector, project } = this.#subject;
-    const list = { resource, place: { namespace }, fieldSelector, limit: PAGE_SIZE };
+    const pages = this.#isListSlow ? LARGE_PAGES : { limit: PAGE_SIZE };
+    const list = { resource, place: { namespace }, fieldSelector, ...pages };
     const patience = { clock, random, longestMs: Infinity };
     const [views, unread]: [V[], Unread[]] = [[], []];
     let version = "";

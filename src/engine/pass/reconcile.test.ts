@@ -247,6 +247,26 @@ describe("a remedy that fails", () => {
     });
   });
 
+  it("is Stalled once its reads have failed for an hour, with a way out, until one succeeds", async () => {
+    let isFailing = true;
+    const [works, why] = [makeDecision(), "list pods: expired (410)"];
+    const observe = () => (isFailing ? Promise.reject(new TransientError(why)) : Promise.resolve(works));
+    const bench = makeBench({ remedies: [makeRemedy(works, { observe })], spec });
+    const stalledAfter = async (ms: number): Promise<unknown> => {
+      await bench.clock.run(ms);
+      await bench.pass();
+      return bench.conditions()["Stalled"];
+    };
+    expect(await stalledAfter(0)).toBe("False/Idle");
+    expect(await stalledAfter(3_599_000)).toBe("False/Idle");
+    expect(await stalledAfter(1_000)).toBe("True/ObserveFailed");
+    expect(bench.message("Stalled")).toBe(
+      `No action while reads fail: ${why}. This has lasted for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`,
+    );
+    isFailing = false;
+    expect(await stalledAfter(1_000)).toBe("False/Idle");
+  });
+
   it("names what it could not read, but never quotes a foreign error", async () => {
     const failing = (error: Error) => makeRemedy(makeDecision(), { observe: () => Promise.reject(error) });
     const known = makeBench({ remedies: [failing(new ForbiddenError("the operator may not list pods"))] });

@@ -59,7 +59,7 @@ export async function observeAndPlan(
   } catch (error) {
     if (error instanceof NotYetError) throw error;
     ports.log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
-    return observeFailed(remedy, error);
+    return observeFailed(remedy, error, isLasting(remedy, object, clock.now()));
   }
   try {
     const planned = await inSlices(clock, checked(remedy, observation.plan(clock.now(), ports.pending), clock.now()));
@@ -128,13 +128,26 @@ function bugReport(remedy: Remedy, error: unknown, log: Log): Report {
   return { status: "Unknown", reason: "DecideFailed", message };
 }
 
-function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
+/** What has failed for this long hardly ends by itself. In milliseconds. */
+const LASTING_MS = 3_600_000;
+
+/** Goes by status, which outlives the leader. */
+function isLasting({ condition }: Remedy, { status }: ObjectInMode, now: Date): boolean {
+  const known = status?.conditions?.find(({ type }) => type === condition);
+  if (known?.reason !== "ObserveFailed") return false;
+  return now.getTime() - Date.parse(known.lastTransitionTime) >= LASTING_MS;
+}
+
+function observeFailed(remedy: Remedy, error: unknown, lasts: boolean): RemedyPass {
   const reason = error instanceof ForbiddenError ? "Forbidden" : "ObserveFailed";
   const message = `No action while reads fail: ${publicMessage(error)}.`;
   const report: Report = { status: "Unknown", reason, message };
   const retry = retryAfter(error);
   // Only a person's change ends a terminal error.
-  return retry ? withReport(remedy, report, retry) : withReport(remedy, stalledBy(reason, message));
+  if (retry === undefined) return withReport(remedy, stalledBy(reason, message));
+  const wayOut = "This has lasted for an hour: see the operator's log. For a slow API server, set --watch-namespaces.";
+  const stalled = lasts && { stalled: { reason, message: `${message} ${wayOut}` } };
+  return withReport(remedy, { ...report, ...stalled }, retry);
 }
 
 /** Only a person can end this. */
