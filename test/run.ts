@@ -7,7 +7,7 @@ import { Command } from "commander";
 import { E2E_WORKERS, INTEGRATION_WORKERS } from "./cluster/workers";
 import { NODE_VERSION, nodeRelease } from "./lab/images";
 import { simulatedWorlds } from "./simulation/gate";
-import { execute, type Results, suite, type Write } from "./suite";
+import { execute, type Results, suite, type SuiteOptions, type Write } from "./suite";
 
 /** One step. It returns the results of the tests that it ran, and throws if it fails. */
 interface Step {
@@ -24,7 +24,14 @@ async function command(write: Write, name: string, ...args: string[]): Promise<R
 }
 
 const npmRun = (script: string) => (write: Write) => command(write, "npm", "run", "--silent", script);
-const vitestOf = (project: string, workers: number) => (write: Write) => suite(project, { write, workers });
+const vitestOf =
+  (project: string, options: Omit<SuiteOptions, "write">) =>
+  (write: Write): Promise<Results> =>
+    suite(project, { write, ...options });
+
+/** End-to-end tests that wait for minutes. They run in a lab of their own, as soon as the integration tests leave it the processor. */
+const LONG = ["test/e2e/key-rotation.test.ts", "test/e2e/own-identity.test.ts"];
+const ITS_LAB = { E2E_LAB: "e2e-long" };
 
 // Each unit test runs once. The simulated worlds compare the versions of Node.js.
 
@@ -55,14 +62,17 @@ const steps: Record<string, Step[]> = {
     { name: "Unit tests of the plugin, the scripts and the tests", run: otherTests },
   ],
   simulation: [{ name: "Simulated worlds", run: simulatedWorlds }],
-  integration: [{ name: "Integration tests: a real API server", run: vitestOf("integration", INTEGRATION_WORKERS) }],
-  e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", E2E_WORKERS) }],
+  integration: [
+    { name: "Integration tests: a real API server", run: vitestOf("integration", { workers: INTEGRATION_WORKERS }) },
+  ],
+  long: [{ name: "End-to-end tests that wait long", run: vitestOf("e2e", { workers: 1, files: LONG, env: ITS_LAB }) }],
+  e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", { workers: E2E_WORKERS, without: LONG }) }],
 };
 
 /** The groups of each track. All tracks of a stage run side by side; a stage begins after the previous one has ended. */
 const STAGES: readonly (readonly string[])[][] = [
   [["build"]],
-  [["static", "unit", "simulation"], ["integration"], ["e2e"]],
+  [["static", "unit", "simulation"], ["integration", "long"], ["e2e"]],
 ];
 
 const total = { passed: 0, failed: 0 };

@@ -50,7 +50,7 @@ export interface Results {
 }
 
 /** Which tests to run, and how. */
-interface SuiteOptions extends ExecuteOptions {
+export interface SuiteOptions extends ExecuteOptions {
   /** Only files whose path contains one of these; all without. */
   readonly files?: readonly string[];
   /** Globs of files to leave out. */

@@ -22,14 +22,8 @@ export function leaseHolder(client: ClusterClient): Promise<string> {
 }
 
 /** Starts the operator as a host process with the rights of its own ServiceAccount, and waits until it is ready. */
-export function startOperator(...args: string[]): Promise<OperatorProcess> {
-  return startOperatorFor(undefined, ...args);
-}
-
-/** The same with a token of this lifetime, such as `3h`, for a test that outlives the tokens of the lab. */
-async function startOperatorFor(lifetime: string | undefined, ...args: string[]): Promise<OperatorProcess> {
-  const { namespace, serviceAccount } = OPERATOR;
-  const kubeconfig = await suiteLab().serviceAccountKubeconfig(namespace, serviceAccount, lifetime);
+export async function startOperator(...args: string[]): Promise<OperatorProcess> {
+  const kubeconfig = await suiteLab().serviceAccountKubeconfig(OPERATOR.namespace, OPERATOR.serviceAccount);
   const operator = OperatorProcess.start({ kubeconfig, args, bundle: inject("operatorBundle") });
   await operator.ready();
   return operator;
