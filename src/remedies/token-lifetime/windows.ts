@@ -49,40 +49,11 @@ function problemOfOne(window: MaintenanceWindow, nowMs: number): string | undefi
   return `.schedule: expected a schedule with a date that exists, got "${schedule}"`;
 }
 
-/** When a window that is open opened, or when it opens next; undefined if it never does. */
+/** When a window that is open opened, or when it opens next; undefined if it never does, or schedule or time zone are invalid. */
 function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number): number | undefined {
-  // The duration is part of the key: windows of one schedule ask about different times, and would replace each other's gap.
-  return openingAfter(schedule, timeZone, nowMs - parseDuration(duration), `${schedule} ${timeZone} ${duration}`);
-}
-
-/** No opening lies between the two times; `untilMs` is one, or Infinity. */
-interface Gap {
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-/** The last gap of each window, that used last at the end: finding one takes a third of a millisecond, and passes ask again and again. */
-const gaps = new Map<string, Gap>();
-
-/** Windows that are remembered. */
-const MAX_GAPS = 4_000;
-
-/** Returns the first opening after that time; undefined if there is none, or schedule or time zone are invalid. */
-function openingAfter(schedule: string, timeZone: string, afterMs: number, id: string): number | undefined {
-  let gap = gaps.get(id);
-  if (gap === undefined || afterMs < gap.fromMs || afterMs >= gap.untilMs) {
-    gap = { fromMs: afterMs, untilMs: evaluate(schedule, timeZone, afterMs) };
-  }
-  gaps.delete(id);
-  gaps.set(id, gap);
-  const [oldest] = gaps.keys();
-  if (gaps.size > MAX_GAPS && oldest !== undefined) gaps.delete(oldest);
-  return gap.untilMs === Infinity ? undefined : gap.untilMs;
-}
-
-function evaluate(schedule: string, timeZone: string, afterMs: number): number {
+  const afterMs = nowMs - parseDuration(duration);
   const cron = isTimeZone(timeZone) ? cronOf(schedule, timeZone, yearsAround(afterMs)) : undefined;
-  return cron?.nextRun(new Date(afterMs))?.getTime() ?? Infinity;
+  return cron?.nextRun(new Date(afterMs))?.getTime();
 }
 
 /** The years in which a schedule opens if it ever does, with one to spare for the time zone: up to eight lie between two 29 February. */
