@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import cfg from "../package.json";
 import { nodeRelease } from "../test/lab/images";
 import { printer } from "../test/lab/progress";
-import { bundleCli, CLI_FOLDER, COMPLETER, NOTICES, PROGRAM } from "./bundle-cli";
+import { bundleCli, CLI_FOLDER, NOTICES, PROGRAM } from "./bundle-cli";
 
 const root = join(__dirname, "..");
 const folder = join(root, "dist", "plugin");
@@ -33,7 +33,7 @@ function writeBlob(node: string): void {
   rmSync(config);
 }
 
-/** Returns the path of the executable; its folder and the archive of that also have the licenses and kubectl's completer. */
+/** Returns the path of the executable; its folder and the archive of that also have the licenses. */
 function executable(node: string, processor: string): string {
   const name = `${EXECUTABLE}-${cfg.version}-linux-${processor}`;
   const into = join(folder, name);
@@ -41,7 +41,7 @@ function executable(node: string, processor: string): string {
   copyFileSync(node, join(into, EXECUTABLE));
   const inject = [join(into, EXECUTABLE), "NODE_SEA_BLOB", blob, "--sentinel-fuse", FUSE];
   run(join(root, "node_modules", ".bin", "postject"), inject);
-  for (const file of ["LICENSE", NOTICES, COMPLETER]) copyFileSync(join(CLI_FOLDER, file), join(into, file));
+  for (const file of ["LICENSE", NOTICES]) copyFileSync(join(CLI_FOLDER, file), join(into, file));
   copyFileSync(join(dirname(node), "..", "LICENSE"), join(into, "LICENSE-nodejs"));
   const same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"];
   run("tar", [...same, "--create", "--gzip", "--file", `${name}.tar.gz`, "--directory", into, "."]);

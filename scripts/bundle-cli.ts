@@ -17,9 +17,6 @@ export const PROGRAM = "kubectl-resilience.js";
 /** The licenses of the libraries in {@link PROGRAM}. */
 export const NOTICES = "THIRD-PARTY-NOTICES.txt";
 
-/** kubectl calls this program to complete `kubectl resilience`. */
-export const COMPLETER = "kubectl_complete-resilience";
-
 /**
  * Writes the npm package of the kubectl plugin: one file with all libraries, so that `npx` downloads nothing else. It is a package of its own
  * because that of this repository is the operator: `npx` would install Pepr and its 300 dependencies for it.
@@ -50,7 +47,6 @@ export async function bundleCli(folder = CLI_FOLDER): Promise<void> {
   });
   refuseDevelopmentPackages(metafile);
   chmodSync(join(folder, PROGRAM), 0o755);
-  writeFileSync(join(folder, COMPLETER), '#!/bin/sh\nexec kubectl resilience __complete "$@"\n', { mode: 0o755 });
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   writeFileSync(join(folder, NOTICES), notices(PROGRAM, bundledPackages(root, filesInOutput(metafile))));
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
@@ -63,8 +59,8 @@ function manifest(): object {
     description: "kubectl plugin: finds Kubernetes controllers that fail silently.",
     license: cfg.license,
     engines: cfg.engines,
-    bin: { "kubectl-resilience": PROGRAM, [COMPLETER]: COMPLETER },
-    files: [PROGRAM, NOTICES, COMPLETER],
+    bin: { "kubectl-resilience": PROGRAM },
+    files: [PROGRAM, NOTICES],
   };
 }
 

@@ -25,9 +25,8 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 it("has the program, the licenses and nothing else", () => {
-  const program = ["kubectl_complete-resilience", "kubectl-resilience.js"];
   expect(archive.files.map(({ path }) => path).sort()).toEqual(
-    ["LICENSE", "THIRD-PARTY-NOTICES.txt", ...program, "package.json"].sort(),
+    ["LICENSE", "THIRD-PARTY-NOTICES.txt", "kubectl-resilience.js", "package.json"].sort(),
   );
   const text = readFileSync(join(folder, "package", "THIRD-PARTY-NOTICES.txt"), "utf8");
   for (const name of ["yaml", "commander", "@kubernetes/client-node"]) expect(text).toContain(`\n${name}@`);
