@@ -1,9 +1,9 @@
 // `npm run -s classify`: the command `classify` alone.
 import { Command } from "commander";
 import { defineClassify } from "./classify/command";
-import { endQuietlyOnClosedPipe } from "./streams";
+import { endOnFailedOutput } from "./streams";
 
 const CALL = "npm run -s classify --";
 
-endQuietlyOnClosedPipe();
+endOnFailedOutput();
 void defineClassify(new Command(CALL), { call: CALL }).parseAsync();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { gzipSync } from "node:zlib";
 import { bundleCli } from "../../scripts/bundle-cli";
 
 const root = join(__dirname, "../..");
@@ -141,6 +142,50 @@ describe("classify", () => {
 const LOG = [0, 20, 40, 60]
   .map(s => `${new Date(Date.UTC(2025, 0, 1, 0, 0, s)).toISOString()} failed to list *v1.Pod: Unauthorized\n`)
   .join("");
+
+describe("a file that is no log in UTF-8", () => {
+  const file = join(folder, "other.log");
+
+  it.each([
+    ["gzip; decompress it first", gzipSync(LOG)],
+    ["UTF-16; convert it first", Buffer.from(`\ufeff${LOG}`, "utf16le")],
+    ["UTF-16; convert it first", Buffer.from(`\ufeff${LOG}`, "utf16le").swap16()],
+    ["binary data", Buffer.from(LOG, "utf16le")],
+  ])("is refused, since nothing would be found in %s", (format, content) => {
+    writeFileSync(file, content);
+    const refusal = { status: 1, stdout: "", stderr: `expected a log in UTF-8, got ${format}\n` };
+    for (const command of ["classify", "replay"]) expect(run("", command, file)).toEqual(refusal);
+  });
+
+  it("may begin with a byte-order mark", () => {
+    writeFileSync(file, LOG);
+    const { stdout } = run("", "classify", file);
+    writeFileSync(file, `\ufeff${LOG}`);
+    expect(run("", "classify", file).stdout).toBe(stdout);
+  });
+});
+
+it("classify --json reads a file, and prints no character that a terminal would obey", () => {
+  const file = join(folder, "questions.jsonl");
+  writeFileSync(file, '{"id":"\u009b\u{e0001}","line":"x: Unauthorized"}\n');
+  const { stdout } = run("", "classify", "--json", file);
+  expect(stdout).toBe('{"id":"\\u009b\\udb40\\udc01","class":"unauthorized"}\n');
+  expect(JSON.parse(stdout)).toMatchObject({ id: "\u009b\u{e0001}" });
+});
+
+it("a full disk is named in one sentence", () => {
+  const file = join(folder, "web.log");
+  writeFileSync(file, LOG);
+  const program = join(folder, "package", "kubectl-resilience.js");
+  const { status, stderr } = spawnSync(
+    "sh",
+    ["-c", `"$0" "$@" >/dev/full`, process.execPath, program, "classify", file],
+    {
+      encoding: "utf8",
+    },
+  );
+  expect([status, stderr]).toEqual([1, "failed to write to standard output: ENOSPC: no space left on device, write\n"]);
+});
 
 describe("replay", () => {
   it("reads a file as it reads standard input", () => {

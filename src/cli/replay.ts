@@ -1,9 +1,9 @@
 // `npm run -s replay`: the command `replay` alone.
 import { Command } from "commander";
 import { defineReplay } from "./replay/command";
-import { endQuietlyOnClosedPipe } from "./streams";
+import { endOnFailedOutput } from "./streams";
 
 const CALL = "npm run -s replay --";
 
-endQuietlyOnClosedPipe();
+endOnFailedOutput();
 void defineReplay(new Command(CALL), { call: CALL }).parseAsync();

@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { confirm } from "./kubectl/terminal";
 import { linesOf, write } from "./streams";
 
 async function lines(chunks: readonly Buffer[]): Promise<string[]> {
@@ -38,4 +39,17 @@ it("writing waits while the reader is behind", async () => {
   output.resume();
   await writing;
   expect(written).toBe(true);
+});
+
+it.each([
+  ["Ctrl-C", "\x03", false],
+  ["Ctrl-D", "\x04", false],
+  ["y", "y\n", true],
+  ["Enter", "\n", false],
+])("a question takes %s for an answer", async (_, keys, expected) => {
+  const terminal = (): PassThrough & { isTTY: true } => Object.assign(new PassThrough(), { isTTY: true as const });
+  const [stdin, stderr] = [terminal(), terminal()];
+  const answer = confirm("It restarts.", {}, { stdin, stdout: new PassThrough(), stderr, env: {} });
+  stdin.write(keys);
+  expect(await answer).toBe(expected);
 });

@@ -1,8 +1,54 @@
 import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { isObject } from "../core/json";
 
 // Standard input and output of commands that read logs of any size.
+
+/** What a command was given cannot be used; the message says why, for people. */
+export class InputError extends Error {}
+
+/** Runs a command, and names what was wrong with its input on standard error. */
+export async function namingInputErrors(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    await write(process.stderr, `${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Reads a log from a file or from standard input, without a byte-order mark.
+ *
+ * @throws InputError for a file that cannot be read, and for anything but UTF-8, in which nothing would be found
+ */
+export async function* readLog(file: string | undefined): AsyncGenerator<Buffer> {
+  let isFirst = true;
+  try {
+    for await (const chunk of file === undefined ? process.stdin : createReadStream(file)) {
+      yield isFirst ? withoutMark(chunk as Buffer) : (chunk as Buffer);
+      isFirst = false;
+    }
+  } catch (error) {
+    const isRefused = file !== undefined && error instanceof Error && "syscall" in error;
+    throw isRefused ? new InputError(`failed to read ${file}: ${error.message}`) : error;
+  }
+}
+
+/** How formats begin that are no text in UTF-8. A byte 0 is in binary data, and in UTF-16 without a mark. */
+const FORMATS: readonly (readonly [string, (start: Buffer) => boolean])[] = [
+  ["gzip; decompress it first", start => start.readUInt16BE() === 0x1f8b],
+  ["UTF-16; convert it first", start => [0xfeff, 0xfffe].includes(start.readUInt16BE())],
+  ["binary data", start => start.subarray(0, 4096).includes(0)],
+];
+
+function withoutMark(start: Buffer): Buffer {
+  const format = start.length < 2 ? undefined : FORMATS.find(([, begins]) => begins(start));
+  if (format !== undefined) throw new InputError(`expected a log in UTF-8, got ${format[0]}`);
+  return start.toString("latin1", 0, 3) === "\xef\xbb\xbf" ? start.subarray(3) : start;
+}
 
 /**
  * Yields the lines of a stream without their line breaks. Only "\n" ends a line: readline also splits at U+2028, which
@@ -39,7 +85,7 @@ export async function answerLines<Question extends object>(
     number++;
     if (text.trim() === "") continue;
     const question = parse(text);
-    if (typeof question !== "string") await write(process.stdout, `${JSON.stringify(answer(question))}\n`);
+    if (typeof question !== "string") await write(process.stdout, `${safeJson(answer(question))}\n`);
     else {
       await write(process.stderr, `line ${number}: ${question}; expected ${expected}\n`);
       process.exitCode = 1;
@@ -59,12 +105,19 @@ export function parseLine(text: string): (Record<string, unknown> & { readonly i
   return value["id"] === undefined ? 'has no "id"' : { ...value, id: value["id"] };
 }
 
-/** Exits without a message when the reader of standard output closes it (`| head`). */
-export function endQuietlyOnClosedPipe(exitCode = 0): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(exitCode);
-    throw error;
+/** Ends the process when standard output takes no more: without a message when its reader closes it (`| head`). */
+export function endOnFailedOutput(closedCode = 0): void {
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") process.exit(closedCode);
+    process.stderr.write(`failed to write to standard output: ${message}\n`);
+    process.exit(1);
   });
+}
+
+/** Returns one line of JSON, with escapes for characters that a terminal may obey. */
+function safeJson(value: object): string {
+  const escape = (found: string): string => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replaceAll(UNSAFE_IN_LINES, found => found.split("").map(escape).join(""));
 }
 
 /** As UNSAFE of src/core/text.ts, without what makes lines and columns. */

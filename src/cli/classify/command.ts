@@ -1,11 +1,10 @@
 // `classify`: classifies the records of a log, without a cluster.
-import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { count, oneLine } from "../../core/text";
 import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
 import { describeReplay } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
-import { answerLines, parseLine, write, terminalText } from "../streams";
+import { answerLines, namingInputErrors, parseLine, readLog, write, terminalText } from "../streams";
 
 const COLUMN = "unauthorized".length + 2;
 
@@ -38,7 +37,7 @@ async function printRecords(): Promise<void> {
     });
     if (found.length > 0) await write(process.stdout, found.join(""));
   };
-  for await (const chunk of process.stdin) await print(records.push(chunk as Buffer));
+  for await (const chunk of readLog(undefined)) await print(records.push(chunk));
   await print(records.end());
   await write(process.stderr, `Classified: ${counts.describe()}.\n`);
 }
@@ -46,13 +45,7 @@ async function printRecords(): Promise<void> {
 /** Prints a summary of a log file. */
 async function printSummary(file: string): Promise<void> {
   const log = new LogText(createDetector(loadSpec(undefined)));
-  try {
-    for await (const chunk of createReadStream(file)) log.push(chunk as Buffer);
-  } catch (error) {
-    await write(process.stderr, `failed to read ${file}: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-    return;
-  }
+  for await (const chunk of readLog(file)) log.push(chunk);
   log.end();
   await write(process.stdout, summarize(file, log));
 }
@@ -180,9 +173,14 @@ function parseQuestion(text: string): Question | string {
 }
 
 /** Answers each line of JSON. */
-function answerJson(): Promise<void> {
+function answerJson(file: string | undefined): Promise<void> {
   const answer = ({ id, line }: Question): object => ({ id, class: classify(line) });
-  return answerLines(process.stdin, { parse: parseQuestion, answer, expected: '{"id": ..., "line": "..."}' });
+  return answerLines(readLog(file), { parse: parseQuestion, answer, expected: '{"id": ..., "line": "..."}' });
+}
+
+function run(file: string | undefined, { json }: { json?: boolean }): Promise<void> {
+  if (json === true) return answerJson(file);
+  return file === undefined ? printRecords() : printSummary(file);
 }
 
 /** Returns the help text; `call` is how a user calls the command, such as `npm run -s classify --`. */
@@ -221,8 +219,5 @@ export function defineClassify(command: Command, { call }: { call: string }): Co
     .argument("[file]", "log file; times need the output of kubectl logs --timestamps")
     .option("--json", 'read lines {"id","line"} and print {"id","class"} for each of them, in order')
     .addHelpText("after", help(call))
-    .action(async (file: string | undefined, { json }: { json?: boolean }) => {
-      if (json === true) await answerJson();
-      else await (file === undefined ? printRecords() : printSummary(file));
-    });
+    .action((file: string | undefined, options: { json?: boolean }) => namingInputErrors(run(file, options)));
 }

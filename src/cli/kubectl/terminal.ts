@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
@@ -202,7 +203,9 @@ export async function confirm(consequence: string, { yes }: { yes?: boolean }, i
   if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   try {
-    const answer = await lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
+    const question = lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
+    // Ctrl-C rejects the question, and Ctrl-D leaves it open.
+    const answer = await Promise.race([question.catch(() => ""), once(lines, "close").then(() => "")]);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

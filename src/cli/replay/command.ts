@@ -1,10 +1,9 @@
 import { isObject } from "../../core/json";
-import { createDetector, type Detector, loadSpec, LogText, Replay, SpecError } from "./log-text";
+import { createDetector, type Detector, loadSpec, LogText, Replay } from "./log-text";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
-import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { answerLines, parseLine, write } from "../streams";
+import { answerLines, InputError, namingInputErrors, parseLine, readLog, write } from "../streams";
 
 /** One log record of a question. */
 interface LogRecord {
@@ -108,44 +107,25 @@ interface Options {
   readonly spec?: string;
 }
 
-async function fail(message: string): Promise<void> {
-  await write(process.stderr, `${message}\n`);
-  process.exitCode = 1;
-}
-
-async function replayLog(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
+async function replayLog(input: AsyncIterable<Buffer>, detector: Detector): Promise<void> {
   const log = new LogText(detector);
-  for await (const chunk of input) log.push(chunk as Buffer);
+  for await (const chunk of input) log.push(chunk);
   log.end();
-  if (log.lines > 0 && log.spanMs === undefined) {
-    await fail("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
-    return;
-  }
+  if (log.lines > 0 && log.spanMs === undefined)
+    throw new InputError("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
   for (const line of log.unstamped) {
-    await fail(`line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`);
+    const what = `line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`;
+    await write(process.stderr, `${what}\n`);
+    process.exitCode = 1;
   }
   await write(process.stdout, `${[...describeReplay(log), ...listOccasions(log)].join("\n")}\n`);
 }
 
-function replayJson(input: NodeJS.ReadableStream, detector: Detector): Promise<void> {
-  const expected = '{"id": ..., "records": [{"t_ms": ..., "line": ...}]}';
-  return answerLines(input, { parse: parseQuestion, answer: question => answer(question, detector), expected });
-}
-
 async function run(file: string | undefined, { json, spec }: Options): Promise<void> {
-  try {
-    const detector = createDetector(loadSpec(spec));
-    const input = file === undefined ? process.stdin : createReadStream(file);
-    await (json === true ? replayJson(input, detector) : replayLog(input, detector));
-  } catch (error) {
-    if (error instanceof SpecError) await fail(error.message);
-    else if (file !== undefined && isReadError(error)) await fail(`failed to read ${file}: ${error.message}`);
-    else throw error;
-  }
-}
-
-function isReadError(error: unknown): error is Error {
-  return error instanceof Error && "syscall" in error;
+  const detector = createDetector(loadSpec(spec));
+  if (json !== true) return replayLog(readLog(file), detector);
+  const expected = '{"id": ..., "records": [{"t_ms": ..., "line": ...}]}';
+  return answerLines(readLog(file), { parse: parseQuestion, answer: one => answer(one, detector), expected });
 }
 
 /** Returns the help text; `call` is how a user calls the command, such as `npm run -s replay --`. */
@@ -181,5 +161,5 @@ export function defineReplay(command: Command, { call }: { call: string }): Comm
         "life counts container restarts from 1; at_ms is the t_ms of the record on which it would have acted, or null",
     )
     .addHelpText("after", help(call))
-    .action(run);
+    .action((file: string | undefined, options: Options) => namingInputErrors(run(file, options)));
 }

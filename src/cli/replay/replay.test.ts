@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { createDetector, LogText, loadSpec, SpecError } from "./log-text";
+import { createDetector, LogText, loadSpec } from "./log-text";
+import { InputError } from "../streams";
 import { answer, parseQuestion, type Answer, describeReplay } from "./command";
 
 const KLOG = 'E1120 13:47:14.474533 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
@@ -140,6 +141,6 @@ describe("--spec", () => {
   ])("rejects %s", (content, error) => expect(() => specOf(content)).toThrow(error));
 
   it("rejects a missing file", () => {
-    expect(() => loadSpec(join(folder, "none"))).toThrow(SpecError);
+    expect(() => loadSpec(join(folder, "none"))).toThrow(InputError);
   });
 });
