@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type FakeAnswer, FakeServer, run } from "./testing/run";
@@ -85,6 +86,41 @@ describe("bad input", () => {
     await expectSentence(run(["version", "--kubeconfig", "/nonexistent"]), "kubeconfig /nonexistent (ENOENT)");
     await expectSentence(version("--as-group", "a"), "--as-group: expected --as too");
     await expectSentence(version("--request-timeout", "soon"), 'expected a duration such as 30s, got "soon"');
+  });
+
+  /** Writes the kubeconfig with other fields of its user and cluster. */
+  function changed(user: object, cluster: object = {}): string {
+    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as {
+      users: { user: object }[];
+      clusters: { cluster: object }[];
+    };
+    Object.assign(config.users[0]!.user, user);
+    Object.assign(config.clusters[0]!.cluster, cluster);
+    const file = `${kubeconfig}-changed`;
+    writeFileSync(file, JSON.stringify(config));
+    return file;
+  }
+
+  it("is named where credentials would go over plain http, or with other rights than kubectl's", async () => {
+    const using = (...fields: Parameters<typeof changed>): ReturnType<typeof run> =>
+      run(["version", "--kubeconfig", changed(...fields)]);
+    await expectSentence(using({}, { "insecure-skip-tls-verify": false }), "expected an https server");
+    await expectSentence(using({ as: "ann", "as-groups": ["a"] }), "has as-groups, which only kubectl applies");
+    expect((await using({ as: "ann" })).code).toBe(0);
+  });
+
+  it("has the words of a credential plugin, which is told what kubectl tells it", async () => {
+    const plugin = (script: string): object => ({
+      token: null,
+      exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh", args: ["-c", script] },
+    });
+    const fails = plugin("echo log in first >&2; exit 1");
+    await expectSentence(run(["version", "--kubeconfig", changed(fails)]), "credential plugin failed: log in first");
+    const leaks = plugin("echo secret-token");
+    await expectSentence(run(["version", "--kubeconfig", changed(leaks)]), "credentials: unusable");
+    const works = plugin(`printf '{"status":{"token":"%s"}}' $(echo "$KUBERNETES_EXEC_INFO" | tr -dc a-zA-Z)`);
+    await run(["version", "--kubeconfig", changed(works)]);
+    expect(server.requests.at(-1)?.headers.authorization).toMatch(/kindExecCredentialspecinteractivefalse$/);
   });
 
   it("is named when the cluster cannot be reached", async () => {

@@ -1,5 +1,9 @@
 import cfg from "../../../package.json";
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
+import { parse } from "yaml";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
 import { Connection, locateCluster } from "../../cluster/http/connection";
@@ -178,6 +182,7 @@ function loadChosen(flags: ClusterFlags): KubeConfig {
   load(config, flags.kubeconfig);
   if (flags.context !== undefined) choose(config, flags.context);
   if (flags.as !== undefined) impersonate(config, flags.as);
+  else if (config.getCurrentUser()?.impersonateUser) refuseMoreThanUser(config, flags.kubeconfig);
   return config;
 }
 
@@ -194,6 +199,18 @@ function impersonate(config: KubeConfig, impersonateUser: string): void {
   const user = config.getCurrentUser();
   if (user === null) throw new TerminalError("--as: expected a user in the context of the kubeconfig, got none");
   config.users = config.users.map(one => (one === user ? { ...one, impersonateUser } : one));
+}
+
+/** client-node takes only the user of an impersonation from a kubeconfig, so the rights would be others than kubectl's. */
+function refuseMoreThanUser(config: KubeConfig, chosen: string | undefined): void {
+  const { KUBECONFIG = "" } = process.env;
+  const ofEnv = KUBECONFIG.split(delimiter).filter(Boolean);
+  const files = chosen !== undefined ? [chosen] : ofEnv.length > 0 ? ofEnv : [join(homedir(), ".kube", "config")];
+  const users = files.flatMap(file => arrayOf(objectOf(parse(readFileSync(file, "utf8")))["users"])).map(objectOf);
+  const user = objectOf(users.find(({ name }) => name === config.getCurrentUser()?.name)?.["user"]);
+  const field = ["as-groups", "as-uid", "as-user-extra"].find(name => user[name] != null);
+  if (field === undefined) return;
+  throw new TerminalError(`the kubeconfig has ${field}, which only kubectl applies; expected --as and --as-group`);
 }
 
 function load(config: KubeConfig, file: string | undefined): void {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } fro
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
+import { oneLine } from "../../core/text";
 
 /** Address, connections and credentials of the API server. */
 export interface Access {
@@ -227,11 +228,13 @@ export class Connection {
     const cluster = config.getCurrentCluster();
     if (cluster === null)
       throw new TerminalError("the kubeconfig: expected a current context with a cluster, got none");
+    if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify)
+      throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
     const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS };
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {
-      throw new TransientError(`credentials: ${describeKubeConfigError(error)}`);
+      throw new TransientError(`credentials: ${saidByPlugin(config, error) ?? describeKubeConfigError(error)}`);
     }
     const { agent, instanceAgent } = this.#keepAgents(options);
     return {
@@ -246,7 +249,9 @@ export class Connection {
 
   #loadConfig(): KubeConfig {
     try {
-      return this.#load();
+      const config = this.#load();
+      tellPlugin(config);
+      return config;
     } catch (error) {
       throw new TerminalError(`kubeconfig: ${describeKubeConfigError(error)}`);
     }
@@ -341,6 +346,29 @@ export class WireError extends Error {
     this.isCertificate = /CERT|ISSUER|SIGNATURE/.test(code);
   }
 }
+
+/** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). */
+function tellPlugin(config: KubeConfig): void {
+  const exec = config.getCurrentUser()?.exec as ExecPlugin | undefined;
+  if (exec === undefined) return;
+  const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } });
+  exec.env = [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value }];
+}
+
+interface ExecPlugin {
+  readonly apiVersion?: string;
+  env?: readonly { readonly name: string; readonly value: string }[] | null;
+}
+
+/** What a credential plugin printed to standard error before it failed. Errors of another class may quote its credentials. */
+function saidByPlugin(config: KubeConfig, error: unknown): string | undefined {
+  const isOutput = error instanceof Error && error.constructor === Error && !("code" in error);
+  if (!isOutput || config.getCurrentUser()?.exec == null) return undefined;
+  return `the credential plugin failed: ${oneLine(error.message).trim().slice(0, MAX_SAID) || "it said nothing"}`;
+}
+
+/** Longest part of what a credential plugin says. */
+const MAX_SAID = 500;
 
 /** A parser's message quotes the file, secrets included, so only its position is reported. A file system error names the file. */
 function describeKubeConfigError(error: unknown): string {
