@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { gzipSync } from "node:zlib";
 import { bundleCli } from "../../scripts/bundle-cli";
 
 const root = join(__dirname, "../..");
@@ -132,8 +131,8 @@ describe("classify", () => {
     expect(stdout).toContain(`first    ${error}\n`);
   });
 
-  it("fails when the file can't be read", () => {
-    const { status, stderr } = runSource("classify", join(folder, "none"));
+  it.each(["classify", "replay"] as const)("fails when the file can't be read, as %s does", command => {
+    const { status, stderr } = runSource(command, join(folder, "none"));
     expect(stderr).toMatch(/^failed to read .*none: ENOENT/);
     expect(status).toBe(1);
   });
@@ -142,28 +141,6 @@ describe("classify", () => {
 const LOG = [0, 20, 40, 60]
   .map(s => `${new Date(Date.UTC(2025, 0, 1, 0, 0, s)).toISOString()} failed to list *v1.Pod: Unauthorized\n`)
   .join("");
-
-describe("a file that is no log in UTF-8", () => {
-  const file = join(folder, "other.log");
-
-  it.each([
-    ["gzip; decompress it first", gzipSync(LOG)],
-    ["UTF-16; convert it first", Buffer.from(`\ufeff${LOG}`, "utf16le")],
-    ["UTF-16; convert it first", Buffer.from(`\ufeff${LOG}`, "utf16le").swap16()],
-    ["binary data", Buffer.from(LOG, "utf16le")],
-  ])("is refused, since nothing would be found in %s", (format, content) => {
-    writeFileSync(file, content);
-    const refusal = { status: 1, stdout: "", stderr: `expected a log in UTF-8, got ${format}\n` };
-    for (const command of ["classify", "replay"]) expect(run("", command, file)).toEqual(refusal);
-  });
-
-  it("may begin with a byte-order mark", () => {
-    writeFileSync(file, LOG);
-    const { stdout } = run("", "classify", file);
-    writeFileSync(file, `\ufeff${LOG}`);
-    expect(run("", "classify", file).stdout).toBe(stdout);
-  });
-});
 
 it("classify --json reads a file, and prints no character that a terminal would obey", () => {
   const file = join(folder, "questions.jsonl");
@@ -195,13 +172,6 @@ describe("replay", () => {
     expect(stdout).toContain("tokenRestart would have acted at 2025-01-01T00:01:00.000Z (line 4).");
     expect(status).toBe(0);
     expect(run(LOG, "replay").stdout).toBe(stdout);
-  });
-
-  it("fails when the file can't be read", () => {
-    const file = join(folder, "none");
-    const { status, stderr } = runSource("replay", file);
-    expect(stderr).toContain(`failed to read ${file}: ENOENT`);
-    expect(status).toBe(1);
   });
 
   it("expects lines that start with a timestamp", () => {

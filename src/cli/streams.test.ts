@@ -1,10 +1,14 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { confirm } from "./kubectl/terminal";
-import { linesOf, write } from "./streams";
+import { linesOf, readLog, write } from "./streams";
 
-async function lines(chunks: readonly Buffer[]): Promise<string[]> {
+async function lines(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<string[]> {
   const found: string[] = [];
   for await (const line of linesOf(Readable.from(chunks))) found.push(line);
   return found;
@@ -52,4 +56,19 @@ it.each([
   const answer = confirm("It restarts.", {}, { stdin, stdout: new PassThrough(), stderr, env: {} });
   stdin.write(keys);
   expect(await answer).toBe(expected);
+});
+
+it.each<[string, (log: string) => Buffer, string | RegExp]>([
+  ["a byte-order mark", log => Buffer.from(`\ufeff${log}`), "a log\n"],
+  ["gzip", gzipSync, /^expected a log in UTF-8, got gzip; decompress it first$/],
+  ["UTF-16", log => Buffer.from(`\ufeff${log}`, "utf16le"), /got UTF-16; convert it first$/],
+  ["big-endian UTF-16", log => Buffer.from(`\ufeff${log}`, "utf16le").swap16(), /got UTF-16; convert it first$/],
+  ["UTF-16 without a mark", log => Buffer.from(log, "utf16le"), /got binary data$/],
+])("a log in %s is read right, or refused", async (_, encode, expected) => {
+  const file = join(mkdtempSync(join(tmpdir(), "streams-")), "web.log");
+  writeFileSync(file, encode("a log\n"));
+  const reading = lines(readLog(file)).then(found => `${found.join("")}\n`);
+  if (typeof expected === "string") expect(await reading).toBe(expected);
+  else await expect(reading).rejects.toThrow(expected);
+  rmSync(join(file, ".."), { recursive: true });
 });

@@ -57,7 +57,7 @@ function fill(queue: WorkQueue): void {
   for (const name of names) queue.add(name);
 }
 
-/** Delays in the worst order for a heap: each is earlier than all before. */
+/** Each is earlier than all before, so each moves the timer. */
 function delay(queue: WorkQueue): void {
   for (let i = 0; i < KEYS; i++) queue.addAfter(nameOf(i), 10_000_000 - i);
 }

@@ -25,9 +25,8 @@ export class WorkQueue<K = string> {
   #next: Lane = "event";
   /** Keys that a worker holds, each with the lane it was added to meanwhile. */
   readonly #processing = new Map<K, Lane | undefined>();
-  readonly #delayed = new DelayHeap<K>();
-  /** The lane that each delayed key is added to. */
-  readonly #delayedLanes = new Map<K, Lane>();
+  /** Keys that are added later, in the order of their insertion. */
+  readonly #delayed = new Map<K, { readonly readyAtMs: number; readonly lane: Lane }>();
   readonly #clock: Clock;
   readonly #onWaiting: () => void;
   readonly #times: QueueTimes<K>;
@@ -78,9 +77,11 @@ export class WorkQueue<K = string> {
       this.add(key, lane);
       return;
     }
-    this.#delayed.schedule(key, this.#clock.monotonicMs() + Math.min(delayMs, MAX_TIMER_MS));
-    this.#delayedLanes.set(key, mostUrgent(lane, this.#delayedLanes.get(key)));
-    this.#arm();
+    const before = this.#delayed.get(key);
+    const askedMs = this.#clock.monotonicMs() + Math.min(delayMs, MAX_TIMER_MS);
+    const readyAtMs = Math.min(askedMs, before?.readyAtMs ?? Infinity);
+    this.#delayed.set(key, { readyAtMs, lane: mostUrgent(lane, before?.lane) });
+    this.#wakeAt(readyAtMs);
   }
 
   /** Returns the oldest key of the next lane that has one, or undefined. The caller must call `done` with the key. */
@@ -140,28 +141,32 @@ export class WorkQueue<K = string> {
 
   #dropDelayed(): void {
     this.#delayed.clear();
-    this.#delayedLanes.clear();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
-  #arm(): void {
-    const nextAtMs = this.#delayed.nextAtMs;
-    if (nextAtMs === undefined || (this.#timer && this.#timer.atMs <= nextAtMs)) return;
+  #wakeAt(atMs: number): void {
+    if (this.#timer && this.#timer.atMs <= atMs) return;
     this.#timer?.cancel();
-    const cancel = this.#clock.after(nextAtMs - this.#clock.monotonicMs(), () => this.#addReady());
-    this.#timer = { atMs: nextAtMs, cancel };
+    const cancel = this.#clock.after(atMs - this.#clock.monotonicMs(), () => this.#addReady());
+    this.#timer = { atMs, cancel };
   }
 
+  /** Adds the keys whose time has come, the earliest first, and those of the same moment in the order of their insertion. */
   #addReady(): void {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
-    for (let key = this.#delayed.takeReady(nowMs); key !== undefined; key = this.#delayed.takeReady(nowMs)) {
-      const lane = this.#delayedLanes.get(key);
-      this.#delayedLanes.delete(key);
-      this.add(key, lane);
+    const ready: { readonly key: K; readonly readyAtMs: number; readonly lane: Lane }[] = [];
+    let nextAtMs = Infinity;
+    for (const [key, entry] of this.#delayed) {
+      if (entry.readyAtMs > nowMs) nextAtMs = Math.min(nextAtMs, entry.readyAtMs);
+      else {
+        ready.push({ key, ...entry });
+        this.#delayed.delete(key);
+      }
     }
-    this.#arm();
+    if (nextAtMs < Infinity) this.#wakeAt(nextAtMs);
+    for (const { key, lane } of ready.sort((a, b) => a.readyAtMs - b.readyAtMs)) this.add(key, lane);
   }
 }
 
@@ -204,98 +209,6 @@ class FifoSet<K> {
     if (key !== undefined) this.#keys.delete(key);
     return key;
   }
-}
-
-interface Entry<K> {
-  readonly key: K;
-  readyAtMs: number;
-  /** Order of insertion; breaks ties. */
-  sequence: number;
-  index: number;
-}
-
-/** A priority queue of keys by the time at which they are ready, with one entry per key (binary heap). */
-export class DelayHeap<K> {
-  readonly #heap: Entry<K>[] = [];
-  readonly #entries = new Map<K, Entry<K>>();
-  #sequence = 0;
-
-  /** Number of keys. */
-  get size(): number {
-    return this.#heap.length;
-  }
-
-  /** The earliest time at which a key is ready; undefined if there is no key. */
-  get nextAtMs(): number | undefined {
-    return this.#heap[0]?.readyAtMs;
-  }
-
-  /** Adds a key, or moves it forward if the new time is earlier. */
-  schedule(key: K, readyAtMs: number): void {
-    const existing = this.#entries.get(key);
-    if (existing) {
-      if (existing.readyAtMs <= readyAtMs) return;
-      existing.readyAtMs = readyAtMs;
-      this.#moveUp(existing);
-      return;
-    }
-    const entry = { key, readyAtMs, sequence: this.#sequence++, index: this.#heap.length };
-    this.#entries.set(key, entry);
-    this.#heap.push(entry);
-    this.#moveUp(entry);
-  }
-
-  /** Removes and returns the first key that is ready, or undefined. */
-  takeReady(nowMs: number): K | undefined {
-    const first = this.#heap[0];
-    if (first === undefined || first.readyAtMs > nowMs) return undefined;
-    this.#entries.delete(first.key);
-    const last = this.#heap.pop();
-    if (last !== undefined && last !== first) {
-      this.#place(last, 0);
-      this.#moveDown(last);
-    }
-    return first.key;
-  }
-
-  /** Removes all keys. */
-  clear(): void {
-    this.#heap.length = 0;
-    this.#entries.clear();
-  }
-
-  #moveUp(entry: Entry<K>): void {
-    for (;;) {
-      const parent = this.#heap[(entry.index - 1) >> 1];
-      if (entry.index === 0 || parent === undefined || !isBefore(entry, parent)) return;
-      this.#swap(entry, parent);
-    }
-  }
-
-  #moveDown(entry: Entry<K>): void {
-    for (;;) {
-      const left = this.#heap[2 * entry.index + 1];
-      const right = this.#heap[2 * entry.index + 2];
-      const smaller = left && right && isBefore(right, left) ? right : left;
-      if (smaller === undefined || !isBefore(smaller, entry)) return;
-      this.#swap(smaller, entry);
-    }
-  }
-
-  #swap(a: Entry<K>, b: Entry<K>): void {
-    const index = a.index;
-    this.#place(a, b.index);
-    this.#place(b, index);
-  }
-
-  #place(entry: Entry<K>, index: number): void {
-    entry.index = index;
-    this.#heap[index] = entry;
-  }
-}
-
-function isBefore<K>(a: Entry<K>, b: Entry<K>): boolean {
-  return a.readyAtMs === b.readyAtMs ? a.sequence < b.sequence : a.readyAtMs < b.readyAtMs;
 }
 
 /** When the keys of a work queue were added and taken, measured as client-go's workqueue does. */
