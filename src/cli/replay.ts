@@ -1,9 +1,9 @@
 // `npm run -s replay`: the command `replay` alone.
 import { Command } from "commander";
 import { defineReplay } from "./replay/command";
-import { endOnFailedOutput } from "./streams";
+import { endOnError, endOnFailedOutput } from "./streams";
 
 const CALL = "npm run -s replay --";
 
 endOnFailedOutput();
-void defineReplay(new Command(CALL), { call: CALL }).parseAsync();
+void defineReplay(new Command(CALL), { call: CALL }).parseAsync().catch(endOnError);

@@ -5,24 +5,20 @@ import { isObject } from "../core/json";
 
 // Standard input and output of commands that read logs of any size.
 
-/** What a command was given cannot be used; the message says why, for people. */
-export class InputError extends Error {}
+/** An error with a sentence for the user, or one per line. */
+export class CliError extends Error {}
 
-/** Runs a command, and names what was wrong with its input on standard error. */
-export async function namingInputErrors(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    await write(process.stderr, `${error.message}\n`);
-    process.exitCode = 1;
-  }
+/** Ends a program in which no other one handles a {@link CliError}. */
+export async function endOnError(error: unknown): Promise<void> {
+  if (!(error instanceof CliError)) throw error;
+  await write(process.stderr, `${error.message}\n`);
+  process.exitCode = 1;
 }
 
 /**
  * Reads a log from a file or from standard input, without a byte-order mark.
  *
- * @throws InputError for a file that cannot be read, and for anything but UTF-8, in which nothing would be found
+ * @throws CliError for a file that cannot be read, and for anything but UTF-8, in which nothing would be found
  */
 export async function* readLog(file: string | undefined): AsyncGenerator<Buffer> {
   let isFirst = true;
@@ -33,7 +29,7 @@ export async function* readLog(file: string | undefined): AsyncGenerator<Buffer>
     }
   } catch (error) {
     const isRefused = file !== undefined && error instanceof Error && "syscall" in error;
-    throw isRefused ? new InputError(`failed to read ${file}: ${error.message}`) : error;
+    throw isRefused ? new CliError(`failed to read ${file}: ${error.message}`) : error;
   }
 }
 
@@ -46,7 +42,7 @@ const FORMATS: readonly (readonly [string, (start: Buffer) => boolean])[] = [
 
 function withoutMark(start: Buffer): Buffer {
   const format = start.length < 2 ? undefined : FORMATS.find(([, begins]) => begins(start));
-  if (format !== undefined) throw new InputError(`expected a log in UTF-8, got ${format[0]}`);
+  if (format !== undefined) throw new CliError(`expected a log in UTF-8, got ${format[0]}`);
   return start.toString("latin1", 0, 3) === "\xef\xbb\xbf" ? start.subarray(3) : start;
 }
 

@@ -1,5 +1,9 @@
 import { LineCounter, parseAllDocuments } from "yaml";
 import { oneLine } from "../core/text";
+import { CliError } from "./streams";
+
+/** Most characters of the text of a parser. */
+const LONGEST = 200;
 
 /** One document of a YAML or JSON text. */
 export interface YamlDocument {
@@ -8,39 +12,32 @@ export interface YamlDocument {
   readonly line: number;
 }
 
-/** A text that is neither YAML nor JSON: what was expected, what was found, and where. */
-export class YamlError extends Error {}
-
-/**
- * Returns the documents of a YAML or JSON text, without those that are empty.
- *
- * @throws YamlError
- */
-export function readYaml(text: string): YamlDocument[] {
+/** Returns the documents of a YAML or JSON file, without those that are empty. @throws CliError that says where it is neither */
+export function readYaml(text: string, file: string): YamlDocument[] {
   const lineCounter = new LineCounter();
   // A pretty error quotes the text in lines of its own.
   return parseAllDocuments(text, { lineCounter, prettyErrors: false }).flatMap(document => {
     const [error] = document.errors;
     if (error !== undefined) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
-      throw errorOf(` in line ${line}, column ${col}`, error);
+      throw errorOf(file, ` in line ${line}, column ${col}`, error);
     }
     const { contents } = document;
     if (contents === null) return [];
-    return [{ value: valueOf(document), line: lineCounter.linePos(contents.range[0]).line }];
+    return [{ value: valueOf(document, file), line: lineCounter.linePos(contents.range[0]).line }];
   });
 }
 
 /** An alias without its anchor is found only here. */
-function valueOf(document: { toJS(): unknown }): unknown {
+function valueOf(document: { toJS(): unknown }, file: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    throw errorOf("", error);
+    throw errorOf(file, "", error);
   }
 }
 
-function errorOf(place: string, error: unknown): YamlError {
+function errorOf(file: string, place: string, error: unknown): CliError {
   const message = error instanceof Error ? error.message : "unknown";
-  return new YamlError(`expected YAML or JSON, got an error${place}: ${oneLine(message)}`);
+  return new CliError(`${file}: expected YAML or JSON, got an error${place}: ${oneLine(message).slice(0, LONGEST)}`);
 }

@@ -4,7 +4,7 @@ import { count, oneLine } from "../../core/text";
 import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
 import { describeReplay } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
-import { answerLines, namingInputErrors, parseLine, readLog, write, terminalText } from "../streams";
+import { answerLines, parseLine, readLog, write, terminalText } from "../streams";
 
 const COLUMN = "unauthorized".length + 2;
 
@@ -219,5 +219,5 @@ export function defineClassify(command: Command, { call }: { call: string }): Co
     .argument("[file]", "log file; times need the output of kubectl logs --timestamps")
     .option("--json", 'read lines {"id","line"} and print {"id","class"} for each of them, in order')
     .addHelpText("after", help(call))
-    .action((file: string | undefined, options: { json?: boolean }) => namingInputErrors(run(file, options)));
+    .action(run);
 }

@@ -7,7 +7,8 @@ import {
   UnauthorizedError,
   WaitError,
 } from "../../core/errors";
-import { CliError, type ExitCode, type Io, type Format } from "./terminal";
+import { CliError } from "../streams";
+import { type ExitCode, type Io, type Format } from "./terminal";
 import { Session, type SessionFlags } from "./session";
 
 /** How a user calls the plugin. */

@@ -14,7 +14,8 @@ import { systemClock, systemRandom } from "../../cluster/system";
 import { type Clock, parseDuration } from "../../core/time";
 import { TerminalError, WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
-import { CliError, confirm, type Format, type Io, Output, Progress } from "./terminal";
+import { CliError } from "../streams";
+import { confirm, type Format, type Io, Output, Progress } from "./terminal";
 
 /** Flags of every command that talks to a cluster. */
 export interface SessionFlags extends ClusterFlags {

@@ -1,6 +1,6 @@
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { KINDS } from "../../core/kinds";
-import { CliError } from "./terminal";
+import { CliError } from "../streams";
 
 /** Kinds that a command line can name. */
 export type SubjectKind =

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { type Clock, formatDuration } from "../../core/time";
 import { count, oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
-import { write, terminalText } from "../streams";
+import { CliError, write, terminalText } from "../streams";
 
 /** A stream that may be a terminal. */
 type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
@@ -31,9 +31,6 @@ export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 /** What a shell reports for a program that SIGPIPE has ended, as kubectl is when `head` closes the pipe. */
 export const CLOSED_PIPE = 141;
-
-/** An error with a sentence for the user. */
-export class CliError extends Error {}
 
 /** Widest output without a terminal, or on one of unknown width. */
 const DEFAULT_COLUMNS = 80;

@@ -3,7 +3,7 @@ import { createDetector, type Detector, loadSpec, LogText, Replay } from "./log-
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import type { Command } from "commander";
-import { answerLines, InputError, namingInputErrors, parseLine, readLog, write } from "../streams";
+import { answerLines, CliError, parseLine, readLog, write } from "../streams";
 
 /** One log record of a question. */
 interface LogRecord {
@@ -112,7 +112,7 @@ async function replayLog(input: AsyncIterable<Buffer>, detector: Detector): Prom
   for await (const chunk of input) log.push(chunk);
   log.end();
   if (log.lines > 0 && log.spanMs === undefined)
-    throw new InputError("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
+    throw new CliError("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
   for (const line of log.unstamped) {
     const what = `line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`;
     await write(process.stderr, `${what}\n`);
@@ -161,5 +161,5 @@ export function defineReplay(command: Command, { call }: { call: string }): Comm
         "life counts container restarts from 1; at_ms is the t_ms of the record on which it would have acted, or null",
     )
     .addHelpText("after", help(call))
-    .action((file: string | undefined, options: Options) => namingInputErrors(run(file, options)));
+    .action(run);
 }

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
 import { checkSpec, type Schema, schemaOf } from "../schema/check";
-import { InputError } from "../streams";
-import { readYaml, YamlError } from "../yaml-documents";
+import { CliError } from "../streams";
+import { readYaml } from "../yaml-documents";
 import { createFinder, findByClass, type Finder } from "../../logs/detector";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import { ruleOf } from "../../remedies/token-restart/observe";
@@ -25,18 +25,18 @@ const PATH = "spec.tokenRestart";
 /**
  * Returns the tokenRestart block of a file with the defaults of the CRD; all defaults without a file.
  *
- * @throws InputError with one error per line
+ * @throws CliError with one error per line
  */
 export function loadSpec(file: string | undefined): TokenRestartSpec {
   const block = file === undefined ? {} : blockOf(readDocuments(file), file);
   const errors = checkSpec(block, tokenRestartSchema(), PATH);
-  if (errors.length > 0) throw new InputError(errors.map(error => `${file ?? "default"}: ${error}`).join("\n"));
+  if (errors.length > 0) throw new CliError(errors.map(error => `${file ?? "default"}: ${error}`).join("\n"));
   return block as unknown as TokenRestartSpec;
 }
 
 function tokenRestartSchema(): Schema {
   const schema = schemaOf(KIND).properties?.["spec"]?.properties?.["tokenRestart"];
-  if (schema === undefined) throw new InputError(`the schema of ${KIND}: expected ${PATH}`);
+  if (schema === undefined) throw new CliError(`the schema of ${KIND}: expected ${PATH}`);
   return schema;
 }
 
@@ -45,25 +45,20 @@ function readDocuments(file: string): unknown[] {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new InputError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  try {
-    return readYaml(text).map(({ value }) => value);
-  } catch (error) {
-    if (error instanceof YamlError) throw new InputError(`${file}: ${error.message}`);
-    throw error;
-  }
+  return readYaml(text, file).map(({ value }) => value);
 }
 
 /** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */
 function blockOf(documents: readonly unknown[], file: string): Record<string, unknown> {
   const document = documents.find(candidate => isObject(candidate) && candidate["kind"] === KIND) ?? documents[0];
-  if (!isObject(document)) throw new InputError(`${file}: expected a ControllerResilience or a tokenRestart block`);
+  if (!isObject(document)) throw new CliError(`${file}: expected a ControllerResilience or a tokenRestart block`);
   const spec = isObject(document["spec"]) ? document["spec"] : document;
   if (!("tokenRestart" in spec) && ("targets" in spec || "kind" in document))
-    throw new InputError(`${file}: no tokenRestart block, so the remedy is off`);
+    throw new CliError(`${file}: no tokenRestart block, so the remedy is off`);
   const block = "tokenRestart" in spec ? (spec["tokenRestart"] ?? {}) : spec;
-  if (!isObject(block)) throw new InputError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
+  if (!isObject(block)) throw new CliError(`${file}: ${PATH}: expected type object, got ${JSON.stringify(block)}`);
   // The API server replaces null by the default.
   return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
 }

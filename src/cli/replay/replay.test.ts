@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { createDetector, LogText, loadSpec } from "./log-text";
-import { InputError } from "../streams";
+import { CliError } from "../streams";
 import { answer, parseQuestion, type Answer, describeReplay } from "./command";
 
 const KLOG = 'E1120 13:47:14.474533 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
@@ -141,6 +141,6 @@ describe("--spec", () => {
   ])("rejects %s", (content, error) => expect(() => specOf(content)).toThrow(error));
 
   it("rejects a missing file", () => {
-    expect(() => loadSpec(join(folder, "none"))).toThrow(InputError);
+    expect(() => loadSpec(join(folder, "none"))).toThrow(CliError);
   });
 });

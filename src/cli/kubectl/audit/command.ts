@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { addClusterCommand, type Flags, type Shell } from "../command";
-import { CliError, Exit, type ExitCode, safeText } from "../terminal";
+import { CliError } from "../../streams";
+import { Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
 import { expiringBindings, neverEvictable, onDelete, sharedFlows } from "./checks/cluster";
 import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";

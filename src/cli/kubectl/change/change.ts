@@ -8,7 +8,8 @@ import { KINDS } from "../../../core/kinds";
 import { modeIn, type ObserveMode, whyObserved } from "../../../core/remedy";
 import { isManaged } from "../../../core/owned";
 import { CALL } from "../command";
-import { CliError, Exit, type ExitCode } from "../terminal";
+import { CliError } from "../../streams";
+import { Exit, type ExitCode } from "../terminal";
 import type { OperatorState } from "../reader";
 import type { Session } from "../session";
 

@@ -6,8 +6,9 @@ import { isObject, type JsonObject, objectOf, textOf } from "../../../core/json"
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { toSeconds } from "../../../core/time";
 import { checkSpec, schemaOf } from "../../schema/check";
-import { readYaml, type YamlDocument, YamlError } from "../../yaml-documents";
-import { CliError, type Io, safeText } from "../terminal";
+import { readYaml } from "../../yaml-documents";
+import { CliError } from "../../streams";
+import { type Io, safeText } from "../terminal";
 
 /** An object of a file, with every default of its schema. Its metadata are only what the file says. */
 export type FileObject =
@@ -45,7 +46,7 @@ export async function readText(file: string, { stdin }: Pick<Io, "stdin">): Prom
 export function parseObjects(text: string, file: string, place: DefaultPlace): FileObject[] {
   const errors: string[] = [];
   const objects: FileObject[] = [];
-  for (const { value, line } of documentsOf(text, file)) {
+  for (const { value, line } of readYaml(text, file)) {
     if (!isObject(value)) {
       const got = Array.isArray(value) ? "a list" : "a single value";
       throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got} in line ${line}`);
@@ -59,15 +60,6 @@ export function parseObjects(text: string, file: string, place: DefaultPlace): F
   if (errors.length > 0) throw new CliError(errors.join("\n"));
   if (objects.length === 0) throw new CliError(`${file}: expected a ${KIND} or a ${CLUSTER_KIND}, got an empty file`);
   return objects;
-}
-
-function documentsOf(text: string, file: string): YamlDocument[] {
-  try {
-    return readYaml(text);
-  } catch (error) {
-    if (error instanceof YamlError) throw new CliError(`${file}: ${safeText(error.message)}`);
-    throw error;
-  }
 }
 
 /** A List has objects as items. */
