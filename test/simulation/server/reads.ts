@@ -1,6 +1,7 @@
 import { toNewEvent } from "./events";
-import { apiVersionOf, NEW_EVENTS } from "./kinds";
+import { apiVersionOf, type KindInfo, NEW_EVENTS } from "./kinds";
 import { type Obj, Refusal } from "./objects";
+import { asServed } from "./registry";
 import { fieldSelector, labelSelector, type Selects } from "./selectors";
 import { type Call, header, type Served, type World } from "./serve";
 import { notFound, type Store } from "./store";
@@ -31,7 +32,7 @@ export class Reads {
     const name = ask.name ?? "";
     const object = find(this.#world.store, call);
     if (object === undefined) throw notFound(info, name);
-    const shown = info === NEW_EVENTS ? toNewEvent(object) : object;
+    const shown = this.#shown(object, info);
     return { code: 200, body: isMetadataOnly(headers) ? textOfMetadata(shown) : textOfObject(shown) };
   }
 
@@ -39,8 +40,12 @@ export class Reads {
     const { info, headers } = call;
     const page = this.#page(call);
     if (isMetadataOnly(headers)) return { code: 200, body: textOfMetadataList(page) };
-    const items = info === NEW_EVENTS ? page.items.map(toNewEvent) : page.items;
+    const items = page.items.map(item => this.#shown(item, info));
     return { code: 200, body: textOfList({ ...page, items }, info, apiVersionOf(info)) };
+  }
+
+  #shown(object: Obj, info: KindInfo): Obj {
+    return info === NEW_EVENTS ? toNewEvent(object) : asServed(object, info, this.#world.store);
   }
 
   #page(call: Call): Page {

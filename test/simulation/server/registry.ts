@@ -2,7 +2,7 @@ import { arrayOf, isObject, objectOf } from "../../../src/core/json";
 import { defaultBuiltIn, defaultNewPod } from "./defaults";
 import type { KindInfo } from "./kinds";
 import { recordUpdate } from "./managed-fields";
-import { type By, type Obj, Refusal, same } from "./objects";
+import { type By, clone, type Obj, Refusal, same } from "./objects";
 import { applyDefaults, builtInSchema, customSchema, prune, type Schema } from "./schema";
 import type { Store, Strategy } from "./store";
 
@@ -113,6 +113,23 @@ function prepare(draft: Obj, info: KindInfo, store: Store): void {
   const schema = schemaOf(info, store);
   prune(draft, schema);
   applyDefaults(draft, schema);
+}
+
+/** Custom resources as their definition of that time shows them. */
+const shown = new WeakMap<Obj, { readonly schema: Schema; readonly object: Obj }>();
+
+/** An object as it is read: etcd keeps what an earlier definition allowed, and the present one prunes and defaults it. */
+export function asServed(object: Obj, info: KindInfo, store: Store): Obj {
+  if (info.isCustom !== true) return object;
+  const schema = schemaOf(info, store);
+  const known = shown.get(object);
+  if (known?.schema === schema) return known.object;
+  const draft = clone(object);
+  prune(draft, schema);
+  applyDefaults(draft, schema);
+  const served = same(draft, object) ? object : draft;
+  shown.set(object, { schema, object: served });
+  return served;
 }
 
 function recorderOf(info: KindInfo, store: Store): NonNullable<Strategy["record"]> {

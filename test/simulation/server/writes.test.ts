@@ -145,6 +145,7 @@ describe("server-side apply", () => {
 });
 
 describe("our own kind", () => {
+  const DEFINITION = "controllerresiliences.controller-resilience.io";
   const make = (spec: object, name = "a") =>
     world.ask(OURS, {
       method: "POST",
@@ -176,9 +177,27 @@ describe("our own kind", () => {
     expect((await put(`${OURS}/a/status`)).code).toBe(409);
   });
 
+  it("is read as its definition of now has it", async () => {
+    await make({ targets });
+    const define = (name: string, field: object | undefined): void =>
+      void world.store.update("customresourcedefinitions", undefined, DEFINITION, draft => {
+        const { versions } = draft["spec"] as {
+          versions: [{ schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }];
+        };
+        Object.assign(versions[0].schema.openAPIV3Schema.properties.spec.properties, { [name]: field });
+      });
+    const read = async (): Promise<unknown> => (await world.ask(`${OURS}/a`)).body;
+    define("future", { type: "object", default: {} });
+    world.store.update("controllerresiliences", "default", "a", draft => void (draft.metadata.labels = { a: "b" }));
+    expect(await read()).toHaveProperty("spec.future");
+    define("future", undefined);
+    expect(await read()).not.toHaveProperty("spec.future");
+    expect((await world.ask(OURS)).body).not.toHaveProperty("items.0.spec.future");
+  });
+
   it("goes with its definition", async () => {
     await make({ targets });
-    world.store.delete("customresourcedefinitions", undefined, "controllerresiliences.controller-resilience.io");
+    world.store.delete("customresourcedefinitions", undefined, DEFINITION);
     expect((await world.ask(OURS)).code).toBe(404);
     expect(world.store.list("controllerresiliences")).toEqual([]);
   });
