@@ -124,10 +124,10 @@ function disagreement(conditions: readonly Condition[]): { readonly type: string
 /** Failures of the operator itself, while nothing fails. */
 const general: Lie = ({ reason, message }, { sight: { plan } }) => {
   if (reason === "DecideFailed") return message;
-  // A clock that is off stays off, and the operator rightly says so.
+  // A clock that is off stays off, as one that has drifted does, and the operator rightly says so.
   const isOff =
     plan.operators.some(offsetMs => Math.abs(offsetMs) > 20_000) ||
-    plan.happenings.some(({ what }) => what === "clock-jumps");
+    plan.happenings.some(({ what }) => ["clock-jumps", "clock-drifts"].includes(what));
   return ["ObserveFailed", "Forbidden"].includes(reason) && !isOff ? `and nothing fails: ${message}` : undefined;
 };
 
