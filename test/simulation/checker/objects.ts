@@ -33,6 +33,15 @@ export function actingOn(store: Store, pod: Obj): Obj[] {
   );
 }
 
+/** Whether a trial of a shorter token, or its end, may replace a pod, although it works: the pod has another template than its DaemonSet by now. */
+export function mayBeTried(store: Store, pod: Obj): boolean {
+  const { namespace, labels } = pod.metadata;
+  const [kind, name = ""] = (workloadOf(pod) ?? "").split("/");
+  if (kind !== "DaemonSet" || !objectsOf(store, pod).some(object => acts(object, "tokenLifetime"))) return false;
+  const annotations = store.get("daemonsets", namespace, name)?.metadata.annotations;
+  return labels?.["pod-template-generation"] !== annotations?.["deprecated.daemonset.template.generation"];
+}
+
 interface Target {
   readonly kind: string;
   readonly name?: string;

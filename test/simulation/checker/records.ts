@@ -1,6 +1,6 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf } from "./objects";
+import { actingOn, blockOf, mayBeTried } from "./objects";
 import type { Memory } from "./memory";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
@@ -92,7 +92,9 @@ class Records {
         this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
   }
 
-  #isInVain({ metadata: { uid } }: Obj, atMs: number): boolean {
+  #isInVain(pod: Obj, atMs: number): boolean {
+    const { uid } = pod.metadata;
+    if (mayBeTried(this.sight.store, pod)) return false;
     const isDead = atMs - this.memory.deadMs(uid) <= DEAD_LATELY_MS + this.#clocksMs();
     return !isDead && this.memory.before(uid).some(({ cause }) => IN_VAIN.has(cause));
   }

@@ -1,5 +1,5 @@
 import type { Obj } from "../server/objects";
-import { acts, actingOn, blockOf, objectsOf } from "./objects";
+import { actingOn, blockOf, mayBeTried } from "./objects";
 import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
@@ -35,6 +35,16 @@ interface Eviction {
   readonly canHelp: boolean;
 }
 
+/**
+ * An eviction whose successor is awaited: a Ready pod that was created later. The eviction of a pod that was not Ready takes no further one down
+ * (docs/remedies/token-restart.md), so its successor needs only be there.
+ */
+interface Down {
+  /** Since 1970. */
+  readonly atMs: number;
+  readonly wasReady: boolean;
+}
+
 /** Checks every eviction at the moment when it is served. */
 export function checkRestarts(sight: Sight, memory: Memory, report: Report): void {
   const checks = new RestartChecks(sight, memory, report);
@@ -47,8 +57,8 @@ export function checkRestarts(sight: Sight, memory: Memory, report: Report): voi
 
 class RestartChecks {
   readonly #evictions: Eviction[] = [];
-  /** Times of the evictions of a workload that have no Ready successor yet, since 1970. */
-  readonly #down = new Map<string, readonly number[]>();
+  /** The evictions of a workload that have no successor yet. */
+  readonly #down = new Map<string, readonly Down[]>();
   readonly #unproven: number[] = [];
 
   constructor(
@@ -85,7 +95,7 @@ class RestartChecks {
 
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
-    if (this.#isPlanned(pod)) return;
+    if (mayBeTried(this.sight.store, pod)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
@@ -103,24 +113,20 @@ class RestartChecks {
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
   }
 
-  /** The trial of a shorter token replaces one pod that works. */
-  #isPlanned(pod: Obj): boolean {
-    const isSet = workloadOf(pod)?.startsWith("DaemonSet/") === true;
-    return isSet && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
-  }
-
   /** Promise 2. */
   #fewAtATime(key: string, pod: Obj): void {
     const acting = actingOn(this.sight.store, pod);
     const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
-    const down = [...this.#settle(key), this.sight.clock.now().getTime()];
+    const wasReady = isReady(pod);
+    const down = [...this.#settle(key), { atMs: this.sight.clock.now().getTime(), wasReady }];
     this.#down.set(key, down);
-    if (down.length > most)
-      this.report(2, `evicted ${pod.metadata.name}: ${down.length} pods of ${key} are down, maxUnavailable is ${most}`);
+    const alike = down.filter(one => one.wasReady === wasReady).length;
+    if (alike > most)
+      this.report(2, `evicted ${pod.metadata.name}: ${alike} pods of ${key} are down, maxUnavailable is ${most}`);
     const isOther = ({ metadata: { uid, deletionTimestamp } }: Obj): boolean =>
       uid !== pod.metadata.uid && deletionTimestamp === undefined;
     const siblings = this.#podsOf(key).filter(isOther);
-    if (!isReady(pod) || siblings.length === 0 || siblings.some(isReady)) return;
+    if (!wasReady || siblings.length === 0 || siblings.some(isReady)) return;
     const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
     const isDead = ({ metadata }: Obj): boolean => {
       const truth = truths.get(metadata.uid);
@@ -154,12 +160,15 @@ class RestartChecks {
     return ON_ITS_WAY_MS + Math.max(...this.sight.plan.operators.map(Math.abs));
   }
 
-  /** Evictions that have no successor yet: a Ready pod that was created later. A workload that needs fewer pods needs no successor. */
-  #settle(key: string): readonly number[] {
-    const ready = this.#podsOf(key).filter(isReady);
-    const young = ready.map(({ metadata }) => Date.parse(metadata.creationTimestamp));
+  /** Evictions that have no successor yet. A workload that needs fewer pods needs no successor. */
+  #settle(key: string): readonly Down[] {
+    const pods = this.#podsOf(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const ready = pods.filter(isReady);
     const isEnough = ready.length >= this.#desired(key);
-    const left = isEnough ? [] : (this.#down.get(key) ?? []).filter(atMs => !takeOne(young, atMs));
+    const young = { ready: createdMs(ready), all: createdMs(pods) };
+    const left = isEnough
+      ? []
+      : (this.#down.get(key) ?? []).filter(({ atMs, wasReady }) => !takeOne(wasReady ? young.ready : young.all, atMs));
     this.#down.set(key, left);
     return left;
   }
@@ -177,6 +186,10 @@ class RestartChecks {
     const [namespace = "", kind = "", name = ""] = key.split("/");
     return this.sight.store.list("pods", namespace).filter(pod => workloadOf(pod) === `${kind}/${name}`);
   }
+}
+
+function createdMs(pods: readonly Obj[]): number[] {
+  return pods.map(({ metadata }) => Date.parse(metadata.creationTimestamp));
 }
 
 /** Takes the first time after `atMs`, in whole seconds as the API has them, out of a list. */
