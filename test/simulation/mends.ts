@@ -63,7 +63,7 @@ export const MENDS: readonly Mutation[] = [
       /"what":"lease-wiped"/,
     ],
   ]),
-  ...inFile("src/remedies/flow-isolation/flow.ts", [
+  ...inFile("src/remedies/flow-isolation/facts.ts", [
     [
       "a component without pods is throttled",
       "account.isComponent === false",

@@ -201,13 +201,15 @@ export const MUTATIONS: readonly Mutation[] = [
       BOTH(LIFETIME, /"what":"(recreate|delete|remove)-?/),
     ],
   ]),
-  ...inFile("src/remedies/flow-isolation/flow.ts", [
+  ...inFile("src/remedies/flow-isolation/facts.ts", [
     [
       "a component is throttled",
       "account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE",
       "owner.metadata.namespace !== ''",
       FLOOD,
     ],
+  ]),
+  ...inFile("src/remedies/flow-isolation/flow.ts", [
     [
       "a throttle never ends",
       "if (!isReleasing(throttle, nowMs)) return undefined;",

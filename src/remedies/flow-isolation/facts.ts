@@ -1,4 +1,5 @@
 import type { ControllerResilience, FlowIsolationSpec, FlowStatus } from "../../api/controller-resilience";
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { Mode } from "../../core/remedy";
 import type { RequestRates } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
@@ -66,6 +67,11 @@ const THROTTLING: readonly string[] = ["Throttle", "ScaleToZero"];
 /** Whether runaways are throttled: not by a value that only a later version knows, with which an existing throttle ends. */
 export function throttles({ requestRate: { onRunaway } }: Spec): boolean {
   return THROTTLING.includes(onRunaway);
+}
+
+/** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
+export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts): boolean {
+  return !account.isOperator && account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE;
 }
 
 /** Time until the next reading of the rates, in milliseconds. */

@@ -99,6 +99,19 @@ describe("a ServiceAccount of the targets", () => {
     expect(precedences).toEqual([890, 889]);
   });
 
+  it("has level workload-high of kube-system there, also after the shared level, which is no contest", async () => {
+    const scene = new Scene({}, undefined, undefined, "kube-system/it");
+    await provisioned(scene);
+    expect(scene.level()).toBe(SHARED);
+    addLevel(scene, "workload-high", "Limited");
+    await scene.pass();
+    await scene.pass();
+    expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
+    expect(scene.level()).toBe("workload-high");
+    expect(scene.entry()).toMatchObject({ changes: 0 });
+    expect([...scene.world.cluster.keys()]).not.toContain(SHARED);
+  });
+
   it("loses its flows when it is no longer a target, or has the skip annotation", async () => {
     const scene = await provisioned(new Scene());
     scene.put("Deployment", "app", { skip: true });
@@ -196,11 +209,12 @@ describe("nothing is done", () => {
     expect(decision).toMatchObject({ status: "False", reason: "LevelUnusable", intents: [], stalled: {} });
     expect(decision.message).toContain(priorityLevel);
     expect(decision.message).toContain(type === undefined ? "does not exist" : "must not be used");
+    expect(decision.message).not.toContain("has its own flow");
   });
 
-  it("to a foreign object of the same name", async () => {
+  it.each([SHARED, LEASES])("to a foreign level of the name %s", async name => {
     const scene = new Scene();
-    addLevel(scene, SHARED, "Limited");
+    addLevel(scene, name, "Limited");
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "NameTaken", intents: [], stalled: {} });
   });
 
@@ -217,10 +231,7 @@ describe("nothing is done", () => {
 });
 
 function addLevel(scene: Scene, name: string, type: string): void {
-  scene.world.cluster.set(name, {
-    ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "PriorityLevelConfiguration", name, uid: "theirs" },
-    ...{ resourceVersion: "1", createdAtMs: 0, labels: {}, annotations: {}, spec: { type }, conditions: [] },
-  });
+  scene.add("PriorityLevelConfiguration", name, { type });
 }
 
 describe("a change by another client", () => {
@@ -229,9 +240,7 @@ describe("a change by another client", () => {
   it.each([
     ["a FlowSchema", (scene: Scene) => scene.edit(scene.schema(), spoilt)],
     ["a FlowSchema's annotations", (scene: Scene) => scene.edit(scene.schema(), { annotations: {} })],
-    ["the level", (scene: Scene) => scene.edit(SHARED, spoilt)],
     ["a FlowSchema that is deleted", (scene: Scene) => void scene.world.cluster.delete(scene.schema())],
-    ["a level that is deleted", (scene: Scene) => void scene.world.cluster.delete(SHARED)],
   ])("is reverted twice per generation if it is %s, then reported by name", async (_, change) => {
     const scene = await provisioned(new Scene());
     for (const changes of [1, 2]) {
@@ -251,6 +260,24 @@ describe("a change by another client", () => {
     expect(scene.entry()).toMatchObject({ changes: 0, generation: 2 });
   });
 
+  it("is reverted twice in all if it is of a level, however many objects share it, then reported by name", async () => {
+    const one = await provisioned(new Scene());
+    const other = await provisioned(new Scene({}, one.clock, one.world, "team/that"));
+    for (const count of [1, 2]) {
+      one.edit(SHARED, spoilt);
+      for (const scene of [one, other, one, other]) await scene.pass();
+      expect(reasons(one)).toEqual(Array(count).fill("FlowPutBack"));
+    }
+    one.edit(SHARED, spoilt);
+    for (const scene of [one, other, one])
+      expect(await scene.pass()).toMatchObject({ status: "False", reason: "Contested", intents: [], stalled: {} });
+    expect((await one.pass()).message).toContain("field manager kubectl-edit wrote it last");
+    one.world.cluster.delete(SHARED);
+    for (const scene of [one, other, one]) await scene.pass();
+    expect(reasons(one)).toEqual(["FlowPutBack", "FlowPutBack", "FlowProvisioned"]);
+    expect(other.written).toEqual([]);
+  });
+
   it("does not count as contested if the operator has not written yet after a change of the object", async () => {
     const scene = await provisioned(new Scene());
     scene.change(onRunaway("Throttle"));
@@ -263,15 +290,6 @@ describe("a change by another client", () => {
     expect(scene.entry()).toMatchObject({ changes: 0 });
     expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
     expect(scene.entry()).toMatchObject({ generation: 2 });
-  });
-
-  it("is reported with the field manager", async () => {
-    const scene = await provisioned(new Scene());
-    for (let i = 0; i < 3; i++) {
-      scene.edit(scene.schema(), spoilt);
-      await scene.pass();
-    }
-    expect((await scene.pass()).message).toContain("field manager kubectl-edit wrote it last");
   });
 });
 
@@ -352,22 +370,78 @@ function addSchemas(scene: Scene): void {
   scene.world.cluster.set(scene.schema(), { ...view!, kind: "FlowSchema", name: scene.schema(), uid: "schema" });
 }
 
-describe("another FlowSchema that precedes it", () => {
-  const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
+const ALL = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true };
 
-  it.each([
-    ["takes all requests", all, "FlowShadowed"],
-    ["is for other verbs", { ...all, verbs: ["get"] }, "Isolated"],
-    ["is for another namespace", { ...all, namespaces: ["sandbox"] }, "Isolated"],
-    ["is for namespaces alone", { ...all, clusterScope: undefined }, "Isolated"],
-  ])("is reported if it %s", async (_, resources, reason) => {
+describe("another FlowSchema that precedes it", () => {
+  const [inNamespaces, outside] = [
+    { ...ALL, clusterScope: false },
+    { ...ALL, namespaces: [] },
+  ];
+  const reads = { ...ALL, verbs: ["get", "list", "watch"] };
+  const writes = { ...ALL, verbs: ["create", "update", "patch", "delete", "deletecollection"] };
+
+  it.each<[string, object[][], string]>([
+    ["takes all requests", [[ALL]], "FlowShadowed"],
+    ["takes them by two rules", [[inNamespaces, outside]], "FlowShadowed"],
+    ["takes them with another one", [[reads], [writes]], "FlowShadowed"],
+    ["is for other verbs", [[reads]], "Isolated"],
+    ["is for another namespace", [[{ ...ALL, namespaces: ["sandbox"] }]], "Isolated"],
+    ["is for namespaces alone", [[inNamespaces]], "Isolated"],
+  ])("is reported if it %s", async (_, schemas, reason) => {
     const scene = await provisioned(new Scene());
     const subjects = [{ kind: "Group", group: { name: "system:serviceaccounts" } }];
-    const spec = { matchingPrecedence: 500, rules: [{ subjects, resourceRules: [resources] }] };
-    const view = scene.world.cluster.get(scene.schema())!;
-    scene.world.cluster.set("theirs", { ...view, name: "theirs", uid: "theirs", labels: {}, annotations: {}, spec });
+    for (const [i, resourceRules] of schemas.entries())
+      scene.add("FlowSchema", `theirs-${i}`, { matchingPrecedence: 500, rules: [{ subjects, resourceRules }] });
     expect(await scene.pass()).toMatchObject({ reason });
   });
+});
+
+/** Another owner gives the ServiceAccount a FlowSchema, as Karpenter's documentation does. */
+function addFlow(scene: Scene, precedence = 1_000): void {
+  scene.add("PriorityLevelConfiguration", "theirs", { limited: { nominalConcurrencyShares: 40 } });
+  const subjects = [{ kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "app" } }];
+  scene.add("FlowSchema", "provisioner-workload", {
+    ...{ matchingPrecedence: precedence, priorityLevelConfiguration: { name: "theirs" } },
+    rules: [{ subjects, resourceRules: [ALL] }],
+  });
+}
+
+describe("a FlowSchema of another owner that names the ServiceAccount", () => {
+  it.each([2, 1_000, 9_000])("is respected and named, whatever comes first: precedence %d", async precedence => {
+    const scene = new Scene();
+    addFlow(scene, precedence);
+    expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
+    expect((await scene.pass()).message).toContain("left to FlowSchema provisioner-workload (level theirs)");
+    expect(scene.written).toEqual([]);
+    expect(scene.object.status?.flows).toEqual([]);
+  });
+
+  it("takes the place of the operator's, and gives it back, however often", async () => {
+    const scene = await provisioned(new Scene());
+    for (let i = 0; i < 4; i++) {
+      addFlow(scene);
+      await scene.run(40);
+      expect([...scene.world.cluster.keys()].toSorted()).toEqual(["provisioner-workload", "theirs"]);
+      scene.world.cluster.delete("provisioner-workload");
+      expect(await scene.run(40)).toMatchObject({ reason: "Isolated" });
+      expect(scene.level()).toBe("controller-resilience-shared");
+    }
+  });
+
+  it.each([
+    [100, undefined],
+    [1_000, "controller-resilience-tar-pit"],
+  ])(
+    "takes the place of a throttle, before its end only if it comes first: precedence %d",
+    async (precedence, level) => {
+      const scene = await throttled();
+      addFlow(scene, precedence);
+      await scene.run(60);
+      expect(scene.level()).toBe(level);
+      expect((await scene.run(260)).message).toContain("left to FlowSchema provisioner-workload");
+      expect(scene.level()).toBeUndefined();
+    },
+  );
 });
 
 describe("the created objects are deleted with the ControllerResilience", () => {
@@ -415,12 +489,6 @@ describe("the created objects are deleted with the ControllerResilience", () => 
     const scene = await provisioned(new Scene());
     scene.problem = new ForbiddenError("cannot list flowschemas");
     await expect(scene.cleanUp()).rejects.toThrow("cannot list flowschemas");
-  });
-
-  it("also while they are throttled", async () => {
-    const scene = await throttled();
-    await scene.cleanUp();
-    expect(scene.world.cluster.size).toBe(0);
   });
 });
 

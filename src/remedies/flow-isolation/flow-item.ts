@@ -1,14 +1,14 @@
 import { formatDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
 import { capitalize, whyObserved, type EventRequest, type PlanItem } from "../../core/remedy";
-import { throttles } from "./facts";
+import { isThrottleable, throttles } from "./facts";
 import {
   type Flow,
   isContested,
   isInQuarantine,
+  isLeftToOther,
   isPutBack,
   isQuarantined,
-  isThrottleable,
   MAX_CHANGES,
   measured,
   nameOf,
@@ -17,7 +17,7 @@ import {
   thresholdOf,
   timeOf,
 } from "./flow";
-import { usualLevel } from "./levels";
+import { levelOf, usualLevel } from "./levels";
 import { buildWrite, EVENT, type Piece } from "./objects";
 import type { Finding } from "./reasons";
 import { isRunaway, MAX_RELAPSES } from "./throttle";
@@ -82,7 +82,7 @@ const CHECKS: readonly Check[] = [
 
 /** Findings about one ServiceAccount's flow besides its writes; none when all is well. */
 export function findingsOfFlow(flow: Flow): Finding[] {
-  return CHECKS.flatMap(check => check(flow) ?? []);
+  return (isLeftToOther(flow) ? [shadowed] : CHECKS).flatMap(check => check(flow) ?? []);
 }
 
 function throttled(flow: Flow): Finding | undefined {
@@ -182,11 +182,15 @@ function nameTaken(flow: Flow): Finding | undefined {
 function contested(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ is }) => is === "different" || is === "missing");
   if (piece === undefined || !isContested(flow)) return undefined;
-  const { view, wanted } = piece;
+  const sentence = `${nameOf(flow)}: ${restoredInVain(piece)} before this object changes.${wayOut(flow, piece)}`;
+  return { status: "False", reason: "Contested", sentence, isStalled: true };
+}
+
+/** The beginning of a sentence about an object that others change again and again. */
+export function restoredInVain({ wanted: { kind, name }, view }: Piece): string {
   const manager = view?.lastManager;
   const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
-  const sentence = `${nameOf(flow)}: FlowSchema ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.${wayOut(flow, piece)}`;
-  return { status: "False", reason: "Contested", sentence, isStalled: true };
+  return `${kind} ${name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again`;
 }
 
 function wayOut(flow: Flow, piece: Piece): string {
@@ -196,6 +200,10 @@ function wayOut(flow: Flow, piece: Piece): string {
 function shadowed(flow: Flow): Finding | undefined {
   const { own, shadow } = flow;
   if (shadow === undefined) return undefined;
+  if (isLeftToOther(flow)) {
+    const sentence = `${nameOf(flow)} is left to FlowSchema ${shadow.name} (level ${levelOf(shadow) ?? ""}), which another owner made for it: neither measured nor throttled here. To change that, delete it.`;
+    return { status: "True", reason: "Isolated", sentence };
+  }
   const sentence = `${nameOf(flow)}: FlowSchema ${shadow.name} matches its requests before ${own.wanted.name}, so they are neither measured nor throttled here. Name the ServiceAccount in one object only, or delete that FlowSchema.`;
   return { status: "False", reason: "FlowShadowed", sentence, isStalled: true };
 }
@@ -245,7 +253,7 @@ export function writeOfFlow(
 ): { intents: readonly Intent[]; write: Write } | undefined {
   if (!mayWrite(flow, isLevelUsable)) return undefined;
   const { step, why } = reasonToWrite(flow);
-  const words = { why, eventReason: EVENT_OF[step] };
+  const words = { why, eventReason: EVENT[step] };
   const intents = piecesOf(flow).flatMap(piece => buildWrite(piece, words) ?? []);
   if (intents.length === 0) return undefined;
   return { intents, write: { step, why, ...(flow.own.is === "missing" ? NOT_MEASURED : {}) } };
@@ -254,7 +262,7 @@ export function writeOfFlow(
 const NOT_MEASURED = { unwritten: "Requests are measured only once the ServiceAccount is isolated." };
 
 /** Why the FlowSchemas are written now: a step of the throttle first, since people look for that. */
-function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof typeof EVENT_OF } {
+function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: Exclude<Write["step"], "Other"> } {
   const { throttle, before, level, account } = flow;
   if (isQuarantined(flow) && account.record?.priorityLevel !== level) {
     const why = `${nameOf(flow)} is throttled for ${formatDuration(throttle.releaseMs ?? 0)}: ${measured(flow)}`;
@@ -268,13 +276,6 @@ function reasonToWrite(flow: Flow): Pick<Write, "why"> & { readonly step: keyof 
     return { step: "PutBack", why: `${nameOf(flow)}: its FlowSchemas were changed; restoring them.` };
   return { step: "Provision", why: `${nameOf(flow)} gets its own flow on level ${level}.` };
 }
-
-const EVENT_OF = {
-  Provision: EVENT.provisioned,
-  PutBack: EVENT.putBack,
-  Throttle: EVENT.throttled,
-  Release: EVENT.released,
-} as const;
 
 function whyReleased(flow: Flow): string {
   const { spec, throttle } = flow;

@@ -1,15 +1,14 @@
 import { hash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
-import { SYSTEM_NAMESPACE } from "../../core/components";
 import { parseDuration, toSeconds } from "../../core/time";
 import { canonical } from "../../core/json";
 import { isOwnedBy } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
-import { type AccountFacts, type FlowIsolationFacts, isUnmade, type Spec } from "./facts";
+import { type AccountFacts, type FlowIsolationFacts, isThrottleable, isUnmade, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, levelOf, QUARANTINE_LEVEL, usualLevel } from "./levels";
-import { flowSchemaName, type Piece, pieceOf, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
+import { flowSchemaName, type Piece, pieceOf, precedence, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
-import { shadowOf } from "./shadow";
+import { isOfOther, shadowOf } from "./shadow";
 import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
 
 /** How often the operator restores what another field manager changes, for one generation of the object. */
@@ -108,10 +107,10 @@ interface Match {
 }
 
 function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts): Match {
-  const own = schemas?.find(view => view.name === flowSchemaName(owner, name));
-  if (own === undefined) return {};
-  const shadow = shadowOf(own, schemas ?? [], { ...owner.metadata, name });
-  return shadow === undefined ? { own } : { own, shadow };
+  const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
+  const own = schemas?.find(view => view.name === wanted.name);
+  const shadow = shadowOf(own ?? wanted, schemas ?? [], { ...owner.metadata, name });
+  return { ...(own && { own }), ...(shadow && { shadow }) };
 }
 
 /** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
@@ -160,12 +159,7 @@ function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Pie
 
 /** Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases. */
 function isLeaseLevelReady(facts: FlowIsolationFacts, spec: Spec): boolean {
-  return ["right", "foreign"].includes(stateOfLevel(LEASE_LEVEL, facts, spec) ?? "");
-}
-
-/** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */
-export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFacts): boolean {
-  return !account.isOperator && account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE;
+  return stateOfLevel(LEASE_LEVEL, facts, spec) === "right";
 }
 
 /** As the cluster shows it, whoever made the FlowSchema. */
@@ -219,6 +213,11 @@ export function piecesOf({ own, lease }: Flow): Piece[] {
 /** Reports whether its FlowSchema refers to the quarantine level now. */
 export function isInQuarantine({ own }: Flow): boolean {
   return own.is !== "foreign" && refersToQuarantine(own);
+}
+
+/** Reports whether a FlowSchema of another owner names it for all its requests: then it gets no other. */
+export function isLeftToOther({ shadow, account, facts }: Flow): boolean {
+  return shadow !== undefined && isOfOther(shadow, { ...facts.owner.metadata, name: account.name });
 }
 
 /** Reports whether the FlowSchema of that name refers to the quarantine level; it can be foreign. */

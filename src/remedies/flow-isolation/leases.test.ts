@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { onRunaway, Scene } from "./testing/scene";
+import type { Scene } from "./testing/scene";
 import { provisioned } from "./testing/throttled";
 
 const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const [LEASES, BUILT_IN] = ["controller-resilience-leases", "leader-election"];
+const LEASES = "controller-resilience-leases";
 
 const nameOf = (scene: Scene): string =>
   [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;
@@ -30,21 +30,6 @@ describe("the leases of a ServiceAccount", () => {
     scene.isRefused = () => false;
     await scene.run(10);
     expect([scene.level(), leaseLevel(scene)]).toEqual([QUARANTINE, LEASES]);
-  });
-
-  it("are on the built-in level where another owner has the name of the level", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
-    scene.world.cluster.set(LEASES, {
-      ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "PriorityLevelConfiguration", name: LEASES },
-      ...{ uid: "theirs", resourceVersion: "1", createdAtMs: 0, labels: {}, annotations: {}, conditions: [] },
-      spec: { type: "Limited" },
-    });
-    await provisioned(scene);
-    expect(await scene.pass()).toMatchObject({ reason: "NameTaken", intents: [] });
-    expect(leaseLevel(scene)).toBe(BUILT_IN);
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    expect(scene.level()).toBe(QUARANTINE);
   });
 
   it("are counted: a flood of them is reported, and never throttled", async () => {

@@ -1,8 +1,9 @@
+import { RESTORED_ANNOTATION } from "../../api/names";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
-import { changesOf, type Flow, isQuarantined, MAX_CHANGES } from "./flow";
-import { type FlowItem, levelId, mayWrite } from "./flow-item";
-import { isReserved, LEASE_LEVEL, usualLevel } from "./levels";
+import { type Flow, isQuarantined, MAX_CHANGES } from "./flow";
+import { type FlowItem, levelId, mayWrite, restoredInVain } from "./flow-item";
+import { isReserved, LEASE_LEVEL, QUARANTINE_LEVEL } from "./levels";
 import { buildWrite, EVENT, isUsed, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
 import type { Finding } from "./reasons";
 
@@ -22,8 +23,8 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
-  const usual = all.find(({ wanted }) => wanted.name === usualLevel(facts, spec));
-  const isUsable = named === undefined && usual?.is !== "foreign";
+  const isTaken = all.some(({ wanted, is }) => is === "foreign" && wanted.name !== QUARANTINE_LEVEL);
+  const isUsable = named === undefined && !isTaken;
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its usual level, usable or not.
   const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
   const needing: Needing = {
@@ -32,7 +33,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   };
   const pieces = all.filter(piece => isNeeded(piece, facts, needing));
   return {
-    items: pieces.map(piece => levelItem(piece, facts)),
+    items: pieces.map(levelItem),
     findings: named === undefined ? [] : [named],
     wanted: pieces.map(({ wanted }) => wanted),
     isUsable,
@@ -70,21 +71,21 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
   return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
 }
 
-function levelItem(piece: Piece, facts: FlowIsolationFacts): FlowItem {
+function levelItem(piece: Piece): FlowItem {
   const { wanted, is } = piece;
-  const finding = levelFinding(piece, facts);
+  const finding = levelFinding(piece);
   const item = { id: levelId(wanted.name), findings: finding === undefined ? [] : [finding], intents: [] };
   if (finding !== undefined || is === "right") return item;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
-  const isPutBack = isProvisioned(facts, wanted);
-  const why = isPutBack ? `${what} was changed; restoring it.` : `Creating ${what}.`;
-  const intent = buildWrite(piece, { why, eventReason: isPutBack ? EVENT.putBack : EVENT.provisioned });
-  const write = { step: isPutBack ? "PutBack" : "Provision", why } as const;
-  return { ...item, intents: intent === undefined ? [] : [intent], write };
+  const step = is === "different" ? "PutBack" : "Provision";
+  const why = step === "PutBack" ? `${what} was changed; restoring it.` : `Creating ${what}.`;
+  const annotations = step === "PutBack" ? { [RESTORED_ANNOTATION]: String(restoredOf(piece) + 1) } : {};
+  const intent = buildWrite({ ...piece, wanted: { ...wanted, annotations } }, { why, eventReason: EVENT[step] });
+  return { ...item, intents: intent === undefined ? [] : [intent], write: { step, why } };
 }
 
 /** Why a level is not written. */
-function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefined {
+function levelFinding(piece: Piece): Finding | undefined {
   const { wanted, is } = piece;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
   if (is === "right") return undefined;
@@ -96,22 +97,15 @@ function levelFinding(piece: Piece, facts: FlowIsolationFacts): Finding | undefi
     const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
     return { status: "False", reason: "Progressing", sentence, isProgressing: true };
   }
-  return isProvisioned(facts, wanted) && mostChanges(facts) >= MAX_CHANGES ? contested(piece) : undefined;
+  return is === "different" && restoredOf(piece) >= MAX_CHANGES ? contested(piece) : undefined;
 }
 
-function contested({ wanted, view }: Piece): Finding {
-  const manager = view?.lastManager;
-  const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
-  const sentence = `PriorityLevelConfiguration ${wanted.name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again before this object changes.`;
+function contested(piece: Piece): Finding {
+  const sentence = `${restoredInVain(piece)}; if it is deleted, the operator creates it as it was.`;
   return { status: "False", reason: "Contested", sentence, isStalled: true };
 }
 
-/** The operator has written something for this generation before that needs the level, so the level was right. */
-function isProvisioned({ accounts, generation, schemas }: FlowIsolationFacts, level: Wanted): boolean {
-  if (!isUsed(level, schemas ?? [])) return false;
-  return accounts.some(({ record }) => record?.generation === generation && record.priorityLevel !== undefined);
-}
-
-function mostChanges(facts: FlowIsolationFacts): number {
-  return Math.max(0, ...facts.accounts.map(account => changesOf(account, facts)));
+/** The level itself says how often, so that all objects and leaders restore it twice together. */
+function restoredOf({ view }: Piece): number {
+  return Number(view?.annotations[RESTORED_ANNOTATION] ?? 0) || 0;
 }

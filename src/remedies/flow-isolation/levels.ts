@@ -28,9 +28,6 @@ export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 /** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */
 export const LEASE_LEVEL = `${FLOW_PREFIX}leases`;
 
-/** The control plane's level for leases. */
-export const BUILT_IN_LEASE_LEVEL = "leader-election";
-
 /** The level on which a built-in FlowSchema (kube-system-service-accounts) has the ServiceAccounts of kube-system. */
 export const SYSTEM_LEVEL = "workload-high";
 

@@ -6,7 +6,6 @@ import { isManaged, isOwnedBy, isOwnedName, ownedName, ownerAnnotations, ownerLa
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 import {
-  BUILT_IN_LEASE_LEVEL,
   isCommon,
   LEASE_LEVEL,
   LEASE_SETTINGS,
@@ -154,18 +153,14 @@ export function precedence({ metadata }: Owner): number {
   return metadata.namespace === SYSTEM_NAMESPACE ? SYSTEM_PRECEDENCE : PRECEDENCE;
 }
 
-type LeaseFacts = Pick<FlowIsolationFacts, "owner" | "levels">;
-
 /** The FlowSchema that assigns a ServiceAccount's Lease requests to the level for leases; it matches before that of its other requests. */
-export function wantedLeaseFlow(facts: LeaseFacts, account: string): Wanted {
-  const { owner } = facts;
-  const level = leaseLevel(facts);
+export function wantedLeaseFlow({ owner }: Pick<FlowIsolationFacts, "owner">, account: string): Wanted {
   return {
     kind: "FlowSchema",
     name: leaseFlowSchemaName(owner, account),
     labels: ownerLabels(owner),
-    annotations: { ...ownerAnnotations(owner), ...(level === LEASE_LEVEL ? { [LEVELS_ANNOTATION]: level } : {}) },
-    spec: flowSpec(owner, account, level, {
+    annotations: { ...ownerAnnotations(owner), [LEVELS_ANNOTATION]: LEASE_LEVEL },
+    spec: flowSpec(owner, account, LEASE_LEVEL, {
       matchingPrecedence: precedence(owner) - 1,
       resourceRules: [
         {
@@ -179,19 +174,13 @@ export function wantedLeaseFlow(facts: LeaseFacts, account: string): Wanted {
   };
 }
 
-/** The built-in level if another owner has the name of the level for leases. */
-function leaseLevel({ levels }: LeaseFacts): string {
-  const level = levels?.find(view => view.name === LEASE_LEVEL);
-  return level === undefined || isManaged(level) ? LEASE_LEVEL : BUILT_IN_LEASE_LEVEL;
-}
-
 /** Reasons of the Events about writes. */
 export const EVENT = {
-  provisioned: "FlowProvisioned",
-  putBack: "FlowPutBack",
-  throttled: "FlowThrottled",
-  released: "FlowReleased",
-  removed: "FlowRemoved",
+  Provision: "FlowProvisioned",
+  PutBack: "FlowPutBack",
+  Throttle: "FlowThrottled",
+  Release: "FlowReleased",
+  Remove: "FlowRemoved",
 } as const;
 
 /** Message and Event reason of an intent. */
@@ -214,7 +203,7 @@ export function buildWrite({ wanted, is, view }: Piece, words: Words): Intent | 
 
 /** Deletes an object. */
 export function buildDelete(view: ClusterObjectView, why: string): Intent {
-  return { verb: "delete", target: refOf(view), why, eventReason: EVENT.removed };
+  return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
 }
 
 function refOf({ apiVersion, kind, name, uid, resourceVersion }: ClusterObjectView): ObjectRef {

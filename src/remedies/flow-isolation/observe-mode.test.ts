@@ -11,11 +11,9 @@ describe("a ServiceAccount of the targets", () => {
     const scene = new Scene();
     scene.judged = mode;
     const decision = await scene.pass();
-    const [levels, schemas] = ["PriorityLevelConfiguration", "FlowSchema"].map(kind =>
-      decision.intents.filter(({ target }) => target.kind === kind).map(({ target }) => target.name),
-    );
+    const writes = decision.intents.map(({ target }) => `create ${target.kind} ${target.name}`);
     expect(decision.message).toBe(
-      `${why}: would write PriorityLevelConfiguration ${levels?.join(" and ")}; write FlowSchema ${schemas?.join(" and ")} now. Requests are measured only once the ServiceAccount is isolated.`,
+      `${why}: would ${writes.join(", ")} now. Requests are measured only once the ServiceAccount is isolated.`,
     );
     expect(decision).toMatchObject({ status: "False", reason: "WouldIsolate", recheckAfterMs: 30_000 });
     expect(decision.intents).toHaveLength(4);
@@ -36,7 +34,7 @@ describe("a ServiceAccount of the targets", () => {
     scene.object.spec.targets = names.map(name => ({ kind: "Deployment", name }));
     const { message, intents } = await scene.pass();
     expect(intents.length).toBeGreaterThan(6);
-    expect(message).toMatch(/; write FlowSchema (\S+, ){3}\S+ and \d+ more now\. Requests are measured/);
+    expect(message).toMatch(/: would (create \S+ \S+ ?){4} and \d+ more now\. Requests are measured/);
     expect(message.split("Mode Observe")).toHaveLength(2);
   });
 });

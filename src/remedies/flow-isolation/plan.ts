@@ -6,8 +6,8 @@ import type { EventRequest, Plan } from "../../core/remedy";
 import { UNAUTHENTICATED } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
-import { type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
-import { entryOf, type Flow, flowOf, isInQuarantine, isQuarantined, isThrottleable, nameOf, piecesOf } from "./flow";
+import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
+import { entryOf, type Flow, flowOf, isInQuarantine, isLeftToOther, isQuarantined, nameOf, piecesOf } from "./flow";
 import { eventsOf, findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
 import { planLevels } from "./level-plan";
 import { levelOf, QUARANTINE_LEVEL } from "./levels";
@@ -36,20 +36,21 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
   if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {}, events: [] };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
-  const planned = planLevels(facts, spec, flows);
-  const wanted = new Set([...planned.wanted, ...flows.flatMap(wantedOf)].map(({ name }) => name));
+  const made = flows.filter(flow => !isLeftToOther(flow));
+  const planned = planLevels(facts, spec, made);
+  const wanted = new Set([...planned.wanted, ...made.flatMap(wantedOf)].map(({ name }) => name));
   const isWanted = (name: string): boolean => wanted.has(name);
   const isUnderstood = facts.notUnderstood === undefined;
   // Levels before flows: the API server ignores a FlowSchema while its level is missing.
   const items = isUnderstood
     ? [
         ...planned.items,
-        ...flows.map(flow => itemOf(flow, planned.isUsable)),
+        ...flows.map(flow => (made.includes(flow) ? itemOf(flow, planned.isUsable) : withoutWrite(flow))),
         ...buildSurplus(facts.owner, { schemas, levels }, isWanted).map(otherItem),
       ]
     : endOfThrottles(flows, facts, { schemas, isWanted });
-  const entries = flows.map(entryOf);
-  const watched = flows.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts) }));
+  const entries = made.map(entryOf);
+  const watched = made.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts) }));
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,
@@ -86,7 +87,12 @@ function itemOf(flow: Flow, isLevelUsable: boolean): FlowItem {
   const findings = findingsOfFlow(flow);
   const written = writeOfFlow(flow, isLevelUsable);
   if (written !== undefined) return { id, findings, ...written };
-  return { id, findings: findings.length > 0 ? findings : [isolated(flow)], intents: [] };
+  const isMade = flow.own.is !== "missing";
+  return { id, findings: findings.length > 0 || !isMade ? findings : [isolated(flow)], intents: [] };
+}
+
+function withoutWrite(flow: Flow): FlowItem {
+  return { id: flowId(flow.account.name), findings: findingsOfFlow(flow), intents: [] };
 }
 
 /** Releases what is due, and what status does not mention; nothing else. */
@@ -101,9 +107,7 @@ function endOfThrottles(
   const isDue = (flow: Flow): boolean => !isQuarantined(flow) && isInQuarantine(flow);
   const throttling = schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
   return [
-    ...flows.map(flow =>
-      isDue(flow) ? itemOf(flow, true) : { id: flowId(flow.account.name), findings: findingsOfFlow(flow), intents: [] },
-    ),
+    ...flows.map(flow => (isDue(flow) ? itemOf(flow, true) : withoutWrite(flow))),
     ...buildSurplus(facts.owner, { schemas: throttling, levels: [] }, isWanted).map(otherItem),
   ];
 }

@@ -89,25 +89,16 @@ function writeFinding({ write }: FlowItem): Finding[] {
 function notWritten(items: readonly FlowItem[], mode: ObserveMode): Finding[] {
   const left = items.filter(({ write, intents }) => write !== undefined && intents.length > 0);
   if (left.length === 0) return [];
-  const names = new Map<string, string[]>();
-  for (const { write, intents } of left)
-    for (const { verb, target } of intents) {
-      const what = `${write?.step === "Other" ? verb : "write"} ${target.kind}`;
-      names.set(what, [...(names.get(what) ?? []), target.name]);
-    }
-  const what = [...names].map(([verb, those]) => `${verb} ${enumerate(those)}`).join("; ");
+  const names = left.flatMap(({ intents }) =>
+    intents.map(({ verb, target }) => `${verb} ${target.kind} ${target.name}`),
+  );
   const notes = new Set(left.flatMap(({ write }) => write?.unwritten ?? []));
-  const sentence = [`${capitalize(whyObserved(mode))}: would ${what} now.`, ...notes].join(" ");
+  const sentence = [`${capitalize(whyObserved(mode))}: would ${firstOf(names, MAX_NAMES)} now.`, ...notes].join(" ");
   return [{ status: "False", reason: "WouldIsolate", sentence }];
 }
 
 /** Names in one message; there may be hundreds. */
 const MAX_NAMES = 4;
-
-function enumerate(names: readonly string[]): string {
-  if (names.length > MAX_NAMES) return firstOf(names, MAX_NAMES);
-  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(part => part !== "").join(" and ");
-}
 
 /** One sentence about surplus objects, which may be many. */
 function otherWrites(items: readonly FlowItem[]): Finding[] {
@@ -118,26 +109,21 @@ function otherWrites(items: readonly FlowItem[]): Finding[] {
 
 /** The entry of one ServiceAccount after the writes. */
 function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowStatus {
+  const id = flowId(entry.serviceAccount);
+  const executions = outcomes.get(id) ?? [];
+  const isPutBack = plan.items.some(item => item.id === id && item.write?.step === "PutBack");
   // Every flow depends on the levels.
-  const items = plan.items.filter(item => item.id === flowId(entry.serviceAccount) || isLevel(item));
-  const of = (step: "Provision" | "PutBack"): Execution[] =>
-    items.flatMap(item => (item.write?.step === step ? (outcomes.get(item.id) ?? []) : []));
-  const level = isFlowSchemaWritten(entry, outcomes) ? plan.levels[entry.serviceAccount] : undefined;
-  const isPutBack = of("PutBack").some(isExecuted);
+  const provisioned = plan.items.filter(item => item.write?.step === "Provision" && (item.id === id || isLevel(item)));
+  const isWritten = executions.some(one => isExecuted(one) && one.intent.target.name === entry.flowSchema);
+  const level = isWritten ? plan.levels[entry.serviceAccount] : undefined;
   const { releaseAttempts } = entry;
-  const isTriedAgain = (outcomes.get(flowId(entry.serviceAccount)) ?? []).some(isTried);
   return {
-    ...unfinished(entry, pendingWrites(of("Provision"))),
+    ...unfinished(entry, pendingWrites(provisioned.flatMap(item => outcomes.get(item.id) ?? []))),
     ...(level === undefined ? {} : { priorityLevel: level }),
-    ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
+    ...(isPutBack && executions.some(isExecuted) ? { changes: (entry.changes ?? 0) + 1 } : {}),
     ...(releaseAttempts !== undefined &&
-      isTriedAgain && { releaseAttempts: Math.min(MAX_RELEASES, releaseAttempts + 1) }),
+      executions.some(isTried) && { releaseAttempts: Math.min(MAX_RELEASES, releaseAttempts + 1) }),
   };
-}
-
-function isFlowSchemaWritten({ serviceAccount, flowSchema }: FlowStatus, outcomes: Outcomes): boolean {
-  const executions = outcomes.get(flowId(serviceAccount)) ?? [];
-  return executions.some(execution => isExecuted(execution) && execution.intent.target.name === flowSchema);
 }
 
 /**

@@ -1,6 +1,8 @@
 import { arrayOf, type JsonObject, objectOf } from "../../core/json";
+import { isManaged } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
+import { levelOf, QUARANTINE_LEVEL } from "./levels";
 
 /** A ServiceAccount. */
 interface Account {
@@ -8,22 +10,40 @@ interface Account {
   readonly name: string;
 }
 
+/** A FlowSchema, as far as its order counts. */
+type Ordered = Pick<ClusterObjectView, "name" | "spec">;
+
+/** Requests of a resource that only a star matches: each verb, in a namespace and outside. */
+const SAMPLES = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"].flatMap(verb =>
+  [true, false].map(isNamespaced => ({ verb, isNamespaced })),
+);
+
 /**
- * A FlowSchema that matches all resource requests of a ServiceAccount before this one: the API server sorts by matchingPrecedence, then by name
+ * A FlowSchema that takes all resource requests of a ServiceAccount from this one, alone or with others: it matches first, or another owner
+ * made it for the ServiceAccount and no throttle is to end first. The API server sorts by matchingPrecedence, then by name
  * (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
 export function shadowOf(
-  view: ClusterObjectView,
+  own: Ordered,
   schemas: readonly ClusterObjectView[],
   account: Account,
 ): ClusterObjectView | undefined {
-  return schemas
-    .filter(({ name, deletedAtMs }) => name !== view.name && deletedAtMs === undefined)
-    .filter(other => comesFirst(other, view))
-    .find(({ spec }) => listIn(spec, "rules").some(rule => takesAll(rule, account)));
+  const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
+  const others = schemas
+    .filter(({ name, deletedAtMs }) => name !== own.name && deletedAtMs === undefined)
+    .filter(other => comesFirst(other, own) || (!isThrottling && isOfOther(other, account)))
+    .toSorted((a, b) => (comesFirst(a, b) ? -1 : 1));
+  const takers = SAMPLES.map(sample => others.find(other => takes(other, account, sample)));
+  return takers.includes(undefined) ? undefined : takers[0];
 }
 
-function comesFirst(a: ClusterObjectView, b: ClusterObjectView): boolean {
+/** Reports whether another owner's FlowSchema names the ServiceAccount: a person has chosen the level of its requests. */
+export function isOfOther(view: ClusterObjectView, account: Account): boolean {
+  const subjects = listIn(view.spec, "rules").flatMap(rule => listIn(rule, "subjects"));
+  return !isManaged(view) && subjects.some(subject => namesOf(account).includes(idOf(subject)));
+}
+
+function comesFirst(a: Ordered, b: Ordered): boolean {
   const [first, second] = [precedenceOf(a), precedenceOf(b)];
   return first === second ? a.name < b.name : first < second;
 }
@@ -31,36 +51,38 @@ function comesFirst(a: ClusterObjectView, b: ClusterObjectView): boolean {
 /** What the API server defaults. */
 const DEFAULT_PRECEDENCE = 1_000;
 
-function precedenceOf({ spec }: ClusterObjectView): number {
+function precedenceOf({ spec }: Ordered): number {
   const precedence = spec["matchingPrecedence"];
   return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
 }
 
-function takesAll(rule: JsonObject, account: Account): boolean {
-  const isMeant = listIn(rule, "subjects").some(subject => isSubject(subject, account));
-  return isMeant && listIn(rule, "resourceRules").some(takesEverything);
+function takes({ spec }: Ordered, account: Account, { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
+  const ids = [...namesOf(account), ...groupsOf(account)];
+  return listIn(spec, "rules")
+    .filter(rule => listIn(rule, "subjects").some(subject => ids.includes(idOf(subject))))
+    .flatMap(rule => listIn(rule, "resourceRules"))
+    .filter(({ namespaces, clusterScope }) => (isNamespaced ? hasStar(namespaces) : clusterScope === true))
+    .filter(({ apiGroups, resources }) => hasStar(apiGroups) && hasStar(resources))
+    .some(({ verbs }) => hasStar(verbs) || arrayOf(verbs).includes(verb));
 }
 
-function takesEverything(resources: JsonObject): boolean {
-  const isOfAll = ["verbs", "apiGroups", "resources", "namespaces"].every(field =>
-    arrayOf(resources[field]).includes("*"),
-  );
-  return isOfAll && resources["clusterScope"] === true;
+function hasStar(values: unknown): boolean {
+  return arrayOf(values).includes("*");
 }
 
-function isSubject(subject: JsonObject, { namespace, name }: Account): boolean {
-  const serviceAccount = objectOf(subject["serviceAccount"]);
+/** `ServiceAccount team/app`, `User /kai` or `Group /system:authenticated`. */
+function idOf({ kind, serviceAccount, user, group }: JsonObject): string {
+  const { namespace = "", name } = objectOf(serviceAccount ?? user ?? group);
+  return `${String(kind)} ${String(namespace)}/${String(name)}`;
+}
+
+function namesOf({ namespace, name }: Account): string[] {
+  return [`ServiceAccount ${namespace}/${name}`, `User /${serviceAccountUser(namespace, name)}`];
+}
+
+function groupsOf({ namespace }: Account): string[] {
   const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
-  switch (subject["kind"]) {
-    case "ServiceAccount":
-      return serviceAccount["namespace"] === namespace && ["*", name].includes(String(serviceAccount["name"]));
-    case "User":
-      return ["*", serviceAccountUser(namespace, name)].includes(String(objectOf(subject["user"])["name"]));
-    case "Group":
-      return groups.includes(String(objectOf(subject["group"])["name"]));
-    default:
-      return false;
-  }
+  return [`ServiceAccount ${namespace}/*`, "User /*", ...groups.map(group => `Group /${group}`)];
 }
 
 function listIn(object: JsonObject, field: string): JsonObject[] {

@@ -36,12 +36,7 @@ describe("a runaway", () => {
       ],
     });
     const decision = await scene.run(10);
-    expect(decision).toMatchObject({
-      status: "False",
-      reason: "Throttled",
-      intents: [{ verb: "apply" }],
-      events: [],
-    });
+    expect(decision).toMatchObject({ status: "False", reason: "Throttled", intents: [{ verb: "apply" }], events: [] });
     expect(scene.written).toMatchObject([
       {
         target: { kind: "FlowSchema", name: scene.schema() },
@@ -51,12 +46,7 @@ describe("a runaway", () => {
     ]);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
     expect(scene.entry()).toMatchObject({
-      ...{
-        state: "Throttled",
-        priorityLevel: QUARANTINE_LEVEL,
-        requestsPerSecond: 5_000,
-        releaseSeconds: 300,
-      },
+      ...{ state: "Throttled", priorityLevel: QUARANTINE_LEVEL, requestsPerSecond: 5_000, releaseSeconds: 300 },
       ...{ since: "2025-01-01T00:00:40Z", until: "2025-01-01T00:05:40Z", changes: 0 },
     });
     scene.perSecond.set("app", 10);
@@ -395,7 +385,13 @@ describe("the quarantine level", () => {
   });
 
   it.each([
-    ["missing", (scene: Scene) => void scene.world.cluster.delete(QUARANTINE_LEVEL)],
+    [
+      "missing",
+      (scene: Scene) => {
+        scene.world.cluster.delete(QUARANTINE_LEVEL);
+        scene.isRefused = ({ target }) => target.name === QUARANTINE_LEVEL;
+      },
+    ],
     ["changed", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { spec: {} })],
     ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
   ])("that stays %s throttles no flow, which is reported", async (_, spoil) => {
@@ -424,12 +420,15 @@ describe("the quarantine level", () => {
 });
 
 describe("status", () => {
-  it("does not change while a rate varies slightly", async () => {
+  it.each([
+    ["while a rate varies slightly", 40, [41, 45, 38, 30, 55]],
+    ["for any rate far below the threshold", 2, [6, 0, 9]],
+  ])("does not change %s", async (_, first, others) => {
     const scene = await provisioned(new Scene());
-    scene.perSecond.set("app", 40);
+    scene.perSecond.set("app", first);
     await scene.run(60);
     const before = scene.object.status;
-    for (const perSecond of [41, 45, 38, 30, 55]) {
+    for (const perSecond of others) {
       scene.perSecond.set("app", perSecond);
       await scene.run(30);
       expect(scene.object.status).toEqual(before);
@@ -437,18 +436,6 @@ describe("status", () => {
     scene.perSecond.set("app", 91.7);
     await scene.run(30);
     expect(scene.entry()).toMatchObject({ requestsPerSecond: 92 });
-  });
-
-  it("does not change for any rate far below the threshold", async () => {
-    const scene = await provisioned(new Scene());
-    scene.perSecond.set("app", 2);
-    await scene.run(60);
-    const before = scene.object.status;
-    for (const perSecond of [6, 0, 9]) {
-      scene.perSecond.set("app", perSecond);
-      await scene.run(30);
-      expect(scene.object.status).toEqual(before);
-    }
   });
 });
 

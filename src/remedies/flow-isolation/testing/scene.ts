@@ -85,6 +85,14 @@ export class Scene extends EmptyReaders {
     });
   }
 
+  /** Another owner creates an object of flow control. */
+  add(kind: ClusterKind, name: string, spec: Record<string, unknown>): void {
+    this.world.cluster.set(name, {
+      ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind, name, uid: `uid-${name}`, resourceVersion: "1" },
+      ...{ createdAtMs: 0, labels: {}, annotations: {}, spec, conditions: [] },
+    });
+  }
+
   workloadNow(name = "app", kind: WorkloadView["kind"] = "Deployment"): WorkloadView | undefined {
     return this.world.workloads.get(`${kind}/${name}`);
   }
