@@ -139,7 +139,7 @@ export class OperatorProcess {
 /** What client-node reads from a pod's ServiceAccount volume, without its files. */
 function kubeConfigOf(token: () => string): KubeConfig {
   const config = {
-    getCurrentCluster: () => ({ name: "simulated", server: "http://10.96.0.1:443" }),
+    getCurrentCluster: () => ({ name: "simulated", server: "https://10.96.0.1:443" }),
     getCurrentUser: () => ({ name: "operator" }),
     getContextObject: () => null,
     currentContext: "inClusterContext",
