@@ -25,9 +25,18 @@ interface Wanted {
   readonly spec: ControllerResilience["spec"];
 }
 
-/** Reports whether the operator generated an object for some ClusterControllerResilience. All others are hand-written. */
+/**
+ * Reports whether the operator generated an object for some ClusterControllerResilience. All others are hand-written: a copy under another name,
+ * too, although it has the owner and the label.
+ */
 export function isGenerated({ metadata }: Pick<ControllerResilience, "metadata">): boolean {
-  return (metadata.ownerReferences ?? []).some(({ kind }) => kind === CLUSTER_KIND);
+  const owners = (metadata.ownerReferences ?? []).filter(({ kind }) => kind === CLUSTER_KIND);
+  return owners.some(owner => isNameFor(owner.name, metadata));
+}
+
+/** As {@link freeName} names objects; version 0.1.0 also appended words. */
+function isNameFor(owner: string, { name }: ControllerResilience["metadata"]): boolean {
+  return name === owner || name.startsWith(`${owner}-`);
 }
 
 /**
@@ -40,7 +49,7 @@ export function isGeneratedFor(
 ): boolean {
   const { labels = {}, ownerReferences = [] } = object.metadata;
   if (isGenerated(object)) return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
-  return labels[GENERATED_FOR_LABEL] === owner.metadata.name;
+  return labels[GENERATED_FOR_LABEL] === owner.metadata.name && isNameFor(owner.metadata.name, object.metadata);
 }
 
 /** Reports whether an object is being deleted: from then on it only cleans up, and protects nothing, however long a finalizer holds it. */

@@ -92,7 +92,7 @@ describe("planNamespace", () => {
     expect(fewer.map(targetsOf)).toEqual([targetsOf(object)?.slice(1)]);
   });
 
-  it("leaves out what a hand-written object names or selects, and does not take its name", () => {
+  it("leaves out what a hand-written object, or a copy of its own, names or selects, and does not take its name", () => {
     const candidates = [
       candidate("Deployment/web"),
       candidate("Deployment/labelled", { labels: { team: "a" } }),
@@ -104,6 +104,8 @@ describe("planNamespace", () => {
       handWritten("b", [{ kind: "Deployment", selector: { matchLabels: { team: "a" } } }]),
       handWritten("c", [{ kind: "StatefulSet", selector: { matchLabels: { team: "a" } } }]),
     ];
+    const [generated] = settle(facts());
+    Object.assign(objects[2]!, { metadata: { ...generated!.metadata, name: "c" } });
     const after = settle(facts({ candidates, objects }));
     expect(after.slice(3).map(object => [object.metadata.name, targetsOf(object)])).toEqual([
       ["all-2", ["Deployment/rest"]],
