@@ -60,6 +60,12 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Stalled")).toMatch(
       /^True\/ObjectsNotReady: 1 of 2 generated objects is Stalled: a\/all/,
     );
+    Object.assign(world.objects("a")[0]!.metadata, { deletionTimestamp: world.clock.now().toISOString() });
+    await world.run(700);
+    world.engine.namespaceChanged("a");
+    await world.run(5);
+    for (const type of ["Ready", "Stalled"])
+      expect(world.condition("all", type)).toContain("The deletion of 1 generated object does not end: a/all;");
     expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);
     world.engine.stopLeading();
   });

@@ -25,6 +25,8 @@ export interface NamespaceShare {
   readonly held: number;
   /** The generated objects. */
   readonly objects: readonly ControllerResilience[];
+  /** Those that are being deleted. */
+  readonly ending: readonly ControllerResilience[];
 }
 
 /** What is to be done in a namespace. */
@@ -105,6 +107,11 @@ function shareOf(
   const listed = new Set(objects.flatMap(listedIn));
   return {
     ...{ ...choice, generation, isSettled: writes.length === 0, held },
-    ...{ objects, selected: new Set(selected), protected: selected.filter(name => listed.has(name)).length },
+    ...{
+      objects,
+      ending: found.filter(isBeingDeleted),
+      selected: new Set(selected),
+      protected: selected.filter(name => listed.has(name)).length,
+    },
   };
 }

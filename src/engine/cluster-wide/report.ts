@@ -22,6 +22,9 @@ const MAX_CONFLICT_MESSAGE = 1_024;
 /** Most names that a message lists. */
 const MAX_NAMED = 3;
 
+/** An object that is being deleted for this long, in milliseconds, needs a person: something that a remedy made cannot be removed. */
+const STUCK_AFTER_MS = 600_000;
+
 /** Says of how many objects the deletion, or that of a block, waits. */
 const HELD = "Generated objects that are kept, in Observe, until the operator acts again";
 
@@ -65,6 +68,7 @@ export function clusterStatus(
     objects: shares.flatMap(share => share.objects),
     isSettled: shares.every(share => share.isSettled),
     failures: results.filter(({ failure }) => failure !== undefined),
+    stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
     ...{ held: sum(shares, share => share.held), observes },
   };
   return {
@@ -94,6 +98,8 @@ interface Counts {
   /** Nothing is left to be written. */
   readonly isSettled: boolean;
   readonly failures: readonly NamespaceResult[];
+  /** Generated objects whose deletion does not end. */
+  readonly stuck: readonly ControllerResilience[];
   readonly held: number;
   readonly observes: boolean;
 }
@@ -144,6 +150,8 @@ function readyOf(object: ClusterControllerResilience, counts: Counts): Condition
     const message = `${String(unready.length)} of ${count(counts.objects.length, "generated object")} ${are(unready.length)} not Ready: ${reasonsOf(unready)}. ${listCommand(object)}`;
     return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message };
   }
+  if (counts.stuck.length > 0)
+    return { type, status: "False", reason: ClusterReason.ObjectsNotReady, message: stuckMessage(counts.stuck) };
   const message = `All ${count(counts.workloads, "selected workload")} in ${count(counts.namespaces, "namespace")} are protected.`;
   return { type, status: "True", reason: ClusterReason.AllProtected, message };
 }
@@ -154,16 +162,25 @@ function progressOf(counts: Counts): string | undefined {
   return `${String(counts.protected)} of ${count(counts.workloads, "selected workload")} ${are(counts.protected)} protected so far.`;
 }
 
-function stalledOf(object: ClusterControllerResilience, { failures, objects }: Counts): ConditionUpdate {
+function isStuck({ metadata: { deletionTimestamp = "" } }: ControllerResilience, now: Date): boolean {
+  return now.getTime() - Date.parse(deletionTimestamp) >= STUCK_AFTER_MS;
+}
+
+function stuckMessage(stuck: readonly ControllerResilience[]): string {
+  return `The deletion of ${count(stuck.length, "generated object")} does not end: ${named(stuck.map(nameOf))}; see their condition Stalled.`;
+}
+
+function stalledOf(object: ClusterControllerResilience, { failures, objects, stuck }: Counts): ConditionUpdate {
   const type = ConditionType.Stalled;
   const refused = failures.find(({ failure }) => failure?.reason === "Refused")?.failure;
   if (refused !== undefined && !object.spec.suspend)
     return { type, status: "True", reason: refused.reason, message: `${failuresIn(failures)} ${refused.message}` };
   const stalled = objects.filter(generated => conditionOf(generated, type)?.status === "True");
-  if (stalled.length === 0 || object.spec.suspend)
+  if (stalled.length + stuck.length === 0 || object.spec.suspend)
     return { type, status: "False", reason: "Idle", message: "No action required." };
   const message = `${String(stalled.length)} of ${count(objects.length, "generated object")} ${are(stalled.length)} Stalled: ${named(stalled.map(nameOf))}. ${listCommand(object)}`;
-  return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message };
+  const messages = [...(stalled.length > 0 ? [message] : []), ...(stuck.length > 0 ? [stuckMessage(stuck)] : [])];
+  return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message: messages.join(" ") };
 }
 
 function coveredOf(coverage: Coverage): ConditionUpdate {

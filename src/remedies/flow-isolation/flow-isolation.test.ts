@@ -104,8 +104,7 @@ describe("a ServiceAccount of the targets", () => {
     await provisioned(scene);
     expect(scene.level()).toBe(SHARED);
     addLevel(scene, "workload-high", "Limited");
-    await scene.pass();
-    await scene.pass();
+    await provisioned(scene);
     expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
     expect(scene.level()).toBe("workload-high");
     expect(scene.entry()).toMatchObject({ changes: 0 });
@@ -156,10 +155,6 @@ describe("more ServiceAccounts than an object isolates", () => {
     expect(decision.message).toContain(
       "8 ServiceAccounts are not isolated: an object isolates at most 32. Not isolated: sa-007, sa-006, sa-005, sa-004, sa-003 and 3 more.",
     );
-  });
-
-  it("isolates all of 32", async () => {
-    expect(await (await provisioned(crowd(32))).pass()).toMatchObject({ reason: "Isolated" });
   });
 
   it("keeps isolating the same ones when older ones come, and keeps a throttle", async () => {
