@@ -4,7 +4,6 @@ import { ConditionType } from "../api/conditions";
 import { sameJson } from "./json";
 import { oneLine } from "./text";
 import type { StatusList } from "./remedy";
-import { pruneRestarts, RESTARTS_COUNTED_MS } from "./restarts";
 
 /** The desired state of a condition. */
 export interface ConditionUpdate {
@@ -47,11 +46,10 @@ const MAX_STATUS_BYTES = 512 * 1024;
 /** Lists of the engine. They are not shortened: budgets depend on restarts, which have a limit of their own. */
 const KEPT: ReadonlySet<string> = new Set(["conditions", "restarts"] satisfies (keyof ControllerResilienceStatus)[]);
 
-/** Returns the status to write: restarts pruned, messages cleaned, messages and lists cut to fit into one object. */
-export function boundStatus(status: ControllerResilienceStatus, now: Date): ControllerResilienceStatus {
+/** Returns the status to write: messages cleaned, messages and lists cut to fit into one object. */
+export function boundStatus(status: ControllerResilienceStatus): ControllerResilienceStatus {
   const bounded: ControllerResilienceStatus = {
     ...status,
-    ...(status.restarts && { restarts: pruneRestarts(status.restarts, now, RESTARTS_COUNTED_MS) }),
     ...(status.conditions && {
       conditions: status.conditions.map(condition => ({ ...condition, message: cutMessage(condition.message) })),
     }),

@@ -12,7 +12,7 @@ import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
 import { Leftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/ready";
 import { Reconciler } from "./pass/reconcile";
-import { Restarts, type RestartsPorts } from "./restarts/restarts";
+import { Restarts, type RestartsPorts } from "../restarts/ledger";
 import { Executor } from "./write/executor";
 
 /** What the engine needs from outside. */

@@ -14,7 +14,7 @@ import { ConflictError, ForbiddenError } from "../../src/core/errors";
 import type { Intent } from "../../src/core/intent";
 import { RecordingEvents, RecordingMetrics } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { makeRestarts } from "../../src/engine/testing/restarts";
+import { makeRestarts } from "../../src/restarts/testing/ledger";
 import { createBindingRenewal } from "../../src/remedies/binding-renewal/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";

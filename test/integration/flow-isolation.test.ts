@@ -15,7 +15,7 @@ import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
 import { RecordingEvents } from "../../src/engine/testing/fakes";
 import { makeReconciler } from "../../src/engine/testing/reconciler";
-import { makeRestarts } from "../../src/engine/testing/restarts";
+import { makeRestarts } from "../../src/restarts/testing/ledger";
 import { createFlowIsolation } from "../../src/remedies/flow-isolation/remedy";
 import { shippedRules } from "../cluster/installation";
 import { apiOver, clientWith } from "./cluster-operator";

@@ -8,7 +8,7 @@ import { keyOf } from "../../src/core/text";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { ObjectSession } from "../../src/engine/object/object-session";
 import { MemoryObjects } from "../../src/engine/testing/fakes";
-import { makeRestarts } from "../../src/engine/testing/restarts";
+import { makeRestarts } from "../../src/restarts/testing/ledger";
 import { makeClaim } from "../../src/engine/testing/remedies";
 
 // Objects as an operator of each release wrote them (`npm run release:fixtures`): this version reads them as they were meant.

@@ -36,7 +36,7 @@ export const MENDS: readonly Mutation[] = [
       /"tokenLifetime".*"tokenLifetime"/,
     ],
   ]),
-  ...inFile("src/engine/restarts/rollouts.ts", [
+  ...inFile("src/restarts/rollouts.ts", [
     ["rollouts of another term go on", "    this.#recorded.clear();\n", "", /"tokenLifetime".*"tokenLifetime"/],
   ]),
   ...inFile("src/logs/reading/container-log.ts", [
@@ -71,7 +71,7 @@ export const MENDS: readonly Mutation[] = [
       /"floods"/,
     ],
   ]),
-  ...inFile("src/engine/restarts/restarts.ts", [
+  ...inFile("src/restarts/ledger.ts", [
     [
       "a refused eviction counts after a failed write",
       "this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));",

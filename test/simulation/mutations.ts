@@ -36,7 +36,7 @@ const BOTH = (one: RegExp, other: RegExp): RegExp => new RegExp(`(?=.*${one.sour
 
 /** All of them. */
 export const MUTATIONS: readonly Mutation[] = [
-  ...inFile("src/core/restarts.ts", [
+  ...inFile("src/restarts/history.ts", [
     ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", IN_VAIN],
     [
       "every restart is proven",
@@ -45,10 +45,10 @@ export const MUTATIONS: readonly Mutation[] = [
       IN_VAIN_TWICE,
     ],
   ]),
-  ...inFile("src/engine/restarts/restarts.ts", [
+  ...inFile("src/restarts/ledger.ts", [
     [
       "a restart is not recorded before it is requested",
-      "await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));",
+      "await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));",
       "",
       RECREATED,
     ],
@@ -65,7 +65,7 @@ export const MUTATIONS: readonly Mutation[] = [
       BOTH(IN_VAIN, /"what":"recreate-object"/),
     ],
   ]),
-  ...inFile("src/engine/restarts/breaker.ts", [
+  ...inFile("src/restarts/breaker.ts", [
     ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
     [
       "many unproven restarts are open",
@@ -74,7 +74,7 @@ export const MUTATIONS: readonly Mutation[] = [
       IN_VAIN_TWICE,
     ],
   ]),
-  ...inFile("src/engine/restarts/restart-pacer.ts", [
+  ...inFile("src/restarts/pacer.ts", [
     ["no pace", "if (waitMs > 0) return {", "if (waitMs > 1e9) return {", RECREATED],
     [
       "two permits at a time",
@@ -83,7 +83,7 @@ export const MUTATIONS: readonly Mutation[] = [
       RECREATED,
     ],
   ]),
-  ...inFile("src/engine/restarts/rollouts.ts", [
+  ...inFile("src/restarts/rollouts.ts", [
     [
       "two rollouts at a time",
       "if (other === undefined) return undefined;",

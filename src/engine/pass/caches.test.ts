@@ -10,7 +10,7 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import { makeEviction, makePatch, specWith } from "../testing/remedies";
-import { makeRestarts } from "../testing/restarts";
+import { makeRestarts } from "../../restarts/testing/ledger";
 
 const KEY = "team/app";
 

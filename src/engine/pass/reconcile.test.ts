@@ -18,7 +18,7 @@ import {
   RecordingWriter,
 } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
-import { makeRestarts } from "../testing/restarts";
+import { makeRestarts } from "../../restarts/testing/ledger";
 import { makeDecision, makeEviction, makePatch, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 
 const KEY = "team/app";

@@ -8,7 +8,7 @@ import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "..
 import type { Readers } from "../../core/readers";
 import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
-import type { ObjectRestarts, Restarts, SettledRestarts } from "../restarts/restarts";
+import type { ObjectRestarts, Restarts, SettledRestarts } from "../../restarts/ledger";
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
 import { passMode, type OperatorMode, conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
@@ -160,7 +160,7 @@ export class Reconciler {
       metadata.generation,
       this.#now(),
     );
-    await session.writeStatus(boundStatus({ ...status, conditions }, this.#now()));
+    await session.writeStatus(boundStatus({ ...status, conditions }));
     this.#reporter.conditions(key, object, conditions);
     return nextAfter(result.requeues, result.executions);
   }
@@ -237,7 +237,7 @@ export class Reconciler {
       ...restarts.status(),
       conditions: nextConditions(statusRead.conditions ?? [], updates, generation, now),
     };
-    return boundStatus(status, now);
+    return boundStatus(status);
   }
 
   /** While an object is suspended nothing is cleaned up, so its lists may still hold. */

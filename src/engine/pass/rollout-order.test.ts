@@ -12,7 +12,7 @@ import {
 } from "../testing/fakes";
 import { makeReconciler } from "../testing/reconciler";
 import { makeDecision, makeReaders, makeRemedy } from "../testing/remedies";
-import { makeRestarts } from "../testing/restarts";
+import { makeRestarts } from "../../restarts/testing/ledger";
 
 const TEMPLATE = { mode: "Enforce", tokenLifetime: {} as never } as const;
 

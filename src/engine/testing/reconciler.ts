@@ -1,6 +1,6 @@
 import { Reconciler, type ReconcilerPorts } from "../pass/reconcile";
 import { RecordingEvents, RecordingLog, RecordingMetrics } from "./fakes";
-import { makeRestarts } from "./restarts";
+import { makeRestarts } from "../../restarts/testing/ledger";
 
 /** What a test has to say; for all else there is something that notes what it is told, and bars nothing. */
 type Given = Pick<ReconcilerPorts, "store" | "writer" | "readers" | "remedies"> & Partial<ReconcilerPorts>;

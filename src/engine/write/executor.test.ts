@@ -18,7 +18,7 @@ import { Executor } from "./executor";
 import { ObjectSession } from "../object/object-session";
 import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
 import { makeClaim, makeEviction, makePatch, makeRemedy } from "../testing/remedies";
-import { makeRestarts } from "../testing/restarts";
+import { makeRestarts } from "../../restarts/testing/ledger";
 
 function makeBench(
   spec: Partial<ControllerResilienceSpec> = {},

@@ -23,7 +23,7 @@ import {
 import type { Mode, Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
 import type { EngineMetrics, Log, Writer } from "../../core/ports";
 import { WriteBackoff } from "./write-backoff";
-import type { ObjectRestarts } from "../restarts/restarts";
+import type { ObjectRestarts } from "../../restarts/ledger";
 
 /** Deadline of one write, in milliseconds. After it the outcome is unknown: the write may still take effect. */
 export const WRITE_DEADLINE_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import { whatWould, type EventRequest } from "../../core/remedy";
-import { type Check, firstMatch } from "../kit/checks";
+import { type Check, firstMatch } from "../../core/checks";
 import { type Expiry, readExpiry } from "./conventions";
 import { type BindingFinding, buildNote, buildPatch, nameOf, planGone, refOf } from "./finding";
 import type { LivingBinding, ObservedBindings } from "./observe";

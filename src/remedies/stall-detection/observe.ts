@@ -5,7 +5,7 @@ import { serviceAccountUser } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
-import { withHolders } from "../kit/holder";
+import { withHolders } from "../../restarts/holder";
 import { hasEnded, isOwnedBy } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";

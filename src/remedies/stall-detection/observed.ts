@@ -9,7 +9,7 @@ import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../kit/problems";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 import { type LostBinding, LostBindings } from "./lost-bindings";
-import type { Holder } from "../kit/holder";
+import type { Holder } from "../../restarts/holder";
 
 /** What one pass has read. */
 export interface Observed {

@@ -3,13 +3,13 @@ import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/c
 import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen } from "../../core/restarts";
+import { isOpen } from "../../restarts/history";
 import { deniedOf } from "../../logs/traces";
 import { observationIncomplete, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Observed, type Scope } from "./observed";
-import { newlySettled, workloadId } from "../kit/restarts";
+import { newlySettled, workloadId } from "../../restarts/claims";
 import type { Finding } from "./reasons";
 import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";

@@ -9,15 +9,15 @@ import {
   RESTARTS_WINDOW_MS,
   restartsOf,
   settleOpenRestarts,
-} from "../../core/restarts";
+} from "../../restarts/history";
 import { toSeconds } from "../../core/time";
-import { type Check, firstMatch } from "../kit/checks";
-import { describeHolder } from "../kit/holder";
+import { type Check, firstMatch } from "../../core/checks";
+import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
-import { evictionOf, podClaim, refusedRestart, workloadId } from "../kit/restarts";
+import { evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 

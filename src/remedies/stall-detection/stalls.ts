@@ -5,7 +5,7 @@ import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
 import { type ObservedPod, type PresentBinding, type Scope } from "./observed";
-import { workloadId } from "../kit/restarts";
+import { workloadId } from "../../restarts/claims";
 import type { Finding, Reason } from "./reasons";
 
 // What shows that a workload is stalled. Pure.

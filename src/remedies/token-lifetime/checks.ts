@@ -1,5 +1,5 @@
 import { whatWould } from "../../core/remedy";
-import { type Check, firstMatch } from "../kit/checks";
+import { type Check, firstMatch } from "../../core/checks";
 import { reverted, reverting, withWatch } from "./harm";
 import { lacksRights } from "./observe";
 import {

@@ -1,6 +1,6 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
-import { isOpen, restartsOf } from "../../core/restarts";
+import { isOpen, restartsOf } from "../../restarts/history";
 import { toSeconds } from "../../core/time";
 import { serviceAccountBlocker } from "./rollout";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
 import { makeObject } from "../../core/testing/objects";
-import { changeHolderOf } from "../kit/holder";
+import { changeHolderOf } from "../../restarts/holder";
 import { createTokenLifetime } from "./remedy";
 import { DEFAULTS, Scene, type ScenePass } from "./testing/scene";
 

@@ -6,11 +6,11 @@ import { keyOf } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { Readers, Right } from "../../core/readers";
-import { isOpen } from "../../core/restarts";
+import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes";
-import { changeHolderOf, otherObjects } from "../kit/holder";
+import { changeHolderOf, otherObjects } from "../../restarts/holder";
 import { findTargets } from "../kit/targets";
 import { isWatched } from "./harm";
 import {

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../core/restarts";
+import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../restarts/history";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { isReadAt, trialMs } from "./harm";

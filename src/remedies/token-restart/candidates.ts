@@ -3,7 +3,7 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/time";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../core/restarts";
+import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../restarts/history";
 import type { PodView, WorkloadView } from "../../core/views";
 import {
   isBySandbox,
@@ -15,7 +15,7 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
-import { podClaim, refusedRestart, workloadId } from "../kit/restarts";
+import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
 

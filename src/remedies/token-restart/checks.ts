@@ -1,12 +1,12 @@
 import { SKIP_ANNOTATION } from "../../api/names";
 import type { RestartStatus } from "../../api/controller-resilience";
 import { count } from "../../core/text";
-import { type BudgetDecision, checkRestartBudget, isOpen } from "../../core/restarts";
-import { firstMatch, type Check } from "../kit/checks";
-import { describeHolder } from "../kit/holder";
+import { type BudgetDecision, checkRestartBudget, isOpen } from "../../restarts/history";
+import { firstMatch, type Check } from "../../core/checks";
+import { describeHolder } from "../../restarts/holder";
 import { coolingMs, isUsedUp, type TokenClaim, wasUsedUp, type WorkloadState } from "./candidates";
 import { isPresent, isStale, isSuspected, type ObservedPod } from "./observed";
-import { evictionOf, workloadId } from "../kit/restarts";
+import { evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { downPods, rolloutInProgress, tooManyDown, UNHEALTHY_HINT, upgradeDeferred } from "./unavailable";
 import { notWitnessed } from "./witness";

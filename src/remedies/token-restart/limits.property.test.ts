@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
-import { checkRestartBudget, isOpen, requestedRestart } from "../../core/restarts";
+import { checkRestartBudget, isOpen, requestedRestart } from "../../restarts/history";
 import { intentsOf } from "../../core/testing/remedy-sample";
 import type { ObservedPod, Observed } from "./observed";
 import { planRestarts } from "./plan";

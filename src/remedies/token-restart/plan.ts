@@ -1,12 +1,12 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, oldestFirst } from "../../core/restarts";
+import { isOpen, oldestFirst } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import { observationIncomplete, targetNotFound, type Finding } from "../kit/finding";
 import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { type Observed } from "./observed";
-import { newlySettled, workloadId } from "../kit/restarts";
+import { newlySettled, workloadId } from "../../restarts/claims";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
 import { settleUnwatched } from "./settle";

@@ -4,7 +4,7 @@ import type { Persistence } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
 import type { Problem } from "../kit/problems";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
-import { workloadId } from "../kit/restarts";
+import { workloadId } from "../../restarts/claims";
 import { weighLogs } from "./proof";
 
 // Which logs of a pod are read, and what they say together. Pure.

@@ -6,7 +6,7 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { createFinder, type Finder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes";
-import { withHolders } from "../kit/holder";
+import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { observeTargets } from "./observe";

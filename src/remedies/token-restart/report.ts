@@ -12,7 +12,7 @@ import {
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
 import { toSeconds } from "../../core/time";
-import { isOpen, restartsOf, trailingIneffective } from "../../core/restarts";
+import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/summarize";

@@ -4,7 +4,7 @@ import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
 import { type Problem, unlessUnreadable } from "../kit/problems";
 import { type AmbiguousNode, type OneSidedNode } from "./observed";
-import { workloadId } from "../kit/restarts";
+import { workloadId } from "../../restarts/claims";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {

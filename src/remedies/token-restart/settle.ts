@@ -1,6 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOfCause, isOpen, RESTARTS_WINDOW_MS, settleOpenRestarts } from "../../core/restarts";
+import { isCreatedAfter, isOfCause, isOpen, RESTARTS_WINDOW_MS, settleOpenRestarts } from "../../restarts/history";
 import {
   isBySandbox,
   isPresent,

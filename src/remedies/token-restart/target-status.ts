@@ -1,6 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { incidentOf, RESTARTS_WINDOW_MS } from "../../core/restarts";
+import { incidentOf, RESTARTS_WINDOW_MS } from "../../restarts/history";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
 import {

@@ -1,4 +1,4 @@
-import { isOpen } from "../../core/restarts";
+import { isOpen } from "../../restarts/history";
 import type { WorkloadView } from "../../core/views";
 import { isHealable, type WorkloadState } from "./candidates";
 import { isPresent, isRejected, type ObservedPod, type ObservedWorkload } from "./observed";

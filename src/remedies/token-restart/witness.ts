@@ -1,5 +1,5 @@
 import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
-import { isUnproven } from "../../core/restarts";
+import { isUnproven } from "../../restarts/history";
 import { wasUsedUp, type WorkloadState } from "./candidates";
 import { targetOf, type Observed, type ObservedWorkload } from "./observed";
 import { deferred, stalled, type Assessment } from "./reasons";

@@ -14,7 +14,7 @@ import {
   type TokenCause,
   type TokenProof,
 } from "./observed";
-import { workloadId } from "../kit/restarts";
+import { workloadId } from "../../restarts/claims";
 
 // Phrases for messages and Events. Never log text.
 

@@ -2,7 +2,7 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
 import { type Mode, whyObserved, type PlanItem, type Remedy } from "../../../core/remedy";
-import { isUnproven } from "../../../core/restarts";
+import { isUnproven } from "../../../restarts/history";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
 import { evidenceOf } from "../explain/evidence";

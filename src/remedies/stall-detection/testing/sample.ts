@@ -1,6 +1,6 @@
 import type { StallDetectionSpec } from "../../../api/controller-resilience";
 import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../core/testing/restarts";
+import { executedRestart } from "../../../restarts/testing/history";
 import type { Observed } from "../observed";
 import { planStalls, type StallPlan } from "../plan";
 import { reportStalls } from "../report";

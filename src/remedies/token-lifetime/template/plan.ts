@@ -1,5 +1,5 @@
 import { objectOf } from "../../../core/json";
-import { type Check, firstMatch } from "../../kit/checks";
+import { type Check, firstMatch } from "../../../core/checks";
 import {
   type Container,
   type ContainerPatch,

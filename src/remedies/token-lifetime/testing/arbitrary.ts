@@ -3,7 +3,7 @@ import { Cause } from "../../../api/conditions";
 import type { RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent } from "../../../core/intent";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../core/testing/restarts";
+import { executedRestart } from "../../../restarts/testing/history";
 import type { TokenLifetimePlan } from "../plan";
 import { reportTokenLifetime } from "../report";
 import type { Observed, ObservedDaemonSet } from "../subject";

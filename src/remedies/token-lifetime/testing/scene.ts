@@ -2,13 +2,13 @@ import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Mode, Plan, Report } from "../../../core/remedy";
 import type { Right } from "../../../core/readers";
-import { checkRestartBudget } from "../../../core/restarts";
+import { checkRestartBudget } from "../../../restarts/history";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../core/testing/restarts";
+import { executedRestart } from "../../../restarts/testing/history";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
 import { createSandboxReview } from "../../../logs/sandboxes";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { TokenRestartSpec } from "../../../api/controller-resilience";
 import type { PendingWrite } from "../../../core/remedy";
 import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../core/testing/restarts";
+import { executedRestart } from "../../../restarts/testing/history";
 import type { Observed } from "../observed";
 import { planRestarts, type TokenRestartPlan } from "../plan";
 import { reportTokens } from "../report";

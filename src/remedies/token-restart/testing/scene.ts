@@ -8,7 +8,7 @@ import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../core/testing/restarts";
+import { executedRestart } from "../../../restarts/testing/history";
 import type {
   BindingKind,
   BindingView,

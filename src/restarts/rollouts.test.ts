@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { LeaderWarmup } from "./rollouts";
-import type { Mode } from "../../core/remedy";
+import type { Mode } from "../core/remedy";
 import type {
   ControllerResilienceSpec,
   ControllerResilienceStatus,
   DaemonSetStatus,
-} from "../../api/controller-resilience";
-import type { Intent } from "../../core/intent";
-import type { Key } from "../../core/ports";
-import { TerminalError, UnavailableError } from "../../core/errors";
-import { FakeClock } from "../../core/testing/fake-clock";
-import { ObjectSession } from "../object/object-session";
-import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
-import { makeRemedy } from "../testing/remedies";
-import { makeRestarts } from "../testing/restarts";
-import { Executor } from "../write/executor";
+} from "../api/controller-resilience";
+import type { Intent } from "../core/intent";
+import type { Key } from "../core/ports";
+import { TerminalError, UnavailableError } from "../core/errors";
+import { FakeClock } from "../core/testing/fake-clock";
+import { ObjectSession } from "../engine/object/object-session";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../engine/testing/fakes";
+import { makeRemedy } from "../engine/testing/remedies";
+import { makeRestarts } from "./testing/ledger";
+import { Executor } from "../engine/write/executor";
 
 function makeWarmup() {
   const requested: string[] = [];

@@ -1,24 +1,24 @@
-import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/time";
-import type { Mode } from "../../core/remedy";
-import type { Key } from "../../core/ports";
+import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../api/controller-resilience";
+import type { Clock } from "../core/time";
+import type { Mode } from "../core/remedy";
+import type { Key } from "../core/ports";
 import {
   joinRestarts,
   type SettledRestarts,
   countConfirmed,
   restartId,
   requestedRestart,
+  pruneRestarts,
   withOutcome,
   withoutRequest,
   checkRestartBudget,
   isUnproven,
-} from "../../core/restarts";
-import type { ObjectSession } from "../object/object-session";
+} from "./history";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
 import { LeaderWarmup, Rollouts } from "./rollouts";
-import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./restart-pacer";
-import type { Deferral, RestartClaim, RolloutClaim } from "../../core/intent";
-import { boundStatus } from "../../core/status";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./pacer";
+import type { Deferral, RestartClaim, RolloutClaim } from "../core/intent";
+import { boundStatus } from "../core/status";
 
 export type { BreakerState, SettledRestarts };
 
@@ -28,10 +28,20 @@ export interface RestartsPorts extends BreakerPorts {
   readonly requestPass: (key: Key) => void;
 }
 
+/** The object of a pass, with the status that records its restarts. */
+export interface RecordingObject {
+  /** As last read or written. */
+  readonly object: ControllerResilience;
+  /** Before this pass wrote any. */
+  readonly statusRead: ControllerResilienceStatus;
+  /** @throws the store's errors; then nothing was written */
+  writeStatus(status: ControllerResilienceStatus): Promise<void>;
+}
+
 /** Objects whose restarts are remembered after they are gone, the latest read last. */
 const MAX_REMEMBERED = 2_000;
 
-/** All restarts of this process. The rest of the engine imports only this file of the folder, so every restart passes the same checks. */
+/** All restarts of this process. The engine imports only this file of the folder, so every restart passes the same checks. */
 export class Restarts {
   readonly #shared: SharedParts;
   /** The restarts that an object had when it was read last. */
@@ -114,7 +124,7 @@ export class Restarts {
   }
 
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */
-  settle(session: ObjectSession, settled: readonly SettledRestarts[] = []): ObjectRestarts {
+  settle(session: RecordingObject, settled: readonly SettledRestarts[] = []): ObjectRestarts {
     const history = this.#shared.refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
     return new ObjectRestarts(session, history, this.#shared);
   }
@@ -151,11 +161,11 @@ export interface RestartRequest {
 /** The restarts of one object during one pass. A restart is in status before it is requested from the API server. */
 export class ObjectRestarts {
   #own: readonly RestartStatus[];
-  readonly #session: ObjectSession;
+  readonly #session: RecordingObject;
   readonly #shared: SharedParts;
 
   /** `own` is status.restarts after the remedies have settled their outcomes in this pass. */
-  constructor(session: ObjectSession, own: readonly RestartStatus[], shared: SharedParts) {
+  constructor(session: RecordingObject, own: readonly RestartStatus[], shared: SharedParts) {
     this.#session = session;
     this.#own = own;
     this.#shared = shared;
@@ -202,15 +212,15 @@ export class ObjectRestarts {
   status(): Pick<ControllerResilienceStatus, "restarts" | "restartsTotal"> {
     const { restarts, restartsTotal = 0 } = this.#session.statusRead;
     return {
-      ...(this.#own.length > 0 || restarts ? { restarts: [...this.#own] } : {}),
+      ...(this.#own.length > 0 || restarts ? { restarts: pruneRestarts(this.#own, this.#shared.clock.now()) } : {}),
       restartsTotal: restartsTotal + countConfirmed(restarts ?? [], this.#own),
     };
   }
 
   async #record(claim: RestartClaim): Promise<void> {
     const now = this.#shared.clock.now();
-    const restarts = [...this.#own, requestedRestart(claim, now)];
-    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }, now));
+    const restarts = pruneRestarts([...this.#own, requestedRestart(claim, now)], now);
+    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));
     this.#become(restarts);
   }
 

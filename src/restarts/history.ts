@@ -1,7 +1,7 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import type { LimitReason, RestartClaim } from "./intent";
-import { CLOCK_SKEW_MS } from "./time";
+import type { LimitReason, RestartClaim } from "../core/intent";
+import { CLOCK_SKEW_MS } from "../core/time";
 
 // What remedies use of this folder: the restarts of a workload, whether its budget allows another one, and the outcomes of open ones.
 // The engine records restarts, with src/engine/restarts.
@@ -216,7 +216,7 @@ export function withoutRequest(history: readonly RestartStatus[], podUID: string
 export function pruneRestarts(
   history: readonly RestartStatus[],
   now: Date,
-  countedMs: number,
+  countedMs = RESTARTS_COUNTED_MS,
   limit = 400,
 ): RestartStatus[] {
   const byTime = sortedByTime(history);

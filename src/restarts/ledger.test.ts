@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
-import type { RestartClaim } from "../../core/intent";
-import type { Key } from "../../core/ports";
-import { FakeClock } from "../../core/testing/fake-clock";
-import { ObjectSession } from "../object/object-session";
-import { makeObject, MemoryObjects, RecordingWriter } from "../testing/fakes";
-import { makeReconciler } from "../testing/reconciler";
-import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../testing/remedies";
-import { makeRestarts } from "../testing/restarts";
-import type { ObjectRestarts } from "./restarts";
+import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
+import type { RestartClaim } from "../core/intent";
+import type { Key } from "../core/ports";
+import { FakeClock } from "../core/testing/fake-clock";
+import { ObjectSession } from "../engine/object/object-session";
+import { makeObject, MemoryObjects, RecordingWriter } from "../engine/testing/fakes";
+import { makeReconciler } from "../engine/testing/reconciler";
+import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../engine/testing/remedies";
+import { makeRestarts } from "./testing/ledger";
+import type { ObjectRestarts } from "./ledger";
 
 const MINUTE = 60_000;
 
@@ -53,6 +53,18 @@ describe("a restart", () => {
     expect(await next()).toEqual(["RestartPacer", 10_000]);
     clock.advance(10_000);
     expect(await next()).toBe("Requested");
+  });
+
+  it("finds room in status, also when the record is long", async () => {
+    const long = Array.from({ length: 2_000 }, (_, i) => entry(`old-${i}`, "Ineffective", i * MINUTE));
+    const { clock, restarts, session, store } = makeBench({ restarts: long });
+    clock.advance(10_000);
+    const ofObject = restarts.settle(session);
+    expect(recorded(ofObject)).toHaveLength(400);
+    expect(await ofObject.request(claimOf("other", "Deployment/other"))).toMatchObject({ result: "Requested" });
+    const written = store.writes.at(-1)?.status.restarts ?? [];
+    expect(written).toHaveLength(400);
+    expect(written.at(-1)).toMatchObject({ pod: "other", outcome: "Requested" });
   });
 
   it("is in status as Requested before it may be written, and only one is permitted at a time", async () => {

@@ -1,7 +1,7 @@
-import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../../api/controller-resilience";
-import { matchesSelector, type WorkloadView } from "../../core/views";
-import { type ObjectInMode, unknownValues } from "../../core/remedy";
-import type { Readers } from "../../core/readers";
+import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../api/controller-resilience";
+import { matchesSelector, type WorkloadView } from "../core/views";
+import { type ObjectInMode, unknownValues } from "../core/remedy";
+import type { Readers } from "../core/readers";
 
 // Two objects that act on one workload would not count each other's restarts, revert each other's changes and end each other's trials. So of
 // several objects that take pods of a workload down, only the oldest acts. What an object has changed counts only between those that change.

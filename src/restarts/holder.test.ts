@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ControllerResilience, ControllerResilienceSpec, DaemonSetStatus } from "../../api/controller-resilience";
-import { EmptyReaders } from "../../core/testing/empty-readers";
-import { FakeClock } from "../../core/testing/fake-clock";
-import { makeObject } from "../../core/testing/objects";
+import type { ControllerResilience, ControllerResilienceSpec, DaemonSetStatus } from "../api/controller-resilience";
+import { EmptyReaders } from "../core/testing/empty-readers";
+import { FakeClock } from "../core/testing/fake-clock";
+import { makeObject } from "../core/testing/objects";
 import { changeHolderOf, describeHolder, holderOf, withHolders } from "./holder";
 
 const VIEW = { kind: "Deployment", name: "web", uid: "u", labels: { app: "web" } };

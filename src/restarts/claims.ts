@@ -1,8 +1,8 @@
-import type { RestartStatus } from "../../api/controller-resilience";
-import type { Intent, Outcome, RestartClaim } from "../../core/intent";
-import type { PendingWrite } from "../../core/remedy";
-import { isOpen, restartId } from "../../core/restarts";
-import type { PodView, WorkloadView } from "../../core/views";
+import type { RestartStatus } from "../api/controller-resilience";
+import type { Intent, Outcome, RestartClaim } from "../core/intent";
+import type { PendingWrite } from "../core/remedy";
+import { isOpen, restartId } from "./history";
+import type { PodView, WorkloadView } from "../core/views";
 
 // What tokenRestart and stallDetection say in the same way about the restart of a pod. Pure.
 

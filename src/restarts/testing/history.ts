@@ -1,6 +1,6 @@
 import type { RestartStatus } from "../../api/controller-resilience";
-import type { RestartClaim } from "../intent";
-import { requestedRestart } from "../restarts";
+import type { RestartClaim } from "../../core/intent";
+import { requestedRestart } from "../history";
 
 /** The entry of a restart in status after the executor has executed it. */
 export function executedRestart(

@@ -1,9 +1,9 @@
-import type { Key } from "../../core/ports";
-import type { ControllerResilience, DaemonSetStatus } from "../../api/controller-resilience";
-import type { Clock } from "../../core/time";
-import { keyOf } from "../../core/text";
-import type { Deferral, RolloutClaim } from "../../core/intent";
-import type { Mode } from "../../core/remedy";
+import type { Key } from "../core/ports";
+import type { ControllerResilience, DaemonSetStatus } from "../api/controller-resilience";
+import type { Clock } from "../core/time";
+import { keyOf } from "../core/text";
+import type { Deferral, RolloutClaim } from "../core/intent";
+import type { Mode } from "../core/remedy";
 
 /** Objects requested at a time; callers ask again every few seconds. */
 const REQUEST_BATCH = 10;

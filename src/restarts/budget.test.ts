@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import type { RestartClaim } from "./intent";
+import type { RestartClaim } from "../core/intent";
 import {
   checkRestartBudget,
   isOpen,
@@ -12,7 +12,7 @@ import {
   RESTARTS_KEPT,
   withOutcome,
   withoutRequest,
-} from "./restarts";
+} from "./history";
 
 const MINUTE = 60_000;
 const NOW = new Date("2025-06-01T12:00:00Z");

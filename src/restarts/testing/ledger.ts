@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/time";
 import type { Key } from "../../core/ports";
-import { Restarts, type BreakerState, type RestartsPorts } from "../restarts/restarts";
+import { Restarts, type BreakerState, type RestartsPorts } from "../ledger";
 
 export class MemoryBreaker implements BreakerState {
   state: string | null | undefined = null;

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time";
+import type { Clock } from "../core/time";
 
 /** Permission to restart once. Call exactly one of its methods. */
 export interface RestartPermit {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../core/testing/fake-clock";
-import { RestartPacer, type RestartPermit } from "./restart-pacer";
+import { FakeClock } from "../core/testing/fake-clock";
+import { RestartPacer, type RestartPermit } from "./pacer";
 
 function permitOf(pacer: RestartPacer): RestartPermit {
   const verdict = pacer.ask();

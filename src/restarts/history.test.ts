@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
-import { joinRestarts, oldestFirst, restartsOf, isCreatedAfter, settleOpenRestarts } from "./restarts";
+import { joinRestarts, oldestFirst, restartsOf, isCreatedAfter, settleOpenRestarts } from "./history";
 import { Cause } from "../api/conditions";
 
 const NOW = new Date("2025-06-01T12:00:00Z");

@@ -1,8 +1,8 @@
-import { BREAKER_ANNOTATION } from "../../api/names";
-import type { ControllerResilience, RestartStatus } from "../../api/controller-resilience";
-import { type Clock, toSeconds } from "../../core/time";
-import type { Deferral, ObjectRef, RestartClaim } from "../../core/intent";
-import { isOpen, isUnproven, isWatched, restartId, UNPROVEN_OPEN_MS } from "../../core/restarts";
+import { BREAKER_ANNOTATION } from "../api/names";
+import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
+import { type Clock, toSeconds } from "../core/time";
+import type { Deferral, ObjectRef, RestartClaim } from "../core/intent";
+import { isOpen, isUnproven, isWatched, restartId, UNPROVEN_OPEN_MS } from "./history";
 
 // One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
 // an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
