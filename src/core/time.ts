@@ -186,3 +186,16 @@ export function askedMs(error: unknown): number {
 export function backoffMs(failures: number, random: Random, waitMs = 0, bounds = REQUESTS): number {
   return Math.max(LEAST_MS, random() * doubled(bounds, failures), waitMs);
 }
+
+/** Largest time that a Date can hold. */
+const MAX_DATE_MS = 8.64e15;
+
+/** RFC 3339 in whole seconds, as the API server prints times; undefined for an invalid time. */
+export function describeTime(ms: number): string | undefined {
+  return Math.abs(ms) <= MAX_DATE_MS ? toSeconds(new Date(ms)) : undefined;
+}
+
+/** The same for messages. */
+export function timeOf(ms: number): string {
+  return describeTime(ms) ?? "an unknown time";
+}

@@ -2,7 +2,7 @@ import { BREAKER_ANNOTATION } from "../api/names";
 import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
 import { type Clock, toSeconds } from "../core/time";
 import type { Deferral, ObjectRef, RestartClaim } from "../core/intent";
-import { isOpen, isUnproven, isWatched, restartId, UNPROVEN_OPEN_MS } from "./history";
+import { isOpen, isUnproven, isWatched, limited, restartId, UNPROVEN_OPEN_MS } from "./history";
 
 // One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
 // an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
@@ -83,12 +83,12 @@ export class Breaker {
   #ownTrouble(): Deferral | undefined {
     const sinceMs = this.#ports.sinceOwnTroubleMs?.() ?? Infinity;
     if (sinceMs >= OWN_TROUBLE_MS) return undefined;
-    return { result: "Limited", limit: "OwnTrouble", retryAfterMs: OWN_TROUBLE_MS - sinceMs };
+    return limited("OwnTrouble", OWN_TROUBLE_MS - sinceMs);
   }
 
   #tripped(): Deferral | undefined {
     const { breaker, lease } = this.#ports;
-    return breaker.state === null ? undefined : limited("Breaker", describeTripped(breaker.state, lease));
+    return breaker.state === null ? undefined : limited("Breaker", RECHECK_MS, describeTripped(breaker.state, lease));
   }
 
   #otherOpen(): Deferral | undefined {
@@ -96,7 +96,7 @@ export class Breaker {
     const isUndecided = ({ entry, timeMs }: UnprovenRestart): boolean =>
       isWatched(entry, nowMs) || (isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
     const open = [...this.#restarts.values()].find(isUndecided);
-    return open && limited("UnprovenRestart", describeOpen(open));
+    return open && limited("UnprovenRestart", RECHECK_MS, describeOpen(open));
   }
 
   /** Trips the breaker once two restarts within an hour of each other did not help, the later of them in the last hour. */
@@ -126,10 +126,6 @@ export class Breaker {
   #nowMs(): number {
     return this.#ports.clock.now().getTime();
   }
-}
-
-function limited(limit: "Breaker" | "UnprovenRestart", detail: string): Deferral {
-  return { result: "Limited", limit, retryAfterMs: RECHECK_MS, detail };
 }
 
 function describe({ namespace, entry }: UnprovenRestart): string {

@@ -1,6 +1,15 @@
+import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import type { Intent, Outcome, RestartClaim } from "../core/intent";
-import type { PendingWrite } from "../core/remedy";
+import {
+  describeOutcome,
+  type Execution,
+  type Intent,
+  type LimitReason,
+  type Outcome,
+  type RestartClaim,
+} from "../core/intent";
+import type { EventRequest, PendingWrite } from "../core/remedy";
+import { timeOf } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
 
@@ -27,6 +36,22 @@ export function evictionOf({ namespace, name, uid }: PodView, why: string, resta
   return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
 }
 
+/** What a person can do about a restart that the API server, or the operator, has not allowed for an hour. */
+export const BLOCKED_HINT =
+  "delete the pod by hand, or add a replica; if evictions are refused, check the PodDisruptionBudget and the admission webhooks";
+
+/**
+ * A restart that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how
+ * many pods are healthy changes all the time.
+ */
+export function describeBlock(refusal: string, untilMs: number): string {
+  const [, name] = /The disruption budget (\S+) /.exec(refusal) ?? [];
+  const budget = name === undefined ? "a PodDisruptionBudget" : `PodDisruptionBudget ${name}`;
+  const isByBudget = /disruption ?budget/i.test(refusal);
+  const cause = isByBudget ? `${budget} does not allow the eviction` : "the API server refused the restart for now";
+  return `${cause}, next try at ${timeOf(untilMs)}`;
+}
+
 /** A webhook may forbid the eviction of one pod, and allow that of its siblings. */
 const REFUSED: readonly Outcome["result"][] = ["Blocked", "Failed", "Forbidden"];
 
@@ -45,3 +70,70 @@ export function newlySettled(before: readonly RestartStatus[], after: readonly R
   const known = new Map(before.map(entry => [restartId(entry), entry.outcome]));
   return after.filter(entry => !isOpen(entry) && (known.get(restartId(entry)) ?? entry.outcome) !== entry.outcome);
 }
+
+// Of a restart that was tried, and of one with an outcome.
+
+/** What a restart came to. */
+export interface Answer {
+  readonly reason: "Restarting" | "RestartBlocked" | "BreakerTripped" | "RestartDeferred" | "Forbidden";
+  readonly sentence: string;
+}
+
+/** Returns undefined for a restart that was not tried: the plan says why. */
+export function answerOf({ intent: { verb, target }, outcome }: Execution, now: Date): Answer | undefined {
+  switch (outcome.result) {
+    case "Executed":
+      return { reason: "Restarting", sentence: "Evicted; watching its successor." };
+    case "Blocked": {
+      const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
+      return { reason: "RestartBlocked", sentence: `Restart blocked: ${block}.` };
+    }
+    case "Limited": {
+      const reason = outcome.limit === "Breaker" ? "BreakerTripped" : "RestartDeferred";
+      return { reason, sentence: outcome.detail ?? `Restart ${describeOutcome({ outcome })}.` };
+    }
+    case "Forbidden": {
+      const what = `${verb} ${target.kind} ${target.name}`;
+      return { reason: "Forbidden", sentence: `The operator may not ${what}: ${outcome.message}.` };
+    }
+    case "Conflict":
+    case "Failed":
+      return { reason: "RestartDeferred", sentence: `Restart failed, retrying: ${outcome.message}.` };
+    default:
+      return undefined;
+  }
+}
+
+/** Reports whether the restart is not possible before a person acts. */
+export function needsPerson(reason: string): boolean {
+  return reason === "Forbidden" || reason === "BreakerTripped";
+}
+
+/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
+const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "RestartPacer", "PassTime", "Breaker"]);
+
+/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen. */
+export function endsWait({ outcome }: Execution): boolean {
+  return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
+}
+
+/** The Event of a restart that has got its outcome. */
+export function eventOf({ pod, workload, cause, outcome }: RestartStatus): EventRequest {
+  if (outcome === "Recovered") {
+    const note = `The successor of pod ${pod} of ${workload} is Ready and ${SIGNS[cause] ?? "its tokens are accepted"}.`;
+    return { type: "Normal", reason: "PodRecovered", note };
+  }
+  if (outcome === "Replaced") {
+    const why = "its successor has shown no sign yet, or the workload has no pods, is gone or is no target any more";
+    const note = `Whether restarting pod ${pod} of ${workload} helped is not confirmed: ${why}.`;
+    return { type: "Normal", reason: "PodReplaced", note };
+  }
+  const note = `Restarting pod ${pod} of ${workload} did not help, or not for long.`;
+  return { type: "Warning", reason: "RestartIneffective", note };
+}
+
+/** How a successor shows that the restart has helped. */
+const SIGNS: Partial<Record<RestartStatus["cause"], string>> = {
+  [Cause.CniCredentialRejected]: "no new pod on its node has failed with a 401 since",
+  [Cause.LeaseNotRenewed]: "renews a Lease",
+};

@@ -31,12 +31,12 @@ describe("restarts of several remedies", () => {
 describe("a history", () => {
   const undated = { ...restart(1), time: "yesterday" };
 
-  it("is sorted by time; entries with an unreadable time come first", () => {
+  it("is sorted by time; entries with an unreadable time come last", () => {
     expect(oldestFirst([restart(1), restart(3), undated, restart(2)])).toEqual([
-      undated,
       restart(3),
       restart(2),
       restart(1),
+      undated,
     ]);
   });
 

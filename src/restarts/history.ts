@@ -1,7 +1,8 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import type { LimitReason, RestartClaim } from "../core/intent";
+import type { Deferral, LimitReason, RestartClaim } from "../core/intent";
 import { CLOCK_SKEW_MS } from "../core/time";
+import type { PodView } from "../core/views";
 
 // What remedies use of this folder: the restarts of a workload, whether its budget allows another one, and the outcomes of open ones.
 // The engine records restarts, with src/engine/restarts.
@@ -20,13 +21,12 @@ export const RESTARTS_WINDOW_MS = 3_600_000;
 /** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
-/** Whether a budget allows a restart, and if not, which limit defers it for how long. */
-export type BudgetDecision =
-  | { readonly allowed: true }
-  | { readonly allowed: false; readonly limit: LimitReason; readonly retryAfterMs: number };
-
-/** Reports whether the history allows this restart now. An entry later than `now` counts as made now. Pure. */
-export function checkRestartBudget(history: readonly RestartStatus[], claim: RestartClaim, now: Date): BudgetDecision {
+/** Returns the limit that defers a restart now. An entry later than `now` counts as made now. Pure. */
+export function checkRestartBudget(
+  history: readonly RestartStatus[],
+  claim: RestartClaim,
+  now: Date,
+): Deferral | undefined {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
   const relevant = ofWorkload.filter(
     entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now) && !isDonePlan(entry),
@@ -35,16 +35,21 @@ export function checkRestartBudget(history: readonly RestartStatus[], claim: Res
   const sinceLast = age(lastTime(relevant.filter(entry => !together.includes(entry))), now);
   const failures = trailingIneffective(ofWorkload.filter(entry => isOfCause(entry, claim)));
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
-  if (sinceLast < cooldownMs) return { allowed: false, limit: "Cooldown", retryAfterMs: cooldownMs - sinceLast };
+  if (sinceLast < cooldownMs) return limited("Cooldown", cooldownMs - sinceLast);
 
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
-  const limited = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
-  const counted = limited.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
+  const countable = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
+  const counted = countable.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
-  if (incidents.size < claim.limits.maxRestarts) return { allowed: true };
+  if (incidents.size < claim.limits.maxRestarts) return undefined;
   const oldest = Math.min(...counted.map(timeMs));
-  return { allowed: false, limit: "MaxRestarts", retryAfterMs: RESTARTS_WINDOW_MS - age(oldest, now) };
+  return limited("MaxRestarts", RESTARTS_WINDOW_MS - age(oldest, now));
+}
+
+/** A deferral by a limit that ends after this time. */
+export function limited(limit: LimitReason, retryAfterMs: number, detail?: string): Deferral {
+  return { result: "Limited", limit, retryAfterMs, ...(detail !== undefined && { detail }) };
 }
 
 /** Returns the incident that a restart belongs to: its cause and, if it was recreated, the ServiceAccount. */
@@ -87,7 +92,10 @@ function isSibling(entry: RestartStatus, claim: RestartClaim): boolean {
 }
 
 /** Causes that are proven for each single pod. */
-const PROVEN: ReadonlySet<RestartStatus["cause"]> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
+export const PROVEN_BY_POD: ReadonlySet<RestartStatus["cause"]> = new Set([
+  Cause.ServiceAccountRecreated,
+  Cause.SigningKeyRotated,
+]);
 
 /**
  * Returns the open restarts of the workload whose outcome the claimed one need not wait for: of the same proven incident, fewer than
@@ -97,7 +105,7 @@ function openTogether(ofWorkload: readonly RestartStatus[], claim: RestartClaim)
   const open = ofWorkload.filter(entry => isOpen(entry));
   const ofIncident = ofWorkload.filter(entry => !isOpen(entry) && incidentOf(entry) === incidentOf(claim));
   const isAllowed =
-    PROVEN.has(claim.cause) && open.length < (claim.maxOpen ?? 1) && trailingIneffective(ofIncident) === 0;
+    PROVEN_BY_POD.has(claim.cause) && open.length < (claim.maxOpen ?? 1) && trailingIneffective(ofIncident) === 0;
   return isAllowed ? open.filter(entry => isSibling(entry, claim)) : [];
 }
 
@@ -148,7 +156,7 @@ export function isWatched(entry: RestartStatus, nowMs: number): boolean {
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
 export function trailingIneffective(entries: readonly RestartStatus[]): number {
-  const byTime = sortedByTime(entries.filter(({ outcome }) => outcome !== "Replaced")).reverse();
+  const byTime = oldestFirst(entries.filter(({ outcome }) => outcome !== "Replaced")).reverse();
   const firstOther = byTime.findIndex(entry => entry.outcome !== "Ineffective");
   return firstOther < 0 ? byTime.length : firstOther;
 }
@@ -163,7 +171,8 @@ function timeMs(entry: RestartStatus): number {
   return Number.isNaN(ms) ? Infinity : ms;
 }
 
-function sortedByTime(entries: readonly RestartStatus[]): RestartStatus[] {
+/** Sorts restarts by time. Those with an unreadable time come last. */
+export function oldestFirst(entries: readonly RestartStatus[]): RestartStatus[] {
   return [...entries].sort((a, b) => (timeMs(a) === timeMs(b) ? 0 : timeMs(a) - timeMs(b)));
 }
 
@@ -219,7 +228,7 @@ export function pruneRestarts(
   countedMs = RESTARTS_COUNTED_MS,
   limit = 400,
 ): RestartStatus[] {
-  const byTime = sortedByTime(history);
+  const byTime = oldestFirst(history);
   const newest = new Map(byTime.map((entry, index) => [replaceableKey(entry, now), index]));
   const kept = byTime.filter((entry, index) => {
     if (index >= byTime.length - RESTARTS_KEPT) return true;
@@ -241,23 +250,66 @@ export interface RestartEvidence {
   readonly wasExecuted: (entry: RestartStatus) => boolean;
   /** Returns the outcome of an executed restart: Restarted while its effect is unknown. */
   readonly outcomeOf: (entry: RestartStatus) => RestartStatus["outcome"];
+  /** Pods against which there is evidence for a restart. */
+  readonly accused?: readonly Accused[];
+}
+
+/** A pod that may be the successor of a restarted one, and shows the same trouble. */
+export interface Accused {
+  readonly workload: string;
+  readonly podUID: string;
+  readonly cause: RestartStatus["cause"];
+  /** When it was created, or took what it has lost since. */
+  readonly sinceMs: number;
+  /** Absent: any node. */
+  readonly nodeName?: string | undefined;
 }
 
 /**
  * Settles the open restarts of a history; the other entries stay unchanged. A request whose answer was lost, or that a crash left behind,
  * counts as executed once its effect is visible. Without a visible effect it stays open while it may be in flight, then it is dropped:
- * it was never executed, so it costs no budget. An executed restart gets the outcome that the remedy observed. Pure: history in, history out.
+ * it was never executed, so it costs no budget. An executed restart gets the outcome that the remedy observed. One that seemed to help did not
+ * if its evidence is back within an hour. Pure: history in, history out.
  */
 export function settleOpenRestarts(
   history: readonly RestartStatus[],
   evidence: RestartEvidence,
   nowMs: number,
 ): RestartStatus[] {
-  return history.flatMap(entry => {
+  const settled = history.flatMap(entry => {
     const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, evidence, nowMs) : entry;
     if (confirmed?.outcome !== "Restarted") return confirmed ?? [];
     return { ...confirmed, outcome: evidence.outcomeOf(confirmed) };
   });
+  const relapsed = new Set(evidence.accused?.map(pod => relapsedRestart(pod, settled, nowMs)));
+  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
+}
+
+/** The last restart before an accused pod: the pod is its successor, or it had the same chance. */
+function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs: number): RestartStatus | undefined {
+  const isBefore = (entry: RestartStatus): boolean =>
+    entry.workload === pod.workload && isOfCause(entry, pod) && isCreatedAfter(pod.sinceMs, entry);
+  const last = history.findLast(
+    entry =>
+      isBefore(entry) &&
+      entry.podUID !== pod.podUID &&
+      (pod.nodeName === undefined || (entry.nodeName ?? pod.nodeName) === pod.nodeName),
+  );
+  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
+  return seemedToHelp && nowMs - Date.parse(last.time) <= RESTARTS_WINDOW_MS ? last : undefined;
+}
+
+/** Without a visible effect for this long, in milliseconds, an executed restart did not help, so that it does not delay others forever. */
+export const UNKNOWN_MS = 600_000;
+
+/** Reports whether a pod is not being deleted. */
+export function isPresent({ view }: { readonly view: PodView }): boolean {
+  return view.deletedAtMs === undefined;
+}
+
+/** Reports whether the restarted pod is still there, and not being deleted. */
+export function isPodPresent({ podUID }: RestartStatus, pods: readonly { readonly view: PodView }[]): boolean {
+  return pods.some(pod => pod.view.uid === podUID && isPresent(pod));
 }
 
 /** Returns undefined for a request that was never executed. An unreadable time counts as long ago. */
@@ -287,13 +339,7 @@ export interface SettledRestarts {
 /** Replaces the restarts of each settled cause in status.restarts. Restarts with other causes stay unchanged. Oldest first. */
 export function joinRestarts(before: readonly RestartStatus[], settled: readonly SettledRestarts[]): RestartStatus[] {
   const others = before.filter(({ cause }) => !settled.some(({ causes }) => causes.includes(cause)));
-  const all = [...others, ...settled.flatMap(({ restarts }) => restarts)];
-  return oldestFirst(all);
-}
-
-/** Sorts restarts by time. Those with an unreadable time come first. */
-export function oldestFirst(restarts: readonly RestartStatus[]): RestartStatus[] {
-  return restarts.toSorted((a, b) => (Date.parse(a.time) || 0) - (Date.parse(b.time) || 0));
+  return oldestFirst([...others, ...settled.flatMap(({ restarts }) => restarts)]);
 }
 
 /** Returns the restarts of one workload, such as `Deployment/app`. */

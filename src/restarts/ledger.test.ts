@@ -59,12 +59,9 @@ describe("a restart", () => {
     const long = Array.from({ length: 2_000 }, (_, i) => entry(`old-${i}`, "Ineffective", i * MINUTE));
     const { clock, restarts, session, store } = makeBench({ restarts: long });
     clock.advance(10_000);
-    const ofObject = restarts.settle(session);
-    expect(recorded(ofObject)).toHaveLength(400);
-    expect(await ofObject.request(claimOf("other", "Deployment/other"))).toMatchObject({ result: "Requested" });
+    await restarts.settle(session).request(claimOf("other", "Deployment/other"));
     const written = store.writes.at(-1)?.status.restarts ?? [];
-    expect(written).toHaveLength(400);
-    expect(written.at(-1)).toMatchObject({ pod: "other", outcome: "Requested" });
+    expect([written.length, written.at(-1)?.pod]).toEqual([400, "other"]);
   });
 
   it("is in status as Requested before it may be written, and only one is permitted at a time", async () => {

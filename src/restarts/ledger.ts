@@ -13,6 +13,7 @@ import {
   withoutRequest,
   checkRestartBudget,
   isUnproven,
+  limited,
 } from "./history";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
 import { LeaderWarmup, Rollouts } from "./rollouts";
@@ -174,7 +175,9 @@ export class ObjectRestarts {
   /** Returns what defers a restart, in this order, apart from the restart pacer, which gives out a permit. */
   deferral(claim: RestartClaim): Deferral | undefined {
     const { clock, warmup, breaker } = this.#shared;
-    return budgetExceeded(claim, this.#own, clock.now()) ?? historyIncomplete(claim, warmup) ?? breaker.deferral(claim);
+    return (
+      checkRestartBudget(this.#own, claim, clock.now()) ?? historyIncomplete(claim, warmup) ?? breaker.deferral(claim)
+    );
   }
 
   /**
@@ -188,7 +191,7 @@ export class ObjectRestarts {
     const deferral = this.deferral(claim);
     if (deferral !== undefined) return deferral;
     const pace = this.#shared.pacer.ask();
-    if (!pace.allowed) return { result: "Limited", limit: "RestartPacer", retryAfterMs: pace.retryAfterMs };
+    if (!pace.allowed) return limited("RestartPacer", pace.retryAfterMs);
     try {
       await this.#record(claim);
     } catch (error) {
@@ -240,19 +243,13 @@ export class ObjectRestarts {
   }
 }
 
-/** The cooldown of the workload is not over, or its restarts are used up. */
-function budgetExceeded(claim: RestartClaim, history: readonly RestartStatus[], now: Date): Deferral | undefined {
-  const budget = checkRestartBudget(history, claim, now);
-  return budget.allowed ? undefined : { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
-}
-
 /** Time until a restart that waits for the leader warm-up is tried again, in milliseconds. */
 const WARMUP_RECHECK_MS = 2_000;
 
 /** Whether another unproven restart is open is known once the new leader has loaded every object of the cluster. */
 function historyIncomplete(claim: RestartClaim, warmup: LeaderWarmup): Deferral | undefined {
   if (!isUnproven(claim) || warmup.isComplete()) return undefined;
-  return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: WARMUP_RECHECK_MS };
+  return limited("LeaderWarmup", WARMUP_RECHECK_MS);
 }
 
 /** Most requests that are remembered, the oldest dropped first: status forgets them with its next write. */

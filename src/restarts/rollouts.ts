@@ -4,6 +4,7 @@ import type { Clock } from "../core/time";
 import { keyOf } from "../core/text";
 import type { Deferral, RolloutClaim } from "../core/intent";
 import type { Mode } from "../core/remedy";
+import { limited } from "./history";
 
 /** Objects requested at a time; callers ask again every few seconds. */
 const REQUEST_BATCH = 10;
@@ -96,7 +97,7 @@ export class Rollouts {
 
   /** A changed template waits for the rollout of every other workload, and for a new leader to know of them. */
   deferral(object: ControllerResilience, claim: RolloutClaim, warmup: LeaderWarmup): Deferral | undefined {
-    if (!warmup.isComplete()) return { result: "Limited", limit: "LeaderWarmup", retryAfterMs: RECHECK_MS };
+    if (!warmup.isComplete()) return limited("LeaderWarmup", RECHECK_MS);
     const sinceMs = this.#clock.monotonicMs() - UNRECORDED_MS;
     const begun = [...this.#begun].filter(([, { atMs }]) => atMs >= sinceMs);
     const recorded = [...this.#recorded].flatMap(([key, workloads]) => workloads.map(one => [key, one] as const));
@@ -104,7 +105,7 @@ export class Rollouts {
     const other = open.find(([key, workload]) => key !== keyOf(object) || workload !== claim.workload);
     if (other === undefined) return undefined;
     const detail = `waiting for the rollout of ${other[1]} by ${other[0]}; the operator rolls out one template at a time`;
-    return { result: "Limited", limit: "Rollout", retryAfterMs: RECHECK_MS, detail };
+    return limited("Rollout", RECHECK_MS, detail);
   }
 }
 

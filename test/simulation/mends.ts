@@ -4,10 +4,10 @@ import { inFile, type Mutation } from "./mutations";
 
 /** All of them. */
 export const MENDS: readonly Mutation[] = [
-  ...inFile("src/remedies/token-restart/unavailable.ts", [
+  ...inFile("src/restarts/limits.ts", [
     [
       "absent pods do not count",
-      "const absent = Math.max(0, workload.view.replicas - present.length - gone.length);",
+      "const absent = Math.max(0, view.replicas - present.length - gone.length);",
       "const absent = 0 * gone.length * present.length;",
       /"what":"(pods-refused|quota|delete-pod|node-)/,
     ],

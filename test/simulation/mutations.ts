@@ -91,13 +91,15 @@ export const MUTATIONS: readonly Mutation[] = [
       /"tokenLifetime".*"tokenLifetime"/,
     ],
   ]),
-  ...inFile("src/remedies/token-restart/checks.ts", [
+  ...inFile("src/restarts/limits.ts", [
     [
       "the skip annotation of a workload is ignored",
-      "const isSkipped = workload.view.skip || ",
-      "const isSkipped = ",
+      "if (view.skip || skip) return",
+      "if (view.skip) return",
       BOTH(RECREATED, /"isSkipped"|"what":"skip"/),
     ],
+  ]),
+  ...inFile("src/remedies/token-restart/checks.ts", [
     ["no witness is needed", "  notWitnessed,\n", "", IN_VAIN],
     ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
   ]),

@@ -36,12 +36,9 @@ export async function observeControllers(
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
-  const workloads = await withHolders(
-    withLeases(found, leases, pods, pass),
-    workload => isDue(workload, spec),
-    object,
-    readers,
-  );
+  const due = (workload: ObservedWorkload): boolean => isDue(workload, spec);
+  const marked = memory.rollouts.mark(withLeases(found, leases, pods, pass), due, nowMs);
+  const workloads = await withHolders(marked, due, object, readers);
   const { status } = object;
   return {
     mode: object.mode,

@@ -10,6 +10,7 @@ import type { Problem } from "../kit/problems";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 import { type LostBinding, LostBindings } from "./lost-bindings";
 import type { Holder } from "../../restarts/holder";
+import { RolloutWaits } from "../../restarts/limits";
 
 /** What one pass has read. */
 export interface Observed {
@@ -40,6 +41,8 @@ export interface ObservedWorkload {
   readonly pods: readonly ObservedPod[];
   /** Another object that acts on the workload. Absent: this one does, or no Lease is stale. */
   readonly holder?: Holder;
+  /** A stale Lease and a rollout in progress were first seen together at this time. Absent: they are not. */
+  readonly rolloutSinceMs?: number | undefined;
 }
 
 /** A pod that has not ended. */
@@ -86,11 +89,12 @@ export interface ObjectMemory {
   readonly logs: LogWatch;
   readonly bindings: LostBindings;
   readonly able: AbleTimes;
+  readonly rollouts: RolloutWaits;
 }
 
 /** The state of an object that was not observed before. */
 export function newMemory(key: Key): ObjectMemory {
-  return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes() };
+  return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes(), rollouts: new RolloutWaits() };
 }
 
 /** What the functions of one pass share. */

@@ -1,9 +1,9 @@
-import { Cause } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen } from "../../restarts/history";
+import { isOpen, restartsOf } from "../../restarts/history";
+import { describeDown } from "../../restarts/limits";
 import { deniedOf } from "../../logs/traces";
 import { observationIncomplete, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
@@ -38,8 +38,8 @@ export interface StallItem extends PlanItem {
   readonly workload: string;
   readonly pods: number;
   readonly findings: readonly Finding[];
-  /** The sentence of the finding that a restart belongs to, without what is done about it. */
-  readonly restart?: { readonly sentence: string; readonly index: number; readonly isLate: boolean };
+  /** The finding that a restart belongs to, its sentence without what is done about it, and since when the restart waits. */
+  readonly restart?: { readonly index: number; readonly sentence: string; readonly sinceMs: number };
   readonly entries: readonly StallStatus[];
 }
 
@@ -79,7 +79,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     entries: stalls.map(({ entry }) => entry),
     findings: findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
-      ? { restart: { sentence: stalls[index].finding.sentence, index, isLate: decision.isLate === true } }
+      ? { restart: { sentence: stalls[index].finding.sentence, index, sinceMs: decision.sinceMs } }
       : {}),
   };
 }
@@ -91,13 +91,11 @@ function withDecision({ finding }: Stall, decision: RestartDecision | undefined)
 }
 
 /** A restart whose outcome is open: nothing shows yet that it helped. */
-function awaited({ workload: { view } }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
-  const open = restarts.findLast(
-    entry => isOpen(entry) && entry.cause === Cause.LeaseNotRenewed && entry.workload === workloadId(view),
-  );
-  if (open === undefined) return undefined;
-  const sentence = `Evicted pod ${open.pod} of ${workloadId(view)}, which no longer renewed its Lease; its successor has not renewed it yet.`;
-  return { status: "False", reason: "Restarting", sentence, isProgressing: true };
+function awaited({ workload: { view, pods }, now }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
+  const id = workloadId(view);
+  const watched = describeDown({ pods, history: restartsOf(id, restarts), now });
+  if (watched === undefined) return undefined;
+  return { status: "False", reason: "Restarting", sentence: `${id}: ${watched}.`, isProgressing: true };
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */

@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "`maxRestarts` restarts in a row did not help. Find out why the Lease is not renewed.",
+    help: "Two restarts within a day did not help. Find out why the Lease is not renewed.",
   },
   BreakerTripped: {
     event: "Warning",

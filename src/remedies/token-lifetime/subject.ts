@@ -7,6 +7,7 @@ import type { Right } from "../../core/readers";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
 import type { Finding } from "../kit/finding";
+import { evictionOf } from "../../restarts/claims";
 import type { Reason } from "./reasons";
 import { fingerprint } from "./template/fingerprint";
 import type { TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
@@ -266,13 +267,9 @@ export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automo
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
-export function buildEviction({ namespace, name, uid }: PodView, daemonSet: DaemonSetView, why: string): Intent {
-  const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
-  const restart = {
-    ...{ workload: workloadOf(daemonSet), pod: name, podUID: uid },
-    ...{ cause: Cause.TokenTooLong, limits: LIMITS },
-  };
-  return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
+export function buildEviction(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
+  const restart = { workload: workloadOf(daemonSet), pod: pod.name, podUID: pod.uid };
+  return evictionOf(pod, why, { ...restart, cause: Cause.TokenTooLong, limits: LIMITS });
 }
 
 /** The workload's name in status.restarts. */

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts } from "../../restarts/history";
+import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts, UNKNOWN_MS } from "../../restarts/history";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { isReadAt, trialMs } from "./harm";
@@ -118,9 +118,6 @@ export function waitOf(subject: Subject): Wait {
 /** A successor that is Ready for this long counts as recovered, in milliseconds. */
 const SETTLED_MS = 30_000;
 
-/** A restart without a recovered successor after this time is ineffective, in milliseconds. */
-const INEFFECTIVE_AFTER_MS = 600_000;
-
 /** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
 export function settleRestarts(observed: Observed, spec: Spec, nowMs: number): RestartStatus[] {
   const daemonSetOf = ({ workload }: RestartStatus): ObservedDaemonSet | undefined =>
@@ -147,7 +144,7 @@ function outcomeOf(
     if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
     if (hasRecovered(successor, nowMs)) return "Recovered";
   }
-  return ageMs(entry, nowMs) < INEFFECTIVE_AFTER_MS ? "Restarted" : "Ineffective";
+  return ageMs(entry, nowMs) < UNKNOWN_MS ? "Restarted" : "Ineffective";
 }
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */

@@ -3,8 +3,8 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/time";
 import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { incidentOf, isOfCause, isOpen, isUnproven, RESTARTS_WINDOW_MS, restartsOf } from "../../restarts/history";
-import type { PodView, WorkloadView } from "../../core/views";
+import { incidentOf, isOpen, isUnproven, restartsOf } from "../../restarts/history";
+import { barOf, isExhausted, type LimitedWorkload } from "../../restarts/limits";
 import {
   isBySandbox,
   isRejected,
@@ -15,6 +15,7 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
+import type { WorkloadView } from "../../core/views";
 import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
@@ -83,7 +84,7 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
  * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
-  const mayUpgrade = state.rejected.filter(pod => isHealable(pod) && !isUpgradeDeferred(pod.view, state.workload.view));
+  const mayUpgrade = state.rejected.filter(pod => isHealable(pod, state.workload.view));
   const candidates = mayUpgrade.map(pod => ({
     pod,
     claim: claimFor(pod, state),
@@ -107,22 +108,16 @@ function byRank(a: readonly number[], b: readonly number[]): number {
   return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
 }
 
-/** Reports whether a restart can heal a rejected pod: no skip annotation protects it, and it is not the operator's own. */
-export function isHealable(pod: ObservedPod): boolean {
-  const { view, serviceAccount, isOperator } = pod;
-  // The pod mounts no known token for the API server, and nothing proves that a token of it is invalid.
-  const hasNothingToRenew = view.mountsToken === false && isUnproven({ cause: causeOf(pod) });
-  return !view.skip && isOperator !== true && serviceAccount === "present" && !hasNothingToRenew;
+/** Reports whether a rejected pod may be restarted, and a restart can heal it. */
+function isHealable(pod: ObservedPod, workload: WorkloadView): boolean {
+  return barOf(pod, workload) === undefined && canHeal(pod);
 }
 
-/**
- * Reports whether the eviction of a pod could upgrade it although the update strategy OnDelete leaves the time of the upgrade to a person:
- * the pod is not known to have the present template.
- */
-function isUpgradeDeferred({ labels }: PodView, { rollout }: WorkloadView): boolean {
-  if (rollout?.strategy !== "OnDelete" || rollout.isComplete) return false;
-  const { currentLabel } = rollout;
-  return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
+/** Reports whether a new pod would get another token. */
+export function canHeal(pod: ObservedPod): boolean {
+  // The pod mounts no known token for the API server, and nothing proves that a token of it is invalid.
+  const hasNothingToRenew = pod.view.mountsToken === false && isUnproven({ cause: causeOf(pod) });
+  return pod.serviceAccount === "present" && !hasNothingToRenew;
 }
 
 function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
@@ -149,35 +144,17 @@ function limitsOf({ cooldown, maxRestarts }: TokenRestartSpec): RestartLimits {
 }
 
 /** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */
-export function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
+function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
   const { cooldownMs } = limitsOf(spec);
   const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
   return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
 }
 
-/**
- * This many restarts that rest on logs alone and did not help are enough, also if others helped for a while: another one will not help
- * either. Where the cause is proven, maxRestarts in a row are enough.
- */
-const UNPROVEN_RESTARTS = 2;
-
-/**
- * Reports whether the restarts for the incident of the claim are used up: at this generation, or because the last ones did not help. The
- * cooldown doubles after each of them, so they are remembered for longer than the budget's window. Restarts that helped, and restarts of
- * other incidents, never use up anything (docs/adr/0005-count-restarts-by-incident.md).
- */
+/** Reports whether the restarts for the incident of the claim are used up: at this generation, or because the last ones did not help. */
 export function isUsedUp(claim: RestartClaim, { history, previous, observed, now }: StateWithoutNext): boolean {
   const known = previous?.exhaustedIncident;
   if (wasUsedUp(previous, observed.generation) && (known === undefined || known === incidentOf(claim))) return true;
-  const { maxRestarts, cooldownMs } = claim.limits;
-  const memoryMs = RESTARTS_WINDOW_MS + cooldownMs * 2 ** maxRestarts;
-  const recent = history
-    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
-    .filter(entry => now.getTime() - Date.parse(entry.time) < memoryMs);
-  // Restarts for CNI credentials count as proven: the node's Events name the agent.
-  const isByLogs = isOfCause(claim, { cause: Cause.Unknown });
-  if (isByLogs) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, maxRestarts);
-  return failures(recent.slice(-maxRestarts)) === maxRestarts;
+  return isExhausted(claim, history, now);
 }
 
 /** Reports whether status says that the restarts of an incident were used up at this generation. */
@@ -185,6 +162,10 @@ export function wasUsedUp(previous: TargetStatus | undefined, generation: number
   return previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= generation;
 }
 
-function failures(restarts: readonly RestartStatus[]): number {
-  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
+/** The workload as its limits see it. */
+export function limited({ workload, history, isCooling, spec, pending, now }: WorkloadState): LimitedWorkload {
+  const { view, rolloutSinceMs } = workload;
+  const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
+  const forgivenMs = isCooling ? coolingMs(history, spec, now) : undefined;
+  return { view, pods, rolloutSinceMs, history, forgivenMs, maxUnavailable: spec.maxUnavailable, pending, now };
 }

@@ -1,16 +1,15 @@
-import { SKIP_ANNOTATION } from "../../api/names";
-import type { RestartStatus } from "../../api/controller-resilience";
+import { timeOf } from "../../core/time";
+import { isPresent } from "../../restarts/history";
 import { count } from "../../core/text";
-import { type BudgetDecision, checkRestartBudget, isOpen } from "../../restarts/history";
+import { barOf, describeDown, limitOf, UNHEALTHY_HINT, UPGRADE_HINT } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { coolingMs, isUsedUp, type TokenClaim, wasUsedUp, type WorkloadState } from "./candidates";
-import { isPresent, isStale, isSuspected, type ObservedPod } from "./observed";
-import { evictionOf, workloadId } from "../../restarts/claims";
+import { canHeal, isUsedUp, limited, wasUsedUp, type WorkloadState } from "./candidates";
+import { isStale, isSuspected, type ObservedPod } from "./observed";
+import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
-import { downPods, rolloutInProgress, tooManyDown, UNHEALTHY_HINT, upgradeDeferred } from "./unavailable";
 import { notWitnessed } from "./witness";
-import { describeBlock, describeCause, describeEvidence, describeMissingSign, describeTime } from "./wording";
+import { describeCause, describeEvidence, describeMissingSign } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
@@ -19,32 +18,22 @@ const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   heldByOther,
   // A restart cannot recreate a ServiceAccount.
   serviceAccountMissing,
-  // A person has set the skip annotation.
-  skipped,
-  // The operator restarts by itself.
-  ownPods,
+  // The skip annotation, the operator's own pods, or the update strategy OnDelete.
+  barred,
   // It is unknown whether a restart can help.
   serviceAccountUnreadable,
-  // A restart would upgrade the pods, and a person decides when.
-  upgradeDeferred,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
   // Only a person, a new generation or accepted tokens allow more restarts.
   restartsExhausted,
-  // The rollout in progress may replace the pods.
-  rolloutInProgress,
-  // maxUnavailable is reached.
-  tooManyDown,
-  // The last restart was recent, or did not help.
-  cooldownActive,
+  // A rollout, maxUnavailable, the budget or a refusal: src/restarts/limits.ts.
+  limitReached,
   // The new signing key may be a mistake that is about to be corrected.
   keysChangedLately,
   // No API server has refused a request.
   notWitnessed,
   // The client may have recovered.
   evidenceStale,
-  // The API server refused the restart a moment ago.
-  restartBlocked,
   // Nothing prevents a restart that can help.
   restartNeeded,
   // The successor of a replaced pod has not proven itself yet.
@@ -87,19 +76,15 @@ function isOrphan(pod: ObservedPod): boolean {
   return pod.serviceAccount === "missing" && isPresent(pod) && !pod.view.skip && pod.view.mountsToken !== false;
 }
 
-function skipped({ workload, rejected, share }: WorkloadState): Assessment | undefined {
-  const isSkipped = workload.view.skip || rejected.every(({ view }) => view.skip);
-  if (rejected.length === 0 || !isSkipped) return undefined;
-  const sentence = `${share}; no action because of the annotation ${SKIP_ANNOTATION}.`;
-  return { status: "False", reason: "Rejected", sentence };
-}
-
-function ownPods({ rejected, share, next }: WorkloadState): Assessment | undefined {
-  const own = rejected.find(({ isOperator }) => isOperator === true);
-  if (own === undefined || next !== undefined) return undefined;
-  return stalled(
-    `${share}; no restart of the operator's own pods, which end by themselves when their token is rejected; find out what pod ${own.view.name} logs.`,
-  );
+function barred({ workload, rejected, share, next }: WorkloadState): Assessment | undefined {
+  const { view } = workload;
+  const bars = rejected.map(pod => barOf(pod, canHeal(pod) ? view : { skip: view.skip }));
+  const bar = bars.find(one => one?.isWanted !== true) ?? bars[0];
+  if (bar === undefined || bars.includes(undefined) || next !== undefined) return undefined;
+  const sentence = `${share}; ${bar.why}.`;
+  if (bar.isWanted === true) return { status: "False", reason: "Rejected", sentence };
+  if (bar.isBrief !== true) return stalled(sentence);
+  return { status: "False", reason: "Rejected", sentence, isProgressing: true, waitHint: UPGRADE_HINT };
 }
 
 function serviceAccountUnreadable({ rejected, share, next }: WorkloadState): Assessment | undefined {
@@ -129,39 +114,21 @@ function restartsExhausted(state: WorkloadState): Assessment | undefined {
 
 // A restart can help, and waits.
 
-function cooldownActive(state: WorkloadState): Assessment | undefined {
-  const { next, share, now } = state;
-  if (next === undefined) return undefined;
-  const budget = budgetOf(state, next.claim);
-  if (budget.allowed) return undefined;
-  const { retryAfterMs } = budget;
-  const limit = budget.limit === "Cooldown" ? "cooldown" : "maxRestarts";
-  const until = `${describeTime(now.getTime() + retryAfterMs)} (${limit})`;
-  return deferred(`${share}; ${describeWait(state, next.claim, until)}.`, { retryAfterMs });
-}
-
-/** Of forgiven restarts only the cooldown counts. */
-function budgetOf({ history, spec, now, isCooling }: WorkloadState, claim: TokenClaim): BudgetDecision {
-  if (!isCooling) return checkRestartBudget(history, claim, now);
-  return { allowed: false, limit: "Cooldown", retryAfterMs: coolingMs(history, spec, now) };
-}
-
-/** The wait ends earlier if it is for open restarts, and they help. */
-function describeWait(state: WorkloadState, claim: TokenClaim, until: string): string {
-  const helped = (entry: RestartStatus): RestartStatus => (isOpen(entry) ? { ...entry, outcome: "Recovered" } : entry);
-  const open = state.history.findLast(entry => isOpen(entry));
-  const isAwaited = open && budgetOf({ ...state, history: state.history.map(helped) }, claim).allowed;
-  if (!isAwaited) return `next restart possible at ${until}`;
-  return `waiting for the restart of pod ${open.pod} to recover, at most until ${until}`;
+function limitReached(state: WorkloadState): Assessment | undefined {
+  const { next, share } = state;
+  const limit = next && limitOf(next.pod.view, next.claim, limited(state));
+  if (limit === undefined) return undefined;
+  const { wait, retryAfterMs, wayOut, isBlocked } = limit;
+  const assessment = deferred(`${share}; ${wait}.`, { retryAfterMs, waitHint: wayOut });
+  return isBlocked === true ? { ...assessment, reason: "RestartBlocked" } : assessment;
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {
   const { notBeforeMs = -Infinity } = next?.pod.proof ?? {};
   const retryAfterMs = notBeforeMs - now.getTime();
   if (next === undefined || retryAfterMs <= 0) return undefined;
-  const time = describeTime(notBeforeMs) ?? "an unknown time";
   return deferred(
-    `${describeEvidence(next.pod)}; the signing keys changed lately, so no restart before ${time}, in case the change is undone.`,
+    `${describeEvidence(next.pod)}; the signing keys changed lately, so no restart before ${timeOf(notBeforeMs)}, in case the change is undone.`,
     { retryAfterMs, waitHint: "check that all API servers have the same --service-account-key-file" },
   );
 }
@@ -173,17 +140,6 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
     `${share}; pod ${next.pod.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`,
     { waitHint: "compare the clock of the pod's node with the clock of the API server" },
   );
-}
-
-const BLOCKED_HINT =
-  "delete the pod by hand, or add a replica; if evictions are refused, check the PodDisruptionBudget and the admission webhooks";
-
-function restartBlocked({ next, share, now }: WorkloadState): Assessment | undefined {
-  if (next?.refused?.outcome.result !== "Blocked") return undefined;
-  const { outcome, untilMs } = next.refused;
-  const wait = { isProgressing: true, retryAfterMs: untilMs - now.getTime(), waitHint: BLOCKED_HINT };
-  const sentence = `${share}; ${describeBlock(outcome.message, untilMs)}.`;
-  return { status: "False", reason: "RestartBlocked", sentence, ...wait };
 }
 
 // The restart.
@@ -209,11 +165,9 @@ function restartNeeded({ next, observed, rejected, previous }: WorkloadState): A
 }
 
 function successorWatched(state: WorkloadState): Assessment | undefined {
-  const down = downPods(state);
-  if (down.length === 0) return undefined;
-  const names = down.slice(0, 3).join(", ");
-  const pods = down.length === 1 ? `pod ${names}; watching its successor` : `pods ${names}; watching their successors`;
-  const sentence = `${workloadId(state.workload.view)}: restarted ${pods}.`;
+  const watched = describeDown(limited(state));
+  if (watched === undefined) return undefined;
+  const sentence = `${workloadId(state.workload.view)}: ${watched}.`;
   return { status: "False", reason: "Restarting", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
 }
 

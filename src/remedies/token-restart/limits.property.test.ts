@@ -71,7 +71,7 @@ class World {
 
   /** Executes an intent as the executor does. */
   #execute({ restart }: Intent, fate: Fate, now: Date): void {
-    if (restart === undefined || !checkRestartBudget(this.#history, restart, now).allowed) return;
+    if (restart === undefined || checkRestartBudget(this.#history, restart, now) !== undefined) return;
     this.#history = [...this.#history, { ...requestedRestart(restart, now), outcome: "Restarted" }];
     const createdMs = this.#pods.find(({ view }) => view.uid === restart.podUID)?.view.createdAtMs ?? 0;
     const account = restart.serviceAccountUID;

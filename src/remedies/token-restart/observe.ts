@@ -2,7 +2,7 @@ import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../.
 import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import { isOpen } from "../../restarts/history";
+import { isPresent, isOpen } from "../../restarts/history";
 import { serviceAccountUser } from "../../core/text";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
@@ -13,7 +13,7 @@ import { hasEnded, isOwnedBy } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import { isLogEvidence, isPresent, TOKEN_CAUSES, type Observed, type ObservedWorkload } from "./observed";
+import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,

@@ -60,7 +60,7 @@ export interface ObservedWorkload {
   /** Another object that acts on the workload. Absent: this one does, or no pod is rejected. */
   readonly holder?: Holder;
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
-  readonly rolloutSinceMs?: number;
+  readonly rolloutSinceMs?: number | undefined;
 }
 
 /** One pod and the evidence about its token. */
@@ -123,11 +123,6 @@ export function isLogEvidence(
   { evidence }: Pick<TokenRestartSpec, "evidence">,
 ): boolean {
   return evidence.includes("Logs") && !logsForeign401s;
-}
-
-/** Reports whether a pod is not being deleted. */
-export function isPresent({ view }: { readonly view: PodView }): boolean {
-  return view.deletedAtMs === undefined;
 }
 
 /** The entry of a workload in status.targets. */

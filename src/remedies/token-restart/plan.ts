@@ -10,7 +10,7 @@ import { newlySettled, workloadId } from "../../restarts/claims";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
 import { settleUnwatched } from "./settle";
-import { targetStatus, withPatience } from "./target-status";
+import { targetStatus, withWait } from "./target-status";
 import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** Minimum time between two passes. */
@@ -59,7 +59,7 @@ export function planRestarts(
 }
 
 function itemOf(state: WorkloadState): WorkloadItem {
-  const assessment = withPatience(state, assess(state));
+  const assessment = withWait(state, assess(state));
   const { uid } = state.workload.view;
   return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
 }

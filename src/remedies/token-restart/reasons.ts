@@ -53,9 +53,9 @@ export type Reason = keyof typeof REASONS;
 
 /** What the checks found out about one workload. */
 export interface Assessment extends Finding<Reason> {
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** The workload waits for something that may never happen: what a person can do about it. */
-  readonly waitHint?: string;
+  readonly waitHint?: string | undefined;
   /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
   readonly restart?: PlannedRestart;
 }

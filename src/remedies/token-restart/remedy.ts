@@ -7,14 +7,14 @@ import { createFinder, type Finder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes";
 import { withHolders } from "../../restarts/holder";
+import { RolloutWaits } from "../../restarts/limits";
 import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { observeTargets } from "./observe";
-import { isRejected, type Observed, TOKEN_CAUSES } from "./observed";
+import { isRejected, type Observed, type ObservedWorkload, TOKEN_CAUSES } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokens, TOKEN_GAUGES } from "./report";
-import { RolloutWaits } from "./unavailable";
 import { Witness } from "./witness";
 
 const PERMISSIONS: readonly Permission[] = [
@@ -99,8 +99,9 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const { find } = memory.finderOf(spec.extraPhrases);
       const observed = await observeTargets(object, spec, readers, { ...memory, find });
       const nowMs = readers.clock.now().getTime();
-      const marked = memory.rollouts.mark(observed.workloads, nowMs);
-      const workloads = await withHolders(marked, ({ pods }) => pods.some(pod => isRejected(pod)), object, readers);
+      const isDue = ({ pods }: ObservedWorkload): boolean => pods.some(pod => isRejected(pod));
+      const marked = memory.rollouts.mark(observed.workloads, isDue, nowMs);
+      const workloads = await withHolders(marked, isDue, object, readers);
       const refusals = await witness.ask(workloads, observed.previousTargets, readers);
       return { ...observed, workloads, refusals };
     },

@@ -69,19 +69,19 @@ describe("the report on a restart", () => {
     ],
     [
       { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
-      "Waiting: the operator paces restarts, one per --restart-interval.",
+      "Restart held back by the operator's restart pace.",
     ],
     [
       { result: "Limited", limit: "LeaderWarmup", retryAfterMs: 1 },
-      "Waiting: the new leader is still loading restarts of all namespaces, since the restart rests on logs alone.",
+      "Restart held back by the new leader, which is still loading the restarts and rollouts of all namespaces.",
     ],
     [
       { result: "Limited", limit: "PassTime", retryAfterMs: 1 },
-      "Waiting for the next pass: other writes used up the time of this one.",
+      "Restart held back by the time limit for the writes of one pass; the next pass continues.",
     ],
     [{ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
     [{ result: "Limited", limit: "Breaker", retryAfterMs: 1, detail: "Breaker tripped." }, "Breaker tripped."],
-    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Waiting until 2025-01-01T12:01:00Z (cooldown)."],
+    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Restart held back by the cooldown."],
     [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
     [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
   ])("describes the evidence and the outcome %j", (outcome, sentence) => {

@@ -1,10 +1,9 @@
 import type { TargetStatus } from "../../api/controller-resilience";
 import { count, splitKey } from "../../core/text";
-import type { Execution, Intent, LimitReason, Outcome } from "../../core/intent";
+import type { Execution } from "../../core/intent";
 import {
   capitalize,
   whatWould,
-  type EventRequest,
   type GaugeSample,
   type Outcomes,
   type Report,
@@ -12,6 +11,7 @@ import {
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
 import { toSeconds } from "../../core/time";
+import { answerOf, endsWait, eventOf, needsPerson } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
@@ -19,21 +19,12 @@ import { worstFirst } from "../kit/summarize";
 import { TOKEN_CAUSES } from "./observed";
 import type { TokenRestartPlan, WorkloadItem } from "./plan";
 import { type PlannedRestart, REASONS, type Reason } from "./reasons";
-import {
-  describeBlock,
-  describeIneffective,
-  describeRecovery,
-  describeReplacement,
-  describeTime,
-  joinFindings,
-} from "./wording";
+import { joinFindings } from "./wording";
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
 /** How a longer interval of reads is described. */
 const INTERVAL_STEPS_MS = [45, 60, 90, 120, 180, 240, 360, 600, 1_200, 3_600].map(seconds => seconds * 1_000);
-
-type Limited = Extract<Outcome, { result: "Limited" }>;
 
 /** Reasons after executed intents, gravest first. */
 const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
@@ -123,57 +114,17 @@ function resultsOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Da
   return (outcomes.get(id) ?? []).flatMap(execution => resultOf(execution, now) ?? []);
 }
 
-function resultOf({ intent, outcome }: Execution, now: Date): Result | undefined {
-  switch (outcome.result) {
-    case "Executed":
-      return result("Restarting", "Evicted; watching its successor.");
-    case "Blocked": {
-      const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
-      return result("RestartBlocked", `Restart blocked: ${block}.`);
-    }
-    case "Limited":
-      return result(outcome.limit === "Breaker" ? "BreakerTripped" : "RestartDeferred", describeLimit(outcome, now));
-    case "Forbidden":
-      return result("Forbidden", `The operator may not ${describeIntent(intent)}: ${outcome.message}.`);
-    case "Conflict":
-    case "Failed":
-      return result("Rejected", `Restart failed, retrying: ${outcome.message}.`);
-    default:
-      return undefined;
-  }
-}
-
-function result(reason: Result["reason"], sentence: string): Result {
-  return { status: "False", reason, sentence };
+function resultOf(execution: Execution, now: Date): Result | undefined {
+  const answer = answerOf(execution, now);
+  if (answer === undefined) return undefined;
+  const isFailed = execution.outcome.result === "Failed" || execution.outcome.result === "Conflict";
+  return { status: "False", ...answer, ...(isFailed && { reason: "Rejected" }) };
 }
 
 function describePlan({ mode }: PlannedRestart): string {
   return mode === "Enforce"
     ? "The operator is about to evict the pod."
     : `${capitalize(whatWould(mode))} evict the pod.`;
-}
-
-function describeIntent({ verb, target }: Intent): string {
-  return `${verb} ${target.kind} ${target.name}`;
-}
-
-/** What a restart waits for, without a time: a time that changes with every pass would write status in every pass. */
-const WAITS: Readonly<Record<Exclude<LimitReason, "Cooldown" | "MaxRestarts">, string>> = {
-  RestartPacer: "Waiting: the operator paces restarts, one per --restart-interval.",
-  LeaderWarmup:
-    "Waiting: the new leader is still loading restarts of all namespaces, since the restart rests on logs alone.",
-  PassTime: "Waiting for the next pass: other writes used up the time of this one.",
-  OwnTrouble:
-    "Waiting: the operator itself has had trouble with the API server, which may be the cause of the 401 responses.",
-  Breaker: "Restart breaker tripped; see the Events of the operator's Lease.",
-  Rollout: "Waiting: another rollout is in progress.",
-  UnprovenRestart: "Waiting for the outcome of another restart without proof; at most one is open in the cluster.",
-};
-
-function describeLimit({ limit, retryAfterMs, detail }: Limited, now: Date): string {
-  if (limit !== "Cooldown" && limit !== "MaxRestarts") return detail ?? WAITS[limit];
-  const time = describeTime(now.getTime() + retryAfterMs) ?? "an unknown time";
-  return `Waiting until ${time} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"}).`;
 }
 
 function stalledOf(
@@ -193,19 +144,6 @@ function stalledOf(
   return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
 }
 
-/** Reports whether the restart is not possible before a person acts. */
-function needsPerson(reason: Result["reason"]): boolean {
-  return reason === "Forbidden" || reason === "BreakerTripped";
-}
-
-/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
-const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "RestartPacer", "PassTime", "Breaker"]);
-
-/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen. */
-function endsWait({ outcome }: Execution): boolean {
-  return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
-}
-
 /** A wait for another limit of the operator begins here: it may never end. */
 function targetOf({ target }: WorkloadItem, executions: readonly Execution[], now: Date): TargetStatus {
   if (!executions.some(endsWait)) {
@@ -215,17 +153,6 @@ function targetOf({ target }: WorkloadItem, executions: readonly Execution[], no
   const ended: TargetStatus = { ...target };
   delete ended.waitStartTime;
   return ended;
-}
-
-function eventOf(entry: TokenRestartPlan["settled"][number]): EventRequest {
-  switch (entry.outcome) {
-    case "Recovered":
-      return { type: "Normal", reason: "PodRecovered", note: describeRecovery(entry) };
-    case "Replaced":
-      return { type: "Normal", reason: "PodReplaced", note: describeReplacement(entry) };
-    default:
-      return { type: "Warning", reason: "RestartIneffective", note: describeIneffective(entry) };
-  }
 }
 
 // The gauges of workloads, from status.

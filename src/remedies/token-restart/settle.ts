@@ -1,9 +1,18 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOfCause, isOpen, RESTARTS_WINDOW_MS, settleOpenRestarts } from "../../restarts/history";
+import { workloadId } from "../../restarts/claims";
+import {
+  isPresent,
+  type Accused,
+  isCreatedAfter,
+  isOpen,
+  isPodPresent,
+  PROVEN_BY_POD,
+  settleOpenRestarts,
+  UNKNOWN_MS,
+} from "../../restarts/history";
 import {
   isBySandbox,
-  isPresent,
   isRejected,
   withoutOneSided,
   withoutSandboxes,
@@ -15,18 +24,11 @@ import {
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
 // Silence proves nothing either: a program that hangs logs no 401.
 
-/** A pod that still exists after this time was not replaced, such as one of a DaemonSet with the update strategy OnDelete. */
-const NOT_REPLACED_MS = 600_000;
-
-/** A restart whose effect is unknown for this long counts as ineffective, so that it does not delay others forever. */
-const UNKNOWN_MS = 600_000;
-
 /** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
 const NO_SUCCESSOR_MS = 120_000;
 
 /** A successor without a 401 for this long has a valid token, if the old token was proven to be invalid. */
 const SETTLED_PROVEN_MS = 30_000;
-const PROVEN: ReadonlySet<string> = new Set([Cause.ServiceAccountRecreated, Cause.SigningKeyRotated]);
 
 /** The same if it was not proven: the slowest clients log a 401 every 30 to 60 s. */
 const SETTLED_MS = 90_000;
@@ -47,10 +49,7 @@ interface Context {
   readonly taken: Set<string>;
 }
 
-/**
- * Settles the entries of one workload by its pods. A restart that rests on logs alone, and after which the successor's requests are rejected
- * again within an hour, did not help.
- */
+/** Settles the entries of one workload by its pods. */
 export function settleRestarts(
   entries: readonly RestartStatus[],
   workload: ObservedWorkload,
@@ -58,12 +57,18 @@ export function settleRestarts(
 ): RestartStatus[] {
   const context: Context = { workload, nowMs, taken: new Set<string>() };
   const evidence = {
-    wasExecuted: (entry: RestartStatus) => !exists(entry, workload),
+    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, workload.pods),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
+    // A proof is of another incident.
+    accused: workload.pods.filter(pod => isRejected(pod) && pod.proof === undefined).map(pod => accused(pod, workload)),
   };
-  const settled = settleOpenRestarts(entries, evidence, nowMs);
-  const relapsed = new Set(workload.pods.map(pod => relapsedRestart(pod, settled, nowMs - RESTARTS_WINDOW_MS)));
-  return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
+  return settleOpenRestarts(entries, evidence, nowMs);
+}
+
+function accused(pod: ObservedPod, workload: ObservedWorkload): Accused {
+  const { uid, createdAtMs, nodeName } = pod.view;
+  const cause = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
+  return { workload: workloadId(workload.view), podUID: uid, cause, sinceMs: createdAtMs, nodeName };
 }
 
 /** Settles an entry of a workload that is gone or no target any more: nothing shows whether it helped. */
@@ -80,26 +85,10 @@ function isExpired({ time }: RestartStatus, nowMs: number): boolean {
   return nowMs - Date.parse(time) >= UNKNOWN_MS;
 }
 
-/** The last restart before a rejected pod was created: the pod is its successor, or it had the same chance to be accepted. */
-function relapsedRestart(
-  pod: ObservedPod,
-  history: readonly RestartStatus[],
-  sinceMs: number,
-): RestartStatus | undefined {
-  const { createdAtMs, nodeName } = pod.view;
-  const evidence = { cause: isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown };
-  const last = history.findLast(
-    entry =>
-      isOfCause(entry, evidence) && isCreatedAfter(createdAtMs, entry) && (entry.nodeName ?? nodeName) === nodeName,
-  );
-  const seemedToHelp = last?.outcome === "Recovered" || last?.outcome === "Replaced";
-  const isUnproven = isRejected(pod) && pod.proof === undefined;
-  return isUnproven && seemedToHelp && Date.parse(last.time) >= sinceMs ? last : undefined;
-}
-
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
-  if (exists(entry, workload)) return nowMs - Date.parse(entry.time) >= NOT_REPLACED_MS ? "Ineffective" : entry.outcome;
+  // Such as one of a DaemonSet with the update strategy OnDelete.
+  if (isPodPresent(entry, workload.pods)) return unknownOutcome(entry, nowMs);
   const successor = successorOf(entry, context);
   if (successor === undefined) return outcomeWithoutSuccessor(entry, context);
   if (isRejectedAgain(successor, entry)) return "Ineffective";
@@ -138,10 +127,6 @@ function canReplace(
 ): boolean {
   if (view.kind === "StatefulSet") return name === entry.pod;
   return entry.nodeName === undefined || nodeName === entry.nodeName;
-}
-
-function exists({ podUID }: RestartStatus, { pods }: ObservedWorkload): boolean {
-  return pods.some(pod => pod.view.uid === podUID && isPresent(pod));
 }
 
 /**
@@ -197,7 +182,7 @@ function hasSettled(pod: ObservedPod, { cause }: RestartStatus, nowMs: number): 
   // Where there is a log, only its lines show that the program runs. A CNI agent proves itself by new pods on its node.
   const needsLog = cause !== Cause.CniCredentialRejected && !pod.unreadable;
   const beganMs = Math.max(readySince(pod), needsLog ? (pod.firstLineMs ?? Infinity) : 0);
-  return hasPassed(beganMs + (PROVEN.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS), pod, nowMs);
+  return hasPassed(beganMs + (PROVEN_BY_POD.has(cause) ? SETTLED_PROVEN_MS : SETTLED_MS), pod, nowMs);
 }
 
 function isWorking(pod: ObservedPod, { cause, serviceAccountUID }: RestartStatus, nowMs: number): boolean {

@@ -1,11 +1,12 @@
+import { describeTime } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { incidentOf, RESTARTS_WINDOW_MS } from "../../restarts/history";
+import { isPresent, incidentOf, RESTARTS_WINDOW_MS } from "../../restarts/history";
+import { waitingSince, withPatience } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
 import {
   isLogEvidence,
-  isPresent,
   isRejected,
   isSuspected,
   targetOf,
@@ -14,7 +15,6 @@ import {
   type ObservedWorkload,
 } from "./observed";
 import type { Assessment } from "./reasons";
-import { describeTime } from "./wording";
 
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
@@ -36,27 +36,17 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
   };
 }
 
-// No wait is for ever: a workload that waits for something that may never happen becomes Stalled.
-
-/** A person must act after this long without progress. */
-const STALLED_AFTER_MS = 3_600_000;
-
 /** Returns the assessment as Stalled if the workload has waited for too long. */
-export function withPatience(state: WorkloadState, assessment: Assessment): Assessment {
+export function withWait(state: WorkloadState, assessment: Assessment): Assessment {
   const sinceMs = waitingSinceMs(state, assessment);
-  if (!(state.now.getTime() - sinceMs >= STALLED_AFTER_MS)) return assessment;
-  const { waitHint = "", sentence } = assessment;
-  const hint = `Waiting since ${describeTime(sinceMs) ?? "an unknown time"}: ${waitHint}.`;
-  return { ...assessment, sentence: `${sentence} ${hint}`, isStalled: true, isProgressing: false };
+  return withPatience(assessment, assessment.waitHint ?? "", { sinceMs, now: state.now });
 }
 
-/** When the workload began to wait, as in status; NaN if it does not wait. An executed restart begins a new wait. */
+/** When the workload began to wait, as in status; NaN if it does not wait. */
 function waitingSinceMs({ previous, history, now }: WorkloadState, { waitHint }: Assessment): number {
   if (waitHint === undefined) return NaN;
   const before = Date.parse(previous?.waitStartTime ?? "");
-  const executed = history.filter(({ outcome }) => outcome !== "Requested");
-  const restarts = executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime());
-  return Math.max(Number.isNaN(before) ? now.getTime() : before, ...restarts);
+  return waitingSince(Number.isNaN(before) ? now.getTime() : before, history, now);
 }
 
 // Persistent 401s stay persistent until they end. A container that crashes again and again soon has too few occasions in the window, and a

@@ -1,7 +1,6 @@
 import { Cause } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
 import { count } from "../../core/text";
-import { formatDuration, toSeconds } from "../../core/time";
+import { formatDuration } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
 import {
@@ -62,27 +61,6 @@ function floorTo(steps: readonly number[], amount: number): number | undefined {
   return steps.findLast(step => step <= amount);
 }
 
-/** Largest time that a Date can hold. */
-const MAX_DATE_MS = 8.64e15;
-
-/** RFC 3339 in whole seconds, as the API server prints times; undefined for an invalid time. */
-export function describeTime(ms: number): string | undefined {
-  if (!(Math.abs(ms) <= MAX_DATE_MS)) return undefined;
-  return toSeconds(new Date(ms));
-}
-
-/**
- * A restart that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how
- * many pods are healthy changes all the time.
- */
-export function describeBlock(refusal: string, untilMs: number): string {
-  const [, name] = /The disruption budget (\S+) /.exec(refusal) ?? [];
-  const budget = name === undefined ? "a PodDisruptionBudget" : `PodDisruptionBudget ${name}`;
-  const isByBudget = /disruption ?budget/i.test(refusal);
-  const cause = isByBudget ? `${budget} does not allow the eviction` : "the API server refused the restart for now";
-  return `${cause}, next try at ${describeTime(untilMs) ?? "an unknown time"}`;
-}
-
 /** A cause within a sentence. */
 export function describeCause(cause: TokenCause): string {
   switch (cause) {
@@ -107,25 +85,6 @@ export function describeAmbiguity({ node, workloads }: AmbiguousNode): string {
 /** Names the only namespace with such Events, and what a person can do. */
 export function describeOneSided({ node, namespace }: OneSidedNode): string {
   return `New pods of namespace ${namespace} cannot start on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if new pods fail.`;
-}
-
-/** A restart that has helped. */
-export function describeRecovery({ pod, workload, cause }: RestartStatus): string {
-  const sign =
-    cause === Cause.CniCredentialRejected
-      ? "no new pod on its node has failed with a 401 since"
-      : "its tokens are accepted";
-  return `The successor of pod ${pod} of ${workload} is Ready and ${sign}.`;
-}
-
-/** A restart whose successor shows no sign of trouble, and none of success. */
-export function describeReplacement({ pod, workload }: RestartStatus): string {
-  return `Whether restarting pod ${pod} of ${workload} helped is not confirmed: the log of its successor is empty, or the workload is gone or no target any more.`;
-}
-
-/** A restart that has not helped, or whose effect is unknown. */
-export function describeIneffective({ pod, workload }: RestartStatus): string {
-  return `Restarting pod ${pod} of ${workload} had no visible effect.`;
 }
 
 /** `Deployment/web: 2 of 3 pods rejected` */

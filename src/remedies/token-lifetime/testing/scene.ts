@@ -291,7 +291,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
   #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
     const now = this.clock.now();
     const budget = checkRestartBudget(this.#restarts, claim, now);
-    if (!budget.allowed) return { result: "Limited", limit: budget.limit, retryAfterMs: budget.retryAfterMs };
+    if (budget !== undefined) return budget;
     if (this.evictionOutcome !== undefined) return this.evictionOutcome;
     this.written.push(intent);
     this.#requested.push(executedRestart(claim, now));

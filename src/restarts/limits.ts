@@ -1,0 +1,323 @@
+import { SKIP_ANNOTATION } from "../api/names";
+import type { RestartStatus } from "../api/controller-resilience";
+import { type Check, firstMatch } from "../core/checks";
+import type { Deferral, RestartClaim } from "../core/intent";
+import type { PendingWrite } from "../core/remedy";
+import { timeOf } from "../core/time";
+import type { PodView, WorkloadView } from "../core/views";
+import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
+import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited } from "./history";
+
+// The limits of one workload: may this pod be restarted now? In the order of LIMITS. Pure. The limits of the cluster follow, in ledger.ts.
+
+/** A workload as its limits see it. */
+export interface LimitedWorkload {
+  readonly view: WorkloadView;
+  /** All that have not ended. */
+  readonly pods: readonly LimitedPod[];
+  /** A restart that is due and a rollout in progress were first seen together at this time. Absent: they are not. */
+  readonly rolloutSinceMs?: number | undefined;
+  /** Its restarts, with the outcomes known now. */
+  readonly history: readonly RestartStatus[];
+  /** Earlier restarts are forgiven after this time. Absent: they count. */
+  readonly forgivenMs?: number | undefined;
+  readonly maxUnavailable: number;
+  /** Writes in backoff. */
+  readonly pending: readonly PendingWrite[];
+  readonly now: Date;
+}
+
+/** A pod of the workload. */
+export interface LimitedPod {
+  readonly view: PodView;
+  /** Proven not to work. */
+  readonly isDead?: boolean;
+}
+
+/** Why a restart waits. */
+export interface Limit {
+  /** A part of a sentence. */
+  readonly wait: string;
+  readonly retryAfterMs?: number;
+  /** It may never end: what a person can do. */
+  readonly wayOut?: string;
+  /** The API server waits, not the operator. */
+  readonly isBlocked?: boolean;
+}
+
+/** Why a pod is never restarted, whatever is wrong with it. */
+interface Bar {
+  /** A part of a sentence. */
+  readonly why: string;
+  /** A person has said so. */
+  readonly isWanted?: boolean;
+  /** It may end by itself. */
+  readonly isBrief?: boolean;
+}
+
+/** Returns undefined for a pod that may be restarted. */
+export function barOf(
+  { view, isOperator }: { readonly view: PodView; readonly isOperator?: boolean },
+  workload: Pick<WorkloadView, "skip" | "rollout">,
+): Bar | undefined {
+  const { rollout, skip } = workload;
+  if (view.skip || skip) return { why: `no action because of the annotation ${SKIP_ANNOTATION}`, isWanted: true };
+  if (isOperator === true)
+    return {
+      why: `no restart of the operator's own pods, which end by themselves; find out what pod ${view.name} logs`,
+    };
+  if (!wouldUpgrade(view, workload)) return undefined;
+  // Right after a change of the workload, its controller has not published the revision yet.
+  const isBrief = rollout?.currentLabel === undefined;
+  const template = `pod ${view.name} ${isBrief ? "may have" : "has"} an older template`;
+  return { why: `${template}, and with update strategy OnDelete a restart would upgrade it; ${UPGRADE_HINT}`, isBrief };
+}
+
+/** What a person can do about a pod that waits for its upgrade. */
+export const UPGRADE_HINT = "delete the pod once it may be upgraded";
+
+/** A restart that is due. */
+interface Due {
+  readonly pod: PodView;
+  readonly claim: RestartClaim;
+  readonly workload: LimitedWorkload;
+}
+
+const LIMITS: readonly Check<Due, Limit>[] = [
+  // The rollout in progress may replace the pod.
+  rolloutInProgress,
+  // maxUnavailable is reached.
+  tooManyDown,
+  // The last restart was recent, or did not help.
+  overBudget,
+  // The API server refused the restart a moment ago.
+  refused,
+];
+
+/** Returns the first limit of the workload that holds a restart back. */
+export function limitOf(pod: PodView, claim: RestartClaim, workload: LimitedWorkload): Limit | undefined {
+  return firstMatch(LIMITS, { pod, claim, workload });
+}
+
+// Restarts in vain.
+
+/** So long restarts that did not help are held against the next one, in milliseconds. */
+const EXHAUSTED_MS = 86_400_000;
+
+/** This many restarts without proof that did not help are enough, also if others helped for a while. */
+const UNPROVEN_RESTARTS = 2;
+
+/**
+ * Reports whether the restarts for the incident of a claim are exhausted: within a day two without proof, or the last `maxRestarts` with proof,
+ * did not help. Restarts that helped, and those of other incidents, exhaust nothing (docs/adr/0005-count-restarts-by-incident.md).
+ */
+export function isExhausted(claim: RestartClaim, history: readonly RestartStatus[], now: Date): boolean {
+  const { maxRestarts } = claim.limits;
+  const recent = history
+    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
+    .filter(({ time }) => now.getTime() - Date.parse(time) < EXHAUSTED_MS);
+  if (isUnproven(claim)) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, maxRestarts);
+  return failures(recent.slice(-maxRestarts)) === maxRestarts;
+}
+
+function failures(restarts: readonly RestartStatus[]): number {
+  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
+}
+
+// Rollouts of the workload's own template.
+
+/** How long a rollout delays restarts: the default progressDeadlineSeconds of a Deployment, and the longest time. */
+const ROLLOUT_MS = 600_000;
+const LONGEST_ROLLOUT_MS = 900_000;
+
+/** A rollout that does not end, such as for the sake of these pods, is not waited for any longer. */
+function rolloutInProgress({ workload: { view, rolloutSinceMs = -Infinity, now } }: Due): Limit | undefined {
+  const untilMs = rolloutSinceMs + rolloutWaitMs(view);
+  const retryAfterMs = untilMs - now.getTime();
+  if (retryAfterMs <= 0) return undefined;
+  return { wait: `waiting for the rollout in progress, until ${timeOf(untilMs)} at the latest`, retryAfterMs };
+}
+
+function rolloutWaitMs({ rollout }: Pick<WorkloadView, "rollout">): number {
+  return Math.min(rollout?.progressDeadlineMs ?? ROLLOUT_MS, LONGEST_ROLLOUT_MS);
+}
+
+/**
+ * Reports whether the eviction of a pod could upgrade it although the update strategy OnDelete leaves the time of the upgrade to a person:
+ * the pod is not known to have the present template.
+ */
+function wouldUpgrade({ labels }: PodView, { rollout }: Pick<WorkloadView, "rollout">): boolean {
+  if (rollout?.strategy !== "OnDelete" || rollout.isComplete) return false;
+  const { currentLabel } = rollout;
+  return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
+}
+
+/** A wait is remembered for this long after it was last seen, in milliseconds: a pass on caches may miss the workload for a moment. */
+const KEPT_MS = 60_000;
+
+/** When a restart that is due and a rollout in progress were first seen together, by the uid of the workload. */
+export class RolloutWaits {
+  readonly #waits = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
+
+  /** Adds that time to the workloads of an object's pass, and soon forgets the other workloads. `nowMs` is wall-clock time. */
+  mark<W extends { readonly view: WorkloadView }>(
+    workloads: readonly W[],
+    isDue: (workload: W) => boolean,
+    nowMs: number,
+  ): (W & Pick<LimitedWorkload, "rolloutSinceMs">)[] {
+    for (const [uid, { seenMs }] of this.#waits) if (nowMs - seenMs > KEPT_MS) this.#waits.delete(uid);
+    return workloads.map(workload => {
+      const { uid, rollout } = workload.view;
+      if (rollout?.isInProgress !== true || !isDue(workload)) {
+        this.#waits.delete(uid);
+        return workload;
+      }
+      const rolloutSinceMs = this.#waits.get(uid)?.sinceMs ?? nowMs;
+      this.#waits.set(uid, { sinceMs: rolloutSinceMs, seenMs: nowMs });
+      return { ...workload, rolloutSinceMs };
+    });
+  }
+}
+
+// Pods that are down.
+
+/** What a person can do while a pod does not become healthy. */
+export const UNHEALTHY_HINT = "see kubectl describe for pods that are not Ready or do not terminate";
+
+/** A pod that still exists this long after the end of its grace period does not terminate by itself: its node does not answer. */
+const STUCK_TERMINATING_MS = 180_000;
+
+/** Pods that have not been Ready for this long do not hold others back. */
+const CHRONIC_MS = 3_600_000;
+
+/** As many pods are down as `maxUnavailable` allows. */
+function tooManyDown({ pod, workload }: Due): Limit | undefined {
+  const { maxUnavailable } = workload;
+  const [down, others] = [downPods(workload), notReady(pod, workload)];
+  if (Math.max(down.length, others.length + missing(pod, workload, down)) < maxUnavailable) return undefined;
+  const [restarted] = down;
+  const wait = restarted === undefined ? otherWait(others) : `the successor of pod ${restarted} is healthy`;
+  return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
+}
+
+function otherWait([other]: readonly string[]): string {
+  return other === undefined ? "all pods exist" : `pod ${other} is Ready`;
+}
+
+/**
+ * Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. A pod that cannot
+ * terminate because its node does not answer does not count, as in {@link notReady}. If the pod is not Ready itself, its restart takes no
+ * further one down, and only the successors of restarted pods count.
+ */
+function missing({ ready }: PodView, { view, pods, now }: LimitedWorkload, down: readonly string[]): number {
+  const gone = pods.filter(
+    pod => !isPresent(pod) && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now)),
+  );
+  const present = pods.filter(isPresent);
+  const absent = Math.max(0, view.replicas - present.length - gone.length);
+  return ready ? absent : Math.min(down.length, absent);
+}
+
+/** Describes the pods that the operator's restarts took down. Undefined: there are none. */
+export function describeDown(workload: Pick<LimitedWorkload, "pods" | "history" | "now">): string | undefined {
+  const down = downPods(workload);
+  if (down.length === 0) return undefined;
+  const names = down.slice(0, 3).join(", ");
+  return down.length === 1
+    ? `restarted pod ${names}; watching its successor`
+    : `restarted pods ${names}; watching their successors`;
+}
+
+/** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
+function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
+  const stuck = new Set(pods.filter(pod => isStuckTerminating(pod, now)).map(({ view }) => view.uid));
+  const open = history.filter(entry => isOpen(entry) && !stuck.has(entry.podUID ?? ""));
+  const restarted = new Set(history.map(entry => entry.podUID));
+  const terminating = pods.filter(pod => !isPresent(pod) && restarted.has(pod.view.uid));
+  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
+  for (const { view } of terminating) if (!stuck.has(view.uid)) names.set(view.uid, view.name);
+  return [...names.values()];
+}
+
+function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
+  return view.deletedAtMs !== undefined && now.getTime() - view.deletedAtMs >= STUCK_TERMINATING_MS;
+}
+
+/**
+ * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the pod is not Ready
+ * itself, and it may if every pod is proven to be dead: then none of them works. Pods of nodes that do not answer do not count, so that a
+ * lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are, but for a
+ * StatefulSet, which creates no successor before all pods of lower numbers are Ready; nor do, while a rollout is stuck, the pods that it has added.
+ */
+function notReady({ ready }: PodView, workload: LimitedWorkload): string[] {
+  const present = workload.pods.filter(isPresent);
+  if (!ready || present.every(({ isDead }) => isDead === true)) return [];
+  const counted = present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true);
+  const isServed = present.filter(({ view }) => view.ready).length > 1;
+  const lasting = counted.filter(pod => !isServed || !isChronic(pod, workload));
+  // Restarts wait while a rollout makes progress. Once they don't, it is stuck.
+  const added = workload.rolloutSinceMs === undefined ? 0 : Math.max(0, present.length - workload.view.replicas);
+  return lasting.slice(added).map(({ view }) => view.name);
+}
+
+function isChronic({ view }: LimitedPod, { view: workload, rolloutSinceMs, now }: LimitedWorkload): boolean {
+  if (workload.kind === "StatefulSet") return false;
+  const patienceMs = rolloutSinceMs === undefined ? CHRONIC_MS : rolloutWaitMs(workload);
+  return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
+}
+
+// The budget.
+
+function overBudget({ claim, workload }: Due): Limit | undefined {
+  const budget = budgetOf(claim, workload);
+  if (budget === undefined) return undefined;
+  const { limit, retryAfterMs } = budget;
+  const until = `${timeOf(workload.now.getTime() + retryAfterMs)} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"})`;
+  return { wait: describeWait(claim, workload, until), retryAfterMs };
+}
+
+/** Of forgiven restarts only the cooldown counts. */
+function budgetOf(claim: RestartClaim, { history, forgivenMs, now }: LimitedWorkload): Deferral | undefined {
+  return forgivenMs === undefined ? checkRestartBudget(history, claim, now) : limited("Cooldown", forgivenMs);
+}
+
+/** The wait ends earlier if it is for open restarts, and they help. */
+function describeWait(claim: RestartClaim, workload: LimitedWorkload, until: string): string {
+  const { history } = workload;
+  const helped = (entry: RestartStatus): RestartStatus => (isOpen(entry) ? { ...entry, outcome: "Recovered" } : entry);
+  const open = history.findLast(entry => isOpen(entry));
+  const isAwaited = open && budgetOf(claim, { ...workload, history: history.map(helped) }) === undefined;
+  if (!isAwaited) return `next restart possible at ${until}`;
+  return `waiting for the restart of pod ${open.pod} to recover, at most until ${until}`;
+}
+
+// The backoff of a refused eviction.
+
+function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
+  const { outcome, untilMs = 0 } = refusedRestart(pod, { pending, now }) ?? {};
+  if (outcome?.result !== "Blocked") return undefined;
+  const wait = describeBlock(outcome.message, untilMs);
+  return { wait, retryAfterMs: untilMs - now.getTime(), wayOut: BLOCKED_HINT, isBlocked: true };
+}
+
+// No wait is for ever.
+
+/** A person must act after this long without progress, whatever the restart waits for. */
+const PATIENCE_MS = 3_600_000;
+
+/** When a wait began that may never end: an executed restart begins a new one. */
+export function waitingSince(sinceMs: number, history: readonly RestartStatus[], now: Date): number {
+  const executed = history.filter(({ outcome }) => outcome !== "Requested");
+  return Math.max(sinceMs, ...executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
+}
+
+/** Returns a finding as Stalled, with the way out, if it has waited for too long. NaN: it does not wait. */
+export function withPatience<F extends { readonly sentence: string }>(
+  finding: F,
+  wayOut: string,
+  { sinceMs, now }: { readonly sinceMs: number; readonly now: Date },
+): F & { readonly isStalled?: boolean; readonly isProgressing?: boolean } {
+  if (!(now.getTime() - sinceMs >= PATIENCE_MS)) return finding;
+  const sentence = `${finding.sentence} Waiting since ${timeOf(sinceMs)}: ${wayOut}.`;
+  return { ...finding, sentence, isStalled: true, isProgressing: false };
+}
