@@ -128,17 +128,19 @@ async function reviewed(
   const pods = logged.flatMap(one => one.pods.map(({ pod }) => pod));
   const [states, sandboxStates] = [await logs.review(key, pods, readers), await sandboxes.review(key, pods, readers)];
   const active = object.mode === "Enforce" ? found.filter(({ view }) => !view.skip) : [];
-  const sinceMs = watched.note(
-    key,
-    active.map(({ view }) => view.uid),
-    nowMs,
-  );
+  const uids = active.flatMap(({ view, pods: all }) => [view.uid, ...all.map(({ pod }) => pod.uid)]);
+  const sinceMs = watched.note(key, uids, nowMs);
   return found.map(one => {
     const watchedSinceMs = sinceMs.get(one.view.uid);
     return {
       ...one,
       ...(watchedSinceMs !== undefined && { watchedSinceMs }),
-      pods: one.pods.map(pod => withStates(pod, states.get(pod.pod.uid), sandboxStates.get(pod.pod.uid))),
+      pods: one.pods.map(observed => {
+        const { uid } = observed.pod;
+        const appearedMs = sinceMs.get(uid) ?? 0;
+        const pod = withStates(observed, states.get(uid), sandboxStates.get(uid));
+        return appearedMs > (watchedSinceMs ?? Infinity) ? { ...pod, appearedMs } : pod;
+      }),
     };
   });
 }
@@ -245,11 +247,11 @@ function describe({ verb, resource, namespace }: Right): string {
 /** A pass without a successor for this long ends the watch, in milliseconds. */
 const MAX_GAP_MS = 300_000;
 
-/** Since when this process has watched each DaemonSet without a gap. What happened before is not known. */
+/** Since when this process has watched each DaemonSet and pod without a gap. What happened before is not known. */
 export class WatchedTimes {
   readonly #watches = new Map<Key, { readonly sinceMs: ReadonlyMap<string, number>; readonly lastMs: number }>();
 
-  /** Returns the times by uid; DaemonSets of the object that are not named are not watched any more. */
+  /** Returns the times by uid; what is not named is not watched any more. */
   note(key: Key, uids: readonly string[], nowMs: number): ReadonlyMap<string, number> {
     const known = this.#watches.get(key);
     const isCurrent = known !== undefined && nowMs - known.lastMs <= MAX_GAP_MS;

@@ -72,6 +72,8 @@ export interface ObservedPod {
   readonly pod: PodView;
   /** What its logs say; `unread` also if they were not requested. */
   readonly logState: PodLogState;
+  /** When this process saw it appear, by the operator's clock, which may be ahead of the API server's. Absent: it was there before. */
+  readonly appearedMs?: number;
   /** All its logs were read up to this time; -Infinity if one was not. */
   readonly logReadMs: number;
   /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */

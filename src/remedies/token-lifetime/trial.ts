@@ -72,7 +72,7 @@ function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
-  const endMs = first.pod.createdAtMs + trialMs(spec);
+  const endMs = Math.max(first.pod.createdAtMs, first.appearedMs ?? 0) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }
