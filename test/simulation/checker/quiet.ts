@@ -42,9 +42,19 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   };
 }
 
-/** A renewal changes the world; what it may change is promise 5. The end of the hour for which lost Leases count does, too. */
+/**
+ * A renewal changes the world; what it may change is promise 5. So do the end of the hour for which lost Leases count, and of the hour of accepted
+ * tokens after which restarts that did not help are forgiven (docs/remedies/token-restart.md).
+ */
 function isNews({ resource, before, after }: Entry): boolean {
-  return resource.endsWith("rolebindings") || (tellsOfLosses(before) && !tellsOfLosses(after));
+  if (resource.endsWith("rolebindings")) return true;
+  return (tellsOfLosses(before) && !tellsOfLosses(after)) || exhausted(before) > exhausted(after);
+}
+
+/** Number of workloads for which restarts did not help. */
+function exhausted(object: Obj | undefined): number {
+  const { targets = [] } = (object?.["status"] ?? {}) as { targets?: readonly { exhaustedGeneration?: number }[] };
+  return targets.filter(({ exhaustedGeneration }) => exhaustedGeneration !== undefined).length;
 }
 
 function tellsOfLosses(object: Obj | undefined): boolean {
