@@ -1,7 +1,7 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, mayBeTried } from "./objects";
-import type { Memory } from "./memory";
+import { isForgotten, type Memory } from "./memory";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
@@ -108,7 +108,7 @@ class Records {
   }
 
   #farApart({ atMs, workload, pod }: Eviction): void {
-    const before = this.#evictions.filter(({ isInVain }) => isInVain);
+    const before = this.#evictions.filter(one => one.isInVain && !isForgotten(this.sight, one.atMs));
     const last = before.at(-1);
     if (last !== undefined && atMs - last.atMs < OPEN_MS)
       this.report(

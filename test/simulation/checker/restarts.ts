@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, mayBeTried } from "./objects";
-import { isDeadUnused, type Memory } from "./memory";
+import { isDeadUnused, isForgotten, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -78,7 +78,7 @@ class RestartChecks {
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
     this.#seldom(key, atMs);
-    const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(truth));
+    const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
   }
 
@@ -97,7 +97,8 @@ class RestartChecks {
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
     if (mayBeTried(this.sight.store, pod)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
-    if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
+    const isDead = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
+    if (isDead || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
     const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
@@ -108,7 +109,7 @@ class RestartChecks {
       return;
     }
     this.#unproven.push(atMs);
-    const recent = this.#unproven.filter(one => atMs - one < HOUR).length;
+    const recent = this.#unproven.filter(one => atMs - one < HOUR && !isForgotten(this.sight, one)).length;
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
   }
@@ -141,7 +142,9 @@ class RestartChecks {
     const last = this.#evictions.at(-1);
     if (last !== undefined && atMs - last.atMs < PACE_MS)
       this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
-    const inVain = this.#evictions.filter(one => one.workload === key && !one.canHelp && atMs - one.atMs < HOUR);
+    const inVain = this.#evictions.filter(
+      one => one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !isForgotten(this.sight, one.atMs),
+    );
     const most = this.#mostRestarts(key);
     if (inVain.length > most)
       this.report(
