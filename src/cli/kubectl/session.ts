@@ -6,7 +6,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
-import { Connection, locateCluster } from "../../cluster/http/connection";
+import { Connection, locateCluster, tellPlugin } from "../../cluster/http/connection";
 import { describeCall, listPages, type ListRequest } from "../../cluster/http/resources";
 import { pause } from "../../cluster/http/retry";
 import { ExpiredError } from "../../cluster/http/status-errors";
@@ -184,6 +184,7 @@ function loadChosen(flags: ClusterFlags): KubeConfig {
   if (flags.context !== undefined) choose(config, flags.context);
   if (flags.as !== undefined) impersonate(config, flags.as);
   else if (config.getCurrentUser()?.impersonateUser) refuseMoreThanUser(config, flags.kubeconfig);
+  tellPlugin(config);
   return config;
 }
 

@@ -75,6 +75,7 @@ export function loadKubeConfig(context?: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromDefault();
   if (context !== undefined) config.setCurrentContext(context);
+  tellPlugin(config);
   return config;
 }
 
@@ -228,12 +229,12 @@ export class Connection {
     const cluster = config.getCurrentCluster();
     if (cluster === null)
       throw new TerminalError("the kubeconfig: expected a current context with a cluster, got none");
-    if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify)
-      throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
     const options: RequestOptions = { headers: {}, timeout: IDLE_SOCKET_MS };
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {
+      if (cluster.server.startsWith("http:"))
+        throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
       throw new TransientError(`credentials: ${saidByPlugin(config, error) ?? describeKubeConfigError(error)}`);
     }
     const { agent, instanceAgent } = this.#keepAgents(options);
@@ -249,9 +250,7 @@ export class Connection {
 
   #loadConfig(): KubeConfig {
     try {
-      const config = this.#load();
-      tellPlugin(config);
-      return config;
+      return this.#load();
     } catch (error) {
       throw new TerminalError(`kubeconfig: ${describeKubeConfigError(error)}`);
     }
@@ -348,7 +347,7 @@ export class WireError extends Error {
 }
 
 /** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). */
-function tellPlugin(config: KubeConfig): void {
+export function tellPlugin(config: KubeConfig): void {
   const exec = config.getCurrentUser()?.exec as ExecPlugin | undefined;
   if (exec === undefined) return;
   const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } });
