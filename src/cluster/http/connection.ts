@@ -233,7 +233,7 @@ export class Connection {
     try {
       await config.applyToHTTPSOptions(options);
     } catch (error) {
-      if (cluster.server.startsWith("http:"))
+      if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify)
         throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
       throw new TransientError(`credentials: ${saidByPlugin(config, error) ?? describeKubeConfigError(error)}`);
     }
