@@ -296,19 +296,17 @@ describe("a FlowSchema that the API server", () => {
     const scene = await provisioned(new Scene());
     scene.edit(scene.schema(), {
       conditions: status === undefined ? [] : [{ type: "Dangling", status, reason: "NotFound", message: "" }],
+      writtenAtMs: scene.clock.now().getTime(),
     });
-    expect(await scene.pass()).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
+    expect(await scene.run(590)).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
+    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason } });
   });
 
   it("is still deleting is awaited before a new one is created", async () => {
     const scene = await provisioned(new Scene());
-    scene.edit(scene.schema(), { deletedAtMs: 1 });
-    expect(await scene.pass()).toMatchObject({
-      status: "False",
-      reason: "Progressing",
-      progressing: true,
-      intents: [],
-    });
+    scene.edit(scene.schema(), { deletedAtMs: scene.clock.now().getTime() });
+    expect(await scene.run(590)).toMatchObject({ reason: "Progressing", progressing: true, intents: [] });
+    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "Progressing" } });
   });
 });
 

@@ -209,22 +209,29 @@ function shadowed(flow: Flow): Finding | undefined {
 }
 
 function dangling(flow: Flow): Finding | undefined {
-  for (const { is, view, wanted } of piecesOf(flow)) {
-    if (is === "deleting")
-      return notYet(flow, wanted.name, "is being deleted; the operator creates it again afterwards");
-    if (is !== "right") continue;
-    const status = view?.conditions.find(({ type }) => type === "Dangling")?.status;
+  for (const piece of piecesOf(flow)) {
+    if (piece.is === "deleting")
+      return notYet(flow, piece, "is being deleted; the operator creates it again afterwards");
+    if (piece.is !== "right") continue;
+    const status = piece.view?.conditions.find(({ type }) => type === "Dangling")?.status;
     if (status === "False") continue;
-    if (status !== "True") return notYet(flow, wanted.name, "is not applied by the API server yet");
+    if (status !== "True") return notYet(flow, piece, "is not applied by the API server yet");
     const what = "refers to a level that does not exist (condition Dangling)";
-    return { ...notYet(flow, wanted.name, what), reason: "LevelUnusable" };
+    return { ...notYet(flow, piece, what), reason: "LevelUnusable" };
   }
   return undefined;
 }
 
-function notYet(flow: Flow, name: string, what: string): Finding {
-  const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}.`;
-  return { status: "False", reason: "Progressing", sentence, isProgressing: true };
+/** A person must act after this time, in milliseconds: the API server takes a second or two. */
+const STUCK_AFTER_MS = 600_000;
+
+function notYet(flow: Flow, { view, wanted: { name } }: Piece, what: string): Finding {
+  const level = flow.facts.levels?.find(one => view !== undefined && one.name === levelOf(view));
+  const times = [view?.createdAtMs, view?.writtenAtMs, view?.deletedAtMs, level?.createdAtMs ?? flow.nowMs];
+  const isStalled = flow.nowMs - Math.max(...times.map(ms => ms ?? 0)) >= STUCK_AFTER_MS;
+  const advice = isStalled ? " for ten minutes; see its conditions and finalizers, and the API server's log" : "";
+  const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}${advice}.`;
+  return { status: "False", reason: "Progressing", sentence, isProgressing: !isStalled, isStalled };
 }
 
 /** Observe mode does not lift an existing throttle, so the message says how a person can. */

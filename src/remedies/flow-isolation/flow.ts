@@ -19,6 +19,7 @@ export interface Flow {
   readonly facts: FlowIsolationFacts;
   readonly spec: Spec;
   readonly account: AccountFacts;
+  readonly nowMs: number;
   readonly limits: ThrottleLimits;
   readonly reading: Reading;
   /** Until when its clients may list again after a change of the API servers; absent: there was none. */
@@ -60,7 +61,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const release = releaseOf(throttle, account, nowMs);
   const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
   return {
-    ...{ facts, spec, account, limits, reading, throttle, level },
+    ...{ facts, spec, account, nowMs, limits, reading, throttle, level },
     ...(before === undefined ? {} : { before }),
     ...(isSettling && { settlingUntilMs }),
     ...(release === undefined ? {} : { release }),

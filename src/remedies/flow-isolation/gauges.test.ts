@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import type { ControllerResilience } from "../../api/controller-resilience";
 import type { StatusOwner } from "../../core/ports";
-import { FLOW_GAUGES } from "./remedy";
+import { createFlowIsolation, FLOW_GAUGES } from "./remedy";
 
 const spec = { flowIsolation: { requestRate: { threshold: 100 } } };
 const sampled = (status: object, of: object = spec) =>
@@ -27,9 +28,11 @@ it("show nothing without flows, and no threshold once the block is gone", () => 
   expect(sampled({ flows: [{ serviceAccount: "kai" }] }, {})[1]).toEqual([]);
 });
 
-it("show no rate while the object is suspended, since none is measured", () => {
+it("show no rate while the object is suspended, since none is measured; its message says what stays throttled", () => {
   const flows = [{ serviceAccount: "kai", requestsPerSecond: 150, state: "Throttled" }];
   const [rate, , throttled] = sampled({ flows }, { ...spec, suspend: true });
   expect(rate).toEqual([]);
   expect(throttled).toMatchObject([{ value: 1 }]);
+  const said = createFlowIsolation().whileSuspended?.({ status: { flows } } as ControllerResilience);
+  expect(said).toContain("ServiceAccount kai stays throttled; let this object go on");
 });

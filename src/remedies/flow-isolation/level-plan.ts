@@ -27,7 +27,7 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   const isUsable = named === undefined && !isTaken;
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its usual level, usable or not.
   const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
-  const needing: Needing = {
+  const needing = {
     flows: writable.some(({ own }) => own.is !== "foreign"),
     leases: flows.some(flow => isLeaseWritten(flow, isUsable)),
   };
@@ -44,15 +44,13 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
  * A shared level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and
  * so on for ever. A foreign object with its name is always reported.
  */
-function isNeeded({ wanted, is }: Piece, { schemas }: FlowIsolationFacts, { flows, leases }: Needing): boolean {
+function isNeeded(
+  { wanted, is }: Piece,
+  { schemas }: FlowIsolationFacts,
+  { flows, leases }: Record<"flows" | "leases", boolean>,
+): boolean {
   if (is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
   return wanted.name === LEASE_LEVEL ? leases : flows;
-}
-
-/** Whether FlowSchemas are about to be written that refer to a shared level. */
-interface Needing {
-  readonly flows: boolean;
-  readonly leases: boolean;
 }
 
 function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {

@@ -125,19 +125,12 @@ export function wantedFlow(
   };
 }
 
-/** Which requests of its ServiceAccount a FlowSchema matches, and its precedence. */
-export interface Matching {
-  readonly matchingPrecedence: number;
-  readonly resourceRules: readonly object[];
-  readonly nonResourceRules?: readonly object[];
-}
-
 /** The spec of a FlowSchema of a ServiceAccount. */
-export function flowSpec(
+function flowSpec(
   owner: Owner,
   account: string,
   level: string,
-  { matchingPrecedence, ...rules }: Matching,
+  { matchingPrecedence, ...rules }: { readonly matchingPrecedence: number; readonly [rules: string]: unknown },
 ): object {
   const serviceAccount = { namespace: owner.metadata.namespace, name: account };
   return {
@@ -183,17 +176,14 @@ export const EVENT = {
   Remove: "FlowRemoved",
 } as const;
 
-/** Message and Event reason of an intent. */
-export interface Words {
-  readonly why: string;
-  readonly eventReason: string;
-}
-
 /**
  * Creates an object or changes it to the wanted one. Undefined for one that is right, being deleted, or foreign. Only create has the object's
  * absence as a precondition; changes use server-side apply.
  */
-export function buildWrite({ wanted, is, view }: Piece, words: Words): Intent | undefined {
+export function buildWrite(
+  { wanted, is, view }: Piece,
+  words: Pick<Intent, "why" | "eventReason">,
+): Intent | undefined {
   const { kind, name, labels, annotations, spec } = wanted;
   const body = { metadata: { labels, annotations }, spec };
   if (is === "missing") return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };

@@ -73,8 +73,15 @@ export function createFlowIsolation(): Remedy<"flowIsolation"> {
     plan: planFlows,
     report: reportFlows,
     cleanUp: cleanUpFlows,
+    whileSuspended: ({ status }) => describeHeldThrottles(status?.flows ?? []),
     forget: key => void peaks.delete(key),
   });
+}
+
+function describeHeldThrottles(flows: readonly FlowStatus[]): string | undefined {
+  const names = flows.filter(({ state }) => state === "Throttled").map(({ serviceAccount }) => serviceAccount);
+  if (names.length === 0) return undefined;
+  return `ServiceAccount ${names.join(", ")} stays throttled; let this object go on, or lift that by hand (docs/remedies/flow-isolation.md).`;
 }
 
 const LABELS = ["namespace", "service_account"] as const;

@@ -5,10 +5,7 @@ import { serviceAccountUser } from "../../core/text";
 import { levelOf, QUARANTINE_LEVEL } from "./levels";
 
 /** A ServiceAccount. */
-interface Account {
-  readonly namespace: string;
-  readonly name: string;
-}
+type Account = Readonly<Record<"namespace" | "name", string>>;
 
 /** A FlowSchema, as far as its order counts. */
 type Ordered = Pick<ClusterObjectView, "name" | "spec">;
