@@ -314,7 +314,7 @@ export const MUTATIONS: readonly Mutation[] = [
     [
       "silence is no end",
       "if (leftMs <= 0) this.#onSilence();",
-      "if (leftMs <= -1e9) this.#onSilence();",
+      "if (leftMs <= 0) this.#cancel();",
       /"what":"watches-silent"/,
     ],
   ]),

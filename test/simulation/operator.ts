@@ -114,10 +114,10 @@ export class OperatorProcess {
           if (this.clock.isDead) return void answer.destroy();
           this.#open.add(answer);
           answer.once("close", () => this.#open.delete(answer));
-          resolve(answer);
+          this.clock.whenAwake(() => resolve(answer));
         },
         (error: unknown) => {
-          if (!this.clock.isDead) reject(error as Error);
+          if (!this.clock.isDead) this.clock.whenAwake(() => reject(error as Error));
         },
       );
     });

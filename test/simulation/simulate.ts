@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { checkBindings, checkRenewals } from "./checker/bindings";
 import { checkConditions } from "./checker/conditions";
 import { checkFlows } from "./checker/flows";
+import { checkGenerated } from "./checker/generated";
 import { checkHealing } from "./checker/healing";
 import { checkLeftovers } from "./checker/leftovers";
 import { Memory } from "./checker/memory";
@@ -56,6 +57,7 @@ export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
   checkWrites(world, report);
   checkBindings(world, report);
   checkFlows(world, report);
+  checkGenerated(world, report);
   checkTrials(world, report);
   checkHealing(world, report);
   checkConditions(world, report);

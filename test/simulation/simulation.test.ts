@@ -31,6 +31,8 @@ describe("a regression", () => {
 });
 
 it("draws everything that can happen", () => {
-  const drawn = Array.from({ length: 400 }, (_, seed) => generate(seed, "bad-day")).flatMap(plan => plan.happenings);
+  const sizes = ["bad-day", "small"] as const;
+  const plans = sizes.flatMap(size => Array.from({ length: 400 }, (_, seed) => generate(seed, size)));
+  const drawn = plans.flatMap(plan => plan.happenings);
   expect(new Set(drawn.map(({ what }) => what))).toEqual(new Set(Object.keys(HAPPENINGS)));
 });

@@ -179,6 +179,12 @@ export class ProcessClock implements Clock {
     this.#frozen ??= [];
   }
 
+  /** Calls back now, or when a frozen process thaws: it hears nothing meanwhile. */
+  whenAwake(callback: () => void): void {
+    if (this.#frozen === undefined) callback();
+    else this.#frozen.push(callback);
+  }
+
   thaw(): void {
     const due = this.#frozen ?? [];
     this.#frozen = undefined;

@@ -1,6 +1,7 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
 import { expiryOf, isWanted } from "./bindings";
+import { Lasting } from "./lasting";
 import { blockOf, objectsOf } from "./objects";
 import type { Report, Sight, Truth } from "./sight";
 
@@ -39,39 +40,16 @@ export function isStalled(sight: Sight, truth: Truth): boolean {
 
 /** Compares every condition with what is true. */
 export function checkConditions(sight: Sight, report: Report): void {
-  const lies = new Lies(sight, report);
-  sight.clock.every(LOOK_MS, () => lies.look());
-}
-
-class Lies {
-  /** Since when each lie is told, and whether that was reported. */
-  readonly #lies = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
-
-  constructor(
-    private readonly sight: Sight,
-    private readonly report: Report,
-  ) {}
-
-  look(): void {
-    const told = new Set<string>();
-    for (const object of this.sight.store.list("controllerresiliences")) {
-      const { namespace, deletionTimestamp } = object.metadata;
-      if (this.sight.calmSinceMs(namespace) < LOOK_MS || deletionTimestamp !== undefined) continue;
-      for (const lie of liesOf(this.sight, object)) told.add(this.#note(object, lie));
+  const lasting = new Lasting(sight, report, { promise: 12, mostMs: LAGS_MS });
+  sight.clock.every(LOOK_MS, () => {
+    for (const object of sight.store.list("controllerresiliences")) {
+      const { namespace = "", name, uid, deletionTimestamp } = object.metadata;
+      if (deletionTimestamp !== undefined) continue;
+      for (const { type, why } of liesOf(sight, object))
+        lasting.note(`${uid} ${type}`, `${namespace}/${name} says ${why}`, sight.calmSinceMs(namespace) - LOOK_MS);
     }
-    for (const key of this.#lies.keys()) if (!told.has(key)) this.#lies.delete(key);
-  }
-
-  #note({ metadata: { namespace = "", name, uid } }: Obj, { type, why }: { type: string; why: string }): string {
-    const nowMs = this.sight.clock.monotonicMs();
-    const lie = this.#lies.get(`${uid} ${type}`) ?? { sinceMs: nowMs, isTold: false };
-    this.#lies.set(`${uid} ${type}`, lie);
-    if (!lie.isTold && nowMs - lie.sinceMs >= LAGS_MS) {
-      lie.isTold = true;
-      this.report(12, `${namespace}/${name} says ${why}`);
-    }
-    return `${uid} ${type}`;
-  }
+    lasting.forget();
+  });
 }
 
 /** What is known of the pods of an object. */
@@ -98,7 +76,9 @@ function liesOf(sight: Sight, object: Obj): { readonly type: string; readonly wh
   const isWhole = pods.every(({ state, cause }) => state === "works" && cause === "none");
   const facts = { sight, object, pods, isWhole };
   const own = conditions.flatMap(condition => {
-    const why = [LIES[condition.type], general].map(lie => lie?.(condition, facts)).find(found => found !== undefined);
+    const why = [LIES[condition.type], ...GENERAL]
+      .map(lie => lie?.(condition, facts))
+      .find(found => found !== undefined);
     return why === undefined
       ? []
       : [{ type: condition.type, why: `${condition.type} ${condition.status}: ${condition.reason}, ${why}` }];
@@ -122,7 +102,7 @@ function disagreement(conditions: readonly Condition[]): { readonly type: string
 }
 
 /** Failures of the operator itself, while nothing fails. */
-const general: Lie = ({ reason, message }, { sight: { plan } }) => {
+const failures: Lie = ({ reason, message }, { sight: { plan } }) => {
   if (reason === "DecideFailed") return message;
   // A clock that is off stays off, as one that has drifted does, and the operator rightly says so.
   const isOff =
@@ -130,6 +110,26 @@ const general: Lie = ({ reason, message }, { sight: { plan } }) => {
     plan.happenings.some(({ what }) => ["clock-jumps", "clock-drifts"].includes(what));
   return ["ObserveFailed", "Forbidden"].includes(reason) && !isOff ? `and nothing fails: ${message}` : undefined;
 };
+
+const clocks: Lie = ({ type, status }, { sight: { plan } }) =>
+  status === "True" && LIES[type] !== undefined && isWrongForAll(plan)
+    ? "and the clock of each operator is wrong"
+    : undefined;
+
+/** Another object's rollout is waited for. */
+const rollouts: Lie = ({ message }, { sight: { store } }) => {
+  const [, namespace = "", name = ""] = /waiting for the rollout of \S+ by (\S+)\/(\S+);/.exec(message) ?? [];
+  const isGone = name !== "" && store.get("controllerresiliences", namespace, name) === undefined;
+  return isGone ? `and waits for ${namespace}/${name}, which is gone` : undefined;
+};
+
+/** Of each condition. */
+const GENERAL: readonly Lie[] = [failures, clocks, rollouts];
+
+/** An offset of half a minute is reported (docs/metrics.md); here is some room for the time of a request. */
+function isWrongForAll({ operators, happenings }: Sight["plan"]): boolean {
+  return operators.every(ms => Math.abs(ms) > 60_000) && !happenings.some(({ what }) => what.includes("clock"));
+}
 
 /** What a person must end, or time alone. */
 const LASTS = ["RestartsExhausted", "BreakerTripped", "TargetNotFound", "WouldRestart", "NothingToDo"];

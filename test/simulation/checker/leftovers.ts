@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import { Lasting } from "./lasting";
 import type { Report, Sight } from "./sight";
 
 // Promise 8: what belongs to an object that is gone goes, and an object that is being deleted goes as well.
@@ -15,38 +16,11 @@ const GENERATED_FOR = "controller-resilience.io/generated-for";
 
 /** Looks at what belongs to nobody. */
 export function checkLeftovers(sight: Sight, report: Report): void {
-  const since = new Since(sight, report);
+  const lasting = new Lasting(sight, report, { promise: 8, mostMs: PASS_MS });
   sight.clock.every(LOOK_MS, () => {
-    for (const { key, sentence } of leftovers(sight)) since.note(key, sentence);
-    since.forget();
+    for (const { key, sentence } of leftovers(sight)) lasting.note(key, sentence, sight.calmSinceMs());
+    lasting.forget();
   });
-}
-
-/** Since when something is so while nothing happens; reported once when that is too long. */
-class Since {
-  readonly #since = new Map<string, { readonly sinceMs: number; isTold: boolean }>();
-  readonly #seen = new Set<string>();
-
-  constructor(
-    private readonly sight: Sight,
-    private readonly report: Report,
-  ) {}
-
-  note(key: string, sentence: string): void {
-    this.#seen.add(key);
-    const nowMs = this.sight.clock.monotonicMs();
-    const known = this.#since.get(key) ?? { sinceMs: nowMs, isTold: false };
-    this.#since.set(key, known);
-    const lastedMs = Math.min(nowMs - known.sinceMs, this.sight.calmSinceMs());
-    if (known.isTold || lastedMs <= PASS_MS) return;
-    known.isTold = true;
-    this.report(8, `${sentence}, for ${Math.round(lastedMs / MINUTE)} minutes`);
-  }
-
-  forget(): void {
-    for (const key of this.#since.keys()) if (!this.#seen.has(key)) this.#since.delete(key);
-    this.#seen.clear();
-  }
 }
 
 type Left = Generator<{ readonly key: string; readonly sentence: string }>;

@@ -17,13 +17,13 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   const writes: { readonly atMs: number; readonly what: string }[] = [];
   let changedMs = 0;
   sight.onRequest(entry => {
-    const { atMs, verb, resource, subresource, namespace, name, code } = entry;
+    const { atMs, verb, resource, subresource, namespace, code } = entry;
     if (!["create", "update", "patch", "delete"].includes(verb) || ALWAYS.has(resource)) return;
     if (resource.endsWith("reviews") || code >= 300) return;
     if (isNews(entry)) changedMs = sight.clock.monotonicMs();
     writes.push({
       atMs,
-      what: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} ${namespace ?? ""}/${name ?? ""}`,
+      what: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} ${namespace ?? ""}/${nameOf(entry)}`,
     });
   });
   let before = "";
@@ -40,6 +40,11 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
     if (isCalm && late.length > 0)
       report(13, `nothing changes, and it writes ${late.length} times, such as ${late.at(-1)!.what}`);
   };
+}
+
+/** Of an Event its reason. */
+function nameOf({ name = "", after }: Entry): string {
+  return (after?.["reason"] as string | undefined) ?? name;
 }
 
 /**
@@ -67,9 +72,15 @@ function expiries({ store, clock }: Sight): string[] {
   return store.list("rolebindings").flatMap(binding => {
     const atMs = expiryOf(binding);
     if (atMs === undefined) return [];
+    const lifeMs = 1_000 * Number(binding.metadata.annotations?.["controller-resilience.io/life-seconds"] ?? Infinity);
     const notices = store.list("controllerresiliences", binding.metadata.namespace).flatMap(object => {
-      const { renewBefore, warnBefore } = blockOf(object, "bindingRenewal") as Record<string, string | undefined>;
-      return [renewBefore, warnBefore].map(text => parseDuration(text ?? "0s"));
+      const block = blockOf(object, "bindingRenewal") as Record<string, string | undefined>;
+      const msOf = (field: string): number => parseDuration(block[field] || "0s");
+      // At most a third, and two thirds, of an extension (docs/remedies/binding-renewal.md).
+      return [lifeMs, msOf("extendBy")].flatMap(extensionMs => [
+        Math.min(msOf("renewBefore"), extensionMs / 3),
+        Math.min(msOf("warnBefore"), (Math.max(extensionMs, lifeMs) * 2) / 3),
+      ]);
     });
     return `${binding.metadata.uid} ${[0, ...notices].map(beforeMs => nowMs < atMs - beforeMs).join()}`;
   });

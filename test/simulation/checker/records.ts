@@ -28,7 +28,10 @@ const WITNESSED_MS = 20 * MINUTE;
 const REQUEST_MS = MINUTE;
 
 /** Causes that only logs or Leases show, and that no restart mends. */
-const IN_VAIN: ReadonlySet<string> = new Set(["other-cluster", "noisy", "hangs-again", "loses-lease"]);
+const IN_VAIN: ReadonlySet<string> = new Set([
+  ...["other-cluster", "noisy", "hangs-again", "loses-lease"],
+  ...["servers-refuse", "key-disputed"],
+]);
 
 interface Eviction {
   readonly atMs: number;
@@ -107,7 +110,7 @@ class Records {
     return isByLog && servers > 1 && isQuiet && atMs - this.sight.refusedMs() > WITNESSED_MS;
   }
 
-  #farApart({ atMs, workload, pod }: Eviction): void {
+  #farApart({ atMs, workload, pod, object }: Eviction): void {
     const before = this.#evictions.filter(one => one.isInVain && !isForgotten(this.sight, one.atMs));
     const last = before.at(-1);
     if (last !== undefined && atMs - last.atMs < OPEN_MS)
@@ -116,15 +119,22 @@ class Records {
         `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
       );
     const own = before.findLast(one => one.workload === workload);
+    const ofSpec = before.filter(one => one.workload === workload && isSameSpec(one.object, object));
+    const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts as number));
+    if (ofSpec.length >= most)
+      this.report(3, `evicted pods of ${workload} ${ofSpec.length + 1} times in vain; maxRestarts is ${most}`);
     const least = this.#cooldownMs(pod) - this.#clocksMs() - REQUEST_MS;
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
     this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
   }
 
+  #restartBlocks(pod: Obj): Record<string, unknown>[] {
+    return actingOn(this.sight.store, pod).map(object => blockOf(object, "tokenRestart"));
+  }
+
   #cooldownMs(pod: Obj): number {
-    const blocks = actingOn(this.sight.store, pod).map(object => blockOf(object, "tokenRestart"));
-    return Math.min(...blocks.map(({ cooldown = "10m" }) => parseDuration(cooldown as string)));
+    return Math.min(...this.#restartBlocks(pod).map(({ cooldown = "10m" }) => parseDuration(cooldown as string)));
   }
 
   /** How far the times of two leaders may differ. */
@@ -137,6 +147,11 @@ class Records {
   #nowMs(): number {
     return this.sight.clock.now().getTime();
   }
+}
+
+/** A change of the spec allows more restarts. */
+function isSameSpec(one: Obj | undefined, other: Obj | undefined): boolean {
+  return one?.metadata.uid === other?.metadata.uid && one?.metadata.generation === other?.metadata.generation;
 }
 
 /** Uids of the pods in status.restarts. */

@@ -109,9 +109,16 @@ class RestartChecks {
       return;
     }
     this.#unproven.push(atMs);
-    const recent = this.#unproven.filter(one => atMs - one < HOUR && !isForgotten(this.sight, one)).length;
+    const counted = this.#unproven.filter(one => !isForgotten(this.sight, one) && !this.#isReset(one));
+    const recent = counted.filter(one => atMs - one < HOUR).length;
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
+  }
+
+  /** Whether a person has reset the breaker since, so that the count began again. */
+  #isReset(atMs: number): boolean {
+    const nowMs = this.sight.clock.monotonicMs();
+    return this.sight.plan.happenings.some(one => one.what === "breaker-reset" && one.atMs > atMs && one.atMs <= nowMs);
   }
 
   /** Promise 2. */

@@ -11,6 +11,9 @@ const BROKEN_MS = 40 * 60_000;
 /** Between the write and the pod's own times, and between clocks. */
 const CLOCKS_MS = 60_000;
 
+/** The operator knows what has been so for this long. */
+const KNOWN_MS = 30_000;
+
 interface Trial {
   readonly name: string;
   readonly sinceMs: number;
@@ -59,18 +62,21 @@ class Trials {
   #passed({ metadata: { name, uid } }: Obj, { sinceMs, lifeMs }: Trial): void {
     if (this.#nowMs() - sinceMs < lifeMs - CLOCKS_MS)
       this.report(7, `ended the trial of ${name} before its first token had expired`);
-    const broken = this.#shortPods(uid).find(pod => this.#isBroken(pod));
+    const broken = this.#shortPods(uid).find(pod => this.#isBroken(pod) || this.#isNodeBroken(pod));
     if (broken !== undefined) this.report(7, `rolled a token out that ${broken.metadata.name} does not survive`);
   }
 
   evicted({ atMs }: Entry, pod: Obj): void {
-    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    const trial = this.#trials.get(owner?.uid ?? "");
-    if (trial === undefined || secondsOf(pod) <= trial.lifeMs / 1_000) return;
-    const first = this.#shortPods(owner!.uid).find(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const restarts = this.#isBroken(pod);
-    if (first !== undefined && !restarts && atMs > trial.sinceMs)
-      this.report(7, `evicted ${pod.metadata.name}, although ${first.metadata.name} tries the shorter token`);
+    const { uid: owner = "" } = pod.metadata.ownerReferences?.find(({ controller }) => controller === true) ?? {};
+    const trial = this.#trials.get(owner);
+    const isPlanned = trial !== undefined && secondsOf(pod) > trial.lifeMs / 1_000 && !this.#isBroken(pod);
+    if (!isPlanned) return;
+    const { name } = pod.metadata;
+    const down = this.#downFor(owner, pod);
+    if (down !== undefined) this.report(2, `evicted ${name} for a trial, and ${down} has not been Ready for a while`);
+    const first = this.#shortPods(owner).find(({ metadata }) => metadata.deletionTimestamp === undefined);
+    if (first !== undefined && atMs > trial.sinceMs)
+      this.report(7, `evicted ${name}, although ${first.metadata.name} tries the shorter token`);
   }
 
   look(): void {
@@ -107,6 +113,25 @@ class Trials {
       .some(truth => truth.uid === uid && truth.cause === "token-expired" && truth.logged401Ms !== undefined);
   }
 
+  /** The copy of a shorter token that its agent left on the node is dead, and nothing writes it again. */
+  #isNodeBroken({ metadata: { uid } }: Obj): boolean {
+    return this.sight.truths().some(truth => truth.uid === uid && truth.cause === "cni-credential");
+  }
+
+  /** Another pod of a DaemonSet that is down for so long that the operator knows it. */
+  #downFor(owner: string, { metadata: { uid } }: Obj): string | undefined {
+    const isDown = (pod: Obj): boolean => {
+      const { conditions = [] } = (pod["status"] ?? {}) as { conditions?: readonly Ready[] };
+      const ready = conditions.find(({ type }) => type === "Ready");
+      const sinceMs = this.sight.clock.now().getTime() - Date.parse(ready?.lastTransitionTime ?? "");
+      return ready?.status !== "True" && sinceMs > KNOWN_MS;
+    };
+    const others = this.sight.store.list("pods").filter(({ metadata }) => {
+      return metadata.uid !== uid && metadata.ownerReferences?.some(one => one.uid === owner) === true;
+    });
+    return others.find(isDown)?.metadata.name;
+  }
+
   #shortPods(uid: string): Obj[] {
     const { lifeMs = 0 } = this.#trials.get(uid) ?? {};
     const isOwn = ({ metadata }: Obj): boolean => metadata.ownerReferences?.some(owner => owner.uid === uid) === true;
@@ -116,6 +141,12 @@ class Trials {
   #nowMs(): number {
     return this.sight.clock.monotonicMs();
   }
+}
+
+interface Ready {
+  readonly type: string;
+  readonly status: string;
+  readonly lastTransitionTime?: string;
 }
 
 interface WithVolumes {

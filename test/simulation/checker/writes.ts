@@ -9,11 +9,15 @@ const WRITES = new Set(["create", "update", "patch", "delete"]);
 /** What every replica may do without leading. */
 const OF_ALL = new Set(["leases", "events"]);
 
-/** A write that was sent before a change of the lead, of an object or of an annotation may still be on its way. */
+/** A write that was sent before a change of an object or of an annotation may still be on its way. */
 const ON_ITS_WAY_MS = 45_000;
 
 /** The Lease of a leader lasts so long; the times of two requests differ a little. */
 const LEASE_MS = 14_500;
+
+/** A leader stops so long after it has sent its last renewal, and what it has sent until then is on its way for some seconds. */
+const LEADS_MS = 9_500;
+const LED_MS = 20_000;
 
 /** Verbs of requests that must name the version or the uid of what they change. */
 const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
@@ -92,28 +96,50 @@ function errorsAsText(_: string, value: unknown): unknown {
   return value instanceof Error ? `${value.message} ${String(value.cause)}` : value;
 }
 
-/** Who holds the operator's Lease, and until when it held it. */
+/** Who holds the operator's Lease, when it was last renewed, and who says that it leads. */
 class LeadHistory {
-  readonly #untilMs = new Map<string, number>();
+  readonly #renewedMs = new Map<string, number>();
+  /** Lines of the operators' logs that were looked at. */
+  #read = 0;
 
   constructor(
     private readonly sight: Sight,
-    report: Report,
+    private readonly report: Report,
   ) {
     sight.onRequest(entry => {
-      if (entry.resource !== "leases" || !isDone(entry)) return;
-      const [old, holder] = [holderOf(entry.before), holderOf(entry.after)];
-      if (holder === undefined) return;
-      const agoMs = sight.clock.monotonicMs() - (this.#untilMs.get(old ?? "") ?? -Infinity);
-      if (old !== holder && agoMs < LEASE_MS)
-        report(4, `${holder} took the Lease ${agoMs} ms after ${old} had renewed it`);
-      this.#untilMs.set(holder, sight.clock.monotonicMs());
+      this.#readLogs();
+      if (entry.resource === "leases" && isDone(entry)) this.#note(entry);
     });
   }
 
+  #note({ before, after }: Entry): void {
+    const [old = "", holder] = [holderOf(before), holderOf(after)];
+    if (holder === undefined) {
+      // Released, or emptied by a person, which ends nobody's lead.
+      this.#renewedMs.delete(old);
+      return;
+    }
+    const agoMs = this.#agoMs(old);
+    if (old !== holder && agoMs < LEASE_MS)
+      this.report(4, `${holder} took the Lease ${agoMs} ms after ${old} had renewed it`);
+    this.#renewedMs.set(holder, this.sight.clock.monotonicMs());
+  }
+
+  #readLogs(): void {
+    const news = this.sight.logs.slice(this.#read);
+    this.#read = this.sight.logs.length;
+    for (const { pod } of news.filter(({ line }) => line.message === "started leading"))
+      for (const other of this.#renewedMs.keys())
+        if (other !== pod && this.#agoMs(other) < LEADS_MS)
+          this.report(4, `${pod} leads ${this.#agoMs(other)} ms after ${other} had renewed the Lease`);
+  }
+
+  #agoMs(pod: string): number {
+    return this.sight.clock.monotonicMs() - (this.#renewedMs.get(pod) ?? -Infinity);
+  }
+
   mayWrite(from: string): boolean {
-    const renewedMs = this.#untilMs.get(from);
-    return renewedMs !== undefined && this.sight.clock.monotonicMs() - renewedMs <= ON_ITS_WAY_MS;
+    return this.#agoMs(from) <= LED_MS;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Dice } from "../time";
 import { Controller, type ControllerOptions } from "./controller";
-import { Broken, CniAgent, KubeletClient, Noisy, OtherCluster } from "./others";
+import { Broken, CniAgent, InParts, KubeletClient, Noisy, OtherCluster } from "./others";
 import type { Asked, ProgramFactory } from "./program";
 import {
   CLIENT_GO_MIDDLE,
@@ -46,6 +46,7 @@ export const PROGRAMS = [
   "cni-renewing",
   "crashes",
   "never-ready",
+  "writes-in-parts",
 ] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
@@ -70,6 +71,7 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   "kubelet-only": () => () => new KubeletClient({ everyMs: 15_000, rereads: true }),
   "other-cluster": () => dice => new OtherCluster({ everyMs: 20_000, refusedAfterMs: dice.between(0, 20) * MINUTE }),
   noisy: () => dice => new Noisy({ everyMs: dice.between(2_000, 60_000) }),
+  "writes-in-parts": () => () => new InParts(),
   "cni-thin": () => () => new CniAgent({ isThin: true }),
   "cni-renewing": () => () => new CniAgent({ isThin: false }),
   crashes: () => () => new Broken("crashes"),

@@ -31,6 +31,30 @@ export class Noisy implements Program {
   }
 }
 
+/** Works, and writes the exceptions of its requests to another server line by line: who reads meanwhile sees the first line alone. */
+export class InParts implements Program {
+  #context: ProgramContext | undefined;
+
+  truth(): Truth {
+    return this.#context === undefined ? STARTING : { ...WORKS, cause: "noisy" };
+  }
+
+  onStart(context: ProgramContext): void {
+    this.#context = context;
+    context.setReady(true);
+    this.#write();
+  }
+
+  #write(): void {
+    const context = this.#context!;
+    context.log("petstore.exceptions.ApiException: (401)");
+    context.after(context.dice.between(1_000, 4_000), () => {
+      context.log("Reason: Unauthorized", 'HTTP response body: {"error":"no session","code":16}');
+      context.after(context.dice.between(1_000, 4_000), () => this.#write());
+    });
+  }
+}
+
 const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };
 
 /** Talks to another cluster, which refuses its credential. Its records are those of any client that is refused. */

@@ -37,7 +37,7 @@ const WRONGS: readonly [kind: string, meets: (seen: Seen) => boolean, outcome: (
 export const FAULT_KINDS: readonly string[] = [
   ...WRONGS.map(([kind]) => kind),
   ...["slow answer", "lagging server", "silent watch", "lost event", "repeated event"],
-  ...["refused eviction", "network gone", "killed in a write"],
+  ...["refused eviction", "refused flow change", "network gone", "killed in a write"],
 ];
 
 /** Begins and ends faults, and counts how often each really hit a request. */
@@ -60,6 +60,15 @@ export class Faults {
       const [kind, , outcome] = this.#dice.pick(fitting);
       return this.#hit(kind, outcome(this.#dice));
     });
+  }
+
+  /** Changes are made, and the answers to a share of them are lost. */
+  loseAnswers(share: number): () => void {
+    return this.#begin(seen =>
+      changes(seen) && seen.ask.resource !== "leases" && this.#dice.chance(share)
+        ? this.#hit("reset, served", { reset: "after" })
+        : undefined,
+    );
   }
 
   /** Nothing is answered any more. */
@@ -117,20 +126,22 @@ export class Faults {
     };
   }
 
-  /** A webhook refuses every eviction in a namespace. */
-  refuseEvictions(namespace: string): () => void {
+  /** A webhook refuses some changes. */
+  refuse(what: "eviction" | "flow change", isRefused: (ask: Seen["ask"]) => boolean): () => void {
     const message = 'admission webhook "policy.example" denied the request: not now';
     return this.#begin(({ ask }) =>
-      ask.subresource === "eviction" && ask.namespace === namespace
-        ? this.#hit("refused eviction", { status: 403, message })
-        : undefined,
+      isRefused(ask) ? this.#hit(`refused ${what}`, { status: 403, message }) : undefined,
     );
   }
 
-  /** A process loses its network: nothing of it arrives any more. */
-  cutOff(from: string): () => void {
-    this.#servers.silenceWatches(from);
-    return this.#begin(seen => (seen.from === from ? this.#hit("network gone", { silence: "before" }) : undefined));
+  /** A process loses its network: nothing of it arrives any more, or nothing about one resource. */
+  cutOff(from: string, resource?: string): () => void {
+    if (resource === undefined) this.#servers.silenceWatches(from);
+    return this.#begin(seen =>
+      seen.from === from && (resource ?? seen.ask.resource) === seen.ask.resource
+        ? this.#hit("network gone", { silence: "before" })
+        : undefined,
+    );
   }
 
   /** Calls back at the next write of a process: it is served, and the process never hears of it. */

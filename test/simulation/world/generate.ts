@@ -4,6 +4,7 @@ import { Dice } from "../time";
 import { drawHappenings } from "./fate";
 import { drawObjects } from "./objects";
 import type { BindingPlan, Plan, Size } from "./plan";
+import { drawScene } from "./scenes";
 
 // Which worlds there are. Each part has its own luck, so that a part that is left out does not change the others.
 
@@ -44,6 +45,9 @@ const BOUNDS: Readonly<Record<Size, Bounds>> = {
   },
 };
 
+/** What else happens in a scene. */
+const BESIDE_A_SCENE = { ...BOUNDS.small, troubles: 0, faults: 1, deeds: 1, tools: 0 };
+
 /** Returns the world of a seed: the same for the same seed, size and length. */
 export function generate(seed: number, size: Size, hours = 2): Plan {
   const bounds = BOUNDS[size];
@@ -59,7 +63,11 @@ export function generate(seed: number, size: Size, hours = 2): Plan {
   const servers = atLeastOne(dice.fork("servers"), bounds.servers);
   const nodes = Math.ceil(bounds.nodes * dice.fork("nodes").between(0.3, 1));
   const quiet = { seed, lastsMs, servers, operators, nodes, workloads, objects, bindings };
-  return { ...quiet, happenings: drawHappenings(dice.fork("happenings"), quiet, bounds) };
+  const scene = size === "small" ? drawScene(dice.fork("scene")) : undefined;
+  if (scene === undefined) return { ...quiet, happenings: drawHappenings(dice.fork("happenings"), quiet, bounds) };
+  const staged = { ...quiet, bindings: [], ...scene };
+  const more = drawHappenings(dice.fork("happenings"), staged, BESIDE_A_SCENE);
+  return { ...staged, happenings: [...scene.happenings, ...more].sort((a, b) => a.atMs - b.atMs) };
 }
 
 function atLeastOne(dice: Dice, most: number): number {
@@ -77,6 +85,9 @@ const COMMON: readonly ProgramName[] = [
   ...(["fabric8", "kube-rs", "silent", "copies-token"] as const),
 ];
 
+/** Of the others some live in scenes alone. */
+const ANY = PROGRAMS.filter(name => name !== "writes-in-parts");
+
 const KINDS = ["Deployment", "Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet"] as const;
 
 function workloadsOf(dice: Dice, bounds: Bounds): WorkloadPlan[] {
@@ -85,7 +96,7 @@ function workloadsOf(dice: Dice, bounds: Bounds): WorkloadPlan[] {
 }
 
 function workloadOf(luck: Dice, at: number, { namespaces }: Bounds): WorkloadPlan {
-  const program = luck.chance(0.65) ? luck.pick(COMMON) : luck.pick(PROGRAMS);
+  const program = luck.chance(0.65) ? luck.pick(COMMON) : luck.pick(ANY);
   const isAgent = program.startsWith("cni-") || program === "kubelet-only";
   const needsLease = program.startsWith("hangs") || program === "loses-lease";
   const kind = isAgent ? "DaemonSet" : luck.pick(KINDS);

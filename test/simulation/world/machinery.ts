@@ -51,6 +51,12 @@ const NETWORK: Kinds = {
     ends: "The API servers are no longer busy.",
     begin: ({ faults }, { amount }) => faults.errors(amount, ["429", "429 until a date", "500", "503"]),
   },
+  "answers-lost": {
+    ...{ weight: 0, lasts: [1, 10], amount: () => 0.5 },
+    says: "A share of the operator's changes is made, and the answers are lost: #.",
+    ends: "Answers arrive again.",
+    begin: ({ faults }, { amount }) => faults.loseAnswers(amount),
+  },
   silence: {
     ...{ lasts: [0.2, 3] },
     says: "No request of the operator is answered any more.",
@@ -160,6 +166,15 @@ const OPERATOR: Kinds = {
       return pod && faults.cutOff(pod.name);
     },
   },
+  "lease-unreachable": {
+    ...{ on: "operator", weight: 0, lasts: [1, 5] },
+    says: "controller-resilience-% gets no answers about its Lease, and all others.",
+    ends: "controller-resilience-% gets answers about its Lease again.",
+    begin: ({ operators, faults }, { on }) => {
+      const pod = operators[Number(on)];
+      return pod && faults.cutOff(pod.name, "leases");
+    },
+  },
   "clock-jumps": {
     ...{ on: "operator", amount: dice => dice.between(-200_000, 200_000) },
     says: "The clock of controller-resilience-% jumps by # ms.",
@@ -247,7 +262,8 @@ const CLUSTER: Kinds = {
     ...{ on: "namespace", lasts: [5, 30] },
     says: "A webhook refuses every eviction in %.",
     ends: "Evictions in % are possible again.",
-    begin: ({ faults }, { on }) => faults.refuseEvictions(on),
+    begin: ({ faults }, { on }) =>
+      faults.refuse("eviction", ({ subresource, namespace }) => subresource === "eviction" && namespace === on),
   },
   "pods-refused": {
     ...{ lasts: [2, 20] },
@@ -293,6 +309,13 @@ const CLUSTER: Kinds = {
       attempt(() => void store.create("flowschemas", { metadata: { name }, spec }));
       return () => void remove(cluster, { resource: "flowschemas", name });
     },
+  },
+  "flows-refused": {
+    ...{ weight: 0, lasts: [5, 20] },
+    says: "A webhook refuses every change of a FlowSchema.",
+    ends: "FlowSchemas can be changed again.",
+    begin: ({ faults }) =>
+      faults.refuse("flow change", ({ resource, verb }) => resource === "flowschemas" && verb === "patch"),
   },
   "flows-edited": {
     lasts: [5, 40],

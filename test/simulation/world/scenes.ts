@@ -1,0 +1,264 @@
+import type { WorkloadPlan } from "../cluster/install";
+import type { ProgramName } from "../programs/library";
+import type { Dice } from "../time";
+import type { BindingPlan, Happening, ObjectPlan, Plan } from "./plan";
+
+// Small worlds that are about one thing: who lives there, and what happens, is drawn so that a slip of the operator does harm in many of them. Whatever
+// else happens is drawn as in every world.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** What a scene says of its world; the rest is drawn. */
+export type Scene = Pick<Plan, "workloads" | "objects" | "happenings"> &
+  Partial<Pick<Plan, "bindings" | "servers" | "operators" | "nodes">>;
+
+/** Returns the scene of a world, or undefined: every third one is about nothing in particular. */
+export function drawScene(dice: Dice): Scene | undefined {
+  if (!dice.chance(0.65)) return undefined;
+  const name = dice.pick(Object.keys(SCENES));
+  return SCENES[name]!(dice.fork(name));
+}
+
+const CLIENTS: readonly ProgramName[] = ["client-go-old", "client-go-middle", "client-go-new", "kopf", "fabric8"];
+
+function workload(
+  namespace: string,
+  name: string,
+  program: ProgramName,
+  more: Partial<WorkloadPlan> = {},
+): WorkloadPlan {
+  return { namespace, name, kind: "Deployment", program, replicas: 1, ...more };
+}
+
+/** The object of a namespace that names some workloads. */
+function objectFor(workloads: readonly WorkloadPlan[], blocks: object): ObjectPlan {
+  const targets = workloads.map(({ kind, name }) => ({ kind, name }));
+  return { namespace: workloads[0]!.namespace, name: "main", spec: { targets, ...blocks } };
+}
+
+const keyOf = ({ namespace, name }: { readonly namespace?: string; readonly name: string }): string =>
+  `${namespace ?? ""}/${name}`;
+
+/** Something happens after some minutes, for some minutes. */
+function at(dice: Dice, minutes: readonly [number, number], what: string, more: Partial<Happening> = {}): Happening {
+  return { atMs: Math.round(dice.between(...minutes) * MINUTE), what, ...more };
+}
+
+const forMinutes = (minutes: number): Pick<Happening, "forMs"> => ({ forMs: Math.round(minutes * MINUTE) });
+
+/** Many tokens die at once, in namespaces that act, observe, are paused or have a workload to skip; evictions and their answers are in trouble. */
+function deadTokens(dice: Dice): Scene {
+  const workloads = [0, 1, 2, 3].map(number =>
+    workload(`team-${number}`, `app-${number}`, dice.pick(CLIENTS), {
+      replicas: 1 + dice.int(3),
+      ...(dice.chance(0.2) ? { isSkipped: true } : {}),
+    }),
+  );
+  const odd = dice.pick([{}, { mode: "Observe" }, { suspend: true }]);
+  const objects = workloads.map((one, number) => objectFor([one], { tokenRestart: {}, ...(number === 3 ? odd : {}) }));
+  const death = dice.chance(0.5)
+    ? workloads.map(one => at(dice, [5, 8], "recreate-account", { on: keyOf(one) }))
+    : [at(dice, [5, 8], "rotate-key", { amount: 0 })];
+  const trouble = [
+    [at(dice, [4, 5], "answers-lost", { ...forMinutes(10), amount: 0.5 })],
+    [at(dice, [4, 5], "slow-answers", { ...forMinutes(8), amount: 4_000 })],
+    [at(dice, [4, 7], "pods-refused", forMinutes(45))],
+    [at(dice, [2, 3], "watches-silent", forMinutes(6)), at(dice, [3, 4], "watches-break")],
+    [at(dice, [2, 4], "watches-break")],
+  ];
+  const clocks = dice.chance(0.15) ? { operators: [Math.round(dice.between(70_000, 300_000))] } : {};
+  return {
+    ...{ workloads, objects, ...clocks },
+    happenings: [...death, ...(dice.chance(0.7) ? dice.pick(trouble) : [])],
+  };
+}
+
+/** What holds restarts back that help nobody. */
+const WAYS = ["limits", "witness", "refused", "limits", "recreated", "witness", "recreated", "limits"];
+
+/** Restarts help nobody: another cluster refuses, or all API servers refuse valid tokens, or Leases are lost again and again. */
+function inVain(dice: Dice): Scene {
+  const way = dice.pick(WAYS);
+  const others = ["other-cluster", "other-cluster", dice.pick(["other-cluster", "hangs-again"] as const)] as const;
+  const programs = way === "refused" ? [0, 1, 2].map(() => dice.pick(CLIENTS)) : others;
+  const workloads = programs.map((program, number) =>
+    workload(`team-${number % 2}`, `app-${number}`, program, {
+      replicas: 1 + dice.int(2),
+      ...(program === "hangs-again" ? { leaseSeconds: 15 } : {}),
+    }),
+  );
+  const limits = way === "recreated" ? { cooldown: "1h" } : dice.pick([{}, { cooldown: "30s" }, { maxRestarts: 1 }]);
+  const blocks = { tokenRestart: limits, stallDetection: { onStall: "Restart" } };
+  const objects = ["team-0", "team-1"].map(namespace =>
+    objectFor(
+      workloads.filter(one => one.namespace === namespace),
+      blocks,
+    ),
+  );
+  const again = objects.map(one => at(dice, [12, 40], "recreate-object", { on: keyOf(one), ...forMinutes(0.5) }));
+  const refused = at(dice, [5, 10], "refuse-tokens", forMinutes(dice.between(15, 25)));
+  const happenings = way === "refused" ? [refused] : again;
+  return {
+    ...{ workloads, objects, servers: way === "witness" ? 2 : 1 },
+    happenings: way === "refused" || way === "recreated" ? happenings : [],
+  };
+}
+
+/** Leases stand still: a hung process, lost access, a person who only wants to know. */
+function standingLeases(dice: Dice): Scene {
+  const [stuck, denied, told] = [
+    workload("team-0", "app-0", "hangs", { leaseSeconds: 15, replicas: 2 }),
+    workload("team-0", "app-1", dice.pick(CLIENTS), { leaseSeconds: 15 }),
+    workload("team-1", "app-2", dice.pick(["hangs", "hangs-again"]), { leaseSeconds: 15, sidecar: "writes-in-parts" }),
+  ];
+  const restart = { stallDetection: { onStall: "Restart" }, ...(dice.chance(0.5) ? { tokenRestart: {} } : {}) };
+  return {
+    workloads: [stuck, denied, told],
+    objects: [
+      objectFor([stuck, denied], restart),
+      objectFor([told], { tokenRestart: {}, stallDetection: { onStall: "Report" } }),
+    ],
+    happenings: [at(dice, [12, 20], "revoke-access", { on: keyOf(denied), ...forMinutes(30) })],
+  };
+}
+
+/** Bindings that expire soon, have expired, are shortened, asked for or not, named or not. */
+function expiringBindings(dice: Dice): Scene {
+  const workloads = [0, 1, 2, 3].map(number => workload(`team-${number % 2}`, `app-${number}`, "silent"));
+  const bindings: BindingPlan[] = workloads.map(({ namespace, name }, number) => ({
+    ...{ namespace, name: `${name}-expiring`, account: name },
+    expiresMs: Math.round(dice.chance(0.2) ? -dice.between(1, 600) * MINUTE : dice.between(40, 100) * MINUTE),
+    lifeMs: 2 * HOUR,
+    consents: number === 0 || dice.chance(0.6),
+  }));
+  const spec = (number: number): object => ({
+    ...{ renewBefore: dice.pick(["1h", "50m"]), warnBefore: "2h" },
+    ...(dice.chance(0.7) ? { extendBy: dice.pick(["4h", "24h"]) } : {}),
+    ...(dice.chance(0.4) ? { renewUntil: dice.pick(["2026-01-05T09:30:00Z", "2026-01-05T10:00:00Z"]) } : {}),
+    ...(dice.chance(0.4) ? { bindings: [{ kind: "RoleBinding", name: `app-${number}-expiring` }] } : {}),
+  });
+  const objects = [0, 1].map(number =>
+    objectFor(
+      workloads.filter((_, at) => at % 2 === number),
+      { bindingRenewal: spec(number) },
+    ),
+  );
+  const on = keyOf(bindings[dice.int(2)]!);
+  const happenings = [
+    at(dice, [8, 30], "shorten-binding", { on }),
+    at(dice, [8, 30], "withdraw-consent", { on, ...forMinutes(60) }),
+    at(dice, [8, 20], "mistype-expiry", { on, ...forMinutes(30) }),
+  ];
+  return { workloads, objects, bindings, happenings: dice.chance(0.7) ? [dice.pick(happenings)] : [] };
+}
+
+/** Shorter tokens are tried, by several objects; some agents keep their first one, and what is tried changes meanwhile. */
+function trials(dice: Dice): Scene {
+  const programs = [
+    dice.pick(["copies-token", "client-go-new"] as const),
+    dice.pick(["cni-thin", "kubelet-only"] as const),
+  ];
+  const isAlone = dice.fork("alone").chance(0.4);
+  const workloads = programs.slice(0, isAlone ? 1 : 2).map((program, number) =>
+    workload(number === 0 ? "team-0" : "kube-system", number === 0 ? "app-0" : "agent-1", program, {
+      kind: "DaemonSet",
+    }),
+  );
+  const objects = workloads.map(one => objectFor([one], { tokenLifetime: {} }));
+  const [on] = objects.map(keyOf);
+  const trouble = [
+    [at(dice, [0.2, 0.5], "node-away", forMinutes(12))],
+    objects.map(one => at(dice, [4, 10], "delete-object", { on: keyOf(one) })),
+    [at(dice, [4, 10], "mistype-targets", { on: on!, ...forMinutes(40) })],
+    [at(dice, [12, 15], "break-rollout", { on: keyOf(workloads[0]!), ...forMinutes(40) })],
+    [at(dice, [1, 1.4], "slow-answers", { ...forMinutes(8), amount: 4_000 })],
+    leadReturns(keyOf(dice.pick(objects))),
+  ];
+  return {
+    ...{ workloads, objects, nodes: 3, operators: [0, 0] },
+    happenings: dice.chance(0.8) ? dice.pick(trouble) : [],
+  };
+}
+
+/** An object is deleted while the other replica leads. */
+function leadReturns(on: string): Happening[] {
+  return [
+    { atMs: 5 * MINUTE, what: "operator-cut-off", on: "0", ...forMinutes(4) },
+    { atMs: 7 * MINUTE, what: "delete-object", on },
+    { atMs: 11 * MINUTE, what: "operator-cut-off", on: "1", ...forMinutes(4) },
+  ];
+}
+
+/** Clients flood, some of them components of the cluster; what throttles them is suspended, deleted, or only reports. */
+function floods(dice: Dice): Scene {
+  const workloads = [
+    workload("team-0", "app-0", "floods"),
+    workload("team-0", "webhook-1", "floods", { replicas: 1 + dice.int(2) }),
+    workload("team-1", "app-2", "floods"),
+  ];
+  const limits = { ...(dice.chance(0.5) ? { release: "1m" } : {}), ...(dice.chance(0.3) ? { for: "10s" } : {}) };
+  const flows = (onRunaway: string): object => ({ flowIsolation: { requestRate: { onRunaway, ...limits } } });
+  const objects = [
+    objectFor(workloads.slice(0, 2), flows("Throttle")),
+    objectFor(workloads.slice(2), flows(dice.pick(["Report", "Throttle"]))),
+  ];
+  const on = keyOf(objects[0]!);
+  const trouble = [
+    at(dice, [8, 30], "recreate-object", { on, ...forMinutes(3) }),
+    at(dice, [8, 30], "delete-object", { on }),
+    at(dice, [2, 10], "recreate-workload", { on: keyOf(workloads[1]!), ...forMinutes(3) }),
+    at(dice, [4, 8], "flows-refused", forMinutes(20)),
+  ];
+  return { workloads, objects, servers: 1, happenings: dice.chance(0.7) ? [dice.pick(trouble)] : [] };
+}
+
+/** A leader cannot renew its Lease. */
+const AWAY = ["operator-cut-off", "operator-frozen", "lease-unreachable"];
+
+/** The lead changes again and again while there is something to write. */
+function changingLead(dice: Dice): Scene {
+  const workloads = [0, 1].map(number =>
+    workload(`team-${number}`, `app-${number}`, dice.pick(CLIENTS), { replicas: 2 }),
+  );
+  const objects = workloads.map(one => objectFor([one], { tokenRestart: {} }));
+  const changes = [10, 20, 30, 40].flatMap(minute => {
+    const more = { on: String(dice.int(2)), ...forMinutes(dice.between(1, 4)) };
+    const away = at(dice, [minute, minute + 2], dice.pick(AWAY), more);
+    const lost = { atMs: away.atMs + 500, what: dice.pick(["lease-deleted", "lease-wiped"]) };
+    return [
+      ...[away, ...(dice.chance(0.5) ? [lost] : [])],
+      at(dice, [minute - 1, minute + 3], "recreate-account", { on: keyOf(dice.pick(workloads)) }),
+    ];
+  });
+  const slow = at(dice, [2, 5], "slow-answers", { ...forMinutes(40), amount: 5_000 });
+  return { workloads, objects, operators: [0, 100], happenings: [...changes, ...(dice.chance(0.5) ? [slow] : [])] };
+}
+
+/** An object for all namespaces, which enforces in some and excludes others, beside one that a person wrote. */
+function forTheCluster(dice: Dice): Scene {
+  const workloads = [0, 1, 2].flatMap(number => [
+    workload(`team-${number}`, `app-${number}`, dice.pick(CLIENTS)),
+    workload(`team-${number}`, `more-${number}`, dice.pick(CLIENTS)),
+  ]);
+  const team = { matchLabels: { team: "team-0" } };
+  const spec = {
+    ...dice.pick([{ mode: "Enforce" }, { mode: "Observe", enforce: { namespaceSelector: team } }]),
+    ...(dice.chance(0.5) ? { excludeNamespaces: ["team-2", "ci-*"] } : {}),
+    template: { tokenRestart: {} },
+  };
+  const own = objectFor([workloads[2]!], { tokenRestart: {}, ...(dice.chance(0.5) ? { mode: "Observe" } : {}) });
+  const deaths = workloads.map(one => at(dice, [10, 30], "recreate-account", { on: keyOf(one) }));
+  return { workloads, objects: [own, { name: "everything", spec }], happenings: deaths.slice(0, 1 + dice.int(6)) };
+}
+
+const SCENES: Readonly<Record<string, (dice: Dice) => Scene>> = {
+  deadTokens,
+  inVain,
+  standingLeases,
+  expiringBindings,
+  trials,
+  floods,
+  changingLead,
+  forTheCluster,
+};
