@@ -170,7 +170,7 @@ async function setSuspend(
     return nothingToDo(session, `nothing to do: ${what} is ${suspend ? "suspended already" : "not suspended"}`);
   const effect = suspend
     ? "No remedy will read, decide or change anything for it. Throttles stay until it is resumed, and tokens and bindings may expire."
-    : "Its remedies will act again, as spec.mode says.";
+    : "Its remedies act again, as spec.mode and the operator's --mode say.";
   return carryOut(
     session,
     {

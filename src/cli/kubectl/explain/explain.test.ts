@@ -97,17 +97,30 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
 });
 
 it("offers a restart by hand where the operator only observes", () => {
-  const condition = {
-    status: "False" as const,
-    reason: "WouldRestart",
-    message: "It would.",
-    lastTransitionTime: ago(3),
-  };
+  const condition = { status: "False", reason: "WouldRestart", message: "It would.", lastTransitionTime: ago(3) };
   const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
   const all = text({ objects: [object({ spec: { mode: "Observe" }, status: { conditions } })] });
   expect(all).toContain("\n    kubectl rollout restart deployment/web -n shop\n");
   expect(all).not.toContain("deployment/other");
   expect(all).not.toContain("OnDelete");
+});
+
+it("offers it while a restart is deferred, but not for the deferred change of a template", () => {
+  const condition = { status: "False", reason: "RestartDeferred", message: "m", lastTransitionTime: ago(3) };
+  const actions = ["TokensAccepted", "TokenLifetimeBounded"].map(type => {
+    const status = { conditions: [{ ...condition, type }] };
+    return explained({ objects: [object({ status })] }).objects[0]?.actions.map(({ text: what }) => what);
+  });
+  expect(actions).toEqual([["restart Deployment web by hand, or wait for the operator, as the message says:"], []]);
+});
+
+it("shows the message of a condition that is True, unless all is well", () => {
+  const of = (reason: string, message: string): string => {
+    const condition = { type: "TokensAccepted", status: "True", reason, message, lastTransitionTime: ago(3) };
+    return text({ objects: [object({ status: { conditions: [condition] } })] });
+  };
+  expect(of("Suspected", "Pod web-1 is older than its ServiceAccount.")).toContain("    Pod web-1 is older");
+  expect(of("Accepted", "All tokens are accepted.")).not.toContain("All tokens");
 });
 
 it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDelete", () => {
@@ -122,12 +135,7 @@ it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDel
 });
 
 it("shows the message that Ready repeats once", () => {
-  const condition = {
-    status: "False" as const,
-    reason: "Forbidden",
-    message: "It may not.",
-    lastTransitionTime: ago(3),
-  };
+  const condition = { status: "False", reason: "Forbidden", message: "It may not.", lastTransitionTime: ago(3) };
   const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
   const lines = text({ objects: [object({ status: { conditions } })] }).split("\n");
   expect(lines.filter(line => line.includes("It may not."))).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { ConditionType, EngineReason } from "../../../api/conditions";
+import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { matchesSelector } from "../../../core/views";
@@ -146,9 +147,7 @@ function plain(help: string): string {
 /** The conditions, those that need attention first. Reconciling and Stalled appear only if they say something. */
 export function explainConditions({
   status,
-}: {
-  readonly status?: { readonly conditions?: readonly StatusCondition[] };
-}): ExplainedCondition[] {
+}: Pick<ControllerResilience | ClusterControllerResilience, "status">): ExplainedCondition[] {
   const isNegative = (type: string): boolean => type === ConditionType.Stalled || type === ConditionType.Reconciling;
   const shown = (status?.conditions ?? []).filter(({ type, status: value }) => !isNegative(type) || value === "True");
   const isBad = ({ type, status: value }: StatusCondition): boolean => isNegative(type) || value !== "True";
@@ -178,16 +177,12 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
   return `${lines.join("\n")}\n`;
 }
 
-/** What is known of a ServiceAccount comes from status alone, which an object that is new does not have. */
-const ACCOUNT_UNKNOWN =
-  "No status of a ControllerResilience names this ServiceAccount. Ask about its workload: kubectl resilience explain deployment/NAME.";
-
 function formatNone(subject: string, unread: readonly string[], { columns }: Look): string[] {
-  if (unread.length === 0 && subject.startsWith("ServiceAccount ")) return wrapText(ACCOUNT_UNKNOWN, "", columns);
-  const sentence =
-    unread.length > 0
-      ? "No ControllerResilience that concerns it could be read."
-      : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
+  if (unread.length > 0) return wrapText("No ControllerResilience that concerns it could be read.", "", columns);
+  // What is known of a ServiceAccount comes from status alone, which an object that is new does not have.
+  const sentence = subject.startsWith("ServiceAccount ")
+    ? "No status of a ControllerResilience names this ServiceAccount. Ask about its workload: kubectl resilience explain deployment/NAME."
+    : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
   return wrapText(sentence, "", columns);
 }
 
@@ -221,10 +216,8 @@ function formatObject(object: ObjectExplanation, subject: string, look: Look): s
 
 /** Ready repeats the message of the condition that is not as it should be. */
 function shortened(condition: ExplainedCondition, all: readonly ExplainedCondition[]): ExplainedCondition {
-  const { type, reason, message } = condition;
-  const isRepeated = type === ConditionType.Ready && all.some(one => one.type !== type && one.message === message);
-  if (!isRepeated) return condition;
-  return { type, reason, message: "", status: condition.status, lastTransitionTime: condition.lastTransitionTime };
+  const isOther = ({ type, message }: ExplainedCondition): boolean => type !== "Ready" && message === condition.message;
+  return condition.type === "Ready" && all.some(isOther) ? { ...condition, message: "", help: "" } : condition;
 }
 
 /** Formats what happened, the newest last. */
@@ -246,23 +239,26 @@ function formatActions(actions: readonly Action[], look: Look): string[] {
   return [...heading("What you can do", look), ...lines];
 }
 
-/** Formats a condition, with its message and help if it needs attention. */
+/** Help and messages that say no more than True. */
+const CALM: ReadonlySet<string> = new Set(["No action required.", "All remedies report True."]);
+
+/** Formats a condition, with its message unless all is well, and its help if it needs attention. */
 function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
-  const { type, status, reason, message, lastTransitionTime, help } = condition;
+  const { type, status, reason, message, lastTransitionTime, help = "" } = condition;
   const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
   const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
-  const lines = [
+  const told = (text: string, indent: string): string[] => (text === "" ? [] : wrapText(text, indent, columns));
+  return [
     `  ${paint(style, `${type} ${status}`)} ${reason}; ${status} since ${when(lastTransitionTime, nowMs)}`,
+    ...(isGood && [help, message].some(text => CALM.has(text)) ? [] : told(message, "    ")),
+    ...(isGood ? [] : told(help, "    help: ")),
   ];
-  if (!isGood && message !== "") lines.push(...wrapText(message, "    ", columns));
-  if (!isGood && help !== undefined) lines.push(...wrapText(help, "    help: ", columns));
-  return lines;
 }
 
-/** Formats a list with its title; nothing without items. @param lines formatted already, above the items */
-function section(title: string, items: readonly string[], look: Look, lines: readonly string[] = []): string[] {
-  if (items.length + lines.length === 0) return [];
-  return [...heading(title, look), ...lines, ...items.flatMap(item => wrapText(item, "  - ", look.columns))];
+/** Formats a list with its title; nothing without items. */
+function section(title: string, items: readonly string[], look: Look): string[] {
+  const lines = items.flatMap(item => wrapText(item, "  - ", look.columns));
+  return lines.length === 0 ? [] : [...heading(title, look), ...lines];
 }
 
 function heading(title: string, { paint }: Look): string[] {

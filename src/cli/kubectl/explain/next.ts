@@ -1,3 +1,4 @@
+import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience, StatusCondition, TargetStatus } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { timeOf } from "../../../core/json";
@@ -109,7 +110,7 @@ export function actionsFor(
   return [
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
-    ...toRestart(object).map(target => restartByHand(target, namespace)),
+    ...toRestart(object).map(target => restartByHand(target, object)),
     ...hooksToRemove(object),
     ...throttled.map(({ serviceAccount }) => ({
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
@@ -121,12 +122,14 @@ export function actionsFor(
 }
 
 /** With the update strategy OnDelete, which a Deployment cannot have, a rollout replaces no pod. */
-function restartByHand({ kind, name }: TargetStatus, namespace: string): Action {
+function restartByHand({ kind, name }: TargetStatus, { spec, metadata }: ControllerResilience): Action {
   const byHand =
     kind === "Deployment" ? "by hand" : "by hand (with updateStrategy OnDelete, delete its pods one by one)";
+  const instead =
+    spec.mode === "Observe" ? "let the operator do it with mode Enforce" : "wait for the operator, as the message says";
   return {
-    text: `restart ${kind} ${name} ${byHand}, or let the operator do it with mode Enforce:`,
-    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${namespace}`,
+    text: `restart ${kind} ${name} ${byHand}, or ${instead}:`,
+    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${metadata.namespace}`,
   };
 }
 
@@ -157,8 +160,9 @@ function resetBreaker(lease: string): Action {
 /** Workloads of one object for which a restart is offered. */
 const MOST_RESTARTS = 3;
 
-/** Returns the workloads of an object for which a restart by hand is offered: the operator only observes their rejected pods. */
+/** Returns the workloads of an object for which a restart by hand is offered: the operator only observes their rejected pods, or waits. */
 function toRestart({ status }: ControllerResilience): TargetStatus[] {
-  if (status?.conditions?.some(({ reason }) => reason === "WouldRestart") !== true) return [];
-  return (status.targets ?? []).filter(({ rejectedPods }) => rejectedPods > 0).slice(0, MOST_RESTARTS);
+  const tokens = status?.conditions?.find(({ type }) => type === ConditionType.TokensAccepted);
+  if (tokens?.reason !== "WouldRestart" && tokens?.reason !== "RestartDeferred") return [];
+  return (status?.targets ?? []).filter(({ rejectedPods }) => rejectedPods > 0).slice(0, MOST_RESTARTS);
 }
