@@ -51,8 +51,6 @@ interface Context {
 export interface Candidate {
   readonly pod: ObservedPod;
   readonly claim: TokenClaim;
-  /** The last restart of this pod, if the API server has refused or failed it, and it is in backoff. */
-  readonly refused: PendingWrite | undefined;
 }
 
 /** Claim of a restart by this remedy. */
@@ -84,15 +82,11 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
  * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
-  const mayUpgrade = state.rejected.filter(pod => isHealable(pod, state.workload.view));
-  const candidates = mayUpgrade.map(pod => ({
-    pod,
-    claim: claimFor(pod, state),
-    refused: refusedRestart(pod.view, state),
-  }));
-  const rank = ({ pod, claim, refused }: Candidate): readonly number[] => [
+  const healable = state.rejected.filter(pod => isHealable(pod, state.workload.view));
+  const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, state) }));
+  const rank = ({ pod, claim }: Candidate): readonly number[] => [
     Number(!state.isCooling && isUsedUp(claim, state)),
-    Number(refused !== undefined),
+    Number(refusedRestart(pod.view, state) !== undefined),
     Number(pod.view.nodeUnreachable === true),
     Number(isStale(pod)),
     Number(pod.proof === undefined),
@@ -163,7 +157,7 @@ export function wasUsedUp(previous: TargetStatus | undefined, generation: number
 }
 
 /** The workload as its limits see it. */
-export function limited({ workload, history, isCooling, spec, pending, now }: WorkloadState): LimitedWorkload {
+export function limitedWorkload({ workload, history, isCooling, spec, pending, now }: WorkloadState): LimitedWorkload {
   const { view, rolloutSinceMs } = workload;
   const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
   const forgivenMs = isCooling ? coolingMs(history, spec, now) : undefined;

@@ -1,12 +1,13 @@
 import { timeOf } from "../../core/time";
 import { isPresent } from "../../restarts/history";
+import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { barOf, describeDown, limitOf, UNHEALTHY_HINT, UPGRADE_HINT } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { canHeal, isUsedUp, limited, wasUsedUp, type WorkloadState } from "./candidates";
-import { isStale, isSuspected, type ObservedPod } from "./observed";
-import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
+import { canHeal, isUsedUp, limitedWorkload, wasUsedUp, type WorkloadState } from "./candidates";
+import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
+import { BLOCKED_HINT, evictionOf, refusedRestart, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { notWitnessed } from "./witness";
 import { describeCause, describeEvidence, describeMissingSign } from "./wording";
@@ -116,7 +117,7 @@ function restartsExhausted(state: WorkloadState): Assessment | undefined {
 
 function limitReached(state: WorkloadState): Assessment | undefined {
   const { next, share } = state;
-  const limit = next && limitOf(next.pod.view, next.claim, limited(state));
+  const limit = next && limitOf(next.pod.view, next.claim, limitedWorkload(state));
   if (limit === undefined) return undefined;
   const { wait, retryAfterMs, wayOut, isBlocked } = limit;
   const assessment = deferred(`${share}; ${wait}.`, { retryAfterMs, waitHint: wayOut });
@@ -144,13 +145,14 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 
 // The restart.
 
-function restartNeeded({ next, observed, rejected, previous }: WorkloadState): Assessment | undefined {
+function restartNeeded(state: WorkloadState): Assessment | undefined {
+  const { next, observed, rejected, previous } = state;
   if (next === undefined) return undefined;
-  const { pod, claim, refused } = next;
+  const { pod, claim } = next;
   const why = `${describeEvidence(pod)} (${describeCause(claim.cause)})`;
   const { mode } = observed;
   const isObserved = mode !== "Enforce";
-  const isRetry = previous?.waitStartTime !== undefined || refused !== undefined;
+  const isRetry = previous?.waitStartTime !== undefined || refusedRestart(pod.view, state) !== undefined;
   const others = rejected.length - 1;
   const rest = others > 0 ? `${count(others, "more pod")} of ${claim.workload} will follow.` : "";
   return {
@@ -165,7 +167,7 @@ function restartNeeded({ next, observed, rejected, previous }: WorkloadState): A
 }
 
 function successorWatched(state: WorkloadState): Assessment | undefined {
-  const watched = describeDown(limited(state));
+  const watched = describeDown(limitedWorkload(state));
   if (watched === undefined) return undefined;
   const sentence = `${workloadId(state.workload.view)}: ${watched}.`;
   return { status: "False", reason: "Restarting", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
@@ -180,9 +182,14 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
   return { status: "True", reason: "NothingToDo", sentence };
 }
 
-function suspected({ workload }: WorkloadState): Assessment | undefined {
+function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
   const suspect = workload.pods.find(pod => isPresent(pod) && isSuspected(pod));
   if (suspect === undefined) return undefined;
+  // Only a 401 could show that it still has the old token, and none is read.
+  if (suspect.proof?.cause === Cause.SigningKeyRotated && !isLogEvidence(workload.view, spec)) {
+    const sentence = `${describeEvidence(suspect)}; whether its requests get 401 responses is unknown, because its log is no evidence.`;
+    return { status: "Unknown", reason: "Suspected", sentence };
+  }
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
   const missing = isByAge
     ? describeMissingSign(suspect.proof)

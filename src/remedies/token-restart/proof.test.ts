@@ -114,8 +114,8 @@ describe("without a 401", () => {
 });
 
 /** The pod got its token an hour ago, and a minute ago all keys from that time were gone. */
-function rotated(): Scene {
-  const scene = new Scene();
+function rotated(spec: ConstructorParameters<typeof Scene>[0] = {}): Scene {
+  const scene = new Scene(spec);
   const nowMs = scene.clock.now().getTime();
   // Its next refresh is due after 48 minutes.
   scene.podList = [scene.podAt(-20 * MINUTE, {})];
@@ -124,6 +124,11 @@ function rotated(): Scene {
 }
 
 describe("a pod whose token was signed with a key that is gone", () => {
+  it("is neither accepted nor rejected while its log is no evidence", async () => {
+    const pass = await rotated({ evidence: ["ServiceAccountAge"] }).passes(60);
+    expect(pass).toMatchObject({ status: "Unknown", reason: "Suspected", intents: [] });
+  });
+
   it("is restarted after a single 401, once the change of the keys has lasted", async () => {
     const scene = rotated();
     scene.log(UNAUTHORIZED);

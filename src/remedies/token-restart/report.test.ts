@@ -175,16 +175,6 @@ describe("a restart in backoff", () => {
     return [{ verb, target, restart: restart!, outcome, untilMs: NOW.getTime() + 10_000, ...changes }];
   };
 
-  it("is not planned again while the API server refuses it", () => {
-    const plan = planRestarts(observed("web"), DEFAULTS, NOW, pending({}));
-    expect(intentsOf(plan)).toEqual([]);
-    expect(reportTokens(plan, new Map(), NOW)).toMatchObject({
-      reason: "RestartBlocked",
-      message:
-        "Deployment/web: 1 of 1 pod rejected; a PodDisruptionBudget does not allow the eviction, next try at 2025-01-01T12:00:10Z.",
-    });
-  });
-
   it.each<[string, Partial<PendingWrite>]>([
     ["its time is over", { untilMs: NOW.getTime() }],
     ["the write failed for another reason", { outcome: { result: "Failed", message: "timeout" } }],
