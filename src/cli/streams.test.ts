@@ -28,10 +28,6 @@ describe("lines of a stream", () => {
       }),
     );
   });
-
-  it("are none without input", async () => {
-    expect(await lines([])).toEqual([]);
-  });
 });
 
 it("writing waits while the reader is behind", async () => {

@@ -8,21 +8,11 @@ import { answerLines, parseLine, readLog, write, terminalText } from "../streams
 
 const COLUMN = "unauthorized".length + 2;
 
-const COLORS: Readonly<Record<LogClass, string>> = {
-  unauthorized: "\x1b[31m",
-  forbidden: "\x1b[35m",
-  "lease-lost": "\x1b[33m",
-  "watch-ended": "\x1b[36m",
-  throttled: "\x1b[34m",
-  none: "",
-};
-
 /** Formats `unauthorized  <record>`, with further lines of the record indented below the first. */
 function formatRecord(cls: LogClass, record: string): string {
-  const label = process.stdout.isTTY ? `${COLORS[cls]}${cls}\x1b[0m` : cls;
   const text = terminalText(stripColors(record.endsWith("\n") ? record.slice(0, -1) : record));
   const gap = " ".repeat(COLUMN - cls.length);
-  return `${label}${gap}${text.split("\n").join(`\n${" ".repeat(COLUMN)}`)}\n`;
+  return `${cls}${gap}${text.split("\n").join(`\n${" ".repeat(COLUMN)}`)}\n`;
 }
 
 /** Prints each classified record of standard input as it arrives. */

@@ -88,22 +88,19 @@ describe("bad input", () => {
     await expectSentence(version("--request-timeout", "soon"), 'expected a duration such as 30s, got "soon"');
   });
 
-  /** Writes the kubeconfig with other fields of its user and cluster. */
-  function changed(user: object, cluster: object = {}): string {
-    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as {
-      users: { user: object }[];
-      clusters: { cluster: object }[];
-    };
-    Object.assign(config.users[0]!.user, user);
-    Object.assign(config.clusters[0]!.cluster, cluster);
-    const file = `${kubeconfig}-changed`;
-    writeFileSync(file, JSON.stringify(config));
-    return file;
+  /** Runs a command with other fields of the user and the cluster in the kubeconfig. */
+  function using(user: object, cluster: object = {}): ReturnType<typeof run> {
+    const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as Record<
+      "users" | "clusters",
+      Record<string, object>[]
+    >;
+    Object.assign(config.users[0]!["user"]!, user);
+    Object.assign(config.clusters[0]!["cluster"]!, cluster);
+    writeFileSync(`${kubeconfig}-changed`, JSON.stringify(config));
+    return run(["version", "--kubeconfig", `${kubeconfig}-changed`]);
   }
 
   it("is named where credentials would go over plain http, or with other rights than kubectl's", async () => {
-    const using = (...fields: Parameters<typeof changed>): ReturnType<typeof run> =>
-      run(["version", "--kubeconfig", changed(...fields)]);
     await expectSentence(using({}, { "insecure-skip-tls-verify": false }), "expected an https server");
     await expectSentence(using({ as: "ann", "as-groups": ["a"] }), "has as-groups, which only kubectl applies");
     expect((await using({ as: "ann" })).code).toBe(0);
@@ -114,12 +111,9 @@ describe("bad input", () => {
       token: null,
       exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh", args: ["-c", script] },
     });
-    const fails = plugin("echo log in first >&2; exit 1");
-    await expectSentence(run(["version", "--kubeconfig", changed(fails)]), "credential plugin failed: log in first");
-    const leaks = plugin("echo secret-token");
-    await expectSentence(run(["version", "--kubeconfig", changed(leaks)]), "credentials: unusable");
-    const works = plugin(`printf '{"status":{"token":"%s"}}' $(echo "$KUBERNETES_EXEC_INFO" | tr -dc a-zA-Z)`);
-    await run(["version", "--kubeconfig", changed(works)]);
+    await expectSentence(using(plugin("echo log in first >&2; exit 1")), "credential plugin failed: log in first");
+    await expectSentence(using(plugin("echo secret-token")), "credentials: unusable");
+    await using(plugin(`printf '{"status":{"token":"%s"}}' $(echo "$KUBERNETES_EXEC_INFO" | tr -dc a-zA-Z)`));
     expect(server.requests.at(-1)?.headers.authorization).toMatch(/kindExecCredentialspecinteractivefalse$/);
   });
 

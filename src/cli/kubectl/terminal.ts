@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
 import { type Clock, formatDuration } from "../../core/time";
-import { count, oneLine } from "../../core/text";
+import { oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
 import { CliError, write, terminalText } from "../streams";
 
@@ -98,7 +98,7 @@ const EVERY_MS = 200;
 export class Progress {
   readonly #stderr: Io["stderr"];
   readonly #clock: Clock;
-  readonly #steps = new Map<string, number>();
+  #text = "waiting for the cluster";
   #shown = false;
   #cancel: (() => void) | undefined;
 
@@ -110,7 +110,7 @@ export class Progress {
 
   /** Notes that a step, such as `list pods`, has handled this many things so far. */
   step(what: string, count: number): void {
-    this.#steps.set(what, count);
+    this.#text = `${what}: ${count}`;
   }
 
   /** Removes the line. */
@@ -122,10 +122,7 @@ export class Progress {
   }
 
   #show(): void {
-    const [what, items] = [...this.#steps].at(-1) ?? ["", 0];
-    const done = [...this.#steps.values()].reduce((sum, one) => sum + one, 0);
-    const text = what === "" ? "waiting for the cluster" : `${what}: ${items}; ${count(done, "object")} read`;
-    this.#stderr.write(`\r\x1b[K${text.slice(0, 79)}`);
+    this.#stderr.write(`\r\x1b[K${this.#text.slice(0, 79)}`);
     this.#shown = true;
     this.#cancel = this.#clock.after(EVERY_MS, () => this.#show());
   }

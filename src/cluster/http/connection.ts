@@ -348,15 +348,10 @@ export class WireError extends Error {
 
 /** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). */
 export function tellPlugin(config: KubeConfig): void {
-  const exec = config.getCurrentUser()?.exec as ExecPlugin | undefined;
+  const exec = config.getCurrentUser()?.exec as { apiVersion?: string; env?: object[] | null } | undefined;
   if (exec === undefined) return;
   const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } });
   exec.env = [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value }];
-}
-
-interface ExecPlugin {
-  readonly apiVersion?: string;
-  env?: readonly { readonly name: string; readonly value: string }[] | null;
 }
 
 /** What a credential plugin printed to standard error before it failed. Errors of another class may quote its credentials. */

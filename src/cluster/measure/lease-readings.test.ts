@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import { ForbiddenError, TransientError, WaitError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { LeaseReadings } from "./lease-readings";
@@ -139,6 +139,18 @@ describe("LeaseReadings", () => {
     expect(await readings.leases("a")).not.toHaveProperty("unknown");
     await clock.run(30_000);
     expect(await standing()).toBe(60_000);
+  });
+
+  it("asks no more often than the API server allows", async () => {
+    failure = () => new WaitError("list leases: refused for now (429)", 60_000);
+    for (let second = 0; second < 59; second++) {
+      expect((await readings.leases(second % 2 === 0 ? "a" : "b", 0)).unknown?.message).toMatch(/429/);
+      await clock.run(1_000);
+    }
+    expect(requests).toHaveLength(1);
+    failure = undefined;
+    await clock.run(20_000);
+    expect((await readings.leases("a")).unknown).toBeUndefined();
   });
 
   it("counts no time around a slow answer: writes are as slow", async () => {

@@ -1,4 +1,4 @@
-import { type Clock, TokenBucket } from "../../core/time";
+import { askedMs, type Clock, TokenBucket } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
@@ -56,6 +56,11 @@ const FORBIDDEN_MS = 600_000;
 /** Where Leases are read: one namespace, or `undefined` for all. */
 type Scope = string | undefined;
 
+interface Listed {
+  readonly views: LeaseView[];
+  readonly unread: readonly Unread[];
+}
+
 /** What is known of one namespace. */
 interface Known {
   wantedMs: number;
@@ -91,6 +96,8 @@ export class LeaseReadings {
   readonly #soon: TokenBucket;
   #isRunning = false;
   #widelyForbiddenMs = -Infinity;
+  /** Until when the API server has asked to wait, and how. */
+  #refusal: { readonly error: unknown; readonly untilMs: number } | undefined;
 
   constructor({ api, clock, fullPassMs = FULL_PASS_MS }: LeaseReadingsContext) {
     this.#api = api;
@@ -183,7 +190,17 @@ export class LeaseReadings {
     return true;
   }
 
-  async #list(scope: Scope): Promise<{ readonly views: LeaseView[]; readonly unread: readonly Unread[] }> {
+  async #list(scope: Scope): Promise<Listed> {
+    if (this.#clock.monotonicMs() < (this.#refusal?.untilMs ?? 0)) throw this.#refusal?.error;
+    try {
+      return await this.#listNow(scope);
+    } catch (error) {
+      this.#refusal = { error, untilMs: this.#clock.monotonicMs() + askedMs(error) };
+      throw error;
+    }
+  }
+
+  async #listNow(scope: Scope): Promise<Listed> {
     const views: LeaseView[] = [];
     const unread: Unread[] = [];
     const place = scope === undefined ? {} : { namespace: scope };

@@ -252,21 +252,6 @@ describe("any schedule of calls", () => {
       { numRuns: 200 },
     );
   });
-
-  it("keeps the order of many keys while the queue grows and shrinks", () => {
-    const { queue } = makeQueue();
-    let [added, taken] = [0, 0];
-    for (const [more, fewer] of [
-      [1_000, 990],
-      [50, 20],
-      [5_000, 5_040],
-      [3, 3],
-    ] as const) {
-      for (let i = 0; i < more; i++) queue.add(String(added++));
-      for (let i = 0; i < fewer; i++) expect(queue.take()).toBe(String(taken++));
-    }
-    expect(queue.length).toBe(0);
-  });
 });
 
 function makeBench() {
