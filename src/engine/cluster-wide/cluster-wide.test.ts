@@ -61,9 +61,7 @@ describe("the loop of ClusterControllerResiliences", () => {
       /^True\/ObjectsNotReady: 1 of 2 generated objects is Stalled: a\/all/,
     );
     Object.assign(world.objects("a")[0]!.metadata, { deletionTimestamp: world.clock.now().toISOString() });
-    await world.run(700);
-    world.engine.namespaceChanged("a");
-    await world.run(5);
+    await world.run(3_700);
     for (const type of ["Ready", "Stalled"])
       expect(world.condition("all", type)).toContain("The deletion of 1 generated object does not end: a/all;");
     expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);

@@ -271,7 +271,7 @@ function stateOf({ state, intent }: PlannedWrite): Intent | undefined {
 }
 
 function undoneBy({ target }: Intent): Outcome {
-  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead`;
+  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead. If nobody does, one of the two definitions is older: upgrade both`;
   return { result: "Blocked", message, retryAfterMs: 0 };
 }
 

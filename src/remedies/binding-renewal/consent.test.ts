@@ -28,8 +28,11 @@ describe("a binding of the targets' ServiceAccounts whose renewal is not request
       expect(decision.events).toMatchObject([{ type: "Warning", reason: "BindingExpiringSoon", about: { kind } }]);
       expect((await scene.pass()).events).toEqual([]);
       expect(scene.entry()).toMatchObject({ state: "NotRequested" });
+      await scene.clock.run(7 * DAY);
+      expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
       await scene.live(30 * DAY);
       expect([...scene.written, ...scene.notes]).toEqual([]);
+      expect(await scene.pass()).toMatchObject({ status: "False", reason: "AccessEnded", stalled: {} });
     },
   );
 

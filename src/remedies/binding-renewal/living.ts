@@ -144,7 +144,9 @@ function expired(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, schedule, view, requested } = expiring;
   if (nowMs < schedule.expiryMs) return undefined;
   const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}) and still exists`;
-  if (!requested) return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "Ended") };
+  // Its enforcer may be about to delete it; nothing else does.
+  if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
+    return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
   const sentence = `${what}; the operator never extends access that has ended. Set a later expiry, or delete the binding.`;
   return problem(expiring, { state: "Ended", reason: "AccessEnded", event: "BindingNotRenewed", sentence });
 }

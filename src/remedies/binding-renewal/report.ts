@@ -110,12 +110,10 @@ function eventsOf(findings: readonly BindingFinding[]): EventRequest[] {
 
 /** The next to expire first, bindings that are gone last: the engine cuts a status that is too large at its end. */
 function entriesOf(findings: readonly BindingFinding[], kept: readonly BindingStatus[]): BindingStatus[] {
-  const entries = [...findings.flatMap(({ entry }) => entry ?? []), ...kept].toSorted(byExpiryAndId);
+  const entries = [...findings.flatMap(({ entry }) => entry ?? []), ...kept].toSorted((a, b) =>
+    sortKey(a) < sortKey(b) ? -1 : 1,
+  );
   return [...entries.filter(entry => !isFinal(entry)), ...entries.filter(isFinal).slice(-MAX_FINAL)];
-}
-
-function byExpiryAndId(a: BindingStatus, b: BindingStatus): number {
-  return sortKey(a) < sortKey(b) ? -1 : 1;
 }
 
 function sortKey(entry: BindingStatus): string {

@@ -31,6 +31,7 @@ describe("a role", () => {
       rule("", "pods", "impersonate-on:user-info:list"),
       "may impersonate-on:user-info:list pods",
     ],
+    ["constrained impersonation by a star", rule("authentication.k8s.io", "users", "*"), "may * users"],
     ["all resources, to read", rule("*", "*", "get", "list"), 'may get, list all resources ("*")'],
     ["all resources of the core group", rule("", "*", "get"), 'may get all resources ("*")'],
   ])("with %s is too powerful for any binding", (_, one, excess) => {

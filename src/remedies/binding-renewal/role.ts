@@ -30,8 +30,9 @@ const isClientSigner = (name: string): boolean =>
 const POWERS: readonly Power[] = [
   // "Escalate verb" and "Bind verb". The named role may be cluster-admin.
   { group: RBAC, resources: ["roles", "clusterroles"], verbs: ["escalate", "bind"] },
-  // "Impersonate verb".
+  // "Impersonate verb". A star is a constrained verb as well.
   { group: CORE, resources: ["users", "groups"], verbs: ["impersonate"] },
+  { group: "authentication.k8s.io", resources: ["users", "groups", "serviceaccounts", "nodes"], verbs: ["*"] },
 ];
 
 /**

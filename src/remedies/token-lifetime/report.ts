@@ -17,7 +17,7 @@ const MAX_PENDING = 5;
 const NO_DAEMON_SETS: Finding<Reason> = {
   status: "True",
   reason: "NothingToDo",
-  sentence: "The targets contain no DaemonSet, so there is no token to bound.",
+  sentence: "The targets contain no DaemonSet; tokens of other kinds are not bounded.",
 };
 
 /** Reports the condition and status.daemonSets. */

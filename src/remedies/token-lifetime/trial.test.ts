@@ -26,9 +26,8 @@ describe("a change of a template", () => {
   it.each([0, 60])("replaces one pod, and the others after its token, with a clock %d minutes ahead", async ahead => {
     const scene = await begun(ordinary());
     for (const pod of scene.podList)
-      Object.assign(pod, { createdAtMs: pod.createdAtMs - ahead * MINUTE, labels: { generation: "2" } });
-    const currentLabel = { key: "generation", value: "2" };
-    Object.assign(scene.set(), { rollout: { isComplete: false, isInProgress: false, currentLabel } });
+      Object.assign(pod, { createdAtMs: pod.createdAtMs - ahead * MINUTE, labels: { a: "2" } });
+    Object.assign(scene.set(), { rollout: { isComplete: false, currentLabel: { key: "a", value: "2" } } });
     await scene.run(62);
     expect(scene.count(600)).toBe(1);
     expect((await scene.pass()).message).toContain("trial on one node, 1 of 3 pods have tokens bounded to 10m");
