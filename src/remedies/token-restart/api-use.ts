@@ -1,6 +1,6 @@
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
-import type { BindingView, PodView, SubjectView, WorkloadView } from "../../core/views";
+import type { PodView, SubjectView, WorkloadView } from "../../core/views";
 import { type Problem, unlessUnreadable } from "../kit/problems";
 import type { TokenProof } from "./observed";
 
@@ -52,15 +52,12 @@ async function unboundAccounts(
     if (accounts.size === 0) break;
     const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
     if (bindings === undefined) apiUse = "unknown";
-    const bound = boundAccounts(bindings ?? [], namespace);
+    // Groups do not count: Kubernetes itself gives every ServiceAccount some rights.
+    const subjects = (bindings ?? []).flatMap(binding => binding.subjects);
+    const bound = new Set(subjects.map(subject => accountOf(subject, namespace)));
     accounts = new Set([...accounts].filter(name => !bound.has(name)));
   }
   return { accounts, apiUse };
-}
-
-/** ServiceAccounts of the namespace that a binding names. Groups do not count: Kubernetes itself gives every ServiceAccount some rights. */
-function boundAccounts(bindings: readonly BindingView[], namespace: string): Set<string> {
-  return new Set(bindings.flatMap(({ subjects }) => subjects.flatMap(subject => accountOf(subject, namespace) ?? [])));
 }
 
 /** A ServiceAccount subject without a namespace is in the namespace of its binding. */

@@ -52,14 +52,17 @@ describe("401s in a log", () => {
   it.each([
     ["an API server cannot be read", { servers: { found: 2, read: 1 } }],
     ["there is one address", { servers: { found: 1, read: 1 } }],
-    ["the counters cannot be read", { unknown: "Failed." }],
-  ])("lead to a restart as ever when %s", async (_, over) => {
+    ["the counters cannot be read", { servers: { found: 0, read: 0 }, unknown: "Failed." }],
+  ])("lead to a restart as ever when %s, five minutes after the last reading", async (_, over) => {
     const { scene, step } = counted(0);
-    const pass = await scene.passes(14, second => {
+    const unread = (second: number): void => {
       step(second);
       scene.rates = { ...scene.rates, ...over };
-    });
-    expect(pass.intents).toHaveLength(1);
+    };
+    expect((await scene.passes(14, unread)).intents).toHaveLength(1);
+    await scene.passes(12, step);
+    expect((await scene.passes(56, unread)).intents).toEqual([]);
+    expect((await scene.passes(8, unread)).intents).toHaveLength(1);
   });
 
   it("need no witness when the token is proven to be invalid", async () => {

@@ -14,7 +14,7 @@ const COUNTERS_AGE_MS = 10_000;
 const CHRONIC_AGE_MS = 60_000;
 const BUSY_MS = 300_000;
 
-/** Age while they can prove nothing, such as with a single address. */
+/** Age while they can prove nothing, such as with a single address. When they cannot be read, the last reading holds for as long. */
 const NO_WITNESS_AGE_MS = 300_000;
 
 /** The counters prove nothing before they cover this time, in milliseconds. */
@@ -26,6 +26,7 @@ const CLOCK_MARGIN_MS = 10_000;
 /** Asks the API servers how many requests they have refused, only while a restart on log evidence alone may follow. */
 export class Witness {
   #hasSeveral = true;
+  #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
   /** First and last request in a row, on the monotonic clock. */
   #askedMs = { first: -Infinity, last: -Infinity };
 
@@ -36,9 +37,12 @@ export class Witness {
     readers: Pick<Readers, "requestRates" | "clock">,
   ): Promise<Refusals | undefined> {
     if (!workloads.some(workload => mayRestart(workload, previous))) return undefined;
-    const rates = await readers.requestRates(this.#ageMs(readers.clock.monotonicMs()));
-    this.#hasSeveral = rates.servers.found >= 2;
-    return refusalsIn(rates);
+    const nowMs = readers.clock.monotonicMs();
+    const rates = await readers.requestRates(this.#ageMs(nowMs));
+    this.#hasSeveral = rates.unknown !== undefined || rates.servers.found >= 2;
+    const refusals = refusalsIn(rates);
+    if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
+    return nowMs - this.#known.atMs < NO_WITNESS_AGE_MS ? this.#known.refusals : undefined;
   }
 
   #ageMs(nowMs: number): number {
