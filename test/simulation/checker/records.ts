@@ -91,8 +91,12 @@ class Records {
       one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
     );
     for (const { pod, atMs } of own.slice(-KEPT))
-      if (this.sight.clock.monotonicMs() - atMs < COUNTS_MS && !known.includes(pod.metadata.uid))
+      if (this.#counts(atMs) && !known.includes(pod.metadata.uid))
         this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
+  }
+
+  #counts(atMs: number): boolean {
+    return this.sight.clock.monotonicMs() - atMs < COUNTS_MS && !isForgotten(this.sight, atMs);
   }
 
   #isInVain(pod: Obj, atMs: number): boolean {
