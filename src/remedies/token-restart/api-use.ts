@@ -53,8 +53,7 @@ async function unboundAccounts(
     const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
     if (bindings === undefined) apiUse = "unknown";
     // Groups do not count: Kubernetes itself gives every ServiceAccount some rights.
-    const subjects = (bindings ?? []).flatMap(binding => binding.subjects);
-    const bound = new Set(subjects.map(subject => accountOf(subject, namespace)));
+    const bound = new Set((bindings ?? []).flatMap(({ subjects }) => subjects.map(one => accountOf(one, namespace))));
     accounts = new Set([...accounts].filter(name => !bound.has(name)));
   }
   return { accounts, apiUse };
