@@ -4,8 +4,8 @@ import type { Deferral, LimitReason, RestartClaim } from "../core/intent";
 import { CLOCK_SKEW_MS } from "../core/time";
 import type { PodView } from "../core/views";
 
-// What remedies use of this folder: the restarts of a workload, whether its budget allows another one, and the outcomes of open ones.
-// The engine records restarts, with src/engine/restarts.
+// The record of restarts: whether the budget of a workload allows another one, and the outcomes of open ones. What else limits a workload
+// stands in limits.ts; ledger.ts keeps the record, and the limits of the cluster.
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
 // "Restart" means a restart within one workload. Each cause has its own budget, and the pods of one incident count as one restart
