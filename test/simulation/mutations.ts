@@ -70,7 +70,7 @@ export const MUTATIONS: readonly Mutation[] = [
     [
       "many unproven restarts are open",
       "return open && limited(",
-      "return open && nowMs < 0 && limited(",
+      "return (nowMs < 0 ? open : undefined) && limited(",
       IN_VAIN_TWICE,
     ],
   ]),

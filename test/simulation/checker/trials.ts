@@ -15,6 +15,7 @@ const CLOCKS_MS = 60_000;
 const KNOWN_MS = 30_000;
 
 interface Trial {
+  readonly namespace: string | undefined;
   readonly name: string;
   readonly sinceMs: number;
   readonly lifeMs: number;
@@ -44,18 +45,25 @@ class Trials {
   ) {}
 
   written(before: Obj, after: Obj): void {
-    const { uid, name } = after.metadata;
+    const { uid, name, namespace } = after.metadata;
     const [old, next] = [secondsOf(templateOf(before)), secondsOf(templateOf(after))];
     const trial = this.#trials.get(uid);
     if (next < old) {
-      const other = [...this.#trials.values()].find(one => one.name !== name);
+      const other = [...this.#trials.values()].find(one => one.name !== name && !this.#isHeld(one));
       if (other !== undefined) this.report(7, `tries shorter tokens of ${name} and of ${other.name} at the same time`);
-      if (isOnDelete(after)) this.#trials.set(uid, { name, sinceMs: this.#nowMs(), lifeMs: 1_000 * next });
+      if (isOnDelete(after)) this.#trials.set(uid, { namespace, name, sinceMs: this.#nowMs(), lifeMs: 1_000 * next });
       else this.report(7, `shortened the tokens of ${name} on all nodes at once`);
     } else if (trial !== undefined && !isOnDelete(after)) {
       if (next === old) this.#passed(after, trial);
       this.#trials.delete(uid);
     }
+  }
+
+  /** A person has suspended its object, or lets it only observe, so that others may begin. */
+  #isHeld({ namespace }: Trial): boolean {
+    const objects = this.sight.store.list("controllerresiliences", namespace);
+    const owners = objects.filter(({ spec }) => (spec as Record<string, unknown>)["tokenLifetime"] !== undefined);
+    return owners.length > 0 && !owners.some(one => acts(one, "tokenLifetime"));
   }
 
   /** The rollout goes on with the other nodes. */

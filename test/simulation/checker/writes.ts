@@ -16,7 +16,7 @@ const ON_ITS_WAY_MS = 45_000;
 const LEASE_MS = 14_500;
 
 /** A leader stops so long after it has sent its last renewal, and what it has sent until then is on its way for some seconds. */
-const LEADS_MS = 9_500;
+const LEADS_MS = 9_900;
 const LED_MS = 20_000;
 
 /** Verbs of requests that must name the version or the uid of what they change. */

@@ -146,9 +146,10 @@ function expiringBindings(dice: Dice): Scene {
   );
   const on = keyOf(bindings[dice.int(2)]!);
   const happenings = [
+    at(dice, [8, 20], "mistype-expiry", { on, ...forMinutes(30) }),
     at(dice, [8, 30], "shorten-binding", { on }),
     at(dice, [8, 30], "withdraw-consent", { on, ...forMinutes(60) }),
-    at(dice, [8, 20], "mistype-expiry", { on, ...forMinutes(30) }),
+    at(dice, [8, 20], "revoke-binding", { on }),
   ];
   return { workloads, objects, bindings, happenings: dice.chance(0.7) ? [dice.pick(happenings)] : [] };
 }
@@ -156,7 +157,7 @@ function expiringBindings(dice: Dice): Scene {
 /** Shorter tokens are tried, by several objects; some agents keep their first one, and what is tried changes meanwhile. */
 function trials(dice: Dice): Scene {
   const programs = [
-    dice.pick(["copies-token", "client-go-new"] as const),
+    dice.pick(["copies-token", "client-go-old", "client-go-new"] as const),
     dice.pick(["cni-thin", "kubelet-only"] as const),
   ];
   const isAlone = dice.fork("alone").chance(0.4);
@@ -168,12 +169,15 @@ function trials(dice: Dice): Scene {
   const objects = workloads.map(one => objectFor([one], { tokenLifetime: {} }));
   const [on] = objects.map(keyOf);
   const trouble = [
-    [at(dice, [0.2, 0.5], "node-away", forMinutes(12))],
+    [
+      at(dice, [1, 1.4], "evictions-refused", { on: workloads[0]!.namespace, ...forMinutes(6) }),
+      at(dice, [3, 4], "node-away", forMinutes(20)),
+    ],
     objects.map(one => at(dice, [4, 10], "delete-object", { on: keyOf(one) })),
-    [at(dice, [4, 10], "mistype-targets", { on: on!, ...forMinutes(40) })],
+    [at(dice, [4, 10], "mistype-targets", { on: on!, ...forMinutes(5) })],
     [at(dice, [12, 15], "break-rollout", { on: keyOf(workloads[0]!), ...forMinutes(40) })],
     [at(dice, [1, 1.4], "slow-answers", { ...forMinutes(8), amount: 4_000 })],
-    leadReturns(keyOf(dice.pick(objects))),
+    leadReturns(dice.chance(0.9) ? on! : keyOf(objects.at(-1)!)),
   ];
   return {
     ...{ workloads, objects, nodes: 3, operators: [0, 0] },
@@ -181,11 +185,11 @@ function trials(dice: Dice): Scene {
   };
 }
 
-/** An object is deleted while the other replica leads. */
+/** An object is deleted while the other replica leads, and the lead returns before that one has begun anything else. */
 function leadReturns(on: string): Happening[] {
   return [
     { atMs: 5 * MINUTE, what: "operator-cut-off", on: "0", ...forMinutes(4) },
-    { atMs: 7 * MINUTE, what: "delete-object", on },
+    { atMs: 11 * MINUTE - 3_000, what: "delete-object", on },
     { atMs: 11 * MINUTE, what: "operator-cut-off", on: "1", ...forMinutes(4) },
   ];
 }
