@@ -20,9 +20,15 @@ export class Memory {
     return [...(this.#before.get(uid)?.values() ?? [])];
   }
 
-  /** When a restart would last have healed a pod. */
+  /** When a restart would last have healed a pod: now, if its token died since the last look. */
   deadMs(uid: string): number {
+    for (const truth of this.sight.truths()) if (truth.uid === uid) this.#noteDead(truth);
     return this.#deadMs.get(uid) ?? -Infinity;
+  }
+
+  #noteDead(truth: Truth): void {
+    if (truth.healedByRestart || isDeadUnused(this.sight, truth))
+      this.#deadMs.set(truth.uid, this.sight.clock.monotonicMs());
   }
 
   #look(): void {

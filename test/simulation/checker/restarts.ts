@@ -97,8 +97,7 @@ class RestartChecks {
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
     if (mayBeTried(this.sight.store, pod)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
-    const isDead = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
-    if (isDead || atMs - deadMs <= this.#onItsWayMs()) return;
+    if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
     const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
