@@ -26,6 +26,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "a trial replaces several pods": 129,
   "a trial needs no proof": 97,
   "a trial lasts a minute": 129,
+  "401s are no harm": 97,
   "a trial outlives its object": 56,
   "two rollouts at a time": 129,
   "a component is throttled": 10,
