@@ -6,7 +6,7 @@ import type { PendingWrite } from "../core/remedy";
 import { timeOf } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
-import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited } from "./history";
+import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited, RESTARTS_WINDOW_MS } from "./history";
 
 // The limits of one workload: may this pod be restarted now? In the order of LIMITS. Pure. The limits of the cluster follow, in ledger.ts.
 
@@ -101,23 +101,25 @@ export function limitOf(pod: PodView, claim: RestartClaim, workload: LimitedWork
 
 // Restarts in vain.
 
-/** So long restarts that did not help are held against the next one, in milliseconds. */
+/** So long at least restarts that did not help are held against the next one, in milliseconds. */
 const EXHAUSTED_MS = 86_400_000;
 
 /** This many restarts without proof that did not help are enough, also if others helped for a while. */
 const UNPROVEN_RESTARTS = 2;
 
 /**
- * Reports whether the restarts for the incident of a claim are exhausted: within a day two without proof, or the last `maxRestarts` with proof,
- * did not help. Restarts that helped, and those of other incidents, exhaust nothing (docs/adr/0005-count-restarts-by-incident.md).
+ * Reports whether the restarts for the incident of a claim are exhausted: of those of a day, or of longer cooldowns, two without proof or the
+ * last `maxRestarts` with proof did not help (docs/adr/0005-count-restarts-by-incident.md).
  */
 export function isExhausted(claim: RestartClaim, history: readonly RestartStatus[], now: Date): boolean {
-  const { maxRestarts } = claim.limits;
+  const { maxRestarts, cooldownMs } = claim.limits;
+  const enough = isUnproven(claim) ? Math.min(UNPROVEN_RESTARTS, maxRestarts) : maxRestarts;
+  // The cooldown doubles after each of them: with a long one, so many take longer than a day.
+  const heldMs = Math.max(EXHAUSTED_MS, RESTARTS_WINDOW_MS + cooldownMs * 2 ** enough);
   const recent = history
     .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
-    .filter(({ time }) => now.getTime() - Date.parse(time) < EXHAUSTED_MS);
-  if (isUnproven(claim)) return failures(recent) >= Math.min(UNPROVEN_RESTARTS, maxRestarts);
-  return failures(recent.slice(-maxRestarts)) === maxRestarts;
+    .filter(({ time }) => now.getTime() - Date.parse(time) < heldMs);
+  return failures(isUnproven(claim) ? recent : recent.slice(-enough)) >= enough;
 }
 
 function failures(restarts: readonly RestartStatus[]): number {

@@ -107,9 +107,5 @@ const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxUnavailable: 1 };
 
 function limitsOf(spec: TokenRestartSpec | undefined): Limits {
   const { cooldown, maxRestarts, maxUnavailable } = spec ?? DEFAULTS;
-  return {
-    cooldownMs: parseDuration(cooldown),
-    maxRestarts,
-    maxUnavailable,
-  };
+  return { cooldownMs: parseDuration(cooldown), maxRestarts, maxUnavailable };
 }

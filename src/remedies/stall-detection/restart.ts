@@ -10,7 +10,7 @@ import {
   settleOpenRestarts,
   UNKNOWN_MS,
 } from "../../restarts/history";
-import { barOf, isExhausted, limitOf, waitingSince, withPatience } from "../../restarts/limits";
+import { barOf, isExhausted, limitOf, UPGRADE_HINT, waitingSince, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
@@ -87,7 +87,11 @@ function heldByOther({ workload: { holder } }: Candidate): RestartDecision | und
 /** It is never restarted, whatever is wrong with it. */
 function barred({ pod, workload }: Candidate): RestartDecision | undefined {
   const bar = barOf(pod, workload.view);
-  return bar && held("LeaseNotRenewed", `Not restarted: ${bar.why}.`, { isStalled: true });
+  const isBrief = bar?.isBrief === true;
+  const state = isBrief ? { isProgressing: true } : { isStalled: true };
+  return (
+    bar && { ...held("LeaseNotRenewed", `Not restarted: ${bar.why}.`, state), ...(isBrief && { wayOut: UPGRADE_HINT }) }
+  );
 }
 
 function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
@@ -128,7 +132,7 @@ function notRunningLongEnough({ stale }: Candidate): RestartDecision | undefined
 function exhausted(candidate: Candidate): RestartDecision | undefined {
   if (!isExhausted(claimFor(candidate), candidate.history, candidate.now)) return undefined;
   const sentence =
-    "Restarts did not help; find out why it does not renew its Lease. The operator tries again a day after them.";
+    "Restarts did not help; find out why it does not renew its Lease. The operator tries again a day after them at the earliest.";
   return held("RestartsExhausted", sentence, { isStalled: true });
 }
 

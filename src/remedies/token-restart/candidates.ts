@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import type { RestartClaim, RestartLimits } from "../../core/intent";
+import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { incidentOf, isOpen, isUnproven, restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload } from "../../restarts/limits";
@@ -123,7 +123,7 @@ function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): Token
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
-    limits: limitsOf(spec),
+    limits: { cooldownMs: parseDuration(spec.cooldown), maxRestarts: spec.maxRestarts },
   };
 }
 
@@ -133,13 +133,9 @@ function causeOf(pod: ObservedPod): TokenCause {
   return pod.proof?.cause ?? Cause.Unknown;
 }
 
-function limitsOf({ cooldown, maxRestarts }: TokenRestartSpec): RestartLimits {
-  return { cooldownMs: parseDuration(cooldown), maxRestarts };
-}
-
 /** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */
 function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
-  const { cooldownMs } = limitsOf(spec);
+  const cooldownMs = parseDuration(spec.cooldown);
   const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
   return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
 }

@@ -96,8 +96,8 @@ function serviceAccountUnreadable({ rejected, share, next }: WorkloadState): Ass
   return { status: "Unknown", reason: "Forbidden", sentence };
 }
 
-function noTokenToRenew({ rejected, share, next }: WorkloadState): Assessment | undefined {
-  const first = rejected.find(({ view }) => !view.skip);
+function noTokenToRenew({ workload, rejected, share, next }: WorkloadState): Assessment | undefined {
+  const first = rejected.find(pod => barOf(pod, { skip: workload.view.skip }) === undefined && !canHeal(pod));
   if (first === undefined || next !== undefined) return undefined;
   return stalled(
     `${share}; pod ${first.view.name} mounts no ServiceAccount token for the API server that a restart renews; check its other credentials.`,
