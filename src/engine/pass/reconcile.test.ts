@@ -261,7 +261,7 @@ describe("a remedy that fails", () => {
     expect(await stalledAfter(3_599_000)).toBe("False/Idle");
     expect(await stalledAfter(1_000)).toBe("True/ObserveFailed");
     expect(bench.message("Stalled")).toBe(
-      `No action while reads fail: ${why}. This has lasted for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`,
+      `No action while reads fail: ${why}. It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`,
     );
     isFailing = false;
     expect(await stalledAfter(1_000)).toBe("False/Idle");

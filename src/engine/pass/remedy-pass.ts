@@ -145,7 +145,8 @@ function observeFailed(remedy: Remedy, error: unknown, lasts: boolean): RemedyPa
   const retry = retryAfter(error);
   // Only a person's change ends a terminal error.
   if (retry === undefined) return withReport(remedy, stalledBy(reason, message));
-  const wayOut = "This has lasted for an hour: see the operator's log. For a slow API server, set --watch-namespaces.";
+  const wayOut =
+    "It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.";
   const stalled = lasts && { stalled: { reason, message: `${message} ${wayOut}` } };
   return withReport(remedy, { ...report, ...stalled }, retry);
 }

@@ -310,6 +310,15 @@ describe("a FlowSchema that the API server", () => {
   });
 });
 
+describe("a level whose deletion does not end", () => {
+  it("is reported as Stalled after ten minutes", async () => {
+    const scene = await provisioned(new Scene());
+    scene.edit(SHARED, { deletedAtMs: scene.clock.now().getTime() });
+    expect(await scene.run(590)).toMatchObject({ reason: "Progressing", progressing: true, intents: [] });
+    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "Progressing" } });
+  });
+});
+
 describe("two objects that name the same ServiceAccount", () => {
   it("have a FlowSchema each, and one reports that the other's precedes it", async () => {
     const one = new Scene();
@@ -348,6 +357,26 @@ describe("a level that objects share", () => {
     // Leases are isolated all the same.
     const written = [...words(scene), ...words(other)].filter(word => word.includes("PriorityLevelConfiguration"));
     expect(written).toEqual([`create PriorityLevelConfiguration ${LEASES} FlowProvisioned`]);
+  });
+});
+
+describe("a level that only a contested FlowSchema would use", () => {
+  it("is not created again and again, for another object to delete", async () => {
+    const scene = await provisioned(new Scene());
+    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
+    addLevel(scene, "team-level", "Limited");
+    for (let i = 0; i < 3; i++) {
+      scene.world.cluster.delete(scene.schema());
+      await scene.pass();
+    }
+    await other.pass();
+    const written = scene.written.length;
+    for (let i = 0; i < 3; i++) {
+      expect(await scene.pass()).toMatchObject({ reason: "Contested" });
+      await other.pass();
+    }
+    expect(scene.written.slice(written)).toEqual([]);
+    expect(scene.world.cluster.has(SHARED)).toBe(false);
   });
 });
 
@@ -407,6 +436,17 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
     expect((await scene.pass()).message).toContain("left to FlowSchema provisioner-workload (level theirs)");
     expect(scene.written).toEqual([]);
     expect(scene.object.status?.flows).toEqual([]);
+  });
+
+  it.each([2, 1_000, 9_000])("is no isolation while its level does not exist: precedence %d", async precedence => {
+    const scene = new Scene();
+    addFlow(scene, precedence);
+    await scene.run(40);
+    scene.world.cluster.delete("theirs");
+    const conditions = [{ type: "Dangling", status: "True", reason: "NotFound", message: "" }];
+    scene.edit("provisioner-workload", { conditions });
+    expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
+    expect(scene.level()).toBe(SHARED);
   });
 
   it("takes the place of the operator's, and gives it back, however often", async () => {

@@ -223,7 +223,7 @@ function dangling(flow: Flow): Finding | undefined {
 }
 
 /** A person must act after this time, in milliseconds: the API server takes a second or two. */
-const STUCK_AFTER_MS = 600_000;
+export const STUCK_AFTER_MS = 600_000;
 
 function notYet(flow: Flow, { view, wanted: { name } }: Piece, what: string): Finding {
   const level = flow.facts.levels?.find(one => view !== undefined && one.name === levelOf(view));

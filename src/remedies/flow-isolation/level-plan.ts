@@ -1,8 +1,8 @@
 import { RESTORED_ANNOTATION } from "../../api/names";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
-import { type Flow, isQuarantined, MAX_CHANGES } from "./flow";
-import { type FlowItem, levelId, mayWrite, restoredInVain } from "./flow-item";
+import { type Flow, isContested, isQuarantined, MAX_CHANGES } from "./flow";
+import { type FlowItem, levelId, mayWrite, restoredInVain, STUCK_AFTER_MS } from "./flow-item";
 import { isReserved, LEASE_LEVEL, QUARANTINE_LEVEL } from "./levels";
 import { buildWrite, EVENT, isUsed, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
 import type { Finding } from "./reasons";
@@ -19,7 +19,11 @@ export interface LevelPlan {
 }
 
 /** Plans the levels that these flows need. Pure. */
-export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonly Flow[]): LevelPlan {
+export function planLevels(
+  facts: FlowIsolationFacts,
+  spec: Spec,
+  { flows, nowMs }: { readonly flows: readonly Flow[]; readonly nowMs: number },
+): LevelPlan {
   const levels = facts.levels ?? [];
   const named = spec.priorityLevel === "" ? undefined : namedLevel(spec.priorityLevel, levels);
   const all = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, levels));
@@ -28,12 +32,12 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
   // A throttled flow gets its FlowSchema back in quarantine, and a released one on its usual level, usable or not.
   const writable = flows.filter(flow => isUsable || isQuarantined(flow) || flow.release !== undefined);
   const needing = {
-    flows: writable.some(({ own }) => own.is !== "foreign"),
+    flows: writable.filter(({ own }) => own.is !== "foreign"),
     leases: flows.some(flow => isLeaseWritten(flow, isUsable)),
   };
   const pieces = all.filter(piece => isNeeded(piece, facts, needing));
   return {
-    items: pieces.map(levelItem),
+    items: pieces.map(piece => levelItem(piece, nowMs)),
     findings: named === undefined ? [] : [named],
     wanted: pieces.map(({ wanted }) => wanted),
     isUsable,
@@ -47,10 +51,12 @@ export function planLevels(facts: FlowIsolationFacts, spec: Spec, flows: readonl
 function isNeeded(
   { wanted, is }: Piece,
   { schemas }: FlowIsolationFacts,
-  { flows, leases }: Record<"flows" | "leases", boolean>,
+  { flows, leases }: { readonly flows: readonly Flow[]; readonly leases: boolean },
 ): boolean {
   if (is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
-  return wanted.name === LEASE_LEVEL ? leases : flows;
+  if (wanted.name === LEASE_LEVEL) return leases;
+  // A contested flow keeps its level, but is not written, so it needs no new one.
+  return flows.some(flow => is !== "missing" || !isContested(flow));
 }
 
 function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {
@@ -69,9 +75,9 @@ function namedLevel(name: string, levels: readonly ClusterObjectView[]): Finding
   return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
 }
 
-function levelItem(piece: Piece): FlowItem {
+function levelItem(piece: Piece, nowMs: number): FlowItem {
   const { wanted, is } = piece;
-  const finding = levelFinding(piece);
+  const finding = levelFinding(piece, nowMs);
   const item = { id: levelId(wanted.name), findings: finding === undefined ? [] : [finding], intents: [] };
   if (finding !== undefined || is === "right") return item;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
@@ -83,8 +89,8 @@ function levelItem(piece: Piece): FlowItem {
 }
 
 /** Why a level is not written. */
-function levelFinding(piece: Piece): Finding | undefined {
-  const { wanted, is } = piece;
+function levelFinding(piece: Piece, nowMs: number): Finding | undefined {
+  const { wanted, is, view } = piece;
   const what = `PriorityLevelConfiguration ${wanted.name}`;
   if (is === "right") return undefined;
   if (is === "foreign") {
@@ -92,8 +98,10 @@ function levelFinding(piece: Piece): Finding | undefined {
     return { status: "False", reason: "NameTaken", sentence, isStalled: true };
   }
   if (is === "deleting") {
-    const sentence = `${what} is being deleted; the operator creates it again afterwards.`;
-    return { status: "False", reason: "Progressing", sentence, isProgressing: true };
+    const isStalled = nowMs - (view?.deletedAtMs ?? nowMs) >= STUCK_AFTER_MS;
+    const state = isStalled ? "has been in deletion for ten minutes; see its finalizers" : "is being deleted";
+    const sentence = `${what} ${state}. The operator creates it again afterwards.`;
+    return { status: "False", reason: "Progressing", sentence, isProgressing: !isStalled, isStalled };
   }
   return is === "different" && restoredOf(piece) >= MAX_CHANGES ? contested(piece) : undefined;
 }

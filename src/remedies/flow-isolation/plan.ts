@@ -37,7 +37,7 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const made = flows.filter(flow => !isLeftToOther(flow));
-  const planned = planLevels(facts, spec, made);
+  const planned = planLevels(facts, spec, { flows: made, nowMs });
   const wanted = new Set([...planned.wanted, ...made.flatMap(wantedOf)].map(({ name }) => name));
   const isWanted = (name: string): boolean => wanted.has(name);
   const isUnderstood = facts.notUnderstood === undefined;

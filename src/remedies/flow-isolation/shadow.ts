@@ -26,18 +26,22 @@ export function shadowOf(
   account: Account,
 ): ClusterObjectView | undefined {
   const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
+  const ids = new Set([...namesOf(account), ...groupsOf(account)]);
   const others = schemas
     .filter(({ name, deletedAtMs }) => name !== own.name && deletedAtMs === undefined)
+    .filter(({ spec }) => listIn(spec, "rules").some(rule => isAbout(rule, ids)))
+    // The API server ignores a FlowSchema whose level does not exist.
+    .filter(({ conditions }) => !conditions.some(({ type, status }) => type === "Dangling" && status === "True"))
     .filter(other => comesFirst(other, own) || (!isThrottling && isOfOther(other, account)))
     .toSorted((a, b) => (comesFirst(a, b) ? -1 : 1));
-  const takers = SAMPLES.map(sample => others.find(other => takes(other, account, sample)));
+  const takers = SAMPLES.map(sample => others.find(other => takes(other, ids, sample)));
   return takers.includes(undefined) ? undefined : takers[0];
 }
 
 /** Reports whether another owner's FlowSchema names the ServiceAccount: a person has chosen the level of its requests. */
 export function isOfOther(view: ClusterObjectView, account: Account): boolean {
-  const subjects = listIn(view.spec, "rules").flatMap(rule => listIn(rule, "subjects"));
-  return !isManaged(view) && subjects.some(subject => namesOf(account).includes(idOf(subject)));
+  const names = new Set(namesOf(account));
+  return !isManaged(view) && listIn(view.spec, "rules").some(rule => isAbout(rule, names));
 }
 
 function comesFirst(a: Ordered, b: Ordered): boolean {
@@ -53,14 +57,17 @@ function precedenceOf({ spec }: Ordered): number {
   return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
 }
 
-function takes({ spec }: Ordered, account: Account, { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
-  const ids = [...namesOf(account), ...groupsOf(account)];
+function takes({ spec }: Ordered, ids: ReadonlySet<string>, { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
   return listIn(spec, "rules")
-    .filter(rule => listIn(rule, "subjects").some(subject => ids.includes(idOf(subject))))
+    .filter(rule => isAbout(rule, ids))
     .flatMap(rule => listIn(rule, "resourceRules"))
     .filter(({ namespaces, clusterScope }) => (isNamespaced ? hasStar(namespaces) : clusterScope === true))
     .filter(({ apiGroups, resources }) => hasStar(apiGroups) && hasStar(resources))
     .some(({ verbs }) => hasStar(verbs) || arrayOf(verbs).includes(verb));
+}
+
+function isAbout(rule: JsonObject, ids: ReadonlySet<string>): boolean {
+  return listIn(rule, "subjects").some(subject => ids.has(idOf(subject)));
 }
 
 function hasStar(values: unknown): boolean {
