@@ -196,6 +196,6 @@ export function describeTime(ms: number): string | undefined {
 }
 
 /** The same for messages. */
-export function timeOf(ms: number): string {
+export function timeInMessage(ms: number): string {
   return describeTime(ms) ?? "an unknown time";
 }

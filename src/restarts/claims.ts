@@ -9,7 +9,7 @@ import {
   type RestartClaim,
 } from "../core/intent";
 import type { EventRequest, PendingWrite } from "../core/remedy";
-import { timeOf } from "../core/time";
+import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
 
@@ -49,7 +49,7 @@ export function describeBlock(refusal: string, untilMs: number): string {
   const budget = name === undefined ? "a PodDisruptionBudget" : `PodDisruptionBudget ${name}`;
   const isByBudget = /disruption ?budget/i.test(refusal);
   const cause = isByBudget ? `${budget} does not allow the eviction` : "the API server refused the restart for now";
-  return `${cause}, next try at ${timeOf(untilMs)}`;
+  return `${cause}, next try at ${timeInMessage(untilMs)}`;
 }
 
 /** A webhook may forbid the eviction of one pod, and allow that of its siblings. */

@@ -3,7 +3,7 @@ import type { RestartStatus } from "../api/controller-resilience";
 import { type Check, firstMatch } from "../core/checks";
 import type { Deferral, RestartClaim } from "../core/intent";
 import type { PendingWrite } from "../core/remedy";
-import { timeOf } from "../core/time";
+import { timeInMessage } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
 import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited, RESTARTS_WINDOW_MS } from "./history";
@@ -137,7 +137,7 @@ function rolloutInProgress({ workload: { view, rolloutSinceMs = -Infinity, now }
   const untilMs = rolloutSinceMs + rolloutWaitMs(view);
   const retryAfterMs = untilMs - now.getTime();
   if (retryAfterMs <= 0) return undefined;
-  return { wait: `waiting for the rollout in progress, until ${timeOf(untilMs)} at the latest`, retryAfterMs };
+  return { wait: `waiting for the rollout in progress, until ${timeInMessage(untilMs)} at the latest`, retryAfterMs };
 }
 
 function rolloutWaitMs({ rollout }: Pick<WorkloadView, "rollout">): number {
@@ -274,7 +274,7 @@ function overBudget({ claim, workload }: Due): Limit | undefined {
   const budget = budgetOf(claim, workload);
   if (budget === undefined) return undefined;
   const { limit, retryAfterMs } = budget;
-  const until = `${timeOf(workload.now.getTime() + retryAfterMs)} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"})`;
+  const until = `${timeInMessage(workload.now.getTime() + retryAfterMs)} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"})`;
   return { wait: describeWait(claim, workload, until), retryAfterMs };
 }
 
@@ -320,6 +320,6 @@ export function withPatience<F extends { readonly sentence: string }>(
   { sinceMs, now }: { readonly sinceMs: number; readonly now: Date },
 ): F & { readonly isStalled?: boolean; readonly isProgressing?: boolean } {
   if (!(now.getTime() - sinceMs >= PATIENCE_MS)) return finding;
-  const sentence = `${finding.sentence} Waiting since ${timeOf(sinceMs)}: ${wayOut}.`;
+  const sentence = `${finding.sentence} Waiting since ${timeInMessage(sinceMs)}: ${wayOut}.`;
   return { ...finding, sentence, isStalled: true, isProgressing: false };
 }

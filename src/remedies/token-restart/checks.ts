@@ -1,4 +1,4 @@
-import { timeOf } from "../../core/time";
+import { timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
 import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
@@ -129,7 +129,7 @@ function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined
   const retryAfterMs = notBeforeMs - now.getTime();
   if (next === undefined || retryAfterMs <= 0) return undefined;
   return deferred(
-    `${describeEvidence(next.pod)}; the signing keys changed lately, so no restart before ${timeOf(notBeforeMs)}, in case the change is undone.`,
+    `${describeEvidence(next.pod)}; the signing keys changed lately, so no restart before ${timeInMessage(notBeforeMs)}, in case the change is undone.`,
     { retryAfterMs, waitHint: "check that all API servers have the same --service-account-key-file" },
   );
 }
