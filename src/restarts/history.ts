@@ -66,7 +66,7 @@ export function isUnproven({ cause }: Pick<RestartStatus, "cause">): boolean {
 }
 
 /** Reports whether a restart has the cause of the claim, so that it says something about whether the claimed restart helps. */
-export function isOfCause(entry: Pick<RestartStatus, "cause">, claim: Pick<RestartStatus, "cause">): boolean {
+function isOfCause(entry: Pick<RestartStatus, "cause">, claim: Pick<RestartStatus, "cause">): boolean {
   return incidentOf({ cause: entry.cause }) === incidentOf({ cause: claim.cause });
 }
 
@@ -328,7 +328,7 @@ export function isCreatedAfter(createdAtMs: number, { time }: RestartStatus): bo
 }
 
 /** A week. Younger restarts may still count: those that did not help, for as long as the doubled cooldowns. */
-export const RESTARTS_COUNTED_MS = 168 * 3_600_000;
+const RESTARTS_COUNTED_MS = 168 * 3_600_000;
 
 /** The restarts of one remedy with their current outcomes, and the causes of that remedy. */
 export interface SettledRestarts {

@@ -212,7 +212,7 @@ class FifoSet<K> {
 }
 
 /** When the keys of a work queue were added and taken, measured as client-go's workqueue does. */
-export class QueueTimes<K> {
+class QueueTimes<K> {
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics | undefined;
   /** Monotonic time at which each waiting key was first added. */

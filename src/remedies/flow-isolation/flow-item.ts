@@ -229,8 +229,10 @@ function notYet(flow: Flow, { view, wanted: { name } }: Piece, what: string): Fi
   const level = flow.facts.levels?.find(one => view !== undefined && one.name === levelOf(view));
   const times = [view?.createdAtMs, view?.writtenAtMs, view?.deletedAtMs, level?.createdAtMs ?? flow.nowMs];
   const isStalled = flow.nowMs - Math.max(...times.map(ms => ms ?? 0)) >= STUCK_AFTER_MS;
-  const advice = isStalled ? " for ten minutes; see its conditions and finalizers, and the API server's log" : "";
-  const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}${advice}.`;
+  const advice = isStalled
+    ? " It has been so for ten minutes: see its conditions and finalizers, and the API server's log."
+    : "";
+  const sentence = `${nameOf(flow)}: FlowSchema ${name} ${what}.${advice}`;
   return { status: "False", reason: "Progressing", sentence, isProgressing: !isStalled, isStalled };
 }
 
