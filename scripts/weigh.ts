@@ -26,10 +26,10 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 37_820 },
+    { name: "source: lines", found: lines(source), budget: 37_990 },
     { name: "source: files", found: source.length, budget: 238 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_610 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_400 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_830 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_460 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {
@@ -37,7 +37,7 @@ export function weigh(): Weight[] {
       found: fields(specOf(CLUSTER_CRD_FILE)).filter(path => !inherited.has(path)).length,
       budget: 10,
     },
-    { name: "reasons of conditions", found: reasons().size, budget: 60 },
+    { name: "reasons of conditions", found: reasons().size, budget: 61 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
     { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 42 },
   ];

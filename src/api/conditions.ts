@@ -72,6 +72,8 @@ export const ClusterReason = {
   Failed: "Failed",
   /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
   Unprotected: "Unprotected",
+  /** Ready and Stalled: more than half of the protected workloads would lose protection, and keep it until a person allows that. */
+  RemovalWaits: "RemovalWaits",
 } as const;
 
 /** One of these reasons. */

@@ -40,6 +40,12 @@ export const PROTECT_LABEL = `${GROUP}/protect`;
 /** On a generated ControllerResilience: name of the ClusterControllerResilience that it was generated for. */
 export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
 
+/**
+ * On a ClusterControllerResilience: a generation of it. More than half of the workloads that it protects may lose protection because of that
+ * generation.
+ */
+export const ALLOW_REMOVAL_ANNOTATION = `${GROUP}/allow-removal`;
+
 /** On pod templates that version 0.1 restarted. It says nothing about what a person wants. */
 export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 

@@ -213,6 +213,19 @@ describe("a ClusterControllerResilience", () => {
     await until("all", "Ready", "AllProtected");
   });
 
+  it("keeps protecting all while a typo in its selector would end it, and says how to end it nevertheless", async () => {
+    const before = (await generated("all")).length;
+    const template = { tokenRestart: { maxRestarts: 2 } };
+    await apply("all", { namespaceSelector: { matchLabels: { team: "evne" } }, template });
+    const { metadata, status } = await until("all", "Stalled", "RemovalWaits");
+    const allow = `controller-resilience.io/allow-removal=${String(metadata.generation)} --overwrite`;
+    expect(status?.conditions?.find(({ type }) => type === "Stalled")?.message).toContain(allow);
+    expect(await generated("all")).toHaveLength(before);
+    await apply("all", { ...SPEC, template });
+    await until("all", "Ready", "AllProtected");
+    expect(await generated("all")).toHaveLength(before);
+  });
+
   it("is deleted with everything that was generated for it, and hands over to the younger one", async () => {
     await client.output(["delete", "ccres", "all"]);
     await client.until("its objects to go", async () => (await generated("all")).length === 0, 120_000);

@@ -34,6 +34,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "flows outlive their object": 10,
   "staged enforcement is for all": 128,
   "excluded namespaces are protected": 173,
+  "a typo ends all protection": 128,
   "a generated object takes what a person protects": 130,
   "objects of a person are taken over": 130,
   "a Lease is taken at once": 69,

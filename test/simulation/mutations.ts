@@ -241,6 +241,14 @@ export const MUTATIONS: readonly Mutation[] = [
       /"excludeNamespaces"/,
     ],
   ]),
+  ...inFile("src/engine/cluster-wide/brake.ts", [
+    [
+      "a typo ends all protection",
+      "return lost > ALWAYS && lost > shares.reduce((sum, share) => sum + share.protected, 0);",
+      "return false;",
+      /"team-1","name":"also-9".*"cluster-mistyped"/,
+    ],
+  ]),
   ...inFile("src/engine/cluster-wide/plan.ts", [
     [
       "a generated object takes what a person protects",

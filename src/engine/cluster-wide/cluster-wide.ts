@@ -9,6 +9,7 @@ import { Controller, type LoopSettings } from "../loop/controller";
 import { nextOf, type PassResult } from "../loop/requeue";
 import { Executor } from "../write/executor";
 import { WriteBackoff } from "../write/write-backoff";
+import { Brake } from "./brake";
 import { coverageOf } from "./coverage";
 import { FactsReader } from "./facts";
 import { isGenerated, listedIn, type PlannedWrite } from "./generated";
@@ -52,6 +53,7 @@ export class ClusterWide {
   /** Of writes that have taken effect: whoever undoes one makes the next one wait as a refusal would. */
   #undone: WriteBackoff;
   readonly #reporter: StatusReporter;
+  readonly #brake: Brake;
   /** When each namespace that waits for its turn may be written to. */
   readonly #turns = new Map<string, number>();
   /** When listed workloads were first found to be gone, by namespace and workload. */
@@ -66,7 +68,11 @@ export class ClusterWide {
     this.#pace = new TokenBucket(clock, PACE);
     this.#undone = new WriteBackoff(clock);
     const onIncomplete = (namespaces: readonly string[]): void => this.#enqueueUnknown(namespaces);
-    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, { ...settings, onIncomplete });
+    const onReleased = (namespaces: readonly string[]): void => this.#enqueue("namespaces", namespaces);
+    this.#brake = new Brake(clock);
+    this.#reporter = new StatusReporter(ports, this.#facts, this.#results, {
+      ...{ ...settings, onIncomplete, onReleased, brake: this.#brake },
+    });
     const keys = (): Promise<string[]> => this.#keys();
     const nothing = (): void => undefined;
     this.loop = new Controller(
@@ -127,6 +133,7 @@ export class ClusterWide {
   #rest(): void {
     this.#results.clear();
     this.#undone = new WriteBackoff(this.#ports.readers.clock);
+    this.#brake.clear();
     this.#gone.clear();
     this.#turns.clear();
     this.#facts.clear();
@@ -181,14 +188,37 @@ export class ClusterWide {
     }
     const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withVanishing(name, cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
+    this.#countRemoved(facts, plan, outcomes);
     this.#results.set(name, { plan, coverage: coverageOf(facts, plan), outcomes }, this.#nowMs());
     this.#reportSoon();
     return waitMs > 0 ? { next: "wait", afterMs: waitMs } : afterWrites(outcomes.map(({ outcome }) => outcome));
   }
 
+  /** Plans so that no workload loses protection before all namespaces were planned, and none that the brake keeps. */
+  async #plan(facts: Facts): Promise<NamespacePlan> {
+    const kept = planNamespace(facts, () => true);
+    if ([...kept.shares.values()].every(share => share.kept.length === 0)) return kept;
+    const { name } = facts.namespace;
+    const others = (await this.#reporter.namespaces()).filter(other => other !== name);
+    const nowMs = this.#nowMs();
+    return planNamespace(facts, owner => {
+      const share = kept.shares.get(owner.metadata.uid);
+      if (share === undefined || !this.#results.isComplete(owner.metadata, others, nowMs)) return true;
+      return this.#brake.isOn(owner, [{ namespace: name, share }, ...this.#results.of(owner.metadata, others, nowMs)]);
+    });
+  }
+
+  #countRemoved(facts: Facts, { shares }: NamespacePlan, outcomes: readonly WriteOutcome[]): void {
+    for (const owner of facts.clusterObjects) {
+      const { uid } = owner.metadata;
+      const isWritten = outcomes.some(({ write, outcome }) => write.for === uid && outcome.result === "Executed");
+      if (isWritten) this.#brake.removed(owner, shares.get(uid)?.removed ?? 0);
+    }
+  }
+
   /** What does more than observe further workloads rests on live reads: a cache may be late. */
   async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
-    const plan = planNamespace(cached);
+    const plan = await this.#plan(cached);
     if (plan.writes.length === 0) {
       this.#turns.delete(cached.namespace.name);
       return { facts: cached, plan };
@@ -199,7 +229,7 @@ export class ClusterWide {
     if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
     // A workload may have gone after the cache was filled.
     const facts = this.#withVanishing(cached.namespace.name, await this.#facts.live(cached));
-    return { facts, plan: planNamespace(facts) };
+    return { facts, plan: await this.#plan(facts) };
   }
 
   /** Returns the milliseconds until this namespace may be written to; 0 if it may now. */

@@ -121,6 +121,17 @@ describe("planNamespace", () => {
     ]);
   });
 
+  it("keeps what it does not select any more only where an object lists it that is not being deleted", () => {
+    const objects = settle(facts());
+    const clusterObjects = [clusterObject("all", { excludeNamespaces: ["web"] })];
+    const keptIn = (of: Facts) => planNamespace(of, () => true).shares.get("uid-all")?.kept;
+    expect(keptIn(facts({ objects, clusterObjects }))).toEqual(["Deployment/web"]);
+    expect(planNamespace(facts({ objects, clusterObjects }), () => true).writes).toEqual([]);
+    expect(keptIn(facts({ objects: objects.map(beingDeleted), clusterObjects }))).toEqual([]);
+    const mine = handWritten("mine", [{ kind: "Deployment", name: "web" }]);
+    expect(keptIn(facts({ objects: [...objects, mine], clusterObjects }))).toEqual([]);
+  });
+
   it("gives a workload to the older of two, and says so of the younger", () => {
     const [older, younger] = [clusterObject("b"), clusterObject("a", {}, "2026-02-01T00:00:00Z")];
     const of = facts({ clusterObjects: [older, younger] });

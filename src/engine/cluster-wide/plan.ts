@@ -11,12 +11,16 @@ export interface NamespaceShare {
   readonly exclusion: Exclusion | null;
   /** Generation of the ClusterControllerResilience that was planned for. */
   readonly generation: number;
-  /** The generated objects are as they have to be. */
+  /** The generated objects are as they have to be, and nothing waits to be removed. */
   readonly isSettled: boolean;
   /** Workloads that it selects, and that no other object protects; as `Deployment/web`. */
   readonly selected: ReadonlySet<string>;
   /** Those of them that a generated object lists already. */
   readonly protected: number;
+  /** Workloads that it does not select any more, and that the generated object lists nevertheless, since they must not lose protection yet. */
+  readonly kept: readonly string[];
+  /** Number of such workloads that the writes leave out. */
+  readonly removed: number;
   /** Workloads that it does not select, by reason. */
   readonly excluded: ReadonlyMap<Exclusion, number>;
   /** Workloads that an older one selects as well and protects, by the name of that one. */
@@ -36,8 +40,15 @@ export interface NamespacePlan {
   readonly shares: ReadonlyMap<string, NamespaceShare>;
 }
 
-/** Decides which objects a namespace needs. Pure. */
-export function planNamespace(facts: Facts): NamespacePlan {
+/**
+ * Decides which objects a namespace needs. Pure.
+ *
+ * @param keeps of which ClusterControllerResiliences no workload that exists may lose protection
+ */
+export function planNamespace(
+  facts: Facts,
+  keeps: (owner: ClusterControllerResilience) => boolean = () => false,
+): NamespacePlan {
   const writes: PlannedWrite[] = [];
   const shares = new Map<string, NamespaceShare>();
   const claimed = new Map<string, string>();
@@ -47,11 +58,16 @@ export function planNamespace(facts: Facts): NamespacePlan {
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
   for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
-    const choice = choose(owner, facts, found, claimed);
-    for (const workload of choice.selected) claimed.set(workload, owner.metadata.name);
-    const needed = writesFor(owner, facts, choice.selected, found);
+    const { lost, ...choice } = choose(owner, facts, found, claimed);
+    const kept = lost.length > 0 && keeps(owner) ? lost : [];
+    const listed = [...choice.selected, ...kept];
+    for (const workload of listed) claimed.set(workload, owner.metadata.name);
+    const needed = writesFor(owner, facts, listed, found);
     writes.push(...needed.writes);
-    shares.set(owner.metadata.uid, shareOf(owner, choice, found, needed));
+    shares.set(
+      owner.metadata.uid,
+      shareOf(owner, { ...choice, kept, removed: lost.length - kept.length }, found, needed),
+    );
   }
   return { writes, shares };
 }
@@ -65,6 +81,8 @@ interface Choice {
   readonly selected: readonly string[];
   readonly excluded: ReadonlyMap<Exclusion, number>;
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
+  /** Workloads that exist and that an object of this owner lists, and that neither it nor another one selects any more. */
+  readonly lost: readonly string[];
 }
 
 function choose(
@@ -90,7 +108,10 @@ function choose(
   }
   const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
   const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
-  return { exclusion, selected: [...selected.map(({ workload }) => workload), ...gone], excluded, overlaps };
+  const present = new Set(found.filter(object => !isBeingDeleted(object)).flatMap(listedIn));
+  const unselected = verdicts.filter(({ why }) => why !== null && why !== "Terminating");
+  const lost = unselected.map(({ workload }) => workload).filter(one => present.has(one) && !claimed.has(one));
+  return { exclusion, selected: [...selected.map(({ workload }) => workload), ...gone], excluded, overlaps, lost };
 }
 
 function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
@@ -99,14 +120,14 @@ function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
 
 function shareOf(
   { metadata: { generation } }: ClusterControllerResilience,
-  { selected, ...choice }: Choice,
+  { selected, ...choice }: Omit<Choice, "lost"> & Pick<NamespaceShare, "kept" | "removed">,
   found: readonly ControllerResilience[],
   { writes, held }: Writes,
 ): NamespaceShare {
   const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
   return {
-    ...{ ...choice, generation, isSettled: writes.length === 0, held },
+    ...{ ...choice, generation, isSettled: writes.length === 0 && choice.kept.length === 0, held },
     ...{
       objects,
       ending: found.filter(isBeingDeleted),

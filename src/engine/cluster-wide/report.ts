@@ -6,7 +6,7 @@ import type {
 } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
-import { GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
+import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
 import { type ConditionUpdate, nextConditions, cutMessage } from "../../core/status";
 import { count, firstOf } from "../../core/text";
 import { whyObserved } from "../../core/remedy";
@@ -47,6 +47,8 @@ export interface Circumstances {
   readonly now: Date;
   /** The operator runs with `--mode=Observe`. */
   readonly observes?: boolean;
+  /** What is kept stays until a person allows to remove it. */
+  readonly isBraked?: boolean;
 }
 
 /** Returns the status of a ClusterControllerResilience. Pure. */
@@ -54,13 +56,12 @@ export function clusterStatus(
   object: ClusterControllerResilience,
   results: readonly NamespaceResult[],
   coverage: Coverage,
-  { now, observes = false }: Circumstances,
+  { now, observes = false, isBraked = false }: Circumstances,
 ): ClusterControllerResilienceStatus {
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
   const byHand = sum(inside, ({ excluded }) => excluded.get("HandWritten") ?? 0);
   const conflicts = conflictsOf(results);
-  const { generation } = object.metadata;
   const counts: Counts = {
     namespaces: inside.length,
     workloads: byHand + sum(inside, ({ selected }) => selected.size),
@@ -70,9 +71,10 @@ export function clusterStatus(
     failures: results.filter(({ failure }) => failure !== undefined),
     stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
     ...{ held: sum(shares, share => share.held), observes },
+    kept: isBraked ? results.flatMap(keptIn) : [],
   };
   return {
-    observedGeneration: generation,
+    observedGeneration: object.metadata.generation,
     namespaces: counts.namespaces,
     enforced: observes ? 0 : counts.objects.filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend).length,
     workloads: counts.workloads,
@@ -84,10 +86,14 @@ export function clusterStatus(
     conditions: nextConditions(
       object.status?.conditions ?? [],
       conditionsOf(object, counts, coverage),
-      generation,
+      object.metadata.generation,
       now,
     ).map(condition => ({ ...condition, message: cutMessage(condition.message) })),
   };
+}
+
+function keptIn({ namespace, share }: NamespaceResult): string[] {
+  return (share?.kept ?? []).map(workload => `${namespace}/${workload}`);
 }
 
 interface Counts {
@@ -102,6 +108,8 @@ interface Counts {
   readonly stuck: readonly ControllerResilience[];
   readonly held: number;
   readonly observes: boolean;
+  /** What the brake keeps, as `namespace/Deployment/web`. */
+  readonly kept: readonly string[];
 }
 
 function conditionsOf(object: ClusterControllerResilience, counts: Counts, coverage: Coverage): ConditionUpdate[] {
@@ -130,6 +138,7 @@ function withMode(ready: ConditionUpdate, { observes, held }: Counts): Condition
 
 function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Ready;
+  if (counts.kept.length > 0) return { ...removalWaits(object, counts), type, status: "False" };
   const [failure] = counts.failures;
   if (failure?.failure !== undefined) {
     const message = `${failuresIn(counts.failures)} ${failure.failure.message}`;
@@ -170,8 +179,19 @@ function stuckMessage(stuck: readonly ControllerResilience[]): string {
   return `The deletion of ${count(stuck.length, "generated object")} does not end: ${named(stuck.map(nameOf))}; see their condition Stalled.`;
 }
 
-function stalledOf(object: ClusterControllerResilience, { failures, objects, stuck }: Counts): ConditionUpdate {
+function removalWaits(
+  object: ClusterControllerResilience,
+  { kept }: Counts,
+): Pick<ConditionUpdate, "reason" | "message"> {
+  const { name, generation } = object.metadata;
+  const message = `${count(kept.length, "protected workload")} would lose protection, and fewer would keep it: ${named(kept)}. They stay protected. Correct the selectors or labels, or remove them: kubectl annotate ${CLUSTER_KIND.toLowerCase()} ${name} ${ALLOW_REMOVAL_ANNOTATION}=${String(generation)} --overwrite`;
+  return { reason: ClusterReason.RemovalWaits, message };
+}
+
+function stalledOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Stalled;
+  const { failures, objects, stuck } = counts;
+  if (counts.kept.length > 0) return { ...removalWaits(object, counts), type, status: "True" };
   const refused = failures.find(({ failure }) => failure?.reason === "Refused")?.failure;
   if (refused !== undefined && !object.spec.suspend)
     return { type, status: "True", reason: refused.reason, message: `${failuresIn(failures)} ${refused.message}` };

@@ -81,10 +81,11 @@ export class Results {
   }
 
   /**
-   * Reports whether the namespaces that were looked at were planned for this generation of a ClusterControllerResilience, or have failed
-   * for so long that it is reported.
+   * Reports whether each of these namespaces was planned for this generation of a ClusterControllerResilience, or has failed for so long
+   * that it is reported.
    */
-  isPlannedFor({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): boolean {
+  isComplete({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): boolean {
+    if (!this.hasAll(namespaces, nowMs)) return false;
     return namespaces.every(namespace => {
       const kept = this.#byNamespace.get(namespace);
       if (kept?.outcome === undefined || kept.outcome.plan.shares.get(uid)?.generation === generation) return true;

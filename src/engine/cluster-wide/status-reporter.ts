@@ -2,7 +2,7 @@ import type {
   ClusterControllerResilience,
   ClusterControllerResilienceStatus,
 } from "../../api/cluster-controller-resilience";
-import { ConditionType } from "../../api/conditions";
+import { ClusterReason, ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
 import { isSameStatus } from "../../core/status";
@@ -10,6 +10,7 @@ import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectRef } from "../../core/intent";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import type { PassResult } from "../loop/requeue";
+import type { Brake } from "./brake";
 import type { FactsReader } from "./facts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 import { clusterStatus, type NamespaceResult } from "./report";
@@ -23,6 +24,9 @@ const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
 interface ReporterSettings extends Pick<ClusterWideSettings, "observes"> {
   /** Called with all namespaces while some of them were not planned for the present generation of an object. */
   readonly onIncomplete: (namespaces: readonly string[]) => void;
+  /** Called with namespaces that keep what may be removed now. */
+  readonly onReleased: (namespaces: readonly string[]) => void;
+  readonly brake: Brake;
 }
 
 /** Writes the status of ClusterControllerResiliences. */
@@ -33,7 +37,9 @@ export class StatusReporter {
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
   readonly #observes: boolean;
-  readonly #onIncomplete: (namespaces: readonly string[]) => void;
+  readonly #onIncomplete: ReporterSettings["onIncomplete"];
+  readonly #onReleased: ReporterSettings["onReleased"];
+  readonly #brake: Brake;
   /** Why the namespaces cannot be listed now. */
   #unlisted: Failure | undefined;
 
@@ -41,13 +47,15 @@ export class StatusReporter {
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
-    { observes = false, onIncomplete }: ReporterSettings,
+    { observes = false, onIncomplete, onReleased, brake }: ReporterSettings,
   ) {
     this.#ports = ports;
     this.#facts = facts;
     this.#results = results;
     this.#observes = observes;
     this.#onIncomplete = onIncomplete;
+    this.#onReleased = onReleased;
+    this.#brake = brake;
   }
 
   /**
@@ -79,10 +87,11 @@ export class StatusReporter {
     const cached = this.#ports.caches.clusterObjects().find(({ metadata }) => metadata.name === name);
     if (cached === undefined) return this.#forget(name);
     const namespaces = await this.namespaces();
-    if (!this.#isComplete(cached, namespaces)) {
+    if (!this.#results.isComplete(cached.metadata, namespaces, this.#nowMs())) {
       this.#onIncomplete(namespaces);
       return LOOK_AGAIN;
     }
+    this.#release(cached, namespaces);
     if (isSameStatus(cached.status, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
     const object = await this.#read(name);
     const { uid, generation } = cached.metadata;
@@ -116,9 +125,11 @@ export class StatusReporter {
     return status;
   }
 
-  #isComplete({ metadata }: ClusterControllerResilience, namespaces: readonly string[]): boolean {
-    const nowMs = this.#nowMs();
-    return this.#results.hasAll(namespaces, nowMs) && this.#results.isPlannedFor(metadata, namespaces, nowMs);
+  /** What was kept only until all namespaces were planned, or until a person allowed to remove it, goes with the next passes. */
+  #release(object: ClusterControllerResilience, namespaces: readonly string[]): void {
+    const results = this.#results.of(object.metadata, namespaces, this.#nowMs());
+    if (this.#brake.isOn(object, results)) return;
+    this.#onReleased(results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : [])));
   }
 
   #nowMs(): number {
@@ -142,6 +153,7 @@ export class StatusReporter {
     return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
       now: this.#ports.readers.clock.now(),
       observes: this.#observes,
+      isBraked: this.#brake.isOn(object, found),
     });
   }
 
@@ -152,10 +164,10 @@ export class StatusReporter {
     return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
   }
 
-  /** An Event when the API server refuses something, and when it no longer does. A generated object that is Stalled has its own Events. */
+  /** An Event when a person has to act on this object, and when nobody has to any more. A generated object that is Stalled has its own Events. */
   #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
-    const now = refusedIn(conditions);
-    const before = refusedIn(object.status?.conditions);
+    const now = problemIn(conditions);
+    const before = problemIn(object.status?.conditions);
     const event = { regarding: refOf(object), action: "Protect", problem: ConditionType.Stalled };
     if (now !== undefined && before === undefined) {
       this.#ports.events.record({ ...event, type: "Warning", reason: now.reason, note: now.message });
@@ -166,8 +178,11 @@ export class StatusReporter {
   }
 }
 
-function refusedIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
-  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && reason === "Refused");
+/** Reasons of Stalled that no Event of a generated object tells. */
+const OWN: readonly string[] = [ClusterReason.Refused, ClusterReason.RemovalWaits];
+
+function problemIn(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
+  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && OWN.includes(reason));
 }
 
 function refOf({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {

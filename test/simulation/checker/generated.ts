@@ -1,7 +1,8 @@
 import type { Obj } from "../server/objects";
 import type { Entry, Report, Sight } from "./sight";
 
-// Promise 4 of ClusterControllerResiliences: they act where they enforce, in no namespace that they exclude, and leave to a person what a person protects.
+// Promise 4 of ClusterControllerResiliences: they act where they enforce, in no namespace that they exclude, leave to a person what a person protects, and
+// do not end protection for more than half at once.
 
 const GENERATED_FOR = "controller-resilience.io/generated-for";
 
@@ -26,13 +27,15 @@ interface Spec {
 
 /** Checks every write of a ControllerResilience that is not one of its status. */
 export function checkGenerated(sight: Sight, report: Report): void {
+  const endings = new Endings(sight, report);
   sight.onRequest(entry => {
     if (!isWrite(entry)) return;
     const { verb, before, after } = entry;
     const isOfAPerson = before !== undefined && !isGenerated(before);
     const why = isOfAPerson ? ofAPerson(entry) : WRONGS.map(wrong => after && wrong(sight, after)).find(Boolean);
     const { namespace = "", name = "" } = (after ?? before)?.metadata ?? {};
-    if (why !== undefined) report(4, `${verb} of ${namespace}/${name}, ${why}`);
+    if (why === undefined) endings.note(entry);
+    else report(4, `${verb} of ${namespace}/${name}, ${why}`);
   });
 }
 
@@ -75,6 +78,7 @@ const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
       : undefined;
   },
   (sight, made) =>
+    made.metadata.generation === 1 &&
     wantedBy(sight, made).excludeNamespaces?.includes(made.metadata.namespace ?? "") === true
       ? "in a namespace that is excluded"
       : undefined,
@@ -88,6 +92,55 @@ const WRONGS: readonly ((sight: Sight, made: Obj) => string | undefined)[] = [
     return shared && `with ${shared.kind}/${shared.name ?? ""}, which a person protects`;
   },
 ];
+
+/** Within this time, more than {@link MOST_AT_ONCE} workloads, and more than half, must not lose protection. */
+const AT_ONCE_MS = 60_000;
+
+const MOST_AT_ONCE = 10;
+
+/** The workloads that exist and that the operator takes out of generated objects, by the object that they were generated for. */
+class Endings {
+  readonly #ends = new Map<string, { readonly atMs: number; readonly lost: number }[]>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  note({ verb, from, before, after }: Entry): void {
+    if (before === undefined) return;
+    const owner = before.metadata.labels?.[GENERATED_FOR] ?? "";
+    const { namespace = "" } = before.metadata;
+    const others = this.#listed(namespace, ({ metadata }) => metadata.uid !== before.metadata.uid);
+    const left = new Set([...(verb === "delete" ? [] : targetsOf(after)), ...others]);
+    const lost = targetsOf(before).filter(name => !left.has(name) && this.#exists(namespace, name)).length;
+    const since = this.sight.clock.monotonicMs() - AT_ONCE_MS;
+    const key = `${from} ${owner}`;
+    const ends = (this.#ends.get(key) ?? []).filter(({ atMs }) => atMs > since);
+    this.#ends.set(key, [...ends, { atMs: since + AT_ONCE_MS, lost }]);
+    const all = ends.reduce((sum, end) => sum + end.lost, lost);
+    const isTheirs = (one: Obj): boolean => one.metadata.labels?.[GENERATED_FOR] === owner;
+    if (lost === 0 || all <= MOST_AT_ONCE || all <= this.#listed(undefined, isTheirs).length) return;
+    this.report(4, `${String(all)} workloads lose the protection of ${owner} at once`);
+  }
+
+  #listed(namespace: string | undefined, test: (object: Obj) => boolean): string[] {
+    const objects = this.sight.store.list("controllerresiliences", namespace);
+    return objects.filter(one => one.metadata.deletionTimestamp === undefined && test(one)).flatMap(targetsOf);
+  }
+
+  #exists(namespace: string, workload: string): boolean {
+    const [kind = "", name = ""] = workload.split("/");
+    const { store } = this.sight;
+    if (store.get("namespaces", undefined, namespace)?.metadata.deletionTimestamp !== undefined) return false;
+    return store.get(`${kind.toLowerCase()}s`, namespace, name) !== undefined;
+  }
+}
+
+function targetsOf(object: Obj | undefined): string[] {
+  const { targets = [] } = (object?.["spec"] ?? {}) as Spec;
+  return targets.map(({ kind, name = "" }) => `${kind}/${name}`);
+}
 
 function matches(selector: Selector = {}, space: Obj | undefined): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector;

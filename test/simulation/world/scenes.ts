@@ -239,12 +239,19 @@ function changingLead(dice: Dice): Scene {
   return { workloads, objects, operators: [0, 100], happenings: [...changes, ...(dice.chance(0.5) ? [slow] : [])] };
 }
 
-/** An object for all namespaces, which enforces in some and excludes others, beside one that a person wrote. */
+/** An object for all namespaces, which enforces in some and excludes others, beside one that a person wrote. In some a typo would end it for most. */
 function forTheCluster(dice: Dice): Scene {
-  const workloads = [0, 1, 2].flatMap(number => [
+  const few = [0, 1, 2].flatMap(number => [
     workload(`team-${number}`, `app-${number}`, dice.pick(CLIENTS)),
     workload(`team-${number}`, `more-${number}`, dice.pick(CLIENTS)),
   ]);
+  const luck = dice.fork("typo");
+  const hasTypo = luck.chance(0.4);
+  const many = Array.from({ length: hasTypo ? 10 : 0 }, (_, number) =>
+    workload(`team-${number % 2}`, `also-${number}`, luck.pick(CLIENTS)),
+  );
+  const typo = hasTypo ? [at(luck, [40, 60], "cluster-mistyped", { on: "/everything", ...forMinutes(20) })] : [];
+  const workloads = [...few, ...many];
   const team = { matchLabels: { team: "team-0" } };
   const spec = {
     ...dice.pick([{ mode: "Enforce" }, { mode: "Observe", enforce: { namespaceSelector: team } }]),
@@ -252,8 +259,12 @@ function forTheCluster(dice: Dice): Scene {
     template: { tokenRestart: {} },
   };
   const own = objectFor([workloads[2]!], { tokenRestart: {}, ...(dice.chance(0.5) ? { mode: "Observe" } : {}) });
-  const deaths = workloads.map(one => at(dice, [10, 30], "recreate-account", { on: keyOf(one) }));
-  return { workloads, objects: [own, { name: "everything", spec }], happenings: deaths.slice(0, 1 + dice.int(6)) };
+  const deaths = few.map(one => at(dice, [10, 30], "recreate-account", { on: keyOf(one) }));
+  return {
+    workloads,
+    objects: [own, { name: "everything", spec }],
+    happenings: [...deaths.slice(0, 1 + dice.int(6)), ...typo],
+  };
 }
 
 const SCENES: Readonly<Record<string, (dice: Dice) => Scene>> = {

@@ -226,7 +226,7 @@ function describeStep({ verb, kind, namespace, name, why }: Step, said: string[]
 const SHOWN = 20;
 
 function formatCluster(plan: ClusterPlan, look: Look): string[] {
-  const { name, exists, suspended, namespaces, excludedNamespaces, objects } = plan;
+  const { name, exists, suspended, namespaces, excludedNamespaces, kept, objects } = plan;
   const workloads = namespaces.reduce((sum, { selected }) => sum + selected.length, 0);
   return [
     `${look.paint("bold", `ClusterControllerResilience ${name}`)}  ${exists ? "exists" : "new"}${suspended ? ", suspended" : ""}`,
@@ -234,6 +234,7 @@ function formatCluster(plan: ClusterPlan, look: Look): string[] {
     ...(Object.keys(excludedNamespaces).length === 0
       ? []
       : wrapText(countsOf(excludedNamespaces), "  namespaces not selected: ", look.columns)),
+    ...(kept === 0 ? [] : [`  not selected any more, but protected until a person allows to remove it: ${kept}`]),
     ...namespaces.slice(0, SHOWN).flatMap(namespace => formatNamespace(namespace, look)),
     ...(namespaces.length > SHOWN ? [`  and ${count(namespaces.length - SHOWN, "more namespace")}: see -o json`] : []),
     ...objects.flatMap(object => ["", ...formatObject(object, look)]),

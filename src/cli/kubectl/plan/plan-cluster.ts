@@ -4,6 +4,7 @@ import { type CLUSTER_KIND, KIND } from "../../../api/names";
 import type { Facts } from "../../../core/cluster-wide";
 import { isObject, objectOf, type JsonObject } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
+import { isTooMuch } from "../../../engine/cluster-wide/brake";
 import { type NamespaceShare, planNamespace } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
@@ -32,6 +33,8 @@ export interface ClusterPlan {
   readonly namespaces: readonly NamespacePlanned[];
   /** Namespaces that it does not select, by reason. */
   readonly excludedNamespaces: Readonly<Record<string, number>>;
+  /** Number of workloads that it does not select any more, and that stay protected until a person allows to remove them. */
+  readonly kept: number;
   /** The plans of the objects that it would have. */
   readonly objects: readonly ObjectPlan[];
 }
@@ -47,12 +50,17 @@ export function planNamespaces(
   owner: ClusterControllerResilience,
   namespaces: readonly Facts[],
   now: Date,
-): Pick<ClusterPlan, "namespaces" | "excludedNamespaces"> & { generated: Generated[] } {
+): Pick<ClusterPlan, "namespaces" | "excludedNamespaces" | "kept"> & { generated: Generated[] } {
   const planned: NamespacePlanned[] = [];
   const excluded: Record<string, number> = {};
   const generated: Generated[] = [];
+  const lost = namespaces.map(facts => ({
+    namespace: facts.namespace.name,
+    share: planNamespace(facts, () => true).shares.get(owner.metadata.uid),
+  }));
+  const isBraked = isTooMuch(owner, lost);
   for (const facts of namespaces) {
-    const { shares, writes } = planNamespace(facts);
+    const { shares, writes } = planNamespace(facts, () => isBraked);
     const share = shares.get(owner.metadata.uid);
     if (share === undefined) continue;
     const own = writes.filter(write => write.for === owner.metadata.uid);
@@ -60,7 +68,8 @@ export function planNamespaces(
     if (share.exclusion === null || own.length > 0) planned.push(describe(facts, owner, share, own));
     generated.push(...generatedBy(share, own, facts.namespace.name, now));
   }
-  return { namespaces: planned, excludedNamespaces: excluded, generated };
+  const kept = isBraked ? lost.flatMap(({ share }) => share?.kept ?? []).length : 0;
+  return { namespaces: planned, excludedNamespaces: excluded, kept, generated };
 }
 
 function describe(

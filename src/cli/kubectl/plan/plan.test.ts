@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { candidate, carryOut, clusterObject, facts } from "../../../engine/cluster-wide/testing/fixtures";
+import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type FakeAnswer, FakeServer, run } from "../testing/run";
+import { planNamespaces } from "./plan-cluster";
 import { ago, answerFor, meta } from "./testing/world";
 
 const folder = mkdtempSync(join(tmpdir(), "plan-"));
@@ -154,6 +157,20 @@ it("plan of a ClusterControllerResilience says what it selects, what it would cr
   expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
   expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
   expect([code, writes()]).toEqual([2, []]);
+});
+
+it("plan of a ClusterControllerResilience says what stays protected until a person allows to remove it", () => {
+  const owner = clusterObject("all", { excludeNamespaces: ["web"] });
+  const candidates = Array.from({ length: 11 }, (_, number) => candidate(`Deployment/w${number}`));
+  const objects = carryOut([], planNamespace(facts({ candidates })));
+  const found = (some: number) =>
+    planNamespaces(
+      owner,
+      [facts({ candidates: candidates.slice(0, some), objects, clusterObjects: [owner] })],
+      new Date(),
+    );
+  expect(found(11)).toMatchObject({ kept: 11, namespaces: [], generated: [{ exists: true }] });
+  expect(found(10)).toMatchObject({ kept: 0, namespaces: [{ writes: [{ verb: "delete" }] }], generated: [] });
 });
 
 describe("bad input of plan", () => {
