@@ -25,6 +25,9 @@ export const ConditionType = {
 /** A condition type that the operator writes. */
 export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
 
+/** Conditions that repeat what those of remedies say. */
+export const SUMMARIES: readonly string[] = [ConditionType.Ready, ConditionType.Reconciling, ConditionType.Stalled];
+
 /**
  * Condition reasons of the engine. Each remedy declares its own in reasons.ts. Every reason is short enough for a column of
  * `kubectl get cres`.

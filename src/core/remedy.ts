@@ -36,16 +36,11 @@ export function whyObserved(mode: ObserveMode): string {
   return WHY[mode];
 }
 
-/** Returns the sentence that Ready ends with while what wins over `spec.mode` lets the operator only observe; undefined in other modes. */
-export function observedSentence(mode: Mode): string | undefined {
-  return mode === "Enforce" || mode === "Observe" ? undefined : `Only observed: ${whyObserved(mode)}.`;
-}
-
-/** Returns the mode that the message of Ready tells; undefined if it tells none. */
-export function modeIn(message: string): ObserveMode | undefined {
-  return (["OperatorObserves", "NamespaceSkipped"] as const).find(mode =>
-    message.includes(observedSentence(mode) ?? ""),
-  );
+/** Returns the mode of an object for whoever reads it: spec.mode, or what won over it in the last pass. */
+export function modeOf({ spec, status }: Pick<ControllerResilience, "spec" | "status">): Mode {
+  if (spec.mode !== "Enforce") return "Observe";
+  const { mode = "Enforce" } = status ?? {};
+  return mode === "Observe" ? "Enforce" : mode;
 }
 
 /** Returns the part of a sentence before the verb of what is not done, such as `in Enforce mode the operator would`. */
@@ -71,7 +66,7 @@ export type SpecOf<Block extends RemedyBlock> = NonNullable<ControllerResilience
 /** A list in status that one remedy owns. The engine owns the other fields. */
 export type StatusList = Exclude<
   keyof ControllerResilienceStatus,
-  "conditions" | "observedGeneration" | "restarts" | "restartsTotal"
+  "conditions" | "mode" | "observedGeneration" | "restarts" | "restartsTotal"
 >;
 
 /** The status lists of one remedy. */

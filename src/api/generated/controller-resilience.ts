@@ -229,6 +229,10 @@ export interface ControllerResilienceStatus {
    */
   observedGeneration?: number;
   /**
+   * Whether the operator acts. Enforce: it does. Observe: spec.mode says that it only reports. OperatorObserves: it runs with --mode=Observe. NamespaceSkipped: the Namespace has the annotation controller-resilience.io/skip.
+   */
+  mode?: "Enforce" | "Observe" | "OperatorObserves" | "NamespaceSkipped";
+  /**
    * Ready, Reconciling and Stalled, and one condition per active remedy: TokensAccepted, BindingsCurrent, TokenLifetimeBounded, FlowsIsolated, ControllersActive.
    */
   conditions?: StatusCondition[];

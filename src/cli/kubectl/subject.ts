@@ -1,5 +1,6 @@
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { KINDS } from "../../core/kinds";
+import { type Mode, whyObserved } from "../../core/remedy";
 import { CliError } from "../streams";
 
 /** Kinds that a command line can name. */
@@ -54,6 +55,11 @@ export function parseSubject(text: string, namespace: string): Subject {
 /** Formats a subject as `Pod shop/web-1`. */
 export function describeSubject({ kind, namespace, name }: Subject): string {
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+/** Says whether the operator acts, and why not. */
+export function describeMode(mode: Mode): string {
+  return mode === "Enforce" ? "mode Enforce" : `only observes: ${whyObserved(mode)}`;
 }
 
 function kindOf(word: string): SubjectKind | undefined {

@@ -1,7 +1,7 @@
 import { ConditionType } from "../../api/conditions";
 import type { ConditionUpdate } from "../../core/status";
 import type { Execution } from "../../core/intent";
-import { observedSentence, type Mode, type Report } from "../../core/remedy";
+import { whyObserved, type Mode, type Report } from "../../core/remedy";
 import type { CleanupResult } from "./cleanup";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
@@ -50,10 +50,10 @@ export function conditionUpdates(
   return [withMode(ready, mode), ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
 }
 
-/** `spec.mode` shows in its own column; what wins over it shows nowhere else while there is nothing to do. */
+/** Says what wins over `spec.mode`. */
 function withMode(ready: ConditionUpdate, mode: Mode): ConditionUpdate {
-  const sentence = observedSentence(mode);
-  return sentence === undefined ? ready : { ...ready, message: `${ready.message} ${sentence}` };
+  if (mode === "Enforce" || mode === "Observe") return ready;
+  return { ...ready, message: `${ready.message} Only observed: ${whyObserved(mode)}.` };
 }
 
 /** False if any remedy reports False, with the reason of the first; else Unknown if any is Unknown; else True. */

@@ -118,7 +118,7 @@ describe("a pass over a healthy object", () => {
   it("writes the complete status once, and nothing more without changes", async () => {
     const bench = makeBench();
     expect(await bench.pass()).toEqual({ next: "recheck" });
-    expect(bench.current()).toMatchObject({ observedGeneration: 1, restartsTotal: 0 });
+    expect(bench.current()).toMatchObject({ observedGeneration: 1, mode: "Enforce", restartsTotal: 0 });
     expect(bench.conditions()).toEqual({
       Ready: "True/AllHold",
       TokensAccepted: "True/Accepted",

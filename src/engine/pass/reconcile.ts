@@ -234,6 +234,7 @@ export class Reconciler {
       ...this.#withoutListsOfAbsentBlocks(statusRead, object),
       ...passes.reduce<StatusLists>((lists, { reported }) => ({ ...lists, ...reported.lists }), {}),
       observedGeneration: generation,
+      mode,
       ...restarts.status(),
       conditions: nextConditions(statusRead.conditions ?? [], updates, generation, now),
     };

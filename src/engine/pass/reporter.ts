@@ -3,7 +3,7 @@ import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";
-import { ConditionType } from "../../api/conditions";
+import { ConditionType, SUMMARIES } from "../../api/conditions";
 
 /** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
 const REPEATED_AFTER_MS = 900_000;
@@ -278,9 +278,6 @@ function problemOf(
   }
   return status === "True" && warned.delete(type) ? { problem: type, isEnd: true } : {};
 }
-
-/** Conditions that repeat what those of remedies say. */
-const SUMMARIES: readonly string[] = [ConditionType.Ready, ConditionType.Reconciling, ConditionType.Stalled];
 
 /** Returns what to record of a condition after a pass. */
 function nextTold(

@@ -269,6 +269,10 @@ describe("onStall: Restart", () => {
     const pass = await stall();
     expect(pass).toMatchObject({ reason: "WouldRestart" });
     expect(pass.message).toContain("In Enforce mode the operator would evict pod web-5d-a.");
+    rollOut({ strategy: "RollingUpdate", isInProgress: true });
+    const waiting = await scene.run(30);
+    expect(waiting).toMatchObject({ reason: "WouldRestart", progressing: false });
+    expect(waiting.message).toMatch(/In Enforce mode the operator would evict the pod then\.$/);
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

@@ -140,7 +140,10 @@ function limitReached(candidate: Candidate): RestartDecision | undefined {
   const { workload, observed, history, pending, now, pod } = candidate;
   const { maxUnavailable } = observed.limits;
   const limit = limitOf(pod.view, claimFor(candidate), { ...workload, history, maxUnavailable, pending, now });
-  return limit && deferred(limit.wait, limit.wayOut, limit.isBlocked === true ? "RestartBlocked" : "RestartDeferred");
+  const { mode } = observed;
+  if (limit === undefined || mode === "Enforce")
+    return limit && deferred(limit.wait, limit.wayOut, limit.isBlocked === true ? "RestartBlocked" : "RestartDeferred");
+  return held("WouldRestart", `${capitalize(limit.wait)}. ${capitalize(whatWould(mode))} evict the pod then.`, {});
 }
 
 function evict(candidate: Candidate): RestartDecision {

@@ -4,6 +4,7 @@ import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { barOf, describeDown, limitOf, UNHEALTHY_HINT, UPGRADE_HINT } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
+import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
 import { canHeal, isUsedUp, limitedWorkload, wasUsedUp, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
@@ -49,7 +50,15 @@ const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
 
 /** Assesses one workload. Without a finding its tokens are accepted. */
 export function assess(state: WorkloadState): Assessment {
-  return firstMatch(CHECKS, state) ?? accepted(state);
+  return asObserved(firstMatch(CHECKS, state) ?? accepted(state), state);
+}
+
+/** While the operator only observes, no restart follows the wait for a limit. */
+function asObserved(assessment: Assessment, { observed: { mode }, next }: WorkloadState): Assessment {
+  const { status, reason, sentence, retryAfterMs } = assessment;
+  if (mode === "Enforce" || (reason !== "RestartDeferred" && reason !== "RestartBlocked")) return assessment;
+  const then = `${capitalize(whatWould(mode))} evict pod ${next?.pod.view.name ?? ""} then.`;
+  return { status, reason: "WouldRestart", sentence: `${sentence} ${then}`, retryAfterMs };
 }
 
 // No restart can help, or none may.

@@ -1,11 +1,10 @@
-import { ConditionType } from "../../../api/conditions";
 import type { ControllerResilience, FlowStatus } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, LEVELS_ANNOTATION } from "../../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../../cluster/http/resources";
 import { ConflictError } from "../../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
-import { modeIn, type ObserveMode, whyObserved } from "../../../core/remedy";
+import { modeOf, whyObserved } from "../../../core/remedy";
 import { isManaged } from "../../../core/owned";
 import { CALL } from "../command";
 import { CliError } from "../../streams";
@@ -166,14 +165,8 @@ export async function releaseOf(
   operator: OperatorState | undefined,
 ): Promise<Change> {
   const { spec } = object;
-  const isActed =
-    operator?.leads !== false && spec.mode === "Enforce" && !spec.suspend && observedAs(object) === undefined;
+  const isActed = operator?.leads !== false && !spec.suspend && modeOf(object) === "Enforce";
   return isActed ? bySpec(object) : await byFlowSchema(session, flow, object);
-}
-
-/** What wins over spec.mode, as status tells it. */
-function observedAs({ status }: Pick<ControllerResilience, "status">): ObserveMode | undefined {
-  return modeIn(status?.conditions?.find(({ type }) => type === ConditionType.Ready)?.message ?? "");
 }
 
 function bySpec(object: Throttled["object"]): Change {
@@ -223,8 +216,7 @@ async function byFlowSchema(
 }
 
 function whyNotActed(object: ControllerResilience): string {
-  const { suspend, mode } = object.spec;
-  if (suspend) return "the object is suspended";
-  const observed = mode === "Observe" ? mode : observedAs(object);
-  return observed === undefined ? "no operator works" : whyObserved(observed);
+  if (object.spec.suspend) return "the object is suspended";
+  const mode = modeOf(object);
+  return mode === "Enforce" ? "no operator works" : whyObserved(mode);
 }

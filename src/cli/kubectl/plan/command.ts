@@ -9,6 +9,7 @@ import { addClusterCommand, type Flags, type Shell } from "../command";
 import { operatorOption } from "../explain/command";
 import { PartialReader } from "../reader";
 import type { Session } from "../session";
+import { describeMode } from "../subject";
 import { Exit, type ExitCode, type Look, wrapText } from "../terminal";
 import { asApplied, type FileObject, parseObjects, readText } from "./documents";
 import { type ClusterPlan, type NamespacePlanned, planNamespaces } from "./plan-cluster";
@@ -160,14 +161,10 @@ export function formatPlans({ operator, plans, unknown }: PlanReport, look: Look
 function formatObject(plan: ObjectPlan, look: Look): string[] {
   const { namespace, name, exists, mode, suspended, remedies } = plan;
   return [
-    `${look.paint("bold", `ControllerResilience ${namespace}/${name}`)}  ${exists ? "exists" : "new"}, ${modeOf(mode)}`,
+    `${look.paint("bold", `ControllerResilience ${namespace}/${name}`)}  ${exists ? "exists" : "new"}, ${describeMode(mode)}`,
     ...(suspended ? ["  suspended: the operator would do nothing"] : []),
     ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, mode, look)]),
   ];
-}
-
-function modeOf(mode: Mode): string {
-  return mode === "Enforce" ? "mode Enforce" : `only observes: ${whyObserved(mode)}`;
 }
 
 function formatRemedy(plan: RemedyPlan, mode: Mode, look: Look): string[] {

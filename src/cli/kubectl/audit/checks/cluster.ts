@@ -1,4 +1,5 @@
 import { count, serviceAccountUser } from "../../../../core/text";
+import { modeOf } from "../../../../core/remedy";
 import { formatDuration } from "../../../../core/time";
 import { matchesSelector, type BindingView } from "../../../../core/views";
 import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
@@ -16,7 +17,7 @@ const WARNING_MS = 30 * DAY_MS;
 export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     objects
-      .filter(({ spec }) => spec.mode === "Enforce" && !spec.suspend)
+      .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)
       .flatMap(({ metadata, status }) =>
         (status?.bindings ?? [])
           .filter(({ state }) => state === "Current" || state === "ExpiringSoon")
