@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +21,7 @@ const admin = new Admin();
 const audit = (...args: string[]): ReturnType<typeof run> =>
   run(["audit", "--kubeconfig", suiteLab().kubeconfigPath, ...args]);
 
-/** Has the npm package, packed and not. */
+/** Has the npm package. */
 const folder = mkdtempSync(join(tmpdir(), "kubectl-resilience-"));
 let before: string[];
 let planted: Planted;
@@ -112,16 +111,6 @@ it("reports what it may read, and what is unknown because it may not read the re
   expect(stderr).toMatch(/^nothing could be read: forbidden \(403\): .*\n$/);
 });
 
-it("finds the same with npx, from the packed package", () => {
-  const env = { ...process.env, KUBECONFIG: suiteLab().kubeconfigPath, npm_config_cache: join(folder, "cache") };
-  const npm = (name: string, ...args: string[]) =>
-    spawnSync(name, args, { cwd: folder, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
-  const archive = npm("npm", "pack", "--silent", "./package").stdout.trim();
-  const { stdout, stderr, status } = npm("npx", "--yes", "--offline", `./${archive}`, "audit", "-o", "json");
-  expect(status, stderr).toBe(2);
-  expectPlanted(JSON.parse(stdout) as Report);
-});
-
 it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
   symlinkSync(join(folder, "package", "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
   symlinkSync(join(__dirname, "../../docs"), join(folder, "docs"));
@@ -138,7 +127,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     "ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe",
     "TokensAccepted False TargetNotFound",
     "none: the operator has reported nothing yet",
-    "No status of a ControllerResilience names this ServiceAccount",
+    "Workloads that use it: none.",
     "served: v1alpha1",
     "is suspended",
   ])

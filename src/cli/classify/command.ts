@@ -4,6 +4,7 @@ import { count, oneLine } from "../../core/text";
 import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
 import { describeReplay } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
+import { formatTable } from "../kubectl/terminal";
 import { answerLines, parseLine, readLog, write, terminalText } from "../streams";
 
 const COLUMN = "unauthorized".length + 2;
@@ -85,7 +86,7 @@ function summarize(name: string, log: LogText): string {
     "",
     ...describeResult(log),
     "",
-    ...table(found, counts),
+    table(found, counts),
     ...found.flatMap(cls => ["", ...describeClass(cls, counts)]),
   );
 }
@@ -107,19 +108,12 @@ function describeResult(log: LogText): string[] {
   return [`RESULT  ${first}`, ...others.map(line => `        ${line}`), `NEXT    ${next}`];
 }
 
-function table(found: readonly Found[], counts: ClassCounts): string[] {
+function table(found: readonly Found[], counts: ClassCounts): string {
   const rows = found.map(cls => {
     const { records = 0, firstMs, lastMs } = counts.of(cls) ?? {};
-    return [
-      cls,
-      String(records),
-      firstMs === undefined ? "-" : time(firstMs),
-      lastMs === undefined ? "-" : time(lastMs),
-    ];
+    return [cls, String(records), ...[firstMs, lastMs].map(ms => (ms === undefined ? "-" : time(ms)))];
   });
-  return [["CLASS", "RECORDS", "FIRST", "LAST"], ...rows].map(([cls = "", records = "", first = "", last = ""]) =>
-    `${cls.padEnd(14)}${records.padEnd(9)}${first.padEnd(26)}${last}`.trimEnd(),
-  );
+  return formatTable([["CLASS", "RECORDS", "FIRST", "LAST"], ...rows]).trimEnd();
 }
 
 /** Longest line of a quoted record. */

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { type Finding, formatReport, formatWide, type Report } from "./audit/finding";
 import { eventFacts } from "./reader";
 import { formatTimeline } from "./explain/explain";
-import { momentOf } from "./explain/evidence";
+import { momentsOf } from "./explain/evidence";
 import { paintFor, Output } from "./terminal";
 
 // Names, annotations and Events are written by people who may be hostile to those who read a report.
@@ -69,7 +69,7 @@ it("have no characters on a terminal that it would obey", async () => {
         ...{ reportingController: "controller-resilience", eventTime: "2026-01-01T00:00:00Z", type: text },
         ...{ reason: text, note: text, regarding: { kind: text, name: text, namespace: text } },
       });
-      const moments = event === null ? [] : [momentOf(event)];
+      const moments = event === null ? [] : momentsOf([event]);
       for (const page of [
         await printed((paint, columns) => formatReport(report, { paint, columns })),
         await printed(paint => formatWide(report, paint)),
@@ -103,7 +103,7 @@ it("cannot add lines to what an Event says", () => {
         ...{ reportingController: "controller-resilience", eventTime: "2026-01-01T00:00:00Z", reason: text },
       });
       const plain = paintFor({ stdout: new PassThrough(), env: {} });
-      const moments = event === null ? [] : [momentOf(event)];
+      const moments = event === null ? [] : momentsOf([event]);
       expect(
         formatTimeline(moments, { paint: plain, columns: Infinity, nowMs: 0 }).join("\n").split("\n"),
       ).toHaveLength(3);

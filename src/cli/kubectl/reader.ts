@@ -75,6 +75,8 @@ export interface EventFacts {
   readonly count: number;
   readonly kind: string;
   readonly name: string;
+  /** UIDs of what it regards and of what is related: one of them is the operator's object that it belongs to. */
+  readonly uids: readonly string[];
 }
 
 const LONGEST_NOTE = 1_024;
@@ -95,6 +97,7 @@ export function eventFacts(raw: JsonObject): EventFacts | null {
     count: numberOf(series["count"]) ?? 1,
     kind: fieldOf(regarding, "kind"),
     name: fieldOf(regarding, "name"),
+    uids: [regarding, objectOf(raw["related"])].flatMap(({ uid }) => textOf(uid) ?? []),
   };
 }
 

@@ -42,7 +42,7 @@ it("explains a ClusterControllerResilience by its status and by the objects that
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/^ClusterControllerResilience all\n/);
   expect(stdout).toContain("mode Observe, suspended");
-  expect(stdout).toContain("Ready False ObjectsNotReady");
+  expect(stdout).toContain("Ready was False ObjectsNotReady");
   expect(stdout).toContain("it selects 5 workloads in 2 namespaces; 4 of them protected, by 2");
   expect(stdout).toContain("the operator acts in 1 namespace\n");
   expect(stdout).toContain("in no generated object: 3 OptedOut");
@@ -78,4 +78,51 @@ it("prints the same as data, and names one that does not exist", async () => {
   });
   const gone = await run(["explain", "ccres/gone", "--kubeconfig", kubeconfig]);
   expect(gone).toMatchObject({ code: 1, stderr: "ClusterControllerResilience gone does not exist\n" });
+});
+
+it("says which workloads use a ServiceAccount, what binds it, and what is said of them", async () => {
+  const account = (name: string): object => ({ kind: "ServiceAccount", name, namespace: "shop" });
+  const binding = (name: string, subject: object, kind: string): object => ({
+    metadata: { name, ...(kind === "Role" && { namespace: "shop" }), ...identity },
+    subjects: [subject],
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: `role-${name}` },
+  });
+  const workload = (name: string, serviceAccountName: string, annotations = {}): object => ({
+    metadata: { name, namespace: "shop", annotations, ...identity },
+    spec: { replicas: 2, template: { spec: { serviceAccountName, containers: [] } } },
+  });
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  const skip = { "controller-resilience.io/skip": "true" };
+  const flows = [{ serviceAccount: "web", state: "Normal", requestsPerSecond: 3 }];
+  const targets = [{ kind: "Deployment", name: "web", pods: 2, rejectedPods: 1 }];
+  const own = {
+    metadata: { name: "app", namespace: "shop", ...identity },
+    spec: { mode: "Enforce", suspend: false, targets: [] },
+    status: { flows, targets: [...targets, { kind: "Deployment", name: "other", pods: 1, rejectedPods: 0 }] },
+  };
+  Object.assign(answers, {
+    "/api/v1/namespaces/shop/serviceaccounts/web": { metadata: { name: "web", namespace: "shop", ...identity } },
+    "/apis/apps/v1/namespaces/shop/deployments": { items: [workload("web", "web"), workload("other", "default")] },
+    "/apis/apps/v1/namespaces/shop/statefulsets": { items: [workload("db", "web", skip)] },
+    "/apis/apps/v1/namespaces/shop/daemonsets": { items: [] },
+    [`${rbac}/namespaces/shop/rolebindings`]: { items: [binding("a", account("web"), "Role")] },
+    [`${rbac}/clusterrolebindings`]: { items: [binding("b", account("other"), "ClusterRole")] },
+    [`${GROUP}/v1alpha1/namespaces/shop/controllerresiliences`]: { items: [own] },
+    "/apis/events.k8s.io/v1/namespaces/shop/events": { items: [] },
+  });
+  const explain = async () => {
+    const { stdout } = await run(["explain", "sa/web", "-n", "shop", "-o", "json", "--kubeconfig", kubeconfig]);
+    return JSON.parse(stdout) as { live: string[]; objects: { evidence: string[] }[] };
+  };
+  const { live, objects } = await explain();
+  expect(live.slice(1)).toEqual([
+    "Workloads that use it: Deployment/web (replicas: 2), StatefulSet/db (replicas: 2).",
+    "Bindings that name it: RoleBinding/a (Role role-a).",
+    "The operator does not act on StatefulSet/db: annotation controller-resilience.io/skip.",
+  ]);
+  expect(objects.map(({ evidence }) => evidence)).toEqual([
+    ["Deployment/web: 1 of 2 pods rejected", "ServiceAccount/web: Normal; 3 requests/s"],
+  ]);
+  Reflect.deleteProperty(answers, `${rbac}/clusterrolebindings`);
+  expect((await explain()).live).toContain("Bindings that name it: RoleBinding/a (Role role-a), others are unknown.");
 });

@@ -6,7 +6,7 @@ import { count } from "../../../core/text";
 import { commandFor } from "../change/change";
 import type { EventFacts } from "../reader";
 import { safeText } from "../terminal";
-import { momentOf } from "./evidence";
+import { momentsOf } from "./evidence";
 import { explainConditions, type ObjectExplanation } from "./explain";
 import type { Action } from "./next";
 
@@ -37,12 +37,10 @@ export function explainCluster(
       ...notReady.slice(0, SHOWN).map(describe),
       ...(left > 0 ? [`${count(left, "more object")} of it not Ready: kubectl get cres -A`] : []),
     ],
-    next: [],
     actions: actionsOf(object, notReady),
-    timeline: events
-      .filter(event => event.kind === CLUSTER_KIND && event.name === name)
-      .slice(-MOMENTS_SHOWN)
-      .map(momentOf),
+    timeline: momentsOf(events.filter(event => event.kind === CLUSTER_KIND && event.uids.includes(metadata.uid))).slice(
+      -MOMENTS_SHOWN,
+    ),
   };
 }
 

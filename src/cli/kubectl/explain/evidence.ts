@@ -1,7 +1,6 @@
 import type {
   BindingStatus,
   ControllerResilience,
-  ControllerResilienceStatus,
   DaemonSetStatus,
   FlowStatus,
   StallStatus,
@@ -24,63 +23,94 @@ export function idOf(kind: string, name: string, namespace?: string): string {
   return kind === "RoleBinding" ? `${kind}/${namespace ?? ""}/${name}` : `${kind}/${name}`;
 }
 
+/** When an object is explained. */
+interface View {
+  readonly nowMs: number;
+  /** The operator acts: what it does next has a time. */
+  readonly acts: boolean;
+}
+
 /** What the status of an object says, worst first within each list. Pure. */
-export function evidenceOf(object: ControllerResilience, nowMs: number): Evidence[] {
-  const status: ControllerResilienceStatus = object.status ?? {};
-  const flow = object.spec.flowIsolation;
+export function evidenceOf({ spec, status = {} }: ControllerResilience, view: View): Evidence[] {
   return [
-    ...(status.targets ?? []).map(target => ofTarget(target, nowMs)),
-    ...(status.stalls ?? []).map(stall => ofStall(stall, nowMs)),
-    ...(status.flows ?? []).map(one => ofFlow(one, flow?.requestRate.threshold, nowMs)),
-    ...(status.bindings ?? []).map(binding => ofBinding(binding, nowMs)),
-    ...(status.daemonSets ?? []).map(daemonSet => ofDaemonSet(daemonSet, nowMs)),
+    ...(status.targets ?? []).map(target => ofTarget(target, view)),
+    ...(status.stalls ?? []).map(stall => ofStall(stall, view)),
+    ...(status.flows ?? []).map(flow => ofFlow(flow, spec.flowIsolation?.requestRate.threshold, view)),
+    ...(status.bindings ?? []).map(binding => ofBinding(binding, view)),
+    ...(status.daemonSets ?? []).map(daemonSet => ofDaemonSet(daemonSet, view)),
   ];
 }
 
-function ofTarget({ kind, name, pods, rejectedPods, lastUnauthorizedTime }: TargetStatus, nowMs: number): Evidence {
-  const last = lastUnauthorizedTime === undefined ? "" : `; last 401 ${when(lastUnauthorizedTime, nowMs)}`;
-  return {
-    about: [idOf(kind, name)],
-    text: `${kind}/${name}: ${rejectedPods} of ${count(pods, "pod")} rejected${last}`,
-  };
+/** Joins what is known, such as `Deployment/web: 1 of 3 pods rejected`. */
+function joined(id: string, parts: readonly (string | undefined)[]): string {
+  return `${id}: ${parts.filter(part => part !== undefined && part !== "").join("; ")}`;
 }
 
-function ofStall({ workload, evidence, since, pod, lease, denied }: StallStatus, nowMs: number): Evidence {
-  const which = [lease && `Lease ${lease}`, pod && `pod ${pod}`, denied && `denied: ${denied}`].filter(Boolean);
-  const detail = which.length === 0 ? "" : `; ${which.join("; ")}`;
+/** Returns `since 5m ago (...)` for a time that is known. */
+function at(word: string, time: string | undefined, { nowMs }: View): string | undefined {
+  return time === undefined ? undefined : `${word} ${when(time, nowMs)}`;
+}
+
+function isAhead(time: string | undefined, { nowMs }: View): boolean {
+  return (timeOf(time) ?? -Infinity) >= nowMs;
+}
+
+function ofTarget({ kind, name, pods, rejectedPods, lastUnauthorizedTime }: TargetStatus, view: View): Evidence {
+  const id = idOf(kind, name);
+  // Status follows the log coarsely, so a later 401 is likely.
+  const last = at("last 401 at most", lastUnauthorizedTime, view);
+  return { about: [id], text: joined(id, [`${rejectedPods} of ${count(pods, "pod")} rejected`, last]) };
+}
+
+function ofStall({ workload, evidence, since, pod, lease, denied }: StallStatus, view: View): Evidence {
+  const which = [lease && `Lease ${lease}`, pod && `pod ${pod}`, denied && `denied: ${denied}`];
   return {
     about: [workload, ...(pod === undefined ? [] : [idOf("Pod", pod)])],
-    text: `${workload}: no activity by ${evidence} since ${when(since, nowMs)}${detail}`,
+    text: joined(workload, [at(`no activity by ${evidence} since`, since, view), ...which]),
   };
 }
 
-function ofFlow(flow: FlowStatus, threshold: number | undefined, nowMs: number): Evidence {
-  const { serviceAccount, state, requestsPerSecond, since, until, flowSchema } = flow;
-  const parts = [
-    `ServiceAccount/${serviceAccount}: ${state ?? "unknown"}`,
-    requestsPerSecond === undefined
-      ? "rate unknown"
-      : `${requestsPerSecond} requests/s${threshold === undefined ? "" : `, threshold ${threshold}`}`,
-    ...(since === undefined ? [] : [`since ${when(since, nowMs)}`]),
-    ...(until === undefined ? [] : [`until ${when(until, nowMs)}`]),
-    ...(flowSchema === undefined ? [] : [`FlowSchema ${flowSchema}`]),
-  ];
-  return { about: [idOf("ServiceAccount", serviceAccount)], text: parts.join("; ") };
+const FLOW_ENDS: Readonly<Record<string, string>> = {
+  Throttled: "released",
+  Probation: "Normal again, if it stays below its threshold,",
+  GivenUp: "Normal again, if it stays below its threshold,",
+};
+
+function ofFlow(flow: FlowStatus, threshold: number | undefined, view: View): Evidence {
+  const { serviceAccount, state = "unknown", requestsPerSecond, since, until, flowSchema } = flow;
+  const id = idOf("ServiceAccount", serviceAccount);
+  const limit = threshold === undefined ? "" : `, threshold ${threshold}`;
+  const end = view.acts ? FLOW_ENDS[state] : undefined;
+  return {
+    about: [id],
+    text: joined(id, [
+      state,
+      requestsPerSecond === undefined ? "rate unknown" : `${requestsPerSecond} requests/s${limit}`,
+      at("since", since, view),
+      end && at(end, until, view),
+      flowSchema && `FlowSchema ${flowSchema}`,
+    ]),
+  };
 }
 
-function ofBinding(
-  { kind, name, namespace, state, expiryTime, lastRenewalTime }: BindingStatus,
-  nowMs: number,
-): Evidence {
-  const verb = (timeOf(expiryTime) ?? Infinity) < nowMs ? "expired" : "expires";
-  const expiry = expiryTime === undefined ? "" : `; ${verb} ${when(expiryTime, nowMs)}`;
-  const renewal = lastRenewalTime === undefined ? "" : `; renewed ${when(lastRenewalTime, nowMs)}`;
-  return { about: [idOf(kind, name, namespace)], text: `${kind}/${name}: ${state}${expiry}${renewal}` };
+/** An enforcer deletes bindings whether an operator acts or not. */
+function ofBinding(binding: BindingStatus, view: View): Evidence {
+  const { kind, name, namespace, state, expiryTime, renewTime, lastRenewalTime } = binding;
+  const isRenewed = view.acts && (state === "Current" || state === "ExpiringSoon") && isAhead(renewTime, view);
+  return {
+    about: [idOf(kind, name, namespace)],
+    text: joined(`${kind}/${name}`, [
+      state,
+      at(isAhead(expiryTime, view) ? "expires" : "expired", expiryTime, view),
+      isRenewed ? at("is renewed", renewTime, view) : undefined,
+      at("was renewed", lastRenewalTime, view),
+    ]),
+  };
 }
 
-function ofDaemonSet({ name, outcome, appliedTime }: DaemonSetStatus, nowMs: number): Evidence {
-  const applied = appliedTime === undefined ? "" : `; changed ${when(appliedTime, nowMs)}`;
-  return { about: [idOf("DaemonSet", name)], text: `DaemonSet/${name}: ${outcome}${applied}` };
+function ofDaemonSet({ name, outcome, appliedTime }: DaemonSetStatus, view: View): Evidence {
+  const id = idOf("DaemonSet", name);
+  return { about: [id], text: joined(id, [outcome, at("changed", appliedTime, view)]) };
 }
 
 /** Something that happened. */
@@ -94,13 +124,17 @@ export interface Moment {
 }
 
 /**
- * Returns what has happened, newest last: what Events say, and from before the oldest of them what status says, since Kubernetes
+ * Returns what has happened, newest last: what Events say, and the restarts in status from before the oldest of them, since Kubernetes
  * deletes Events after an hour by default. Moments without a readable time are left out. Pure.
  */
-export function timelineOf(object: ControllerResilience, events: readonly EventFacts[]): Moment[] {
-  const told = inOrder(events.map(momentOf));
+export function timelineOf({ status = {} }: ControllerResilience, events: readonly EventFacts[]): Moment[] {
+  const told = inOrder(momentsOf(events));
   const since = told[0] === undefined ? Infinity : Date.parse(told[0].time);
-  return [...inOrder(ofStatus(object)).filter(({ time }) => Date.parse(time) < since), ...told];
+  const restarts = (status.restarts ?? []).map(({ time, pod, workload, cause, outcome }) => ({
+    ...{ time, about: [workload, idOf("Pod", pod)], what: "Restart" },
+    text: safeText(`pod ${pod} of ${workload}; cause ${cause}; outcome ${outcome}`),
+  }));
+  return [...inOrder(restarts).filter(({ time }) => Date.parse(time) < since), ...told];
 }
 
 function inOrder(moments: readonly Moment[]): Moment[] {
@@ -109,42 +143,18 @@ function inOrder(moments: readonly Moment[]): Moment[] {
     .toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
-function ofStatus({ status = {} }: ControllerResilience): Moment[] {
-  const { restarts, bindings, flows, daemonSets, stalls } = status;
-  const at = (time: string | undefined, about: readonly string[], what: string, text: string): Moment[] =>
-    time === undefined ? [] : [{ time, about, what, text: safeText(text) }];
-  return [
-    ...(restarts ?? []).flatMap(({ time, pod, workload, cause, outcome }) =>
-      at(
-        time,
-        [workload, idOf("Pod", pod)],
-        "Restart",
-        `pod ${pod} of ${workload}; cause ${cause}; outcome ${outcome}`,
-      ),
-    ),
-    ...(bindings ?? []).flatMap(({ lastRenewalTime, kind, name, namespace, expiryTime }) =>
-      at(
-        lastRenewalTime,
-        [idOf(kind, name, namespace)],
-        "Renewal",
-        `${kind} ${name}${expiryTime === undefined ? "" : `, now until ${expiryTime}`}`,
-      ),
-    ),
-    ...(flows ?? []).flatMap(({ since, state, serviceAccount }) =>
-      state === undefined || state === "Normal"
-        ? []
-        : at(since, [idOf("ServiceAccount", serviceAccount)], state, `ServiceAccount ${serviceAccount}`),
-    ),
-    ...(daemonSets ?? []).flatMap(({ appliedTime, name, outcome }) =>
-      at(appliedTime, [idOf("DaemonSet", name)], "TemplateChange", `DaemonSet ${name}; now ${outcome}`),
-    ),
-    ...(stalls ?? []).flatMap(({ since, workload, evidence }) =>
-      at(since, [workload], "Stall", `${workload}; evidence ${evidence}`),
-    ),
-  ];
-}
-
-/** What an Event says. */
-export function momentOf({ time, kind, name, reason, note, count }: EventFacts): Moment {
-  return { time, about: [idOf(kind, name)], what: count > 1 ? `${reason} x${count}` : reason, text: note };
+/** What Events say, oldest first. Those that say the same of the same object are one, at the time of the last. */
+export function momentsOf(events: readonly EventFacts[]): Moment[] {
+  const counts = new Map<string, number>();
+  const last = new Map<string, EventFacts>();
+  for (const event of events) {
+    const id = [event.kind, event.name, event.reason, event.note].join(" ");
+    counts.set(id, (counts.get(id) ?? 0) + event.count);
+    last.delete(id);
+    last.set(id, event);
+  }
+  return [...last].map(([id, { time, kind, name, reason, note }]) => {
+    const count = counts.get(id) ?? 1;
+    return { time, about: [idOf(kind, name)], what: count > 1 ? `${reason} x${count}` : reason, text: note };
+  });
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { COMMANDS } from "../program";
-import { eventFacts, type OperatorState } from "../reader";
+import { eventFacts, type EventFacts, type OperatorState } from "../reader";
 import { parseSubject } from "../subject";
 import { explain, type ExplainFacts, formatExplanation, formatTimeline } from "./explain";
 import { timelineOf } from "./evidence";
@@ -64,6 +64,7 @@ function object(changes: { spec?: object; status?: object } = {}): ControllerRes
 const pod: LiveSubject = {
   namespace: "shop",
   ids: ["Pod/web-2", "ReplicaSet/web-7d", "Deployment/web", "ServiceAccount/web"],
+  uids: new Map([["Pod/web-2", "p2"]]),
   labelled: [{ kind: "Deployment", labels: { app: "web" } }],
   skippedBy: [],
   notes: ["Created 1h ago."],
@@ -96,22 +97,10 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("reset --operator-namespace mine");
 });
 
-it("offers a restart by hand where the operator only observes", () => {
-  const condition = { status: "False", reason: "WouldRestart", message: "It would.", lastTransitionTime: ago(3) };
-  const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
-  const all = text({ objects: [object({ spec: { mode: "Observe" }, status: { conditions } })] });
-  expect(all).toContain("\n    kubectl rollout restart deployment/web -n shop\n");
-  expect(all).not.toContain("deployment/other");
-  expect(all).not.toContain("OnDelete");
-});
-
-it("offers it while a restart is deferred, but not for the deferred change of a template", () => {
-  const condition = { status: "False", reason: "RestartDeferred", message: "m", lastTransitionTime: ago(3) };
-  const actions = ["TokensAccepted", "TokenLifetimeBounded"].map(type => {
-    const status = { conditions: [{ ...condition, type }] };
-    return explained({ objects: [object({ status })] }).objects[0]?.actions.map(({ text: what }) => what);
-  });
-  expect(actions).toEqual([["restart Deployment web by hand, or wait for the operator, as the message says:"], []]);
+it("offers none for the deferred change of a template", () => {
+  const condition = { type: "TokenLifetimeBounded", status: "False", reason: "RestartDeferred", message: "m" };
+  const conditions = [{ ...condition, lastTransitionTime: ago(3) }];
+  expect(explained({ objects: [object({ status: { conditions } })] }).objects[0]?.actions).toEqual([]);
 });
 
 it("shows the message of a condition that is True, unless all is well", () => {
@@ -134,15 +123,7 @@ it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDel
   });
 });
 
-it("shows the message that Ready repeats once", () => {
-  const condition = { status: "False", reason: "Forbidden", message: "It may not.", lastTransitionTime: ago(3) };
-  const conditions = ["Ready", "TokensAccepted"].map(type => ({ ...condition, type }));
-  const lines = text({ objects: [object({ status: { conditions } })] }).split("\n");
-  expect(lines.filter(line => line.includes("It may not."))).toHaveLength(1);
-  expect(lines.filter(line => line.includes("False Forbidden"))).toHaveLength(2);
-});
-
-it("promises no restart", () => expect(explained().objects[0]?.next).toEqual([]));
+it("promises no restart", () => expect(explained().objects[0]?.next).toBeUndefined());
 
 it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {
   const subject = parseSubject("pod/web-2", "shop");
@@ -150,13 +131,12 @@ it("shows of an object only what concerns the pod, its workload and its ServiceA
   expect(one?.timeline.map(({ text: what }) => what)).toEqual([
     "pod web-1 of Deployment/web; cause Unknown; outcome Ineffective",
   ]);
-  expect(one?.evidence).toEqual(["Deployment/web: 1 of 3 pods rejected; last 401 1m ago (2026-01-31 11:59:00Z)"]);
+  expect(one?.evidence).toEqual([
+    "Deployment/web: 1 of 3 pods rejected; last 401 at most 1m ago (2026-01-31 11:59:00Z)",
+  ]);
   const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], labelled: [] };
   expect(explained({ subject, live: foreign }).objects).toEqual([]);
   expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
-  const account = text({ subject: parseSubject("sa/db", "shop"), live: { ...foreign, ids: ["ServiceAccount/db"] } });
-  expect(account).not.toContain("leaves it alone");
-  expect(account).toContain("No status of a ControllerResilience names this ServiceAccount");
   expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
 });
 
@@ -171,25 +151,20 @@ it("finds a workload by the selector of a target", () => {
   expect([found("shop"), found("elsewhere")]).toEqual([1, 0]);
 });
 
-it("says that nothing happens while the object is suspended", () => {
-  const [one] = explained({ objects: [object({ spec: { suspend: true } })] }).objects;
-  expect(one?.next).toEqual([{ about: [], text: "Nothing, until a person resumes the object." }]);
-  expect(one?.actions[0]?.command).toBe("kubectl resilience resume app -n shop");
-});
-
 const none = { lease: "system/controller-resilience", leads: false };
 
 it("promises nothing, and no time, while no operator leads", () => {
   const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
-  const spec = { flowIsolation: { requestRate: { threshold: 9 } } };
-  const facts = { operator: none, objects: [object({ spec, status: { flows } })] };
-  expect(explained(facts).objects[0]?.next).toEqual([
-    { about: [], text: "The operator does nothing until a replica leads." },
-  ]);
-  const suspended = explained({ operator: none, objects: [object({ spec: { suspend: true } })] }).objects[0];
-  expect(suspended?.next).toEqual([
-    { about: [], text: "The operator does nothing until a replica leads and a person resumes the object." },
-  ]);
+  const of = (operator: OperatorState, spec: object = {}) => {
+    const [one] = explained({ operator, objects: [object({ spec, status: { flows, targets: [] } })] }).objects;
+    return [one?.next, ...(one?.evidence ?? [])];
+  };
+  const throttled = "ServiceAccount/web: Throttled; rate unknown; since 9m ago (2026-01-31 11:51:00Z)";
+  expect(of({ ...none, leads: true })).toEqual([undefined, `${throttled}; released in 1m (2026-01-31 12:01:00Z)`]);
+  expect(of(none)).toEqual(["The operator does nothing until a replica leads.", throttled]);
+  expect(of(none, { suspend: true })[0]).toBe(
+    "The operator does nothing until a replica leads and a person resumes the object.",
+  );
 });
 
 it("says which bindings expire while the operator does nothing, since their enforcer does not wait for it", () => {
@@ -198,22 +173,14 @@ it("says which bindings expire while the operator does nothing, since their enfo
     { ...binding, renewTime: ago(-5), expiryTime: ago(-60) },
     { ...binding, name: "past", renewTime: ago(20), expiryTime: ago(10) },
   ];
-  const facts = {
-    objects: [object({ spec: { bindingRenewal: { bindings: [] } }, status: { bindings, restarts: [] } })],
-  };
-  const texts = (operator: OperatorState) => explained({ ...facts, operator }).objects[0]?.next;
-  expect(texts({ ...none, leads: true })).toEqual([
-    { time: ago(-5), about: ["RoleBinding/shop/b"], text: "RoleBinding b is renewed" },
-  ]);
-  expect(texts(none)).toEqual([
-    { about: [], text: "The operator does nothing until a replica leads." },
-    { time: ago(-60), about: ["RoleBinding/shop/b"], text: "RoleBinding b expires" },
-  ]);
-  const observed = object({ spec: { bindingRenewal: { bindings: [] }, mode: "Observe" }, status: { bindings } });
-  expect(explained({ objects: [observed] }).objects[0]?.next.map(({ text: what }) => what)).toEqual([
-    "Mode Observe: the operator reports what it would do, and changes nothing.",
-    "RoleBinding b expires",
-  ]);
+  const of = (operator: OperatorState, spec: object = {}) =>
+    explained({ operator, objects: [object({ spec, status: { bindings, targets: [] } })] }).objects[0]?.evidence;
+  const past = "RoleBinding/past: Current; expired 10m ago (2026-01-31 11:50:00Z)";
+  const expires = "RoleBinding/b: Current; expires in 1h (2026-01-31 13:00:00Z)";
+  const leading = { ...none, leads: true };
+  expect(of(leading)).toEqual([`${expires}; is renewed in 5m (2026-01-31 12:05:00Z)`, past]);
+  expect(of(none)).toEqual([expires, past]);
+  expect(of(leading, { mode: "Observe" })).toEqual([expires, past]);
 });
 
 it("names no command of the plugin that does not exist", () => {
@@ -225,6 +192,31 @@ it("names no command of the plugin that does not exist", () => {
   const shell = { io: process, onSession: () => undefined, onExit: () => undefined };
   for (const register of COMMANDS) register(program, shell);
   expect(program.commands.map(command => command.name())).toEqual(expect.arrayContaining(named));
+});
+
+it("shows the Events of this object alone, and those that say the same once", () => {
+  const event = (changes: Partial<EventFacts>): EventFacts => ({
+    ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "PodEvicted", note: "n", count: 1 },
+    ...{ kind: "Pod", name: "web-2", uids: ["p2", "u"], ...changes },
+  });
+  const events = [
+    event({ time: ago(8) }),
+    event({ time: ago(5), count: 2 }),
+    event({ note: "of another object", uids: ["p2", "other"] }),
+    event({ note: "of a deleted namesake", uids: ["gone"], kind: "ControllerResilience", name: "app" }),
+    event({ note: "of an earlier pod", uids: ["p1", "u"] }),
+  ];
+  const told = (facts: Partial<ExplainFacts>) =>
+    explained({ events, ...facts }).objects[0]?.timeline.map(({ what, text }) => `${what}: ${text}`);
+  expect(told({})).toEqual(["PodEvicted x3: n", "PodEvicted: of an earlier pod"]);
+  expect(told({ live: pod })).toEqual(["PodEvicted x3: n"]);
+});
+
+it("says that what the conditions tell is old while no replica leads, and where to look", () => {
+  const all = text({ operator: none });
+  expect(all).toContain("State that the last leader left; now unknown\n  TokensAccepted was False BreakerTripped;");
+  expect(all).toContain("    kubectl get pods -n system\n");
+  expect(text({ operator: { ...none, leads: true } })).toContain("State\n  TokensAccepted False BreakerTripped;");
 });
 
 it("is readable in 80 columns", () => {
@@ -252,18 +244,12 @@ it("takes only Events of the operator, without control characters", () => {
 it("orders Events, and what status says from before them, in one timeline, newest last", () => {
   const event = {
     ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "FlowReleased", note: "n", count: 3 },
-    ...{ kind: "ControllerResilience", name: "app" },
+    ...{ kind: "ControllerResilience", name: "app", uids: ["u"] },
   };
-  const flows = [
-    { serviceAccount: "web", state: "Throttled", since: ago(9) },
-    { serviceAccount: "late", state: "Quarantined", since: ago(1) },
-    { serviceAccount: "b", state: "Normal", since: ago(3) },
-  ];
-  const moments = timelineOf(object({ status: { flows } }), [event]);
-  expect(moments.map(({ what }) => what)).toEqual(["Throttled", "Restart", "FlowReleased x3"]);
+  const moments = timelineOf(object(), [event]);
+  expect(moments.map(({ what }) => what)).toEqual(["Restart", "FlowReleased x3"]);
   const lines = formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW });
   expect(lines.at(-1)).toBe("  - 2m ago (2026-01-31 11:58:00Z) FlowReleased x3: n");
-  expect(timelineOf(object({ status: { flows } }), []).map(({ what }) => what)).toContain("Quarantined");
 });
 
 it.each(["nope/x", "pod/", "pod/a/b", ""])("refuses %s as an object", bad => {

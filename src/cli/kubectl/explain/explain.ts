@@ -1,15 +1,16 @@
-import { ConditionType, EngineReason } from "../../../api/conditions";
+import { ConditionType, EngineReason, SUMMARIES } from "../../../api/conditions";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
+import { type Mode, modeOf } from "../../../core/remedy";
 import { matchesSelector } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
 import type { EventFacts, OperatorState } from "../reader";
-import { describeSubject, type Subject } from "../subject";
+import { describeMode, describeSubject, type Subject } from "../subject";
 import { type Look as Plain, safeText, when, wrapText } from "../terminal";
 import { evidenceOf, idOf, type Moment, timelineOf } from "./evidence";
 import type { LiveSubject } from "./live";
-import { type Action, actionsFor, type ExplainedCondition, nextOf, type NextStep } from "./next";
+import { type Action, actionsFor, type ExplainedCondition, whyNothing } from "./next";
 
 /** What was read for an explanation. */
 export interface ExplainFacts {
@@ -27,11 +28,12 @@ export interface ExplainFacts {
 
 /** Why one object of the operator is in its state. */
 export interface ObjectExplanation extends Subject {
-  readonly mode: string;
+  readonly mode: Mode;
   readonly suspended: boolean;
   readonly conditions: readonly ExplainedCondition[];
   readonly evidence: readonly string[];
-  readonly next: readonly NextStep[];
+  /** Why the operator does nothing; absent: it acts. */
+  readonly next?: string;
   readonly actions: readonly Action[];
   /** What happened last, newest last. */
   readonly timeline: readonly Moment[];
@@ -63,14 +65,9 @@ export function explain(facts: ExplainFacts): Explanation {
 }
 
 function describeLive({ live }: ExplainFacts): string[] {
-  if (live === undefined) return [];
-  const isSkipped = live.skippedBy.length > 0;
-  return [
-    ...live.notes,
-    ...(isSkipped
-      ? [`The operator does not act on it: annotation ${SKIP_ANNOTATION} on ${live.skippedBy.join(", ")}.`]
-      : []),
-  ];
+  const { notes = [], skippedBy = [] } = live ?? {};
+  const skipped = `The operator does not act on ${skippedBy.join(", ")}: annotation ${SKIP_ANNOTATION}.`;
+  return skippedBy.length === 0 ? [...notes] : [...notes, skipped];
 }
 
 /** Returns the objects that concern the subject. */
@@ -80,7 +77,7 @@ function concerned({ objects, live, nowMs }: ExplainFacts): readonly ControllerR
 
 /** Reports whether the spec or the status of an object names the subject, or what the subject belongs to. */
 function concerns(object: ControllerResilience, live: LiveSubject, nowMs: number): boolean {
-  const named = [...evidenceOf(object, nowMs), ...timelineOf(object, [])];
+  const named = [...evidenceOf(object, { nowMs, acts: false }), ...timelineOf(object, [])];
   if (named.some(({ about }) => about.some(id => live.ids.includes(id)))) return true;
   if (live.namespace !== undefined && object.metadata.namespace !== live.namespace) return false;
   const isBound = object.spec.bindingRenewal?.bindings.some(({ kind, name }) =>
@@ -103,26 +100,30 @@ function explainObject(object: ControllerResilience, facts: ExplainFacts): Objec
   const isShown = (about: readonly string[]): boolean => live === undefined || about.some(id => live.ids.includes(id));
   const conditions = explainConditions(object);
   const { name, namespace } = object.metadata;
-  const next = nextOf(object, nowMs, facts.operator?.leads !== false).filter(
-    ({ about }) => about.length === 0 || isShown(about),
-  );
+  const next = whyNothing(object, facts.operator?.leads !== false);
   return {
-    ...{ kind: KIND, namespace, name, mode: object.spec.mode, suspended: object.spec.suspend },
+    ...{ kind: KIND, namespace, name, mode: modeOf(object), suspended: object.spec.suspend },
     conditions,
-    evidence: evidenceOf(object, nowMs).flatMap(({ about, text }) => (isShown(about) ? [safeText(text)] : [])),
-    next,
-    actions: actionsFor(object, conditions, facts.operator?.lease),
+    evidence: evidenceOf(object, { nowMs, acts: next === undefined }).flatMap(({ about, text }) =>
+      isShown(about) ? [safeText(text)] : [],
+    ),
+    ...(next !== undefined && { next }),
+    actions: actionsFor(object, conditions, facts.operator),
     timeline: timelineOf(
       object,
-      facts.events.filter(event => event.namespace === namespace && isAbout(event, object, isShown)),
+      facts.events.filter(event => event.uids.includes(object.metadata.uid) && isShownEvent(event, live)),
     )
       .filter(({ about }) => about.includes(idOf(KIND, name)) || isShown(about))
       .slice(-MOMENTS_SHOWN),
   };
 }
 
-function isAbout(event: EventFacts, { metadata }: ControllerResilience, isShown: (ids: string[]) => boolean): boolean {
-  return event.kind === KIND ? event.name === metadata.name : isShown([idOf(event.kind, event.name)]);
+/** An Event about an object of the subject, and not about an earlier one of that name. */
+function isShownEvent({ kind, name, uids }: EventFacts, live: LiveSubject | undefined): boolean {
+  if (live === undefined || kind === KIND) return true;
+  const id = idOf(kind, name);
+  const uid = live.uids.get(id);
+  return live.ids.includes(id) && (uid === undefined || uids.includes(uid));
 }
 
 const HELP: ReadonlyMap<string, string> = new Map(
@@ -144,13 +145,20 @@ function plain(help: string): string {
   return help.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1").replaceAll("`", "");
 }
 
+function isNegative(type: string): boolean {
+  return type === ConditionType.Stalled || type === ConditionType.Reconciling;
+}
+
+/** Reports whether a condition needs attention, if it is shown. */
+function isBad({ type, status }: Pick<StatusCondition, "type" | "status">): boolean {
+  return isNegative(type) || status !== "True";
+}
+
 /** The conditions, those that need attention first. Reconciling and Stalled appear only if they say something. */
 export function explainConditions({
   status,
 }: Pick<ControllerResilience | ClusterControllerResilience, "status">): ExplainedCondition[] {
-  const isNegative = (type: string): boolean => type === ConditionType.Stalled || type === ConditionType.Reconciling;
   const shown = (status?.conditions ?? []).filter(({ type, status: value }) => !isNegative(type) || value === "True");
-  const isBad = ({ type, status: value }: StatusCondition): boolean => isNegative(type) || value !== "True";
   return shown
     .toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)))
     .map(({ type, status: value, reason, message, lastTransitionTime }) => {
@@ -161,6 +169,8 @@ export function explainConditions({
 
 export interface Look extends Plain {
   readonly nowMs: number;
+  /** No replica of the operator leads, so nobody knows whether conditions still hold. */
+  readonly isStale?: boolean;
 }
 
 /** Formats an explanation for a person, in lines of at most `columns`. Pure. */
@@ -170,19 +180,21 @@ export function formatExplanation(explanation: Explanation, look: Look): string 
     look.paint("bold", subject),
     ...live.flatMap(note => wrapText(note, "  ", look.columns)),
     ...(operator === undefined ? [] : describeOperator(operator, look)),
-    ...objects.flatMap(object => ["", ...formatObject(object, subject, look)]),
-    ...(objects.length === 0 ? ["", ...formatNone(subject, unread, look)] : []),
+    ...objects.flatMap(object => [
+      "",
+      ...formatObject(object, subject, { ...look, isStale: operator?.leads === false }),
+    ]),
+    ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
     ...section("Not readable, so unknown", unread, look),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-function formatNone(subject: string, unread: readonly string[], { columns }: Look): string[] {
-  if (unread.length > 0) return wrapText("No ControllerResilience that concerns it could be read.", "", columns);
-  // What is known of a ServiceAccount comes from status alone, which an object that is new does not have.
-  const sentence = subject.startsWith("ServiceAccount ")
-    ? "No status of a ControllerResilience names this ServiceAccount. Ask about its workload: kubectl resilience explain deployment/NAME."
-    : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
+function formatNone(unread: readonly string[], { columns }: Look): string[] {
+  const sentence =
+    unread.length > 0
+      ? "No ControllerResilience that concerns it could be read."
+      : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
   return wrapText(sentence, "", columns);
 }
 
@@ -197,27 +209,29 @@ function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, l
 function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
   const { conditions, evidence, next, actions, timeline, mode, suspended } = object;
   const title = describeSubject(object);
-  const flags = `mode ${mode}${suspended ? ", suspended" : ""}`;
+  const flags = `${describeMode(mode)}${suspended ? ", suspended" : ""}`;
   return [
     title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
-    ...heading("State", look),
+    ...heading(
+      look.isStale === true && conditions.length > 0 ? "State that the last leader left; now unknown" : "State",
+      look,
+    ),
     ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
     ...conditions.flatMap(condition => formatCondition(shortened(condition, conditions), look)),
     ...section("Evidence", evidence, look),
-    ...section(
-      "Next",
-      next.map(({ time, text }) => (time === undefined ? text : `${when(time, look.nowMs)}: ${text}`)),
-      look,
-    ),
+    ...section("Next", next === undefined ? [] : [next], look),
     ...formatActions(actions, look),
     ...formatTimeline(timeline, look),
   ];
 }
 
-/** Ready repeats the message of the condition that is not as it should be. */
+/** Leaves out of Ready, Reconciling and Stalled what the conditions of remedies say. */
 function shortened(condition: ExplainedCondition, all: readonly ExplainedCondition[]): ExplainedCondition {
-  const isOther = ({ type, message }: ExplainedCondition): boolean => type !== "Ready" && message === condition.message;
-  return condition.type === "Ready" && all.some(isOther) ? { ...condition, message: "", help: "" } : condition;
+  if (!SUMMARIES.includes(condition.type)) return condition;
+  const told = all.filter(({ type, message }) => !SUMMARIES.includes(type) && message !== "");
+  const isTold = told.some(({ message }) => message.includes(condition.message));
+  const message = isTold ? "" : told.reduce((text, one) => text.replace(one.message, ""), condition.message).trim();
+  return message === condition.message ? condition : { ...condition, message, help: "" };
 }
 
 /** Formats what happened, the newest last. */
@@ -243,13 +257,15 @@ function formatActions(actions: readonly Action[], look: Look): string[] {
 const CALM: ReadonlySet<string> = new Set(["No action required.", "All remedies report True."]);
 
 /** Formats a condition, with its message unless all is well, and its help if it needs attention. */
-function formatCondition(condition: ExplainedCondition, { paint, columns, nowMs }: Look): string[] {
+function formatCondition(condition: ExplainedCondition, look: Look): string[] {
+  const { paint, columns, nowMs, isStale = false } = look;
   const { type, status, reason, message, lastTransitionTime, help = "" } = condition;
-  const isGood = status === "True" && type !== "Stalled" && type !== "Reconciling";
-  const style = isGood ? "green" : status === "Unknown" ? "yellow" : "red";
+  const isGood = !isBad(condition);
+  const style = isStale || status === "Unknown" ? "yellow" : isGood ? "green" : "red";
   const told = (text: string, indent: string): string[] => (text === "" ? [] : wrapText(text, indent, columns));
+  const [state, since] = isStale ? [`${type} was ${status}`, "since"] : [`${type} ${status}`, `${status} since`];
   return [
-    `  ${paint(style, `${type} ${status}`)} ${reason}; ${status} since ${when(lastTransitionTime, nowMs)}`,
+    `  ${paint(style, state)} ${reason}; ${since} ${when(lastTransitionTime, nowMs)}`,
     ...(isGood && [help, message].some(text => CALM.has(text)) ? [] : told(message, "    ")),
     ...(isGood ? [] : told(help, "    help: ")),
   ];

@@ -1,7 +1,11 @@
 import type { Resource } from "../../../cluster/http/resources";
 import { SKIP_ANNOTATION } from "../../../api/names";
 import { arrayOf, objectOf, textOf, textsOf, timeOf, type JsonObject } from "../../../core/json";
-import { KINDS } from "../../../core/kinds";
+import { bindingView } from "../../../cluster/read/views";
+import { workloadView } from "../../../cluster/read/workload-views";
+import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
+import type { BindingView, WorkloadView } from "../../../core/views";
+import { workloadId } from "../../../restarts/claims";
 import { CliError } from "../../streams";
 import { when } from "../terminal";
 import type { PartialReader } from "../reader";
@@ -14,6 +18,8 @@ export interface LiveSubject {
   readonly namespace?: string;
   /** Of the subject, its workload and its ServiceAccount, as in Evidence. */
   readonly ids: readonly string[];
+  /** UIDs of those of them that were read, by id. */
+  readonly uids: ReadonlyMap<string, string | undefined>;
   /** Labels of the subject and its workload, for selectors. */
   readonly labelled: readonly { readonly kind: string; readonly labels: Readonly<Record<string, string>> }[];
   /** Those of them that have the skip annotation. */
@@ -32,26 +38,72 @@ interface Found {
 }
 
 /**
- * Reads the subject, its owners, and the ServiceAccount of a pod.
+ * Reads the subject, its owners, the ServiceAccount of a pod, and what uses a ServiceAccount.
  *
  * @throws CliError if the subject does not exist
  */
 export async function readLive(reader: PartialReader, subject: Subject, nowMs: number): Promise<LiveSubject> {
   const chain = await readChain(reader, subject);
   const account = await readAccount(reader, chain, subject.namespace);
+  const users = subject.kind === "ServiceAccount" ? await readUsers(reader, subject) : NO_USERS;
   const all = [...chain, ...(account === undefined ? [] : [account])];
+  const read = all.map(({ kind, name, raw }) => ({ id: idOf(kind, name, subject.namespace), raw }));
   const ids = [
-    idOf(subject.kind, subject.name, subject.namespace),
-    ...all.slice(1).map(({ kind, name }) => idOf(kind, name)),
+    ...read.map(({ id }) => id),
     ...ownerOfLast(chain),
+    ...users.workloads.map(workloadId),
+    ...users.bindings.map(({ kind, name, namespace }) => idOf(kind, name, namespace)),
   ];
   return {
     ...(subject.namespace === undefined ? {} : { namespace: subject.namespace }),
     ids: [...new Set(ids)],
-    labelled: chain.map(({ kind, raw }) => ({ kind, labels: textsOf(metadataOf(raw)["labels"]) })),
-    skippedBy: all.flatMap(({ kind, name, raw }) => (isSkipped(raw) ? [`${kind}/${name}`] : [])),
-    notes: notesOf(chain, account, nowMs),
+    uids: new Map(read.map(({ id, raw }) => [id, textOf(metadataOf(raw)["uid"])])),
+    labelled: [...chain.map(({ kind, raw }) => ({ kind, labels: labelsOf(raw) })), ...users.workloads],
+    skippedBy: [
+      ...all.flatMap(({ kind, name, raw }) => (isSkipped(raw) ? [`${kind}/${name}`] : [])),
+      ...users.workloads.filter(({ skip }) => skip).map(workloadId),
+    ],
+    notes: [...notesOf(chain, account, nowMs), ...users.notes],
   };
+}
+
+/** What uses a ServiceAccount, as far as it could be read. */
+interface Users {
+  readonly workloads: readonly WorkloadView[];
+  readonly bindings: readonly BindingView[];
+  /** Sentences for people. */
+  readonly notes: readonly string[];
+}
+
+const NO_USERS: Users = { workloads: [], bindings: [], notes: [] };
+
+async function readUsers(reader: PartialReader, { namespace, name }: Subject): Promise<Users> {
+  const place = { namespace };
+  const workloads = await Promise.all(
+    WORKLOAD_KINDS.map(kind => reader.list({ resource: KINDS[kind], place }, raw => workloadView(kind, raw))),
+  );
+  const bindings = await Promise.all([
+    reader.list({ resource: KINDS.RoleBinding, place }, raw => bindingView("RoleBinding", raw)),
+    reader.list({ resource: KINDS.ClusterRoleBinding }, raw => bindingView("ClusterRoleBinding", raw)),
+  ]);
+  const using = workloads.flatMap(list => list ?? []).filter(({ serviceAccountName }) => serviceAccountName === name);
+  const naming = bindings
+    .flatMap(list => list ?? [])
+    .filter(({ subjects }) =>
+      subjects.some(one => one.kind === "ServiceAccount" && one.name === name && one.namespace === namespace),
+    );
+  const used = using.map(view => `${workloadId(view)} (replicas: ${view.replicas})`);
+  const bound = naming.map(one => `${one.kind}/${one.name} (${one.roleRef.kind} ${one.roleRef.name})`);
+  const notes = [
+    `Workloads that use it: ${namesIn(used, workloads)}.`,
+    `Bindings that name it: ${namesIn(bound, bindings)}.`,
+  ];
+  return { workloads: using, bindings: naming, notes };
+}
+
+/** @param lists undefined where a list could not be read */
+function namesIn(names: readonly string[], lists: readonly unknown[]): string {
+  return [...names, ...(lists.includes(undefined) ? ["others are unknown"] : [])].join(", ") || "none";
 }
 
 /** An owner that could not be read is still known by name. */
@@ -109,6 +161,10 @@ function describeAccount({ name, raw }: Found, podCreated: string | undefined, n
   return isOlder
     ? `${since}, after the pod: the pod's first token names a deleted ServiceAccount.`
     : `${since}, before the pod.`;
+}
+
+function labelsOf(raw: JsonObject): Readonly<Record<string, string>> {
+  return textsOf(metadataOf(raw)["labels"]);
 }
 
 function isSkipped(raw: JsonObject): boolean {

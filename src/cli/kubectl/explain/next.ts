@@ -1,11 +1,10 @@
-import { ConditionType } from "../../../api/conditions";
+import { ConditionType, SUMMARIES } from "../../../api/conditions";
 import type { ControllerResilience, StatusCondition, TargetStatus } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
-import { timeOf } from "../../../core/json";
+import { type Mode, modeOf, whyObserved } from "../../../core/remedy";
 import { HOOK_ANNOTATIONS } from "../../../core/views";
 import { commandFor } from "../change/change";
-import { OPERATOR_NAMESPACE } from "../reader";
-import { idOf } from "./evidence";
+import { OPERATOR_NAMESPACE, type OperatorState } from "../reader";
 
 /** A condition, with the help text of its reason. */
 export interface ExplainedCondition
@@ -13,77 +12,14 @@ export interface ExplainedCondition
   readonly help?: string;
 }
 
-/** Something that the operator does next. */
-export interface NextStep {
-  /** RFC 3339; absent if no time is known. */
-  readonly time?: string;
-  /** The objects concerned, as in Evidence; empty: the whole object. */
-  readonly about: readonly string[];
-  readonly text: string;
-}
-
-/**
- * What happens next by the status of an object, soonest first. A restart that waits is in the condition's message, which the operator's own checks
- * have written. Pure. @param leads an operator leads
- */
-export function nextOf(object: ControllerResilience, nowMs: number, leads: boolean): NextStep[] {
-  const nothing = whyNothing(object.spec, leads);
-  if (nothing === undefined) return soonestFirst([...flowsNext(object), ...bindingsNext(object, nowMs)]);
-  return [{ about: [], text: nothing }, ...soonestFirst(expiries(object, nowMs))];
-}
-
-function whyNothing({ suspend, mode }: ControllerResilience["spec"], leads: boolean): string | undefined {
+/** Why the operator does nothing for an object; undefined if it acts. Pure. @param leads an operator leads */
+export function whyNothing(object: ControllerResilience, leads: boolean): string | undefined {
+  const { suspend } = object.spec;
   const resumed = suspend ? " and a person resumes the object" : "";
   if (!leads) return `The operator does nothing until a replica leads${resumed}.`;
   if (suspend) return "Nothing, until a person resumes the object.";
-  return mode === "Observe" ? "Mode Observe: the operator reports what it would do, and changes nothing." : undefined;
-}
-
-/** An enforcer deletes bindings whether an operator acts or not. */
-function expiries({ spec, status }: ControllerResilience, nowMs: number): NextStep[] {
-  if (spec.bindingRenewal === undefined) return [];
-  return (status?.bindings ?? []).flatMap(({ kind, name, namespace, expiryTime }) => {
-    if (expiryTime === undefined || (timeOf(expiryTime) ?? 0) < nowMs) return [];
-    return [{ time: expiryTime, about: [idOf(kind, name, namespace)], text: `${kind} ${name} expires` }];
-  });
-}
-
-function soonestFirst(steps: readonly NextStep[]): NextStep[] {
-  return steps.toSorted((a, b) => (timeOf(a.time) ?? Infinity) - (timeOf(b.time) ?? Infinity) || 0);
-}
-
-function flowsNext({ spec, status }: ControllerResilience): NextStep[] {
-  if (spec.flowIsolation === undefined) return [];
-  return (status?.flows ?? []).flatMap(({ serviceAccount, state, until }) => {
-    const text = state === undefined ? undefined : FLOW_ENDS[state];
-    if (until === undefined || text === undefined) return [];
-    return [
-      {
-        time: until,
-        about: [idOf("ServiceAccount", serviceAccount)],
-        text: `ServiceAccount ${serviceAccount} ${text}`,
-      },
-    ];
-  });
-}
-
-const FLOW_ENDS: Readonly<Record<string, string>> = {
-  Throttled: "is released",
-  Probation: "is Normal again if it stays below its threshold",
-  GivenUp: "is Normal again if it stays below its threshold",
-};
-
-function bindingsNext({ spec, status }: ControllerResilience, nowMs: number): NextStep[] {
-  if (spec.bindingRenewal === undefined) return [];
-  return (status?.bindings ?? []).flatMap(({ kind, name, namespace, state, renewTime, expiryTime }) => {
-    const about = [idOf(kind, name, namespace)];
-    const isKept = state === "Current" || state === "ExpiringSoon";
-    const time = isKept ? renewTime : expiryTime;
-    if (time === undefined || (timeOf(time) ?? 0) < nowMs) return [];
-    return [
-      { time, about, text: isKept ? `${kind} ${name} is renewed` : `${kind} ${name} expires and is not renewed` },
-    ];
-  });
+  const mode = modeOf(object);
+  return mode === "Enforce" ? undefined : `The operator only reports what it would do: ${whyObserved(mode)}.`;
 }
 
 /** Something that a person can do. */
@@ -100,14 +36,15 @@ const MOST_HOOKS = 3;
 export function actionsFor(
   object: ControllerResilience,
   conditions: readonly ExplainedCondition[],
-  lease = `${OPERATOR_NAMESPACE}/${MANAGER}`,
+  { leads, lease }: Pick<OperatorState, "leads" | "lease"> = UNKNOWN_OPERATOR,
 ): Action[] {
   const { spec, status } = object;
   const isTripped = conditions.some(({ reason }) => reason === "BreakerTripped");
-  const isStalled = conditions.some(({ type }) => type === "Stalled");
+  const stalled = conditions.find(({ type }) => type === ConditionType.Stalled);
   const throttled = (status?.flows ?? []).filter(({ state }) => state === "Throttled");
   const { name, namespace } = object.metadata;
   return [
+    ...(leads ? [] : [findLeader(lease)]),
     ...(spec.suspend ? [{ text: "resume it:", command: commandFor(`resume ${name}`, namespace) }] : []),
     ...(isTripped ? [resetBreaker(lease)] : []),
     ...toRestart(object).map(target => restartByHand(target, object)),
@@ -116,20 +53,40 @@ export function actionsFor(
       text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
       command: commandFor(`release ${serviceAccount}`, namespace),
     })),
-    ...(isStalled ? [{ text: "act: the message of Stalled says how" }] : []),
+    ...(stalled === undefined ? [] : [{ text: `act: the message of ${repeatedBy(stalled, conditions)} says how` }]),
     ...(conditions.length === 0 ? [{ text: "check that the operator runs: it has reported nothing yet" }] : []),
   ];
 }
 
-/** With the update strategy OnDelete, which a Deployment cannot have, a rollout replaces no pod. */
-function restartByHand({ kind, name }: TargetStatus, { spec, metadata }: ControllerResilience): Action {
-  const byHand =
-    kind === "Deployment" ? "by hand" : "by hand (with updateStrategy OnDelete, delete its pods one by one)";
-  const instead =
-    spec.mode === "Observe" ? "let the operator do it with mode Enforce" : "wait for the operator, as the message says";
+/** Returns the type of the condition that says what Stalled repeats. */
+function repeatedBy({ reason, type }: ExplainedCondition, all: readonly ExplainedCondition[]): string {
+  return all.find(one => one.reason === reason && !SUMMARIES.includes(one.type))?.type ?? type;
+}
+
+/** The Lease could not be read. */
+const UNKNOWN_OPERATOR = { leads: true, lease: `${OPERATOR_NAMESPACE}/${MANAGER}` };
+
+function findLeader(lease: string): Action {
   return {
-    text: `restart ${kind} ${name} ${byHand}, or ${instead}:`,
-    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${metadata.namespace}`,
+    text: "find out why no replica of the operator leads:",
+    command: `kubectl get pods -n ${lease.split("/")[0] ?? ""}`,
+  };
+}
+
+/** How the operator would do it instead. */
+const INSTEAD: Readonly<Record<Mode, string>> = {
+  Enforce: " if it cannot wait",
+  Observe: ", or let the operator do it with mode Enforce",
+  OperatorObserves: ", or let the operator do it with --mode=Enforce",
+  NamespaceSkipped: "",
+};
+
+/** With the update strategy OnDelete, which a Deployment cannot have, a rollout replaces no pod. */
+function restartByHand({ kind, name }: TargetStatus, object: ControllerResilience): Action {
+  const onDelete = kind === "Deployment" ? "" : " (with updateStrategy OnDelete, delete its pods one by one)";
+  return {
+    text: `restart ${kind} ${name} by hand${onDelete}${INSTEAD[modeOf(object)]}:`,
+    command: `kubectl rollout restart ${kind.toLowerCase()}/${name} -n ${object.metadata.namespace}`,
   };
 }
 
@@ -160,9 +117,13 @@ function resetBreaker(lease: string): Action {
 /** Workloads of one object for which a restart is offered. */
 const MOST_RESTARTS = 3;
 
-/** Returns the workloads of an object for which a restart by hand is offered: the operator only observes their rejected pods, or waits. */
-function toRestart({ status }: ControllerResilience): TargetStatus[] {
+/** Reasons of a restart that would help, and that the operator does not make now. */
+const WAITING: readonly string[] = ["WouldRestart", "RestartDeferred", "RestartBlocked"];
+
+/** Returns the workloads of an object for which a restart by hand is offered: unless restarts have not helped. */
+function toRestart({ status, spec, metadata }: ControllerResilience): TargetStatus[] {
   const tokens = status?.conditions?.find(({ type }) => type === ConditionType.TokensAccepted);
-  if (tokens?.reason !== "WouldRestart" && tokens?.reason !== "RestartDeferred") return [];
-  return (status?.targets ?? []).filter(({ rejectedPods }) => rejectedPods > 0).slice(0, MOST_RESTARTS);
+  if (spec.suspend || !WAITING.includes(tokens?.reason ?? "")) return [];
+  const isVain = ({ exhaustedGeneration = -1 }: TargetStatus): boolean => exhaustedGeneration >= metadata.generation;
+  return (status?.targets ?? []).filter(one => one.rejectedPods > 0 && !isVain(one)).slice(0, MOST_RESTARTS);
 }

@@ -42,7 +42,8 @@ const UNREAD: ReadonlySet<string> = new Set(["Forbidden", "ObserveFailed"]);
 /** Lets the remedies of an object observe and plan, as a pass of the operator does, and executes nothing. */
 export async function planObject(object: ControllerResilience, exists: boolean, tools: PlanTools): Promise<ObjectPlan> {
   const { namespace, name } = object.metadata;
-  const mode = await passMode(object, "Enforce", tools.readers);
+  const operatorMode = object.status?.mode === "OperatorObserves" ? "Observe" : "Enforce";
+  const mode = await passMode(object, operatorMode, tools.readers);
   const selected = object.spec.suspend ? [] : tools.remedies.filter(({ block }) => object.spec[block] !== undefined);
   const remedies = await Promise.all(selected.map(remedy => planRemedy(remedy, object, mode, tools)));
   return { kind: KIND, namespace, name, exists, mode, suspended: object.spec.suspend, remedies };
@@ -67,7 +68,9 @@ async function planRemedy(
     status,
     reason,
     message: safeText(message, LONGEST),
-    sees: evidenceOf({ ...object, status: lists }, now.getTime()).map(({ text }) => safeText(text)),
+    sees: evidenceOf({ ...object, status: lists }, { nowMs: now.getTime(), acts: mode === "Enforce" }).map(({ text }) =>
+      safeText(text),
+    ),
     would: judged.map(({ step }) => ({ ...step, why: safeText(step.why) })),
     isComplete,
   };
