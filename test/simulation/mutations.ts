@@ -25,8 +25,8 @@ export function inFile(file: string, edits: readonly Edit[]): Mutation[] {
   return edits.map(([name, from, to, needs]) => ({ name, file, from, to, ...(needs && { needs }) }));
 }
 
-const IN_VAIN = /"program":"(other-cluster|hangs-again|loses-lease)"/;
-const IN_VAIN_TWICE = /("program":"(other-cluster|hangs-again|loses-lease)".*){2}/;
+const IN_VAIN = /"program":"(other-cluster|other-cluster-late|hangs-again|loses-lease)"/;
+const IN_VAIN_TWICE = /("program":"(other-cluster|other-cluster-late|hangs-again|loses-lease)".*){2}/;
 const RECREATED = /"what":"(recreate-account|rotate-key|operator-account)/;
 const BINDINGS = /"bindingRenewal".*"consents"/;
 const LIFETIME = /"tokenLifetime"/;
@@ -104,7 +104,12 @@ export const MUTATIONS: readonly Mutation[] = [
     ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
   ]),
   ...inFile("src/remedies/token-restart/settle.ts", [
-    ["a successor has helped at once", "const SETTLED_MS = 90_000;", "const SETTLED_MS = 0;", IN_VAIN],
+    [
+      "a successor has helped at once",
+      "const SETTLED_MS = 90_000;",
+      "const SETTLED_MS = 0;",
+      /"program":"other-cluster-late"/,
+    ],
   ]),
   ...inFile("src/remedies/stall-detection/restart.ts", [
     [

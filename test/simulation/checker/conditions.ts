@@ -3,7 +3,7 @@ import type { Obj } from "../server/objects";
 import { expiryOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
 import { blockOf, objectsOf } from "./objects";
-import type { Report, Sight, Truth } from "./sight";
+import { type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promise 12: no condition lies for long, while nothing that concerns its object happens.
 
@@ -123,8 +123,16 @@ const rollouts: Lie = ({ message }, { sight: { store } }) => {
   return isGone ? `and waits for ${namespace}/${name}, which is gone` : undefined;
 };
 
+/** How many pods a workload has. */
+const counts: Lie = ({ message }, { sight: { store }, object }) => {
+  const { namespace } = object.metadata;
+  const [, workload, said] = /^(\w+\/[\w.-]+) \((\d+) pods?\)/.exec(message) ?? [];
+  const pods = store.list("pods", namespace).filter(pod => workloadOf(pod) === workload);
+  return workload === undefined || pods.length === Number(said) ? undefined : `and there are ${pods.length}`;
+};
+
 /** Of each condition. */
-const GENERAL: readonly Lie[] = [failures, clocks, rollouts];
+const GENERAL: readonly Lie[] = [failures, clocks, rollouts, counts];
 
 /** An offset of half a minute is reported (docs/metrics.md); here is some room for the time of a request. */
 function isWrongForAll({ operators, happenings }: Sight["plan"]): boolean {

@@ -9,6 +9,9 @@ import type { Entry, Report, Sight } from "./sight";
 
 const QUIET_MS = 15 * 60_000;
 
+/** A binding that expired this long ago, and that nobody asks for, is told of again if it still exists (docs/remedies/binding-renewal.md). */
+const EXPIRED_MS = 60 * 60_000;
+
 /** Writes of a replica that leads, and of those that wait. */
 const ALWAYS = new Set(["leases"]);
 
@@ -82,6 +85,6 @@ function expiries({ store, clock }: Sight): string[] {
         Math.min(msOf("warnBefore"), (Math.max(extensionMs, lifeMs) * 2) / 3),
       ]);
     });
-    return `${binding.metadata.uid} ${[0, ...notices].map(beforeMs => nowMs < atMs - beforeMs).join()}`;
+    return `${binding.metadata.uid} ${[0, -EXPIRED_MS, ...notices].map(beforeMs => nowMs < atMs - beforeMs).join()}`;
   });
 }

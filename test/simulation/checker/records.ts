@@ -27,6 +27,12 @@ const WITNESSED_MS = 20 * MINUTE;
 /** Between the record of a restart and its eviction, and back to the next. */
 const REQUEST_MS = MINUTE;
 
+/** So many restarts of one workload without proof that did not help are enough, whatever maxRestarts says (docs/adr/0005). */
+const MOST_UNPROVEN = 2;
+
+/** What a program does again after each start, within an hour: its restart never counts as one that helped. */
+const AGAIN: ReadonlySet<string> = new Set(["other-cluster", "hangs-again", "loses-lease"]);
+
 /** Causes that only logs or Leases show, and that no restart mends. */
 const IN_VAIN: ReadonlySet<string> = new Set([
   ...["other-cluster", "noisy", "hangs-again", "loses-lease"],
@@ -40,6 +46,8 @@ interface Eviction {
   /** The object that has recorded it, and its generation then. */
   readonly object: Obj | undefined;
   readonly isInVain: boolean;
+  /** In vain, and so would be each one after it. */
+  readonly isHopeless: boolean;
 }
 
 /** Checks every eviction, and every status that is written after it. */
@@ -47,6 +55,8 @@ export function checkRecords(sight: Sight, memory: Memory, report: Report): void
   const records = new Records(sight, memory, report);
   sight.onRequest(entry => {
     const { resource, subresource, code, before, after } = entry;
+    if (subresource === "eviction") records.asked(entry);
+    if (resource === "leases") records.led(after);
     if (subresource === "eviction" && code === 201 && before !== undefined) records.evicted(entry, before);
     if (resource === "controllerresiliences" && subresource === "status" && code === 200 && after !== undefined)
       records.reported(after);
@@ -55,12 +65,33 @@ export function checkRecords(sight: Sight, memory: Memory, report: Report): void
 
 class Records {
   readonly #evictions: Eviction[] = [];
+  /** Restarts that an API server has refused since the same process leads, by namespace, name and time: another one does not know. */
+  readonly #refused = new Set<string>();
+  #leader: unknown;
 
   constructor(
     private readonly sight: Sight,
     private readonly memory: Memory,
     private readonly report: Report,
   ) {}
+
+  led(lease: Obj | undefined): void {
+    const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
+    if (holderIdentity !== this.#leader) this.#refused.clear();
+    this.#leader = holderIdentity;
+  }
+
+  /** The newest entry of a pod is of the request that is made now. */
+  asked({ namespace, name, code, isLost = false }: Entry): void {
+    if (code < 400 || code >= 500 || code === 404 || isLost) return;
+    const entries = this.sight.store.list("controllerresiliences", namespace).flatMap(entriesOf);
+    const [time] = entries
+      .filter(({ pod }) => pod === name)
+      .map(one => one.time)
+      .sort()
+      .slice(-1);
+    if (time !== undefined) this.#refused.add(`${namespace ?? ""}/${name ?? ""} ${time}`);
+  }
 
   evicted({ atMs }: Entry, pod: Obj): void {
     const objects = this.sight.store.list("controllerresiliences", pod.metadata.namespace);
@@ -70,11 +101,18 @@ class Records {
       this.report(3, `evicted ${pod.metadata.name}, and no status has recorded that before`);
     if (!isYoung) this.#asked(pod, objects);
     const workload = `${pod.metadata.namespace ?? ""}/${workloadOf(pod) ?? pod.metadata.name}`;
-    const eviction = { atMs, pod, workload, object, isInVain: this.#isInVain(pod, atMs) };
-    if (eviction.isInVain) this.#farApart(eviction);
-    if (eviction.isInVain && this.#isContradicted(pod, atMs))
-      this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
+    const isInVain = this.#isInVain(pod, atMs);
+    const isHopeless = isInVain && this.memory.before(pod.metadata.uid).some(({ cause }) => AGAIN.has(cause));
+    const eviction = { atMs, pod, workload, object, isInVain, isHopeless };
+    if (isInVain) this.#inVain(eviction);
     this.#evictions.push(eviction);
+  }
+
+  #inVain(eviction: Eviction): void {
+    const { pod, atMs } = eviction;
+    this.#farApart(eviction);
+    if (this.#isContradicted(pod, atMs))
+      this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
   }
 
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
@@ -87,6 +125,9 @@ class Records {
   reported(object: Obj): void {
     const { uid, generation, namespace = "", name } = object.metadata;
     const known = restartsOf(object);
+    for (const { pod, time, outcome } of entriesOf(object))
+      if (outcome !== "Requested" && this.#refused.delete(`${namespace}/${pod} ${time}`))
+        this.report(3, `the status of ${namespace}/${name} counts a restart of ${pod}, which was refused`);
     const own = this.#evictions.filter(
       one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
     );
@@ -114,7 +155,7 @@ class Records {
     return isByLog && servers > 1 && isQuiet && atMs - this.sight.refusedMs() > WITNESSED_MS;
   }
 
-  #farApart({ atMs, workload, pod, object }: Eviction): void {
+  #farApart({ atMs, workload, pod, object, isHopeless }: Eviction): void {
     const before = this.#evictions.filter(one => one.isInVain && !isForgotten(this.sight, one.atMs));
     const last = before.at(-1);
     if (last !== undefined && atMs - last.atMs < OPEN_MS)
@@ -125,7 +166,8 @@ class Records {
     const own = before.findLast(one => one.workload === workload);
     const ofSpec = before.filter(one => one.workload === workload && isSameSpec(one.object, object));
     const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts as number));
-    if (ofSpec.length >= most)
+    const hopeless = ofSpec.filter(one => one.isHopeless).length;
+    if (ofSpec.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
       this.report(3, `evicted pods of ${workload} ${ofSpec.length + 1} times in vain; maxRestarts is ${most}`);
     const least = this.#cooldownMs(pod) - this.#clocksMs() - REQUEST_MS;
     if (own === undefined || atMs - own.atMs >= least) return;
@@ -158,8 +200,19 @@ function isSameSpec(one: Obj | undefined, other: Obj | undefined): boolean {
   return one?.metadata.uid === other?.metadata.uid && one?.metadata.generation === other?.metadata.generation;
 }
 
+interface RestartEntry {
+  readonly pod: string;
+  readonly podUID?: string;
+  readonly time: string;
+  readonly outcome: string;
+}
+
+/** status.restarts. */
+function entriesOf(object: Obj): readonly RestartEntry[] {
+  return ((object["status"] ?? {}) as { restarts?: readonly RestartEntry[] }).restarts ?? [];
+}
+
 /** Uids of the pods in status.restarts. */
 function restartsOf(object: Obj): readonly (string | undefined)[] {
-  const { restarts = [] } = (object["status"] ?? {}) as { restarts?: readonly { podUID?: string }[] };
-  return restarts.map(({ podUID }) => podUID);
+  return entriesOf(object).map(({ podUID }) => podUID);
 }

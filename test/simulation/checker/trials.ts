@@ -38,6 +38,8 @@ class Trials {
   readonly #trials = new Map<string, Trial>();
   /** Since when a container is dead whose pod has a shorter token. */
   readonly #brokenMs = new Map<string, number>();
+  /** Since when a node of a trial has no pod, by uid of the DaemonSet. */
+  readonly #missingMs = new Map<string, number>();
 
   constructor(
     private readonly sight: Sight,
@@ -81,7 +83,7 @@ class Trials {
     if (!isPlanned) return;
     const { name } = pod.metadata;
     const down = this.#downFor(owner, pod);
-    if (down !== undefined) this.report(2, `evicted ${name} for a trial, and ${down} has not been Ready for a while`);
+    if (down !== undefined) this.report(2, `evicted ${name} for a trial, and ${down} has been down for a while`);
     const first = this.#shortPods(owner).find(({ metadata }) => metadata.deletionTimestamp === undefined);
     if (first !== undefined && atMs > trial.sinceMs)
       this.report(7, `evicted ${name}, although ${first.metadata.name} tries the shorter token`);
@@ -92,6 +94,7 @@ class Trials {
     const open = this.sight.store.list("daemonsets").filter(isOnDelete);
     for (const uid of this.#trials.keys())
       if (!open.some(({ metadata }) => metadata.uid === uid)) this.#trials.delete(uid);
+    for (const one of open) this.#noteMissing(one);
     const seen = new Set<string>();
     for (const pod of this.sight.store.list("pods").filter(one => this.#isHarmed(one))) {
       const { uid, name } = pod.metadata;
@@ -105,6 +108,18 @@ class Trials {
         );
     }
     for (const uid of this.#brokenMs.keys()) if (!seen.has(uid)) this.#brokenMs.delete(uid);
+  }
+
+  #noteMissing({ metadata: { uid }, status }: Obj): void {
+    const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
+    if (this.#alive(uid).length >= desiredNumberScheduled) this.#missingMs.delete(uid);
+    else this.#missingMs.set(uid, this.#missingMs.get(uid) ?? this.#nowMs());
+  }
+
+  #alive(owner: string): Obj[] {
+    const isAlive = ({ metadata: { deletionTimestamp, ownerReferences = [] } }: Obj): boolean =>
+      deletionTimestamp === undefined && ownerReferences.some(({ uid }) => uid === owner);
+    return this.sight.store.list("pods").filter(isAlive);
   }
 
   /** A pod with a token that the operator shortened, and that only a longer one would have spared. */
@@ -137,7 +152,8 @@ class Trials {
     const others = this.sight.store.list("pods").filter(({ metadata }) => {
       return metadata.uid !== uid && metadata.ownerReferences?.some(one => one.uid === owner) === true;
     });
-    return others.find(isDown)?.metadata.name;
+    const isMissing = this.#nowMs() - (this.#missingMs.get(owner) ?? Infinity) > KNOWN_MS;
+    return others.find(isDown)?.metadata.name ?? (isMissing ? "another one" : undefined);
   }
 
   #shortPods(uid: string): Obj[] {

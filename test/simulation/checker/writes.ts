@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import { Lasting } from "./lasting";
 import { acts, actingOn } from "./objects";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
@@ -19,6 +20,9 @@ const LEASE_MS = 14_500;
 const LEADS_MS = 9_900;
 const LED_MS = 20_000;
 
+/** Who leads is looked at so often. */
+const LOOK_MS = 30_000;
+
 /** Verbs of requests that must name the version or the uid of what they change. */
 const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
   daemonsets: ["patch"],
@@ -28,6 +32,15 @@ const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
   prioritylevelconfigurations: ["delete"],
   controllerresiliences: ["update"],
 };
+
+/** A token of the operator that died is renewed after eight minutes (deploy/install.yaml), and the Lease taken 25 s later. */
+const LEADERLESS_MS = 10 * 60_000;
+
+/** A pass that failed is repeated at once, and after a part of a second, and so on (src/engine/loop/requeue.ts). */
+const REPEATED_MS = 25_000;
+
+/** Failures of a write of status after which its pass is repeated, and nothing asks to wait. */
+const REPEATED: ReadonlySet<number> = new Set([409, 500, 502, 504]);
 
 /** Checks every write when it is served. */
 export function checkWrites(sight: Sight, report: Report): void {
@@ -39,9 +52,33 @@ export function checkWrites(sight: Sight, report: Report): void {
     [4, entry => isUnwanted(entry, acting), ", and no object that acts names its workload"],
     [14, ({ body = "" }) => SECRET.test(body), " with a token or a text of a log in it"],
   ];
+  checkRepeats(sight, lead, report);
   sight.onRequest(entry => {
     if (!WRITES.has(entry.verb) || entry.resource.endsWith("reviews")) return;
     for (const [promise, isBroken, why] of objections) if (isBroken(entry)) report(promise, `${whatOf(entry)}${why}`);
+  });
+}
+
+/** Promise 11: a status that could not be written is soon written, or its object read again, not only by the next full pass. */
+function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
+  const askedMs = new Map<string, number>();
+  sight.onRequest(entry => {
+    const { from, resource, subresource, namespace = "", name = "", code, atMs } = entry;
+    if (resource !== "controllerresiliences" || name === "") return;
+    const key = `${from} ${namespace}/${name}`;
+    const isFirst = atMs - (askedMs.get(`${key} failed`) ?? -Infinity) > 10 * 60_000;
+    askedMs.set(key, atMs);
+    if (subresource !== "status" || !REPEATED.has(code)) return;
+    askedMs.set(`${key} failed`, atMs);
+    if (!isFirst) return;
+    sight.clock.after(REPEATED_MS, () => {
+      const isThere = sight.store.get(resource, namespace, name) !== undefined;
+      if (isThere && lead.mayWrite(from) && askedMs.get(key) === atMs)
+        report(
+          11,
+          `${from}: the status of ${namespace}/${name} was refused with ${code}, and the pass is not repeated`,
+        );
+    });
   });
 }
 
@@ -106,6 +143,12 @@ class LeadHistory {
     private readonly sight: Sight,
     private readonly report: Report,
   ) {
+    const lasting = new Lasting(sight, report, { promise: 9, mostMs: LEADERLESS_MS });
+    sight.clock.every(LOOK_MS, () => {
+      if (![...this.#renewedMs.keys()].some(pod => this.mayWrite(pod)))
+        lasting.note("lead", "no replica leads", sight.calmSinceMs());
+      lasting.forget();
+    });
     sight.onRequest(entry => {
       this.#readLogs();
       if (entry.resource === "leases" && isDone(entry)) this.#note(entry);

@@ -34,6 +34,7 @@ export const PROGRAMS = [
   "copies-token",
   "kubelet-only",
   "other-cluster",
+  "other-cluster-late",
   "noisy",
   "floods",
   "hangs",
@@ -70,6 +71,7 @@ export function programOf(name: ProgramName, place: Place): ProgramFactory {
 const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   "kubelet-only": () => () => new KubeletClient({ everyMs: 15_000, rereads: true }),
   "other-cluster": () => dice => new OtherCluster({ everyMs: 20_000, refusedAfterMs: dice.between(0, 20) * MINUTE }),
+  "other-cluster-late": () => worksForLong(),
   noisy: () => dice => new Noisy({ everyMs: dice.between(2_000, 60_000) }),
   "writes-in-parts": () => () => new InParts(),
   "cni-thin": () => () => new CniAgent({ isThin: true }),
@@ -78,6 +80,15 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   "never-ready": () => () => new Broken("never-ready"),
   hangs: place => hangsOnce(place),
 };
+
+/** The other cluster refuses all at once, after more than half an hour; a successor a moment after its start. */
+function worksForLong(): ProgramFactory {
+  let lives = 0;
+  return dice => {
+    const refusedAfterMs = (lives++ === 0 ? dice.between(40, 41) : dice.between(0.3, 1)) * MINUTE;
+    return new OtherCluster({ everyMs: 12_000, refusedAfterMs });
+  };
+}
 
 /** Only its first life hangs, so a restart heals it. */
 function hangsOnce(place: Place): ProgramFactory {

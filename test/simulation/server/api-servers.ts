@@ -274,7 +274,11 @@ export class ApiServers {
       return;
     }
     // Nobody waits for what is read.
-    if (outcome.silence === "before" || (signal.aborted && ask.method === "GET")) return;
+    if (signal.aborted && ask.method === "GET") return;
+    if (outcome.silence === "before") {
+      this.#note(exchange, { code: 0, body: "" });
+      return;
+    }
     const result = this.#result(exchange);
     if (result instanceof WatchStream) this.#openStream(result, exchange);
     else this.#finish(exchange, result);

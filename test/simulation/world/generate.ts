@@ -86,7 +86,7 @@ const COMMON: readonly ProgramName[] = [
 ];
 
 /** Of the others some live in scenes alone. */
-const ANY = PROGRAMS.filter(name => name !== "writes-in-parts");
+const ANY = PROGRAMS.filter(name => name !== "writes-in-parts" && name !== "other-cluster-late");
 
 const KINDS = ["Deployment", "Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet"] as const;
 

@@ -57,6 +57,8 @@ function deadTokens(dice: Dice): Scene {
   );
   const odd = dice.pick([{}, { mode: "Observe" }, { suspend: true }]);
   const objects = workloads.map((one, number) => objectFor([one], { tokenRestart: {}, ...(number === 3 ? odd : {}) }));
+  if (dice.fork("refused").chance(0.2))
+    return { workloads, objects, happenings: refusals(dice.fork("refusals"), workloads) };
   const death = dice.chance(0.5)
     ? workloads.map(one => at(dice, [5, 8], "recreate-account", { on: keyOf(one) }))
     : [at(dice, [5, 8], "rotate-key", { amount: 0 })];
@@ -74,17 +76,33 @@ function deadTokens(dice: Dice): Scene {
   };
 }
 
+/** Tokens die again and again, evictions are refused, writes of status fail, and others delete the pods. */
+function refusals(dice: Dice, workloads: readonly WorkloadPlan[]): Happening[] {
+  return [
+    at(dice, [4, 5], "request-errors", { ...forMinutes(40), amount: 0.2 }),
+    ...workloads.flatMap(one => [
+      at(dice, [1, 2], "evictions-refused", { on: one.namespace, ...forMinutes(45) }),
+      ...[6, 14, 22, 30].flatMap(minute => [
+        at(dice, [minute, minute + 1], "recreate-account", { on: keyOf(one) }),
+        at(dice, [minute + 3, minute + 6], "delete-pod", { on: keyOf(one) }),
+      ]),
+    ]),
+  ];
+}
+
 /** What holds restarts back that help nobody. */
 const WAYS = ["limits", "witness", "refused", "limits", "recreated", "witness", "recreated", "limits"];
 
 /** Restarts help nobody: another cluster refuses, or all API servers refuse valid tokens, or Leases are lost again and again. */
 function inVain(dice: Dice): Scene {
   const way = dice.pick(WAYS);
-  const others = ["other-cluster", "other-cluster", dice.pick(["other-cluster", "hangs-again"] as const)] as const;
-  const programs = way === "refused" ? [0, 1, 2].map(() => dice.pick(CLIENTS)) : others;
+  const third = dice.pick(["other-cluster", "hangs-again"] as const);
+  if (way !== "witness" && dice.fork("alone").chance(0.2)) return vainAndReset(dice.fork("reset"));
+  const isLate = dice.fork("late").chance(0.2);
+  const programs = vainPrograms(dice, { isRefused: way === "refused", isLate, third });
   const workloads = programs.map((program, number) =>
     workload(`team-${number % 2}`, `app-${number}`, program, {
-      replicas: 1 + dice.int(2),
+      replicas: isLate ? 1 : 1 + dice.int(2),
       ...(program === "hangs-again" ? { leaseSeconds: 15 } : {}),
     }),
   );
@@ -100,9 +118,26 @@ function inVain(dice: Dice): Scene {
   const refused = at(dice, [5, 10], "refuse-tokens", forMinutes(dice.between(15, 25)));
   const happenings = way === "refused" ? [refused] : again;
   return {
-    ...{ workloads, objects, servers: way === "witness" ? 2 : 1 },
+    ...{ workloads, objects, servers: way === "witness" && !isLate ? 2 : 1 },
     happenings: way === "refused" || way === "recreated" ? happenings : [],
   };
+}
+
+function vainPrograms(
+  dice: Dice,
+  { isRefused, isLate, third }: { readonly isRefused: boolean; readonly isLate: boolean; readonly third: ProgramName },
+): readonly ProgramName[] {
+  if (isRefused) return [0, 1, 2].map(() => dice.pick(CLIENTS));
+  const other = isLate ? "other-cluster-late" : "other-cluster";
+  return [other, other, isLate ? other : third];
+}
+
+/** One workload alone is restarted in vain, and a person resets the breaker. */
+function vainAndReset(dice: Dice): Scene {
+  const only = workload("team-0", "app-0", "other-cluster");
+  const limits = dice.pick([{}, { cooldown: "30s" }, { cooldown: "30s", maxRestarts: 10 }]);
+  const resets = [40, 60, 80].map(minute => at(dice, [minute, minute + 15], "breaker-reset"));
+  return { workloads: [only], objects: [objectFor([only], { tokenRestart: limits })], servers: 1, happenings: resets };
 }
 
 /** Leases stand still: a hung process, lost access, a person who only wants to know. */
@@ -166,7 +201,15 @@ function trials(dice: Dice): Scene {
       kind: "DaemonSet",
     }),
   );
+  if (dice.fork("crowd").chance(0.15)) return crowd(dice.fork("moment"));
   const objects = workloads.map(one => objectFor([one], { tokenLifetime: {} }));
+  if (dice.fork("missing").chance(0.15))
+    return {
+      workloads,
+      objects: objects.slice(0, 1),
+      nodes: 3,
+      happenings: missingPod(dice.fork("missing"), workloads[0]!),
+    };
   const [on] = objects.map(keyOf);
   const trouble = [
     [
@@ -183,6 +226,26 @@ function trials(dice: Dice): Scene {
     ...{ workloads, objects, nodes: 3, operators: [0, 0] },
     happenings: dice.chance(0.8) ? dice.pick(trouble) : [],
   };
+}
+
+/** When the first pod of a trial may be replaced at last, another one is missing. */
+function missingPod(dice: Dice, tried: WorkloadPlan): Happening[] {
+  const { namespace } = tried;
+  return [
+    at(dice, [1, 1.4], "evictions-refused", { on: namespace, ...forMinutes(6) }),
+    at(dice, [3, 3.5], "pods-refused-in", { on: namespace, ...forMinutes(25) }),
+    at(dice, [3.6, 4], "delete-pod", { on: keyOf(tried) }),
+  ];
+}
+
+/** Many DaemonSets could begin their trials in one moment. */
+function crowd(dice: Dice): Scene {
+  const workloads = [0, 1, 2, 3].map(number =>
+    workload(`team-${number}`, `app-${number}`, "client-go-new", { kind: "DaemonSet" }),
+  );
+  const objects = workloads.map(one => objectFor([one], { tokenLifetime: {} }));
+  const slow = at(dice, [1, 1.4], "slow-answers", { ...forMinutes(12), amount: dice.pick([4_000, 9_000]) });
+  return { workloads, objects, nodes: 1, happenings: [slow] };
 }
 
 /** An object is deleted while the other replica leads, and the lead returns before that one has begun anything else. */
