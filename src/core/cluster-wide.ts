@@ -32,6 +32,13 @@ export interface Candidate {
   readonly usesApi: boolean;
 }
 
+/** A spec as the API server stores it: with the defaults of a definition that may be of another version. */
+export interface Stored {
+  /** The state that was written, in short. */
+  readonly state: string;
+  readonly spec: unknown;
+}
+
 /** Everything that one namespace is judged by. */
 export interface Facts {
   readonly namespace: NamespaceFacts;
@@ -42,6 +49,8 @@ export interface Facts {
   readonly clusterObjects: readonly ClusterControllerResilience[];
   /** Workloads that are listed and that have gone a moment ago, as `Deployment/web`: they may be replaced just now. Absent: none. */
   readonly vanishing?: ReadonlySet<string>;
+  /** What the API server has made of the spec of the last write for each ClusterControllerResilience, by its uid. Absent: nothing is known. */
+  readonly stored?: ReadonlyMap<string, Stored>;
   /** The operator's own namespace. */
   readonly ownNamespace: string;
   /** The operator runs with `--mode=Observe`. Absent: it acts. */

@@ -1,6 +1,7 @@
 import { hash as hashOf } from "node:crypto";
 import type { ControllerResilience } from "../api/controller-resilience";
-import { MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
+import { LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../api/names";
+import { objectOf, textOf } from "./json";
 import { keyOf } from "./text";
 import type { ClusterObjectView } from "./views";
 
@@ -40,6 +41,21 @@ export function isOwnedBy(view: Pick<ClusterObjectView, "labels">, { metadata }:
 export function isOwnedName(prefix: string, name: string): boolean {
   const hash = name.slice(name.lastIndexOf("-") + 1);
   return name.startsWith(prefix) && hash.length === HASH_DIGITS && /^[0-9a-f]+$/.test(hash);
+}
+
+/** The level that a FlowSchema refers to. */
+export function levelOf({ spec }: Pick<ClusterObjectView, "spec">): string | undefined {
+  return textOf(objectOf(spec["priorityLevelConfiguration"])["name"]);
+}
+
+/** The levels that a FlowSchema of the operator may need, first the one that it returns to after a throttle. */
+export function levelsOf({ annotations }: Pick<ClusterObjectView, "annotations">): string[] {
+  return (annotations[LEVELS_ANNOTATION] ?? "").split(",");
+}
+
+/** Whether a FlowSchema refers to that level, now or after a throttle. */
+export function isLevelUsed({ name }: { readonly name: string }, schemas: readonly ClusterObjectView[]): boolean {
+  return schemas.some(schema => levelOf(schema) === name || levelsOf(schema).includes(name));
 }
 
 /**

@@ -50,11 +50,12 @@ export interface ObjectStore {
 /** Carries out one intent. Only the executor holds one. */
 export interface Writer {
   /**
-   * Writes with the intent's uid and resourceVersion as preconditions and the project's field manager.
+   * Writes with the intent's uid and resourceVersion as preconditions and the project's field manager. Returns the API server's answer: the
+   * object as it stores it.
    *
    * @throws WaitError (429), UnavailableError (5xx that asks for patience), ForbiddenError, ConflictError, GoneError, TransientError
    */
-  write(intent: Intent): Promise<void>;
+  write(intent: Intent): Promise<unknown>;
 }
 
 /** An Event (events.k8s.io/v1) to be recorded. */

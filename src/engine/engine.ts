@@ -66,7 +66,7 @@ export class Engine {
     const breaker = new LeaseBreaker(clock, breakerReporter(ports, isLeader));
     const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
     const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
-    const leftovers = createLeftovers(ports, isLeader);
+    const leftovers = new Leftovers({ ...ports, executor: new Executor({ ...ports, clock }), isLeader });
     const recordEvent = electionEvents(ports);
     this.clusterWide = createClusterWide(ports, settings, isLeader);
     this.elector = new LeaderElector(
@@ -136,11 +136,6 @@ function createClusterWide(
 function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">) {
   return (type: EventRecord["type"], reason: string, note: string): void =>
     events.record({ regarding: lease.ref, type, reason, action: "LeaderElection", note });
-}
-
-function createLeftovers(ports: EnginePorts, isLeader: () => boolean): Leftovers {
-  const executor = new Executor({ ...ports, clock: ports.readers.clock });
-  return new Leftovers({ ...ports, executor, isLeader });
 }
 
 function createRestarts(

@@ -117,7 +117,8 @@ export class ApiEventSink implements EventSink {
         await this.#write(entry);
         return;
       } catch (error) {
-        if (tries >= MAX_TRIES || isFinal(error) || this.#stopped.signal.aborted) {
+        // A TerminalError may be a 403, which is also the status for Events in a terminating namespace.
+        if (tries >= MAX_TRIES || error instanceof TerminalError || this.#stopped.signal.aborted) {
           this.#drop(entry, error);
           return;
         }
@@ -199,11 +200,6 @@ export class ApiEventSink implements EventSink {
     metrics.eventLost();
     log.warn({ ...fields, error: describeError(error) }, "Event lost");
   }
-}
-
-/** Includes a 403, which is also the status for Events in a terminating namespace. */
-function isFinal(error: unknown): boolean {
-  return error instanceof TerminalError;
 }
 
 /** Limit of events.k8s.io/v1. */

@@ -29,9 +29,8 @@ export class ApiWriter implements Writer {
     this.#api = api;
   }
 
-  async write(intent: Intent): Promise<void> {
-    if (intent.verb === "evict") await this.#evict(intent.target);
-    else await this.#api.json(requestOf(intent, intent.verb));
+  write(intent: Intent): Promise<unknown> {
+    return intent.verb === "evict" ? this.#evict(intent.target) : this.#api.json(requestOf(intent, intent.verb));
   }
 
   /** Uses only the Eviction API, and never deletes a pod that a PodDisruptionBudget protects. */

@@ -3,12 +3,18 @@ import { ALLOW_REMOVAL_ANNOTATION } from "../../api/names";
 import type { Clock } from "../../core/time";
 import type { NamespaceShare } from "./plan";
 
-/** So many workloads may always lose protection within {@link LATELY_MS}. */
+/** So many workloads may always lose protection within an hour. */
 const ALWAYS = 10;
 
-const LATELY_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 type Owner = Pick<ClusterControllerResilience, "metadata">;
+
+/** Workloads that have lost protection. */
+interface Removal {
+  readonly atMs: number;
+  readonly count: number;
+}
 
 /** What was planned for it in a namespace. */
 interface Found {
@@ -22,7 +28,7 @@ interface Found {
  */
 export class Brake {
   readonly #clock: Clock;
-  readonly #removed = new Map<string, { readonly atMs: number; readonly count: number }[]>();
+  readonly #removed = new Map<string, Removal[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -34,21 +40,24 @@ export class Brake {
 
   /** Reports whether all that is kept in these namespaces, which have to be all, stays until a person allows to remove it. */
   isOn(owner: Owner, results: readonly Found[]): boolean {
-    return isTooMuch(owner, results, this.#removedLately(owner.metadata.uid));
+    const lately = this.#lately(owner.metadata.uid);
+    return isTooMuch(
+      owner,
+      results,
+      lately.reduce((sum, { count }) => sum + count, 0),
+    );
   }
 
   /** Counts workloads that have lost protection. What a person has allowed does not count against what comes later. */
-  removed(owner: Owner, workloads: number): void {
-    if (workloads === 0 || isAllowed(owner)) return;
+  removed(owner: Owner, count: number): void {
+    if (count === 0 || isAllowed(owner)) return;
     const { uid } = owner.metadata;
-    this.#removed.set(uid, [...(this.#removed.get(uid) ?? []), { atMs: this.#clock.monotonicMs(), count: workloads }]);
+    this.#removed.set(uid, [...this.#lately(uid), { atMs: this.#clock.monotonicMs(), count }]);
   }
 
-  #removedLately(uid: string): number {
-    const sinceMs = this.#clock.monotonicMs() - LATELY_MS;
-    const lately = (this.#removed.get(uid) ?? []).filter(({ atMs }) => atMs > sinceMs);
-    this.#removed.set(uid, lately);
-    return lately.reduce((sum, one) => sum + one.count, 0);
+  #lately(uid: string): Removal[] {
+    const sinceMs = this.#clock.monotonicMs() - HOUR_MS;
+    return (this.#removed.get(uid) ?? []).filter(({ atMs }) => atMs > sinceMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { ForbiddenError, TransientError } from "../../core/errors";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { beingDeleted, clusterObject, handWritten } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
 
@@ -369,6 +369,41 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(patches).toBeGreaterThan(3);
     expect(patches).toBeLessThan(12);
     expect(world.condition("all", "Ready")).toContain("another writer changes or deletes ControllerResilience a/all");
+    world.engine.stopLeading();
+  });
+
+  it("takes a default of a newer definition for no difference, and still undoes edits", async () => {
+    const world = start("a");
+    world.stores = object => ({
+      ...object,
+      spec: { ...object.spec, tokenRestart: { later: 1, ...object.spec.tokenRestart } as never },
+    });
+    await world.run(300);
+    expect(written(world)).toEqual(["create a/all"]);
+    world.engine.stopLeading();
+    world.engine.startLeading();
+    await world.run(300);
+    // The next leader writes once, and sees what is stored.
+    expect(written(world)).toEqual(["create a/all", "patch a/all"]);
+    expect(world.condition("all", "Ready")).toMatch(/^True\/AllProtected/);
+    const [object] = world.objects("a");
+    world.all.set("a", [{ ...object!, spec: { ...object!.spec, mode: "Enforce" } }]);
+    world.engine.namespaceChanged("a");
+    await world.run(60);
+    expect(world.objects("a")[0]?.spec).toMatchObject({ mode: "Observe", tokenRestart: { later: 1 } });
+    expect([world.intents.length, world.condition("all", "Ready")?.slice(0, 4)]).toEqual([3, "True"]);
+    world.engine.stopLeading();
+  });
+
+  it("says that the definition of generated objects is older", async () => {
+    const world = start("a");
+    world.onWrite = () => {
+      throw new TerminalError('create controllerresiliences a/all: strict decoding error: unknown field "spec.later"');
+    };
+    await world.run(90);
+    expect(world.condition("all", "Ready")).toMatch(
+      /^False\/Failed: .*unknown field "spec.later"; upgrade the definition of ControllerResilience$/,
+    );
     world.engine.stopLeading();
   });
 

@@ -1,7 +1,8 @@
 import { CLUSTER_KIND } from "../../api/names";
-import { type Facts, workloadName } from "../../core/cluster-wide";
+import { type Facts, type Stored, workloadName } from "../../core/cluster-wide";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Intent, Outcome, Permission } from "../../core/intent";
+import { objectOf } from "../../core/json";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
 import { TokenBucket } from "../../core/time";
@@ -58,13 +59,19 @@ export class ClusterWide {
   readonly #turns = new Map<string, number>();
   /** When listed workloads were first found to be gone, by namespace and workload. */
   readonly #gone = new Map<string, ReadonlyMap<string, number>>();
+  /** Answers to writes. */
+  readonly #answers = new WeakMap<Intent, unknown>();
+  /** By namespace, see {@link Facts}. */
+  readonly #stored = new Map<string, Map<string, Stored>>();
   readonly #by = { name: "cluster-wide", permissions: clusterWidePermissions };
 
   constructor(ports: ClusterWidePorts, settings: ClusterWideSettings, loop: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     const { clock } = ports.readers;
     this.#facts = new FactsReader(ports, settings, namespaces => this.#enqueue("namespaces", namespaces));
-    this.#executor = new Executor({ ...ports, clock });
+    const write = async (intent: Intent): Promise<void> =>
+      void this.#answers.set(intent, await ports.writer.write(intent));
+    this.#executor = new Executor({ ...ports, clock, writer: { write } });
     this.#pace = new TokenBucket(clock, PACE);
     this.#undone = new WriteBackoff(clock);
     const onIncomplete = (namespaces: readonly string[]): void => this.#enqueueUnknown(namespaces);
@@ -135,6 +142,7 @@ export class ClusterWide {
     this.#undone = new WriteBackoff(this.#ports.readers.clock);
     this.#brake.clear();
     this.#gone.clear();
+    this.#stored.clear();
     this.#turns.clear();
     this.#facts.clear();
     this.#reporter.clear();
@@ -183,10 +191,11 @@ export class ClusterWide {
       this.#results.forget(name);
       this.#gone.delete(name);
       this.#turns.delete(name);
+      this.#stored.delete(name);
       this.#reportSoon();
       return { next: "forget" };
     }
-    const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withVanishing(name, cached));
+    const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withMemory(name, cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
     this.#countRemoved(facts, plan, outcomes);
     this.#results.set(name, { plan, coverage: coverageOf(facts, plan), outcomes }, this.#nowMs());
@@ -228,7 +237,7 @@ export class ClusterWide {
     if (waitMs > 0) return { facts: cached, plan, waitMs };
     if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
     // A workload may have gone after the cache was filled.
-    const facts = this.#withVanishing(cached.namespace.name, await this.#facts.live(cached));
+    const facts = this.#withMemory(cached.namespace.name, await this.#facts.live(cached));
     return { facts, plan: await this.#plan(facts) };
   }
 
@@ -241,8 +250,8 @@ export class ClusterWide {
     return Math.max(0, turnMs - nowMs);
   }
 
-  /** Adds which listed workloads are gone for a short time only. */
-  #withVanishing(namespace: string, facts: Facts): Facts {
+  /** Adds what this process remembers: what the API server stores, and which listed workloads are gone for a short time only. */
+  #withMemory(namespace: string, facts: Facts): Facts {
     const there = new Set(facts.candidates.map(workloadName));
     const listed = facts.objects.filter(isGenerated).flatMap(listedIn);
     const gone = listed.filter(workload => !there.has(workload));
@@ -251,7 +260,8 @@ export class ClusterWide {
     if (since.size === 0) this.#gone.delete(namespace);
     else this.#gone.set(namespace, since);
     const vanishing = gone.filter(workload => this.#nowMs() - (since.get(workload) ?? 0) < VANISHED_MS);
-    return vanishing.length === 0 ? facts : { ...facts, vanishing: new Set(vanishing) };
+    const stored = this.#stored.get(namespace);
+    return { ...facts, ...(stored && { stored }), ...(vanishing.length > 0 && { vanishing: new Set(vanishing) }) };
   }
 
   async #execute({ writes }: NamespacePlan, mayWrite: () => boolean): Promise<WriteOutcome[]> {
@@ -264,6 +274,7 @@ export class ClusterWide {
       const outcome: Outcome = waiting ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
       outcomes.push({ write, outcome });
       if (outcome.result === "Executed" && again !== undefined) this.#undone.note(again, undoneBy(intent), false);
+      if (outcome.result === "Executed") this.#remember(write);
       if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({
         ...{ regarding: intent.target, type: "Normal", reason: intent.eventReason, action: intent.eventReason },
@@ -271,6 +282,13 @@ export class ClusterWide {
       });
     }
     return outcomes;
+  }
+
+  #remember({ for: uid, intent, state }: PlannedWrite): void {
+    const { namespace = "" } = intent.target;
+    const { spec } = objectOf(this.#answers.get(intent));
+    if (state === undefined || spec === undefined) return;
+    this.#stored.set(namespace, new Map([...(this.#stored.get(namespace) ?? []), [uid, { state, spec }]]));
   }
 
   async #passCoverage(): Promise<PassResult> {
@@ -301,7 +319,7 @@ function stateOf({ state, intent }: PlannedWrite): Intent | undefined {
 }
 
 function undoneBy({ target }: Intent): Outcome {
-  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead. If nobody does, one of the two definitions is older: upgrade both`;
+  const message = `another writer changes or deletes ControllerResilience ${target.namespace ?? ""}/${target.name} again and again; change the ClusterControllerResilience instead`;
   return { result: "Blocked", message, retryAfterMs: 0 };
 }
 

@@ -68,7 +68,7 @@ export class FactsReader {
     const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
     const found = {
       ...{
-        namespace: view === null ? goneNamespace(name) : namespaceFacts(view),
+        namespace: view === null ? { name, labels: {}, skip: false, isTerminating: true } : namespaceFacts(view),
         workloads: workloads.flat(),
         accounts,
       },
@@ -131,10 +131,6 @@ function mountsToken({ tokenAudiences = [], automount }: WorkloadView, accountAu
 export function namespaceFacts({ name, labels, annotations, skip, deletedAtMs }: NamespaceView): NamespaceFacts {
   const protect = protectOf(labels, annotations);
   return { name, labels, skip, isTerminating: deletedAtMs !== undefined, ...(protect !== undefined && { protect }) };
-}
-
-function goneNamespace(name: string): NamespaceFacts {
-  return { name, labels: {}, skip: false, isTerminating: true };
 }
 
 /** The label wins over the annotation; another value than true or false counts as absent. */

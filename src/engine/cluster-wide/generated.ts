@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
-import { type Facts, workloadName } from "../../core/cluster-wide";
+import { type Facts, type Stored, workloadName } from "../../core/cluster-wide";
 import { count } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical, isObject } from "../../core/json";
@@ -138,7 +138,7 @@ export interface Writes {
  */
 export function writesFor(
   owner: ClusterControllerResilience,
-  { namespace, objects, observes }: Facts,
+  { namespace, objects, observes, stored }: Facts,
   selected: readonly string[],
   found: readonly ControllerResilience[],
 ): Writes {
@@ -153,7 +153,9 @@ export function writesFor(
   const holds = isHeld && wanted !== undefined && hasFewerBlocks(wanted);
   return {
     writes: [
-      ...(wanted === undefined ? [] : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted)),
+      ...(wanted === undefined
+        ? []
+        : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted, stored?.get(owner.metadata.uid))),
       ...superfluous.flatMap(object => (isHeld ? hold(owner, object) : [deletion(owner, object)])),
     ],
     held: Number(holds) + (isHeld ? superfluous.length : 0),
@@ -168,8 +170,18 @@ function holding(wanted: Wanted): Wanted {
   return { ...wanted, spec: { ...wanted.found?.spec, ...wanted.spec, mode: "Observe" } };
 }
 
-function writeOf(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite[] {
-  return wanted.found === undefined ? [creation(owner, namespace, wanted)] : correction(owner, wanted.found, wanted);
+function writeOf(
+  owner: ClusterControllerResilience,
+  namespace: string,
+  wanted: Wanted,
+  stored: Stored | undefined,
+): PlannedWrite[] {
+  const { found } = wanted;
+  if (found === undefined) return [creation(owner, namespace, wanted)];
+  const state = stateOf(owner, namespace, wanted);
+  // What the API server itself puts there, such as a default of a newer definition, is no difference.
+  const isStored = stored?.state === state && isDeepStrictEqual(stored.spec, found.spec);
+  return correction(owner, found, { ...wanted, spec: isStored ? found.spec : wanted.spec }, state);
 }
 
 function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
@@ -182,7 +194,12 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
   return { for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) };
 }
 
-function correction(owner: ClusterControllerResilience, found: ControllerResilience, wanted: Wanted): PlannedWrite[] {
+function correction(
+  owner: ClusterControllerResilience,
+  found: ControllerResilience,
+  wanted: Wanted,
+  state: string,
+): PlannedWrite[] {
   const { labels, ownerReference, spec } = wanted;
   const { namespace, name } = found.metadata;
   const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
@@ -200,7 +217,7 @@ function correction(owner: ClusterControllerResilience, found: ControllerResilie
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
   const needsLive = !(isOnlyMore && spec.mode === "Observe");
-  return [{ for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) }];
+  return [{ for: owner.metadata.uid, intent, needsLive, state }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {

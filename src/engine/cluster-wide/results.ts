@@ -111,9 +111,9 @@ export class Results {
 }
 
 function failureOf(outcome: Outcome): string | undefined {
-  return outcome.result === "Forbidden" || outcome.result === "Failed" || outcome.result === "Blocked"
-    ? outcome.message
-    : undefined;
+  if (outcome.result !== "Forbidden" && outcome.result !== "Failed" && outcome.result !== "Blocked") return undefined;
+  const isOlder = outcome.message.includes("unknown field");
+  return `${outcome.message}${isOlder ? "; upgrade the definition of ControllerResilience" : ""}`;
 }
 
 /** Returns the failure with this error. */

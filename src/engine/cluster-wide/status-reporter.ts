@@ -36,10 +36,7 @@ export class StatusReporter {
   readonly #shown = new Set<string>();
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
-  readonly #observes: boolean;
-  readonly #onIncomplete: ReporterSettings["onIncomplete"];
-  readonly #onReleased: ReporterSettings["onReleased"];
-  readonly #brake: Brake;
+  readonly #settings: ReporterSettings;
   /** Why the namespaces cannot be listed now. */
   #unlisted: Failure | undefined;
 
@@ -47,15 +44,12 @@ export class StatusReporter {
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
     facts: Pick<FactsReader, "namespaces">,
     results: Results,
-    { observes = false, onIncomplete, onReleased, brake }: ReporterSettings,
+    settings: ReporterSettings,
   ) {
     this.#ports = ports;
     this.#facts = facts;
     this.#results = results;
-    this.#observes = observes;
-    this.#onIncomplete = onIncomplete;
-    this.#onReleased = onReleased;
-    this.#brake = brake;
+    this.#settings = settings;
   }
 
   /**
@@ -88,7 +82,7 @@ export class StatusReporter {
     if (cached === undefined) return this.#forget(name);
     const namespaces = await this.namespaces();
     if (!this.#results.isComplete(cached.metadata, namespaces, this.#nowMs())) {
-      this.#onIncomplete(namespaces);
+      this.#settings.onIncomplete(namespaces);
       return LOOK_AGAIN;
     }
     this.#release(cached, namespaces);
@@ -128,8 +122,8 @@ export class StatusReporter {
   /** What was kept only until all namespaces were planned, or until a person allowed to remove it, goes with the next passes. */
   #release(object: ClusterControllerResilience, namespaces: readonly string[]): void {
     const results = this.#results.of(object.metadata, namespaces, this.#nowMs());
-    if (this.#brake.isOn(object, results)) return;
-    this.#onReleased(results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : [])));
+    if (this.#settings.brake.isOn(object, results)) return;
+    this.#settings.onReleased(results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : [])));
   }
 
   #nowMs(): number {
@@ -152,8 +146,8 @@ export class StatusReporter {
     const results = [...this.#unlistedResults(), ...found];
     return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
       now: this.#ports.readers.clock.now(),
-      observes: this.#observes,
-      isBraked: this.#brake.isOn(object, found),
+      observes: this.#settings.observes === true,
+      isBraked: this.#settings.brake.isOn(object, found),
     });
   }
 

@@ -175,12 +175,14 @@ describe("leftovers of an object that is gone", () => {
     expect(world.writer.written[0]?.why).toContain("Version 0.1.0 made it for ControllerResilience team/alive");
   });
 
-  it("are deleted at most 20 at a time", async () => {
+  it("are deleted in one sweep, what throttles a client first", async () => {
     const world = new World();
-    for (let i = 0; i < 30; i++) world.make();
-    expect(await world.sweep()).toHaveLength(20);
-    expect(world.log.lines.at(-1)).toMatchObject({ level: "warn", fields: { left: 10 } });
-    expect(await world.sweep()).toHaveLength(30);
+    const on = (name: string) => ({ priorityLevelConfiguration: { name } });
+    const annotations = { [LEVELS_ANNOTATION]: "low,quarantine" };
+    for (let i = 0; i < 199; i++) world.make({ annotations, spec: on("low") });
+    const { name } = world.make({ annotations, spec: on("quarantine") });
+    const deleted = await world.sweep();
+    expect([deleted.length, deleted[0]]).toEqual([200, name]);
   });
 
   it("are deleted by the leader only", async () => {

@@ -1,16 +1,8 @@
-import {
-  FLOW_PREFIX,
-  LEVELS_ANNOTATION,
-  MANAGED_BY_LABEL,
-  MANAGER,
-  OWNER_ANNOTATION,
-  OWNER_UID_LABEL,
-} from "../../api/names";
+import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../../api/names";
 import { type Cancel, withDeadline } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import { objectOf } from "../../core/json";
-import { isManaged, isOwnedName } from "../../core/owned";
+import { isLevelUsed, isManaged, isOwnedName, levelOf, levelsOf } from "../../core/owned";
 import type { Log, ObjectStore } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Remedy } from "../../core/remedy";
@@ -25,9 +17,6 @@ const READ_DEADLINE_MS = 60_000;
 
 /** Younger objects are left alone, in milliseconds. */
 const MIN_AGE_MS = 600_000;
-
-/** Maximum number of deletions in one sweep. */
-const MAX_DELETIONS = 20;
 
 /** In the order of deletion: a level goes after the FlowSchemas that use it. */
 const KINDS: readonly ClusterKind[] = [
@@ -102,16 +91,18 @@ export class Leftovers {
     const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
     const isOwned = ({ kind, labels }: ClusterObjectView): boolean =>
       !FORMER_KINDS.includes(kind) && owners.has(labels[OWNER_UID_LABEL] ?? "");
-    const leftovers = old.filter(view => !isOwned(view) && !isUsed(view, found));
+    const schemas = found.filter(({ kind }) => kind === "FlowSchema");
+    const isUsed = (view: ClusterObjectView): boolean =>
+      view.kind === "PriorityLevelConfiguration" && isLevelUsed(view, schemas);
+    const unowned = old.filter(view => !isOwned(view) && !isUsed(view));
+    const leftovers = [...unowned.filter(isThrottled), ...unowned.filter(view => !isThrottled(view))];
     const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
-    for (const view of leftovers.slice(0, MAX_DELETIONS)) {
+    for (const view of leftovers) {
       const intent = deletionOf(view);
       const outcome = await executor.executeUnowned(by, intent, { log, mayWrite });
       const fields = { kind: view.kind, name: view.name, owner: view.annotations[OWNER_ANNOTATION] };
       if (outcome.result === "Executed") log.warn(fields, "deleted a leftover");
     }
-    const left = leftovers.length - MAX_DELETIONS;
-    if (left > 0) log.warn({ left }, "more leftovers than one sweep deletes; the next sweep continues");
   }
 }
 
@@ -140,15 +131,9 @@ function isCandidate(view: ClusterObjectView, nowMs: number): boolean {
   return isOurs && deletedAtMs === undefined && nowMs - createdAtMs >= MIN_AGE_MS;
 }
 
-/** Reports whether a FlowSchema refers to this level, now or after a throttle. */
-function isUsed({ kind, name }: ClusterObjectView, found: readonly ClusterObjectView[]): boolean {
-  if (kind !== "PriorityLevelConfiguration") return false;
-  return found
-    .filter(other => other.kind === "FlowSchema")
-    .some(({ spec, annotations }) => {
-      const levels = (annotations[LEVELS_ANNOTATION] ?? "").split(",");
-      return objectOf(spec["priorityLevelConfiguration"])["name"] === name || levels.includes(name);
-    });
+/** Reports whether a FlowSchema throttles a client now: it is on another level than the one that it returns to. */
+function isThrottled(view: ClusterObjectView): boolean {
+  return view.kind === "FlowSchema" && levelOf(view) !== levelsOf(view)[0];
 }
 
 function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {

@@ -40,7 +40,10 @@ export function conditionUpdates(
   }));
   if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
   const left = leftovers && blockerOf(leftovers);
-  const blocker = left === undefined ? undefined : leftoverWords(left);
+  const blocker =
+    left === undefined
+      ? undefined
+      : { reason: "CleaningUp", message: `Cleanup of a removed block is blocked. ${left}` };
   const stalled =
     blocker === undefined
       ? stalledUpdate(reports)
@@ -95,12 +98,6 @@ function blockerOf({ executions, problem }: Leftovers): string | undefined {
   const failed = executions.find(({ outcome }) => "message" in outcome);
   return problem ?? (failed && describeFailure(failed));
 }
-
-function leftoverWords(blocker: string): Words {
-  return { reason: "CleaningUp", message: `Cleanup of a removed block is blocked. ${blocker}` };
-}
-
-type Words = Pick<ConditionUpdate, "reason" | "message">;
 
 /** Conditions of an object that is being deleted, while objects made for it still exist. */
 export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {

@@ -1,3 +1,4 @@
+import { levelOf } from "../../core/owned";
 import { formatDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
 import { capitalize, whyObserved, type EventRequest, type PlanItem } from "../../core/remedy";
@@ -17,7 +18,7 @@ import {
   thresholdOf,
   timeOf,
 } from "./flow";
-import { levelOf, usualLevel } from "./levels";
+import { usualLevel } from "./levels";
 import { buildWrite, EVENT, type Piece } from "./objects";
 import type { Finding } from "./reasons";
 import { isRunaway, MAX_RELAPSES } from "./throttle";

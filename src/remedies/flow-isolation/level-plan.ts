@@ -1,10 +1,11 @@
+import { isLevelUsed } from "../../core/owned";
 import { RESTORED_ANNOTATION } from "../../api/names";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
 import { type Flow, isContested, isQuarantined, MAX_CHANGES } from "./flow";
 import { type FlowItem, levelId, mayWrite, restoredInVain, STUCK_AFTER_MS } from "./flow-item";
 import { isReserved, LEASE_LEVEL, QUARANTINE_LEVEL } from "./levels";
-import { buildWrite, EVENT, isUsed, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
+import { buildWrite, EVENT, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
 import type { Finding } from "./reasons";
 
 /** What to do about the levels. */
@@ -53,7 +54,7 @@ function isNeeded(
   { schemas }: FlowIsolationFacts,
   { flows, leases }: { readonly flows: readonly Flow[]; readonly leases: boolean },
 ): boolean {
-  if (is === "foreign" || isUsed(wanted, schemas ?? [])) return true;
+  if (is === "foreign" || isLevelUsed(wanted, schemas ?? [])) return true;
   if (wanted.name === LEASE_LEVEL) return leases;
   // A contested flow keeps its level, but is not written, so it needs no new one.
   return flows.some(flow => is !== "missing" || !isContested(flow));

@@ -1,7 +1,6 @@
 import type { ControllerResilience, FlowIsolationSpec } from "../../api/controller-resilience";
 import { FLOW_PREFIX } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { isObject } from "../../core/json";
 import type { ClusterObjectView } from "../../core/views";
 
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
@@ -106,13 +105,6 @@ const RESERVED: readonly string[] = [
 /** Reports whether spec.flowIsolation.priorityLevel must not name this level. */
 export function isReserved(level: string): boolean {
   return RESERVED.includes(level);
-}
-
-/** The level that a FlowSchema refers to. */
-export function levelOf({ spec }: Pick<ClusterObjectView, "spec">): string | undefined {
-  const reference = spec["priorityLevelConfiguration"];
-  const name = isObject(reference) ? reference["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
 }
 
 /**

@@ -2,14 +2,21 @@ import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../..
 import { SYSTEM_NAMESPACE } from "../../core/components";
 import { isObject } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
-import { isManaged, isOwnedBy, isOwnedName, ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
+import {
+  isLevelUsed,
+  isManaged,
+  isOwnedBy,
+  isOwnedName,
+  ownedName,
+  ownerAnnotations,
+  ownerLabels,
+} from "../../core/owned";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
 import { type FlowIsolationFacts, type Owner, type Spec, throttles } from "./facts";
 import {
   isCommon,
   LEASE_LEVEL,
   LEASE_SETTINGS,
-  levelOf,
   type LevelSettings,
   levelSpec,
   QUARANTINE_LEVEL,
@@ -218,7 +225,9 @@ export function buildSurplus(
   isWanted: (name: string) => boolean,
 ): Intent[] {
   const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
-  const unused = levels.filter(view => isOurs(view, owner) && isUnwanted(view, isWanted) && !isUsed(view, schemas));
+  const unused = levels.filter(
+    view => isOurs(view, owner) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
+  );
   return [
     ...flows.map(view => buildDelete(view, `FlowSchema ${view.name} is no longer needed.`)),
     ...unused.map(view =>
@@ -238,13 +247,4 @@ function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: s
 
 function isOurs(view: ClusterObjectView, owner: Owner): boolean {
   return isMadeFor(view, owner) || (isManaged(view) && isCommon(view.name));
-}
-
-/** Reports whether a FlowSchema refers to that level. An annotation of the operator's FlowSchemas lists all levels that it may need. Pure. */
-export function isUsed({ name }: { readonly name: string }, schemas: readonly ClusterObjectView[]): boolean {
-  return schemas.some(schema => levelOf(schema) === name || needs(schema).includes(name));
-}
-
-function needs({ annotations }: ClusterObjectView): string[] {
-  return (annotations[LEVELS_ANNOTATION] ?? "").split(",");
 }

@@ -1,3 +1,4 @@
+import { levelOf } from "../../core/owned";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
@@ -10,7 +11,7 @@ import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, t
 import { entryOf, type Flow, flowOf, isInQuarantine, isLeftToOther, isQuarantined, nameOf, piecesOf } from "./flow";
 import { eventsOf, findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
 import { planLevels } from "./level-plan";
-import { levelOf, QUARANTINE_LEVEL } from "./levels";
+import { QUARANTINE_LEVEL } from "./levels";
 import { buildSurplus, flowSchemaName, isMadeFor } from "./objects";
 import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";

@@ -1,8 +1,8 @@
 import { arrayOf, type JsonObject, objectOf } from "../../core/json";
-import { isManaged } from "../../core/owned";
+import { isManaged, levelOf } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
-import { levelOf, QUARANTINE_LEVEL } from "./levels";
+import { QUARANTINE_LEVEL } from "./levels";
 
 /** A ServiceAccount. */
 type Account = Readonly<Record<"namespace" | "name", string>>;

@@ -60,7 +60,8 @@ export function nextThrottle(
   nowMs: number,
 ): Throttle {
   const own = before === undefined ? begin("Normal", nowMs) : withSoundTimes(before, nowMs);
-  if (limits.isHeld && own.state !== "Throttled") return toBeReleased(own, nowMs);
+  // A throttle that status does not have, such as one that a person or a leader without status made, is to be released.
+  if (limits.isHeld && own.state !== "Throttled") return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
   return STEPS[own.state](own, reading, limits, nowMs);
 }
 
@@ -152,11 +153,6 @@ function releaseOf({ releaseMs }: Throttle, limits: ThrottleLimits): number {
 
 function begin(state: Throttle["state"], nowMs: number): Throttle {
   return { state, sinceMs: nowMs };
-}
-
-/** A throttle that status does not have, such as one that a person or a leader without status made. */
-function toBeReleased(own: Throttle, nowMs: number): Throttle {
-  return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
 }
 
 function throttle(wantedMs: number, nowMs: number): Throttle {

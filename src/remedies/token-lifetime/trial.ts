@@ -262,12 +262,8 @@ function replacing(subject: Subject): DaemonSetFinding | undefined {
   if (blocker !== undefined) return trialFinding(subject, `replacing the first pod is delayed: ${blocker}`);
   const next = activePodsOf(daemonSet)
     .filter(({ pod }) => !pod.skip)
-    .toSorted(oldestFirst)[0];
+    .toSorted(({ pod: a }, { pod: b }) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1))[0];
   return next === undefined ? trialFinding(subject, "no pod can be replaced") : evicting(subject, next);
-}
-
-function oldestFirst({ pod: a }: ObservedPod, { pod: b }: ObservedPod): number {
-  return a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1);
 }
 
 function evictionBlocker(subject: Subject): string | undefined {

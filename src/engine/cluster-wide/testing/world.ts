@@ -37,6 +37,8 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   statusWrites = 0;
   /** Called before each write; what it throws is the API server's answer. */
   onWrite: (intent: Intent) => void = () => undefined;
+  /** What the API server makes of each object that is written. */
+  stores = (object: ControllerResilience): ControllerResilience => object;
   isLeader = true;
   readonly engine: ClusterWide;
   #version = 1;
@@ -111,7 +113,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
     return Promise.resolve();
   };
 
-  #write(intent: Intent): Promise<void> {
+  #write(intent: Intent): Promise<unknown> {
     try {
       this.onWrite(intent);
     } catch (error) {
@@ -120,9 +122,10 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
     const namespace = intent.target.namespace ?? "";
     this.intents.push(intent);
     const write = { for: "", intent, needsLive: false };
-    this.all.set(namespace, carryOut(this.objects(namespace), { writes: [write], shares: new Map() }));
+    const objects = carryOut(this.objects(namespace), { writes: [write], shares: new Map() });
+    this.all.set(namespace, objects.map(this.stores));
     this.engine.namespaceChanged(namespace);
-    return Promise.resolve();
+    return Promise.resolve(this.objects(namespace).find(({ metadata }) => metadata.name === intent.target.name));
   }
 }
 

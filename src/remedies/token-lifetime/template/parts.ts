@@ -152,7 +152,8 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
 
 /** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
 function looksOwn(name: string, volume: JsonObject): boolean {
-  return isOwnName(name) && canonical(withSeconds(volume, [0])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
+  const isOwnName = /^controller-resilience-token(-[1-9]\d*)?$/.test(name);
+  return isOwnName && canonical(withSeconds(volume, [0])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
 }
 
 /** Reports whether its files have the mode of the operator's volume. */
@@ -165,10 +166,6 @@ export function freeName(taken: ReadonlySet<string>): string {
   let name = VOLUME_NAME;
   for (let suffix = 2; taken.has(name); suffix++) name = `${VOLUME_NAME}-${suffix}`;
   return name;
-}
-
-function isOwnName(name: string): boolean {
-  return /^controller-resilience-token(-[1-9]\d*)?$/.test(name);
 }
 
 /** A volume of the template and its owner. */
