@@ -116,24 +116,36 @@ describe("an unproven restart", () => {
     expect(await bench.restart("shop/c", "p3")).toBe("UnprovenRestart");
   });
 
-  it.each([
-    [30 * MINUTE - 1_000, 30 * MINUTE],
-    [5 * MINUTE, 10 * MINUTE],
-  ])(
-    "of a pod that had worked for %i ms is watched for %i ms, although it seems to help",
-    async (workedMs, trialMs) => {
-      const bench = new Bench();
-      await bench.restart("team/a", "p1", { workedMs });
-      await bench.settle("team/a", "Recovered");
-      bench.clock.advance(trialMs - 10);
-      expect(await bench.restart("shop/b", "p2")).toBe("UnprovenRestart");
-      bench.clock.advance(10);
-      expect(await bench.restart("shop/b", "p2", { workedMs: 30 * MINUTE })).toBe("Requested");
-      await bench.settle("shop/b", "Replaced");
-      expect(await bench.restart("shop/c", "p3")).toBe("Requested");
-      expect(bench.breaker.state).toBeNull();
-    },
-  );
+  it("waits while two of pods that had worked for less than half an hour are younger than that, although they seem to help", async () => {
+    const bench = new Bench();
+    await bench.restart("team/a", "p1", { workedMs: 30 * MINUTE - 1_000 });
+    await bench.settle("team/a", "Recovered");
+    bench.clock.advance(20 * MINUTE);
+    expect(await bench.restart("shop/b", "p2", { workedMs: 0 })).toBe("Requested");
+    await bench.settle("shop/b", "Replaced");
+    bench.clock.advance(10 * MINUTE - 10);
+    expect(await bench.restart("shop/c", "p3")).toBe("UnprovenRestart");
+    expect(bench.last?.detail).toBe(
+      "Waiting until 2025-01-01T00:30:00Z at the latest: two restarts without proof did not help, or may still turn out not to: pod team/p1 of Deployment/team/a and pod shop/p2 of Deployment/shop/b.",
+    );
+    bench.clock.advance(10);
+    expect(await bench.restart("shop/c", "p3", { workedMs: 30 * MINUTE })).toBe("Requested");
+    await bench.settle("shop/c", "Recovered");
+    expect(await bench.restart("shop/c", "p4")).toBe("Requested");
+    expect(bench.breaker.state).toBeNull();
+  });
+
+  it("waits while one of the last hour did not help, and the successor of a young pod may still fail", async () => {
+    const bench = new Bench();
+    await bench.restart("team/a", "p1");
+    await bench.settle("team/a", "Ineffective");
+    bench.clock.advance(20 * MINUTE);
+    await bench.restart("shop/b", "p2", { workedMs: 5 * MINUTE });
+    await bench.settle("shop/b", "Recovered");
+    expect(await bench.restart("shop/c", "p3")).toBe("UnprovenRestart");
+    bench.clock.advance(30 * MINUTE);
+    expect(await bench.restart("shop/c", "p3")).toBe("Requested");
+  });
 
   it.each(["ServiceAccountRecreated", "CniCredentialRejected", "TokenTooLong"] as const)(
     "neither delays one for %s nor waits for it",
@@ -267,6 +279,7 @@ interface Step {
   readonly waitMs: number;
   readonly key: string;
   readonly cause: RestartClaim["cause"];
+  readonly workedMs: number;
   readonly end: RestartEnd;
   readonly settles: "Recovered" | "Replaced" | "Ineffective" | null;
   readonly event: "none" | "newLeader" | "forgive" | "delete" | "reset";
@@ -277,6 +290,7 @@ interface Made {
   readonly key: string;
   readonly timeMs: number;
   readonly outcome: Step["settles"];
+  readonly isYoung: boolean;
   /** Status has it no more, so the next leader does not know it. */
   readonly isForgotten?: boolean;
   readonly isBeforeReset?: boolean;
@@ -289,7 +303,7 @@ class Play {
   #made: Made[] = [];
 
   /** Returns what the restart of this step came to. */
-  async step({ waitMs, key, cause, end, settles, event }: Step, pod: string): Promise<string> {
+  async step({ waitMs, key, cause, workedMs, end, settles, event }: Step, pod: string): Promise<string> {
     const { bench } = this;
     bench.clock.advance(waitMs);
     if (settles !== null && bench.store.objects.has(key)) {
@@ -301,15 +315,25 @@ class Play {
     await this.#happens(event, key);
     bench.fullPass();
     this.isTripped ||= this.#hasTwoInVain();
-    const result = await bench.restart(key, pod, { cause }, end);
+    const result = await bench.restart(key, pod, { cause, workedMs }, end);
     if (result === "Requested" && cause !== "ServiceAccountRecreated" && end !== "Refused" && end !== "NotWritten")
-      this.#made.push({ key, timeMs: bench.clock.now().getTime(), outcome: null });
+      this.#made.push({ key, timeMs: bench.clock.now().getTime(), outcome: null, isYoung: workedMs < HOUR / 2 });
     return result;
   }
 
   /** Unproven restarts without an outcome. */
   open(): number {
     return this.#made.filter(one => one.outcome === null && this.#ageMs(one) < HOUR / 2).length;
+  }
+
+  /** Unproven restarts that did not help, or may turn out not to. */
+  doubtful(): number {
+    return this.#made.filter(one => !one.isBeforeReset && this.#isDoubtful(one)).length;
+  }
+
+  #isDoubtful(one: Made): boolean {
+    const seemedToHelp = one.outcome === "Recovered" || one.outcome === "Replaced";
+    return seemedToHelp ? one.isYoung && this.#ageMs(one) < HOUR / 2 : this.#ageMs(one) < HOUR;
   }
 
   async #happens(event: Step["event"], key: string): Promise<void> {
@@ -354,6 +378,7 @@ describe("whatever the order of events", () => {
     waitMs: fc.oneof(fc.integer({ min: 2, max: 5 * MINUTE }), fc.integer({ min: 2, max: 70 * MINUTE })),
     key: fc.constantFrom("team/a", "team/b", "shop/c", "lab/d"),
     cause: fc.constantFrom<RestartClaim["cause"][]>("Unknown", "LeaseNotRenewed", "ServiceAccountRecreated"),
+    workedMs: fc.constantFrom(5 * MINUTE, HOUR),
     end: fc.constantFrom<RestartEnd[]>("Executed", "Executed", "Executed", "Refused"),
     settles: fc.option(fc.constantFrom("Recovered", "Replaced", "Ineffective", "Ineffective")),
     event: fc.constantFrom("none", "none", "none", "newLeader", "forgive", "delete", "reset"),
@@ -369,6 +394,9 @@ describe("whatever the order of events", () => {
 
   it("at most one unproven restart is open in the cluster", () =>
     play(played => expect(played.open()).toBeLessThanOrEqual(1)));
+
+  it("at most two of an hour did not help, or may turn out not to", () =>
+    play(played => expect(played.doubtful()).toBeLessThanOrEqual(2)));
 
   it("two in vain within an hour trip the breaker, and nothing else does", () =>
     play(played => expect(played.bench.breaker.state !== null).toBe(played.isTripped)));

@@ -1,11 +1,11 @@
 import { BREAKER_ANNOTATION } from "../api/names";
 import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
-import { type Clock, toSeconds } from "../core/time";
+import { type Clock, timeInMessage, toSeconds } from "../core/time";
 import type { Deferral, ObjectRef, RestartClaim } from "../core/intent";
 import { isOpen, isUnproven, isWatched, limited, restartId, UNPROVEN_OPEN_MS } from "./history";
 
-// One rule for restarts on log evidence alone, over all objects: at most one of them is open in the cluster, and two that did not help within
-// an hour trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
+// One rule for restarts on log evidence alone, over all objects: none while two of the last hour did not help, or may still turn out not to. At
+// most one of them is open in the cluster, and two that did not help trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
 
 const HOUR_MS = 3_600_000;
 
@@ -75,9 +75,9 @@ export class Breaker {
     if (this.#ports.breaker.state === null) this.#tripIfNeeded();
   }
 
-  /** Returns what defers an unproven restart: the operator's own trouble, the breaker, or another one whose outcome is open. */
+  /** Returns what defers an unproven restart: the operator's own trouble, the breaker, or others that may be in vain. */
   deferral(claim: RestartClaim): Deferral | undefined {
-    return isUnproven(claim) ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen()) : undefined;
+    return isUnproven(claim) ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen() ?? this.#tooMuchDoubt()) : undefined;
   }
 
   #ownTrouble(): Deferral | undefined {
@@ -93,10 +93,20 @@ export class Breaker {
 
   #otherOpen(): Deferral | undefined {
     const nowMs = this.#nowMs();
-    const isUndecided = ({ entry, timeMs }: UnprovenRestart): boolean =>
-      isWatched(entry, nowMs) || (isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
-    const open = [...this.#restarts.values()].find(isUndecided);
+    const restarts = [...this.#restarts.values()];
+    const open = restarts.find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
     return open && limited("UnprovenRestart", RECHECK_MS, describeOpen(open));
+  }
+
+  /** Two of the last hour did not help, or may still turn out not to, so that a third one could be in vain, too. */
+  #tooMuchDoubt(): Deferral | undefined {
+    const nowMs = this.#nowMs();
+    const inVain = this.#inVain().map(one => ({ ...one, untilMs: one.timeMs + HOUR_MS }));
+    const watched = this.#sinceReset().filter(({ entry }) => isWatched(entry, nowMs));
+    const ends = [...inVain, ...watched.map(one => ({ ...one, untilMs: one.timeMs + UNPROVEN_OPEN_MS }))];
+    const [last, next] = ends.filter(({ untilMs }) => untilMs > nowMs).toSorted((a, b) => b.untilMs - a.untilMs);
+    if (last === undefined || next === undefined) return undefined;
+    return limited("UnprovenRestart", RECHECK_MS, describeDoubt([next, last], next.untilMs));
   }
 
   /** Trips the breaker once two restarts within an hour of each other did not help, the later of them in the last hour. */
@@ -115,12 +125,15 @@ export class Breaker {
   /** Restarts since the last reset that did not help, the latest first. */
   #inVain(): UnprovenRestart[] {
     const nowMs = this.#nowMs();
-    return [...this.#restarts.values()]
-      .filter(({ timeMs }) => timeMs >= this.#ports.breaker.resetMs)
+    return this.#sinceReset()
       .filter(
         ({ entry, timeMs }) => entry.outcome === "Ineffective" || (isOpen(entry) && nowMs - timeMs >= UNPROVEN_OPEN_MS),
       )
       .toSorted((a, b) => b.timeMs - a.timeMs);
+  }
+
+  #sinceReset(): UnprovenRestart[] {
+    return [...this.#restarts.values()].filter(({ timeMs }) => timeMs >= this.#ports.breaker.resetMs);
   }
 
   #nowMs(): number {
@@ -134,6 +147,11 @@ function describe({ namespace, entry }: UnprovenRestart): string {
 
 function describeOpen(open: UnprovenRestart): string {
   return `Waiting for the outcome of another restart without proof: ${describe(open)}; at most one is open in the cluster.`;
+}
+
+function describeDoubt(restarts: readonly UnprovenRestart[], untilMs: number): string {
+  const pods = restarts.map(describe).join(" and ");
+  return `Waiting until ${timeInMessage(untilMs)} at the latest: two restarts without proof did not help, or may still turn out not to: ${pods}.`;
 }
 
 /** Longest part of the annotation in a message. A person may have written it. */

@@ -142,16 +142,15 @@ export const UNPROVEN_OPEN_MS = 1_800_000;
 
 /**
  * Reports whether an unproven restart may still turn out to be in vain, although its successor seems to work: some programs fail minutes after each
- * start. So the successor of a pod that had worked for less than half an hour must work for twice as long, at most for half an hour.
+ * start. So the successor of a pod that had worked for less than half an hour must work for as long.
  */
 export function isWatched(entry: RestartStatus, nowMs: number): boolean {
-  const { workedSeconds = 0, outcome } = entry;
-  const workedMs = workedSeconds * 1000;
-  const watchMs = workedMs < UNPROVEN_OPEN_MS ? Math.min(2 * workedMs, UNPROVEN_OPEN_MS) : 0;
+  const { workedSeconds = Infinity, outcome } = entry;
   const ageMs = nowMs - timeMs(entry);
+  const isYoung = workedSeconds * 1000 < UNPROVEN_OPEN_MS;
   const seemsToHelp = outcome === "Recovered" || outcome === "Replaced";
   // Another leader's clock may have been ahead by hours.
-  return seemsToHelp && isUnproven(entry) && ageMs < watchMs && ageMs > -CLOCK_SKEW_MS;
+  return isYoung && seemsToHelp && isUnproven(entry) && ageMs < UNPROVEN_OPEN_MS && ageMs > -CLOCK_SKEW_MS;
 }
 
 /** An unconfirmed replacement neither ends a series of failures nor continues it. */
