@@ -77,7 +77,9 @@ export class Breaker {
 
   /** Returns what defers an unproven restart: the operator's own trouble, the breaker, or others that may be in vain. */
   deferral(claim: RestartClaim): Deferral | undefined {
-    return isUnproven(claim) ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen() ?? this.#tooMuchDoubt()) : undefined;
+    return isUnproven(claim)
+      ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen() ?? this.#tooMuchDoubt())
+      : undefined;
   }
 
   #ownTrouble(): Deferral | undefined {

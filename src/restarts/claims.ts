@@ -9,7 +9,7 @@ import {
   type RestartClaim,
 } from "../core/intent";
 import type { EventRequest, PendingWrite } from "../core/remedy";
-import { timeInMessage } from "../core/time";
+import { timeInMessage, toSeconds } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
 
@@ -115,6 +115,17 @@ const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "Re
 /** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen. */
 export function endsWait({ outcome }: Execution): boolean {
   return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
+}
+
+/** Returns an entry of status with the wait of its restart after that was tried: a limit of the cluster begins one that may never end. */
+export function withWaitAfter<E extends { readonly waitStartTime?: string }>(
+  entry: E,
+  executions: readonly Execution[],
+  now: Date,
+): E {
+  const { waitStartTime = toSeconds(now), ...rest } = entry;
+  if (executions.some(endsWait)) return rest as E;
+  return executions.some(({ outcome }) => outcome.result === "Limited") ? { ...entry, waitStartTime } : entry;
 }
 
 /** The Event of a restart that has got its outcome. */

@@ -307,8 +307,9 @@ function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
 /** A person must act after this long without progress, whatever the restart waits for. */
 const PATIENCE_MS = 3_600_000;
 
-/** When a wait began that may never end: an executed restart begins a new one. */
-export function waitingSince(sinceMs: number, history: readonly RestartStatus[], now: Date): number {
+/** When a wait began that may never end. Status keeps it; an executed restart begins a new one. */
+export function waitingSince(waitStartTime: string | undefined, history: readonly RestartStatus[], now: Date): number {
+  const sinceMs = Date.parse(waitStartTime ?? "") || now.getTime();
   const executed = history.filter(({ outcome }) => outcome !== "Requested");
   return Math.max(sinceMs, ...executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
 }

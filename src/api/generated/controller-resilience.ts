@@ -535,6 +535,10 @@ export interface StallStatus {
    * What had allowed it, such as RoleBinding web.
    */
   lost?: string;
+  /**
+   * Time since when the restart of the pod waits for something that may never happen. After an hour the object is Stalled.
+   */
+  waitStartTime?: string;
 }
 export interface FlowStatus {
   /**

@@ -1,7 +1,8 @@
+import type { StallStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, Report } from "../../core/remedy";
-import { answerOf, BLOCKED_HINT, endsWait, eventOf, needsPerson } from "../../restarts/claims";
+import { answerOf, BLOCKED_HINT, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { withPatience } from "../../restarts/limits";
 import { summarize, worstFirst } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
@@ -18,7 +19,7 @@ export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Re
   return {
     ...summary,
     message: messageOf(plan, shown) ?? message,
-    lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
+    lists: { stalls: [...plan.items.flatMap(item => entriesOf(item, outcomes, now)), ...plan.kept] },
     events: plan.settled.map(eventOf),
     ...recheckOf(plan, outcomes),
   };
@@ -33,6 +34,11 @@ function messageOf({ items, findings }: StallPlan, shown: readonly Finding[]): s
 
 function describeRest(count: number): string {
   return `Plus ${count} more; see status.stalls.`;
+}
+
+function entriesOf({ id, entries, restart }: StallItem, outcomes: Outcomes, now: Date): readonly StallStatus[] {
+  const executions = outcomes.get(id) ?? [];
+  return entries.map((entry, i) => (i === restart?.index ? withWaitAfter(entry, executions, now) : entry));
 }
 
 function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {

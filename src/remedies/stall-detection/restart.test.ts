@@ -275,6 +275,24 @@ describe("onStall: Restart", () => {
     expect(waiting.message).toMatch(/In Enforce mode the operator would evict the pod then\.$/);
   });
 
+  it("that a limit of the cluster holds back is Stalled after an hour in Enforce mode, however long the Lease stood still before", async () => {
+    const { spec } = scene.object;
+    scene.object = { ...scene.object, spec: { ...spec, mode: "Observe" } };
+    await stall();
+    expect(await scene.wait(7_200)).toMatchObject({ reason: "WouldRestart" });
+    scene.object = { ...scene.object, spec };
+    const limited = { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 10_000 } as const;
+    const report = ({ planned, plan }: ScenePass) => planned.report(outcomesOf(plan, limited), scene.clock.now());
+    const first = report(await scene.pass());
+    expect([first.reason, first.stalled]).toEqual(["RestartDeferred", undefined]);
+    scene.object = { ...scene.object, status: { ...scene.object.status, ...first.lists } };
+    expect(report(await scene.wait(3_580)).stalled).toBeUndefined();
+    const waited = await scene.run(20);
+    expect(report(waited).stalled?.message).toContain("delete the pod by hand");
+    const over = waited.planned.report(outcomesOf(waited.plan, { result: "Executed" }), scene.clock.now());
+    expect([over.stalled, over.lists?.stalls?.[0]?.waitStartTime]).toEqual([undefined, undefined]);
+  });
+
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {
     await stall();
     scene.failOver();

@@ -17,7 +17,7 @@ import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, 
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
-import { evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
+import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
@@ -66,8 +66,7 @@ export function decideRestart(
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
   const own = restartsOf(workloadId(scope.workload.view), history);
-  const found = stalls.filter(stall => stall.held !== undefined).map(({ entry }) => Date.parse(entry.since));
-  const sinceMs = waitingSince(Math.min(...found), own, scope.now);
+  const sinceMs = waitingSince(waitStartOf(scope), own, scope.now);
   const rank = (one: ObservedPod): number =>
     barOf(one, scope.workload.view) === undefined ? Number(refusedRestart(one.view, scope) !== undefined) : 2;
   const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
@@ -76,7 +75,13 @@ export function decideRestart(
   const candidate = { ...scope, pod, stale, history: own };
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const waited = wayOut === undefined ? finding : withPatience(finding, wayOut, { sinceMs, now: scope.now });
-  return { finding: waited, intents, podUID: pod.view.uid, sinceMs };
+  return { finding: waited, intents, wayOut, podUID: pod.view.uid, sinceMs };
+}
+
+/** When the restart of a pod of the workload began to wait, as in status. */
+function waitStartOf({ workload, observed }: Scope): string | undefined {
+  const id = workloadId(workload.view);
+  return observed.previous.find(entry => entry.workload === id && entry.waitStartTime !== undefined)?.waitStartTime;
 }
 
 function heldByOther({ workload: { holder } }: Candidate): RestartDecision | undefined {
@@ -153,8 +158,11 @@ function evict(candidate: Candidate): RestartDecision {
   const why = `Pod ${name} of ${workloadId(workload.view)} holds Lease ${lease} and no longer renews it.`;
   const intent = evictionOf(pod.view, why, claimFor(candidate));
   const { mode } = observed;
-  if (mode === "Enforce")
-    return { ...held("Restarting", `Evicting pod ${name}.`, { isProgressing: true }), intents: [intent] };
+  if (mode === "Enforce") {
+    const isRetry = waitStartOf(candidate) !== undefined || refusedRestart(pod.view, candidate) !== undefined;
+    const evicting = held("Restarting", `Evicting pod ${name}.`, { isProgressing: true });
+    return { ...evicting, intents: [intent], wayOut: isRetry ? BLOCKED_HINT : undefined };
+  }
   return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }
 

@@ -1,4 +1,3 @@
-import type { TargetStatus } from "../../api/controller-resilience";
 import { count, splitKey } from "../../core/text";
 import type { Execution } from "../../core/intent";
 import {
@@ -10,8 +9,7 @@ import {
   type StatusGauge,
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import { toSeconds } from "../../core/time";
-import { answerOf, endsWait, eventOf, needsPerson } from "../../restarts/claims";
+import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
@@ -47,7 +45,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     ...recheckOf(plan, gravest),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
-    lists: { targets: plan.items.map(item => targetOf(item, outcomes.get(item.id) ?? [], now)) },
+    lists: { targets: plan.items.map(({ id, target }) => withWaitAfter(target, outcomes.get(id) ?? [], now)) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }
@@ -142,17 +140,6 @@ function stalledOf(
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;
   return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
-}
-
-/** A wait for another limit of the operator begins here: it may never end. */
-function targetOf({ target }: WorkloadItem, executions: readonly Execution[], now: Date): TargetStatus {
-  if (!executions.some(endsWait)) {
-    const isLimited = executions.some(({ outcome }) => outcome.result === "Limited");
-    return isLimited ? { ...target, waitStartTime: target.waitStartTime ?? toSeconds(now) } : target;
-  }
-  const ended: TargetStatus = { ...target };
-  delete ended.waitStartTime;
-  return ended;
 }
 
 // The gauges of workloads, from status.

@@ -44,9 +44,7 @@ export function withWait(state: WorkloadState, assessment: Assessment): Assessme
 
 /** When the workload began to wait, as in status; NaN if it does not wait. */
 function waitingSinceMs({ previous, history, now }: WorkloadState, { waitHint }: Assessment): number {
-  if (waitHint === undefined) return NaN;
-  const before = Date.parse(previous?.waitStartTime ?? "");
-  return waitingSince(Number.isNaN(before) ? now.getTime() : before, history, now);
+  return waitHint === undefined ? NaN : waitingSince(previous?.waitStartTime, history, now);
 }
 
 // Persistent 401s stay persistent until they end. A container that crashes again and again soon has too few occasions in the window, and a
