@@ -66,8 +66,6 @@ export interface LogRounds {
    * in tests.
    */
   keep(owner: object, key: string, logs: readonly RoundsLog[]): Promise<void>;
-  /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
-  intervalMs(): number;
   /** Ends the reads for an owner. */
   drop(owner: object): void;
 }

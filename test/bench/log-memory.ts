@@ -42,7 +42,6 @@ export async function benchLogMemory(print: (line: string) => void): Promise<voi
   let logs: readonly RoundsLog[] = [];
   const kept = {
     keep: (owner: object, key: string, wanted: readonly RoundsLog[]) => rounds.keep(owner, key, (logs = wanted)),
-    intervalMs: () => rounds.intervalMs(),
     drop: (owner: object) => rounds.drop(owner),
   };
   // The first answer is that the logs are being read.

@@ -23,11 +23,6 @@ export class ImmediateRounds implements LogRounds {
     cancel();
   }
 
-  /** The shortest. */
-  intervalMs(): number {
-    return INTERVALS_MS.healthy;
-  }
-
   /** Nothing is read on its own. */
   drop(): void {
     return undefined;

@@ -115,6 +115,7 @@ export class Rounds implements LogRounds {
     return size;
   }
 
+  /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
   intervalMs(): number {
     const { suspect, failing, healthy } = this.#lanes;
     const urgent = ((suspect.size + failing.size) * 1000) / INTERVALS_MS.suspect;

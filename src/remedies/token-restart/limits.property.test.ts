@@ -97,7 +97,6 @@ class World {
   #observed(): Observed {
     const view = workload({ replicas: 3 });
     return {
-      readIntervalMs: 30_000,
       generation: this.#generation,
       mode: "Enforce",
       restarts: this.#history,

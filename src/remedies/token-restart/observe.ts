@@ -91,7 +91,6 @@ export async function observeTargets(
     ambiguousNodes: sandboxes.ambiguousNodes,
     oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
-    readIntervalMs: readers.rounds.intervalMs(),
   };
 }
 

@@ -31,8 +31,6 @@ export interface Observed {
   readonly workloads: readonly ObservedWorkload[];
   readonly ambiguousNodes: readonly AmbiguousNode[];
   readonly oneSidedNodes: readonly OneSidedNode[];
-  /** Time between two reads of a log without 401s. */
-  readonly readIntervalMs: number;
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */

@@ -23,8 +23,6 @@ export interface TokenRestartPlan extends Plan<WorkloadItem> {
   readonly settled: readonly RestartStatus[];
   /** Findings about anything but the workloads. */
   readonly findings: readonly Finding<Reason>[];
-  /** Time between two reads of a log without 401s. */
-  readonly readIntervalMs: number;
   /** Number of pods of all workloads. */
   readonly pods: number;
   /** Absent: with the next full pass. A log with news requests a pass by itself. */
@@ -52,7 +50,6 @@ export function planRestarts(
     restarts,
     settled: newlySettled(observed.restarts, restarts),
     findings: otherFindings(observed),
-    readIntervalMs: observed.readIntervalMs,
     pods: observed.workloads.reduce((sum, { pods }) => sum + pods.length, 0),
     ...recheckOf(items, states),
   };

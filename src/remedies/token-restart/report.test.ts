@@ -36,7 +36,6 @@ function observed(...names: string[]): Observed {
   const workloads = names.map(name => rejected(name));
   return {
     generation: 1,
-    readIntervalMs: 30_000,
     mode: "Enforce",
     workloads,
     ...nothing,

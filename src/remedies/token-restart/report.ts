@@ -11,7 +11,7 @@ import {
 import type { StatusOwner } from "../../core/ports";
 import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
-import { HEALTHY_INTERVAL_MS, SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
+import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/summarize";
 import { TOKEN_CAUSES } from "./observed";
@@ -20,9 +20,6 @@ import { type PlannedRestart, REASONS, type Reason } from "./reasons";
 import { joinFindings } from "./wording";
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
-
-/** How a longer interval of reads is described. */
-const INTERVAL_STEPS_MS = [45, 60, 90, 120, 180, 240, 360, 600, 1_200, 3_600].map(seconds => seconds * 1_000);
 
 /** Reasons after executed intents, gravest first. */
 const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
@@ -69,8 +66,7 @@ function messageOf(plan: TokenRestartPlan, reason: Reason, outcomes: Outcomes, n
     return [sentences, ...describeCounts(workloads)].join(" ");
   }
   const isOne = only.reason === "NothingToDo" || findings.length === 1;
-  const accepted = isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
-  return [accepted, ...describeInterval(plan)].join(" ");
+  return isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
 }
 
 /** How many workloads have which reason, worst first; nothing if all have the same. */
@@ -86,14 +82,6 @@ function describeAccepted({ items, pods }: TokenRestartPlan, workloads: readonly
   const empty = workloads.filter(({ reason }) => reason === "NothingToDo").length;
   const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
   return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
-}
-
-/** Only where the budget of reads does not suffice. In coarse steps, since each change of the message writes status. */
-function describeInterval({ readIntervalMs, pods }: TokenRestartPlan): string[] {
-  if (readIntervalMs <= HEALTHY_INTERVAL_MS || pods === 0) return [];
-  const stepMs = INTERVAL_STEPS_MS.find(ms => ms >= readIntervalMs);
-  const interval = stepMs === undefined ? "less than once an hour" : `every ${stepMs / 1000} s`;
-  return [`Each log is read ${interval}: --log-reads allows no more.`];
 }
 
 /** What the message says about one workload. */

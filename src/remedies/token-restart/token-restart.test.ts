@@ -333,18 +333,6 @@ describe("outcomes", () => {
   });
 });
 
-it("says in status how often logs are read, in coarse steps, once the budget of reads is used up", async () => {
-  const scene = new Scene();
-  const intervalled = async (ms: number): Promise<string> => {
-    Object.assign(scene.rounds, { intervalMs: () => ms });
-    return (await scene.pass()).message;
-  };
-  expect(await intervalled(30_000)).not.toContain("Each log");
-  expect(await intervalled(30_001)).toContain(" Each log is read every 45 s: --log-reads allows no more.");
-  expect(await intervalled(61_000)).toBe(await intervalled(90_000));
-  expect(await intervalled(3_600_001)).toContain("read less than once an hour");
-});
-
 describe("failed reads", () => {
   it("reports a 403, and restarts no pod with an unreadable ServiceAccount", async () => {
     const scene = new Scene();

@@ -10,7 +10,7 @@ import { SANDBOX_FAILED, sandboxEventView, bindingView } from "../../../cluster/
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { Log } from "../../../core/ports";
-import { HEALTHY_INTERVAL_MS, type LogRounds, type Readers, type RoundsLog } from "../../../core/readers";
+import { type LogRounds, type Readers, type RoundsLog } from "../../../core/readers";
 import type { Remedy } from "../../../core/remedy";
 import { serviceAccountUser } from "../../../core/text";
 import type { Cancel, Clock } from "../../../core/time";
@@ -217,10 +217,6 @@ export class OneRound implements LogRounds {
           this.#onRead();
         }),
     );
-  }
-
-  intervalMs(): number {
-    return HEALTHY_INTERVAL_MS;
   }
 
   drop(): void {

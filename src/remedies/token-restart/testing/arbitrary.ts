@@ -111,7 +111,6 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
 /** Any observations, sensible or not. */
 export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   generation: fc.integer({ min: 1, max: 3 }),
-  readIntervalMs: fc.constantFrom(30_000, 40_000, 10_000_000),
   mode: fc.constantFrom("Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
   restarts: fc.oneof(fc.constant([]), restarts),
   previousTargets: fc.array(
