@@ -135,18 +135,6 @@ describe("an unproven restart", () => {
     expect(bench.breaker.state).toBeNull();
   });
 
-  it("waits while one of the last hour did not help, and the successor of a young pod may still fail", async () => {
-    const bench = new Bench();
-    await bench.restart("team/a", "p1");
-    await bench.settle("team/a", "Ineffective");
-    bench.clock.advance(20 * MINUTE);
-    await bench.restart("shop/b", "p2", { workedMs: 5 * MINUTE });
-    await bench.settle("shop/b", "Recovered");
-    expect(await bench.restart("shop/c", "p3")).toBe("UnprovenRestart");
-    bench.clock.advance(30 * MINUTE);
-    expect(await bench.restart("shop/c", "p3")).toBe("Requested");
-  });
-
   it.each(["ServiceAccountRecreated", "CniCredentialRejected", "TokenTooLong"] as const)(
     "neither delays one for %s nor waits for it",
     async cause => {

@@ -1,7 +1,7 @@
 import { BREAKER_ANNOTATION } from "../api/names";
 import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
 import { type Clock, timeInMessage, toSeconds } from "../core/time";
-import type { Deferral, ObjectRef, RestartClaim } from "../core/intent";
+import type { Deferral, ObjectRef } from "../core/intent";
 import { isOpen, isUnproven, isWatched, limited, restartId, UNPROVEN_OPEN_MS } from "./history";
 
 // One rule for restarts on log evidence alone, over all objects: none while two of the last hour did not help, or may still turn out not to. At
@@ -75,25 +75,21 @@ export class Breaker {
     if (this.#ports.breaker.state === null) this.#tripIfNeeded();
   }
 
-  /** Returns what defers an unproven restart: the operator's own trouble, the breaker, or others that may be in vain. */
-  deferral(claim: RestartClaim): Deferral | undefined {
-    return isUnproven(claim)
-      ? (this.#ownTrouble() ?? this.#tripped() ?? this.#otherOpen() ?? this.#tooMuchDoubt())
-      : undefined;
-  }
-
-  #ownTrouble(): Deferral | undefined {
+  /** The operator's own trouble with the API server may be everybody's. */
+  ownTrouble(): Deferral | undefined {
     const sinceMs = this.#ports.sinceOwnTroubleMs?.() ?? Infinity;
     if (sinceMs >= OWN_TROUBLE_MS) return undefined;
     return limited("OwnTrouble", OWN_TROUBLE_MS - sinceMs);
   }
 
-  #tripped(): Deferral | undefined {
+  /** A person must reset it. */
+  tripped(): Deferral | undefined {
     const { breaker, lease } = this.#ports;
     return breaker.state === null ? undefined : limited("Breaker", RECHECK_MS, describeTripped(breaker.state, lease));
   }
 
-  #otherOpen(): Deferral | undefined {
+  /** The outcome of another restart without proof is unknown. */
+  otherOpen(): Deferral | undefined {
     const nowMs = this.#nowMs();
     const restarts = [...this.#restarts.values()];
     const open = restarts.find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
@@ -101,7 +97,7 @@ export class Breaker {
   }
 
   /** Two of the last hour did not help, or may still turn out not to, so that a third one could be in vain, too. */
-  #tooMuchDoubt(): Deferral | undefined {
+  tooMuchDoubt(): Deferral | undefined {
     const nowMs = this.#nowMs();
     const inVain = this.#inVain().map(one => ({ ...one, untilMs: one.timeMs + HOUR_MS }));
     const watched = this.#sinceReset().filter(({ entry }) => isWatched(entry, nowMs));

@@ -9,7 +9,7 @@ import {
   type RestartClaim,
 } from "../core/intent";
 import type { EventRequest, PendingWrite } from "../core/remedy";
-import { timeInMessage, toSeconds } from "../core/time";
+import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
 
@@ -117,15 +117,12 @@ export function endsWait({ outcome }: Execution): boolean {
   return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
 }
 
-/** Returns an entry of status with the wait of its restart after that was tried: a limit of the cluster begins one that may never end. */
-export function withWaitAfter<E extends { readonly waitStartTime?: string }>(
-  entry: E,
-  executions: readonly Execution[],
-  now: Date,
-): E {
-  const { waitStartTime = toSeconds(now), ...rest } = entry;
-  if (executions.some(endsWait)) return rest as E;
-  return executions.some(({ outcome }) => outcome.result === "Limited") ? { ...entry, waitStartTime } : entry;
+/** Returns an entry of status with the wait of its restart after that was tried. */
+export function withWaitAfter<E extends { waitStartTime?: string }>(entry: E, executions: readonly Execution[]): E {
+  if (!executions.some(endsWait)) return entry;
+  const ended = { ...entry };
+  delete ended.waitStartTime;
+  return ended;
 }
 
 /** The Event of a restart that has got its outcome. */

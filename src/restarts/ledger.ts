@@ -1,4 +1,5 @@
 import type { ControllerResilience, RestartStatus, ControllerResilienceStatus } from "../api/controller-resilience";
+import { type Check, firstMatch } from "../core/checks";
 import type { Clock } from "../core/time";
 import type { Mode } from "../core/remedy";
 import type { Key } from "../core/ports";
@@ -172,12 +173,10 @@ export class ObjectRestarts {
     this.#shared = shared;
   }
 
-  /** Returns what defers a restart, in this order, apart from the restart pacer, which gives out a permit. */
+  /** Returns what defers a restart, in this order: its budget, {@link WITHOUT_PROOF}, and last the restart pacer, which gives out a permit. */
   deferral(claim: RestartClaim): Deferral | undefined {
-    const { clock, warmup, breaker } = this.#shared;
-    return (
-      checkRestartBudget(this.#own, claim, clock.now()) ?? historyIncomplete(claim, warmup) ?? breaker.deferral(claim)
-    );
+    const budget = checkRestartBudget(this.#own, claim, this.#shared.clock.now());
+    return budget ?? (isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined);
   }
 
   /**
@@ -246,11 +245,14 @@ export class ObjectRestarts {
 /** Time until a restart that waits for the leader warm-up is tried again, in milliseconds. */
 const WARMUP_RECHECK_MS = 2_000;
 
-/** Whether another unproven restart is open is known once the new leader has loaded every object of the cluster. */
-function historyIncomplete(claim: RestartClaim, warmup: LeaderWarmup): Deferral | undefined {
-  if (!isUnproven(claim) || warmup.isComplete()) return undefined;
-  return limited("LeaderWarmup", WARMUP_RECHECK_MS);
-}
+/** What holds a restart without proof back in the whole cluster, in this order. A new leader first has to know the restarts of every object. */
+export const WITHOUT_PROOF: Readonly<Record<string, Check<Pick<SharedParts, "warmup" | "breaker">, Deferral>>> = {
+  leaderWarmup: ({ warmup }) => (warmup.isComplete() ? undefined : limited("LeaderWarmup", WARMUP_RECHECK_MS)),
+  ownTrouble: ({ breaker }) => breaker.ownTrouble(),
+  breakerTripped: ({ breaker }) => breaker.tripped(),
+  anotherOpen: ({ breaker }) => breaker.otherOpen(),
+  twoInDoubt: ({ breaker }) => breaker.tooMuchDoubt(),
+};
 
 /** Most requests that are remembered, the oldest dropped first: status forgets them with its next write. */
 const MOST = 1_000;

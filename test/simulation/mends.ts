@@ -12,6 +12,14 @@ export const MENDS: readonly Mutation[] = [
       /"what":"(pods-refused|quota|delete-pod|node-)/,
     ],
   ]),
+  ...inFile("src/restarts/breaker.ts", [
+    [
+      "a third restart without proof while two are in doubt",
+      "if (last === undefined || next === undefined) return undefined;",
+      "if (last !== null || next === undefined) return undefined;",
+      /("program":"other-cluster".*){2}/,
+    ],
+  ]),
   ...inFile("src/remedies/token-restart/witness.ts", [
     [
       "a first reading of the counters is no witness",

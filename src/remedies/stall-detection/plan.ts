@@ -1,5 +1,5 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { parseDuration, toSeconds } from "../../core/time";
+import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, restartsOf } from "../../restarts/history";
@@ -76,20 +76,12 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     workload: workloadId(view),
     pods: pods.length,
     intents: decision?.intents ?? [],
-    entries: stalls.map(({ entry }, i) => (i === index ? withWait(entry, decision) : entry)),
+    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait } : entry)),
     findings: findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
       ? { restart: { sentence: stalls[index].finding.sentence, index, sinceMs: decision.sinceMs } }
       : {}),
   };
-}
-
-function withWait(
-  entry: StallStatus,
-  decision: (RestartDecision & { readonly sinceMs: number }) | undefined,
-): StallStatus {
-  if (decision?.wayOut === undefined) return entry;
-  return { ...entry, waitStartTime: toSeconds(new Date(decision.sinceMs)) };
 }
 
 function withDecision({ finding }: Stall, decision: RestartDecision | undefined): Finding {

@@ -19,7 +19,7 @@ export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Re
   return {
     ...summary,
     message: messageOf(plan, shown) ?? message,
-    lists: { stalls: [...plan.items.flatMap(item => entriesOf(item, outcomes, now)), ...plan.kept] },
+    lists: { stalls: [...plan.items.flatMap(item => entriesOf(item, outcomes)), ...plan.kept] },
     events: plan.settled.map(eventOf),
     ...recheckOf(plan, outcomes),
   };
@@ -36,9 +36,9 @@ function describeRest(count: number): string {
   return `Plus ${count} more; see status.stalls.`;
 }
 
-function entriesOf({ id, entries, restart }: StallItem, outcomes: Outcomes, now: Date): readonly StallStatus[] {
+function entriesOf({ id, entries, restart }: StallItem, outcomes: Outcomes): readonly StallStatus[] {
   const executions = outcomes.get(id) ?? [];
-  return entries.map((entry, i) => (i === restart?.index ? withWaitAfter(entry, executions, now) : entry));
+  return entries.map((entry, i) => (i === restart?.index ? withWaitAfter(entry, executions) : entry));
 }
 
 function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {

@@ -1,7 +1,8 @@
 import { Cause } from "../../api/conditions";
-import type { RestartStatus } from "../../api/controller-resilience";
+import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
+import { toSeconds } from "../../core/time";
 import {
   type Accused,
   isCreatedAfter,
@@ -41,6 +42,13 @@ export interface RestartDecision {
   readonly wayOut?: string | undefined;
 }
 
+/** The decision about one pod, and the wait of its restart. */
+interface PodDecision extends RestartDecision {
+  readonly podUID: string;
+  readonly sinceMs: number;
+  readonly wait: Pick<StallStatus, "waitStartTime">;
+}
+
 /** Each holds the restart back. */
 const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   heldByOther,
@@ -61,7 +69,7 @@ export function decideRestart(
   stalls: readonly Stall[],
   scope: Scope,
   history: readonly RestartStatus[],
-): (RestartDecision & { readonly podUID: string; readonly sinceMs: number }) | undefined {
+): PodDecision | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
@@ -75,7 +83,8 @@ export function decideRestart(
   const candidate = { ...scope, pod, stale, history: own };
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const waited = wayOut === undefined ? finding : withPatience(finding, wayOut, { sinceMs, now: scope.now });
-  return { finding: waited, intents, wayOut, podUID: pod.view.uid, sinceMs };
+  const wait = wayOut === undefined ? {} : { waitStartTime: toSeconds(new Date(sinceMs)) };
+  return { finding: waited, intents, podUID: pod.view.uid, sinceMs, wait };
 }
 
 /** When the restart of a pod of the workload began to wait, as in status. */
@@ -159,9 +168,8 @@ function evict(candidate: Candidate): RestartDecision {
   const intent = evictionOf(pod.view, why, claimFor(candidate));
   const { mode } = observed;
   if (mode === "Enforce") {
-    const isRetry = waitStartOf(candidate) !== undefined || refusedRestart(pod.view, candidate) !== undefined;
     const evicting = held("Restarting", `Evicting pod ${name}.`, { isProgressing: true });
-    return { ...evicting, intents: [intent], wayOut: isRetry ? BLOCKED_HINT : undefined };
+    return { ...evicting, intents: [intent], wayOut: BLOCKED_HINT };
   }
   return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }

@@ -8,7 +8,7 @@ import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
 import { canHeal, isUsedUp, limitedWorkload, wasUsedUp, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
-import { BLOCKED_HINT, evictionOf, refusedRestart, workloadId } from "../../restarts/claims";
+import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { notWitnessed } from "./witness";
 import { describeCause, describeEvidence, describeMissingSign } from "./wording";
@@ -155,13 +155,12 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 // The restart.
 
 function restartNeeded(state: WorkloadState): Assessment | undefined {
-  const { next, observed, rejected, previous } = state;
+  const { next, observed, rejected } = state;
   if (next === undefined) return undefined;
   const { pod, claim } = next;
   const why = `${describeEvidence(pod)} (${describeCause(claim.cause)})`;
   const { mode } = observed;
   const isObserved = mode !== "Enforce";
-  const isRetry = previous?.waitStartTime !== undefined || refusedRestart(pod.view, state) !== undefined;
   const others = rejected.length - 1;
   const rest = others > 0 ? `${count(others, "more pod")} of ${claim.workload} will follow.` : "";
   return {
@@ -170,7 +169,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     sentence: `${why}.`,
     intents: [evictionOf(pod.view, why, claim)],
     isProgressing: !isObserved,
-    ...(!isObserved && isRetry && { waitHint: BLOCKED_HINT }),
+    ...(!isObserved && { waitHint: BLOCKED_HINT }),
     restart: { mode, rest },
   };
 }

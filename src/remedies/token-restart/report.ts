@@ -42,7 +42,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     ...recheckOf(plan, gravest),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
-    lists: { targets: plan.items.map(({ id, target }) => withWaitAfter(target, outcomes.get(id) ?? [], now)) },
+    lists: { targets: plan.items.map(({ id, target }) => withWaitAfter(target, outcomes.get(id) ?? [])) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }

@@ -21,7 +21,7 @@ describe("a workload that waits", () => {
       pass = await scene.live(5);
     }
     expect(stalledAfter).toEqual([60, 65, 70]);
-    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:02:00Z");
+    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
     const { stalled } = scene.report(pass, refused);
     expect(stalled?.message).toContain("PodDisruptionBudget web-pdb does not allow the eviction, next try at");
     expect(stalled?.message).toContain("delete the pod by hand, or add a replica; if evictions are refused");
@@ -77,7 +77,7 @@ describe("a workload that waits", () => {
       }
       const stalled = scene.report(await scene.live(4), limited);
       expect(stalled.stalled).toMatchObject({ reason: "RestartDeferred" });
-      expect(stalled.message).toContain("Waiting since 2025-01-01T12:02:00Z: delete the pod by hand");
+      expect(stalled.message).toContain("Waiting since 2025-01-01T12:01:05Z: delete the pod by hand");
     },
   );
 
