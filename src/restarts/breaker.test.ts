@@ -316,12 +316,9 @@ class Play {
 
   /** Unproven restarts that did not help, or may turn out not to. */
   doubtful(): number {
-    return this.#made.filter(one => !one.isBeforeReset && this.#isDoubtful(one)).length;
-  }
-
-  #isDoubtful(one: Made): boolean {
-    const seemedToHelp = one.outcome === "Recovered" || one.outcome === "Replaced";
-    return seemedToHelp ? one.isYoung && this.#ageMs(one) < HOUR / 2 : this.#ageMs(one) < HOUR;
+    const doubtMs = ({ outcome, isYoung }: Made): number =>
+      outcome === "Recovered" || outcome === "Replaced" ? Number(isYoung) * (HOUR / 2) : HOUR;
+    return this.#made.filter(one => !one.isBeforeReset && this.#ageMs(one) < doubtMs(one)).length;
   }
 
   async #happens(event: Step["event"], key: string): Promise<void> {
