@@ -10,6 +10,7 @@ import { dashboardFile } from "./dashboard/dashboard";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
 import { remedyPages } from "./reason-tables";
+import { restartLimits } from "./restart-limits";
 import { versionsPages } from "./versions-table";
 
 const root = join(__dirname, "..");
@@ -27,6 +28,7 @@ const outputs: readonly Output[] = [
   ...[CRD_FILE, CLUSTER_CRD_FILE].map(chartCopy),
   argocdConfig(root),
   ...remedyPages(root),
+  restartLimits(),
   ...versionsPages(root),
   chartReadme(root),
   metricsPage(),

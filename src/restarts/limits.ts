@@ -83,7 +83,8 @@ interface Due {
   readonly workload: LimitedWorkload;
 }
 
-const LIMITS: readonly Check<Due, Limit>[] = [
+/** Of one workload, in their order. */
+export const LIMITS: readonly Check<Due, Limit>[] = [
   // The rollout in progress may replace the pod.
   rolloutInProgress,
   // maxUnavailable is reached.

@@ -9,7 +9,7 @@ export const REASONS = {
   },
   BreakerTripped: {
     event: "Warning",
-    help: "Two restarts without proof within an hour did not help: no such restart in the whole cluster until a person resets the [breaker](../reliability.md#the-restart-breaker).",
+    help: "No restart without proof until a person resets the breaker; the message has the command.",
   },
   LeaseNotRenewed: {
     event: "Warning",

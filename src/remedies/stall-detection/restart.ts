@@ -50,7 +50,7 @@ interface PodDecision extends RestartDecision {
 }
 
 /** Each holds the restart back. */
-const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
+export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   heldByOther,
   barred,
   leasesDenied,

@@ -15,7 +15,8 @@ import { describeCause, describeEvidence, describeMissingSign } from "./wording"
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
-const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
+/** In their order; docs/why-not-restarted.md shows them. */
+export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   // Another object restarts its pods.
   heldByOther,
   // A restart cannot recreate a ServiceAccount.
