@@ -82,7 +82,7 @@ function page(): string {
 
 # Why was it not restarted?
 
-The first that applies holds the restart back, and the condition says so. In Observe mode nothing is restarted. A wait that may never end makes the object Stalled after an hour.
+The first that applies holds the restart back; the condition says so. In Observe mode nothing is restarted. A wait that may never end makes the object Stalled after an hour.
 
 ${list([...token])}
 
