@@ -24,6 +24,7 @@ describe("bad input is named with what was expected", () => {
     [["--seeds", "0"], 'expected a whole number of at least 1, got "0"'],
     [["--hours", "100"], 'expected a number of hours up to 48, got "100"'],
     [["--plan", "/no/such.json"], "/no/such.json: expected a file with a world, got none"],
+    [["--tables", "/no/such.jsonl"], "expected a file of --record"],
     [["--mutate", "no-such"], "expected a part of a name in test/simulation/mutations.ts, got no-such"],
   ])("%j", async (args, sentence) => {
     vi.spyOn(console, "error").mockImplementation((text: unknown) => void (said += String(text)));
@@ -77,16 +78,19 @@ describe("a mistake in the file of a world", () => {
       expect(said).toContain("Someone rolls team/app out again.");
     });
   });
+});
 
-  async function withFile(text: string, use: (file: string) => Promise<void>): Promise<void> {
-    const folder = mkdtempSync(join(tmpdir(), "plan-"));
-    try {
-      writeFileSync(join(folder, "world.json"), text);
-      await use(join(folder, "world.json"));
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  }
+it("prints a recorded run as the documents have it", async () => {
+  const heals = [1, 2, 9].map(seconds => ({ cause: "hangs", ms: 1_000 * seconds }));
+  const covered = { ...failed(1, 0, "").covered, faults: { "410": 7 } };
+  const small = { ...failed(1, 7_200_000, "broken"), world: "small", right: 3, heals, covered };
+  await withFile(`${JSON.stringify(small)}\n${JSON.stringify({ ...small, world: "wide" })}\n`, async file => {
+    expect(await run(["--tables", file])).toBe(0);
+  });
+  expect(said).toContain("|  | small | wide |");
+  expect(said).toContain("| restarts that could heal | 3 | 3 |");
+  expect(said).toContain("| hangs | 6 | 2 s | 9 s |");
+  expect(said).toContain("Faults: 410 14.");
 });
 
 it("prints what it has when it is interrupted", async () => {
@@ -100,7 +104,7 @@ it("prints what it has when it is interrupted", async () => {
 describe("coverage", () => {
   it("names what never occurred, but for what cannot", () => {
     const { text, missing } = coverageOf([failed(1, 1, "")], true);
-    expect(text).toContain("Programs: 0 of 24");
+    expect(text).toContain("Programs: 0 of 25");
     expect(missing).toEqual(
       expect.arrayContaining(["happening roll-out", "fault 410", "program kopf", "reason Rejected"]),
     );
@@ -117,3 +121,13 @@ describe("coverage", () => {
     expect(pairsOf({ happenings })).toEqual(["node-joins + silence"]);
   });
 });
+
+async function withFile(text: string, use: (file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "plan-"));
+  try {
+    writeFileSync(join(folder, "world.json"), text);
+    await use(join(folder, "world.json"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

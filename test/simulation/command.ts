@@ -1,8 +1,9 @@
+import { appendFileSync, readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { coverageOf } from "./coverage";
 import { mutate } from "./mutate";
 import { runWorlds } from "./pool";
-import { render, type Result } from "./results";
+import { markdown, type Recorded, render, type Result } from "./results";
 import { shrink } from "./shrink";
 import { simulate } from "./simulate";
 import { generate } from "./world/generate";
@@ -21,6 +22,8 @@ interface Flags {
   readonly shrink: boolean;
   readonly coverage?: true;
   readonly mutate?: string | true;
+  readonly record?: string;
+  readonly tables?: readonly Recorded[];
 }
 
 /** Progress is told so often, in milliseconds. */
@@ -48,6 +51,15 @@ function planIn(file: string): Plan {
     return readPlan(file);
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+function recordedIn(file: string): Recorded[] {
+  try {
+    const lines = readFileSync(file, "utf8").split("\n");
+    return lines.filter(line => line !== "").map(line => JSON.parse(line) as Recorded);
+  } catch (error) {
+    throw new InvalidArgumentError(`expected a file of --record: ${(error as Error).message}`);
   }
 }
 
@@ -83,13 +95,19 @@ function commandOf(act: (flags: Flags) => Promise<void>): Command {
     .addOption(
       new Option("--coverage", `print what occurred, and fail if something never did; of ${LONG_RUN} worlds always`),
     )
+    .addOption(new Option("--record <file>", "append what each world came to"))
+    .addOption(new Option("--tables <file>", "print such a file as docs/reliability.md has it").argParser(recordedIn))
     .addOption(new Option("--mutate [name]", "break the operator in each listed way, and see that a seed finds it"))
     .allowExcessArguments(false)
     .exitOverride()
     .action(act);
 }
 
-async function main({ seed, plan, ...flags }: Flags): Promise<number> {
+async function main({ seed, plan, tables, ...flags }: Flags): Promise<number> {
+  if (tables !== undefined) {
+    console.log(markdown(tables));
+    return 0;
+  }
   if (flags.mutate !== undefined) return mutate(flags.mutate === true ? undefined : flags.mutate, flags);
   if (plan !== undefined) return one(plan, flags);
   if (seed !== undefined) return one(generate(seed, flags.world, flags.hours), flags);
@@ -97,7 +115,7 @@ async function main({ seed, plan, ...flags }: Flags): Promise<number> {
 }
 
 /** Runs one world, and tells its story if that is asked for or something is wrong. */
-async function one(plan: Plan, { trace, shrink: shrinks }: Omit<Flags, "seed" | "plan">): Promise<number> {
+async function one(plan: Plan, { trace, shrink: shrinks }: Omit<Flags, "seed" | "plan" | "tables">): Promise<number> {
   const outcome = await simulate(plan);
   if (trace === true) console.log(outcome.story.join("\n"));
   for (const { promise, sentence } of outcome.violations) console.log(`promise ${promise}: ${sentence}`);
@@ -123,7 +141,7 @@ async function explain(plan: Plan): Promise<void> {
 }
 
 /** Runs many worlds, and prints what they came to. */
-async function many(flags: Omit<Flags, "seed" | "plan">): Promise<number> {
+async function many(flags: Omit<Flags, "seed" | "plan" | "tables">): Promise<number> {
   const { results, isInterrupted } = await collect(flags);
   if (isInterrupted) console.log(`Interrupted after ${results.length} of ${flags.seeds} worlds.`);
   console.log(`${render(results)}\n`);
@@ -162,7 +180,8 @@ async function collect({
   world,
   jobs,
   hours,
-}: Omit<Flags, "seed" | "plan">): Promise<{ results: Result[]; isInterrupted: boolean }> {
+  record,
+}: Omit<Flags, "seed" | "plan" | "tables">): Promise<{ results: Result[]; isInterrupted: boolean }> {
   const results: Result[] = [];
   let isInterrupted = false;
   const interrupt = (): void => {
@@ -178,6 +197,7 @@ async function collect({
   try {
     await runWorlds(order, result => {
       results.push(result);
+      if (record !== undefined) appendFileSync(record, `${JSON.stringify({ world, ...result })}\n`);
       return !isInterrupted;
     });
   } finally {

@@ -2,6 +2,7 @@ import Table from "cli-table3";
 import type { Violation } from "./checker/sight";
 import type { Covered } from "./coverage";
 import type { Outcome } from "./simulate";
+import { type Size, SIZES } from "./world/plan";
 
 // What many worlds came to, as a table.
 
@@ -58,15 +59,60 @@ export function render(results: readonly Result[]): string {
 }
 
 function healing(results: readonly Result[]): string {
+  const rows = healed(results);
+  return rows.length === 0 ? "" : table(HEALED, rows);
+}
+
+const HEALED = ["dead because", "healed", "median", "99 of 100"];
+
+/** How long pods were dead that a restart heals, by cause. */
+function healed(results: readonly Result[]): string[][] {
   const byCause = new Map<string, number[]>();
   for (const { cause, ms } of results.flatMap(({ heals }) => heals))
     byCause.set(cause, [...(byCause.get(cause) ?? []), ms]);
-  const rows = [...byCause].sort().map(([cause, times]) => {
+  return [...byCause].sort().map(([cause, times]) => {
     const sorted = times.sort((a, b) => a - b);
     const at = (share: number): string => `${Math.round(sorted[Math.floor(share * (sorted.length - 1))]! / 1_000)} s`;
     return [cause, String(sorted.length), at(0.5), at(0.99)];
   });
-  return rows.length === 0 ? "" : table(["dead because", "healed", "median", "99 of 100"], rows);
+}
+
+/** A world, as a file keeps it. */
+export type Recorded = Result & { readonly world: Size };
+
+/** What worlds of all sizes came to, in Markdown, as docs/reliability.md has it. */
+export function markdown(results: readonly Recorded[]): string {
+  const sizes = SIZES.filter(size => results.some(({ world }) => world === size));
+  const row = (what: string, value: (result: Result) => number): string[] => [
+    what,
+    ...sizes.map(size => {
+      const own = results.filter(({ world }) => world === size);
+      return Math.round(own.reduce((sum, one) => sum + value(one), 0)).toLocaleString("en");
+    }),
+  ];
+  const faults = new Map<string, number>();
+  for (const { covered } of results)
+    for (const [kind, hits] of Object.entries(covered.faults)) faults.set(kind, (faults.get(kind) ?? 0) + hits);
+  const totals = [
+    row("worlds", () => 1),
+    row("hours", ({ lastsMs }) => lastsMs / 3_600_000),
+    row("requests", ({ requests }) => requests),
+    row("restarts that could heal", ({ right }) => right),
+    row("restarts that could not", ({ wrong }) => wrong),
+    row("worlds with a broken promise", one => Number(one.violations.length > 0 || one.error !== undefined)),
+  ];
+  const byHits = [...faults]
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, hits]) => `${kind} ${hits.toLocaleString("en")}`);
+  return [
+    inMarkdown(["", ...sizes], totals),
+    inMarkdown(HEALED, healed(results)),
+    `Faults: ${byHits.join("; ")}.`,
+  ].join("\n\n");
+}
+
+function inMarkdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => "---"), ...rows].map(cells => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 function broke(results: readonly Result[]): string {
