@@ -31,7 +31,7 @@ function run(input: string, ...args: string[]): Ended {
 
 /** Runs the command as `npm run -s` does. */
 function runSource(command: "classify" | "replay", ...args: string[]): Ended {
-  return execute("", "--import", "tsx", join(root, "src/cli", `${command}.ts`), ...args);
+  return execute("", "--import", "tsx", join(root, "src/cli/log-command.ts"), command, ...args);
 }
 
 function execute(input: string, ...args: string[]): Ended {

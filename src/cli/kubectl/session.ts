@@ -1,20 +1,16 @@
 import cfg from "../../../package.json";
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
-import { KubeConfig } from "@kubernetes/client-node";
-import { parse } from "yaml";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
-import { Connection, locateCluster, tellPlugin } from "../../cluster/http/connection";
+import { Connection, locateCluster } from "../../cluster/http/connection";
 import { describeCall, listPages, type ListRequest } from "../../cluster/http/resources";
 import { pause } from "../../cluster/http/retry";
 import { ExpiredError } from "../../cluster/http/status-errors";
 import { systemClock, systemRandom } from "../../cluster/system";
 import { type Clock, parseDuration } from "../../core/time";
-import { TerminalError, WaitError } from "../../core/errors";
+import { WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
 import { CliError } from "../streams";
+import { type ClusterFlags, loadChosen } from "./kubeconfig";
 import { confirm, type Format, type Io, Output, Progress } from "./terminal";
 
 /** Flags of every command that talks to a cluster. */
@@ -56,12 +52,12 @@ export class Session {
 
   /** @throws TerminalError if the kubeconfig or a flag is not usable */
   constructor(flags: SessionFlags, io: Io) {
-    const config = loadChosen(flags);
+    const { config, impersonation } = loadChosen(flags, io);
     this.server = locateCluster(() => config).server;
     this.context = config.currentContext;
     this.isNamespaceChosen = flags.namespace !== undefined;
     this.namespace = flags.namespace ?? (config.getContextObject(this.context)?.namespace?.trim() || "default");
-    this.#connection = new Connection(() => loadChosen(flags), systemClock, { groups: flags.asGroup });
+    this.#connection = new Connection(() => loadChosen(flags, io).config, systemClock, { impersonation });
     this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,
@@ -161,72 +157,5 @@ function timeoutMs(text = DEFAULT_TIMEOUT): number {
     return parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   } catch {
     throw new CliError(`--request-timeout: expected a duration such as 30s, got "${text}"`);
-  }
-}
-
-/** kubectl's flags that choose the cluster and the identity. */
-interface ClusterFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly as?: string;
-  readonly asGroup?: readonly string[];
-}
-
-/**
- * Loads the kubeconfig as kubectl does: the file of the flag, or the files of KUBECONFIG, or ~/.kube/config, or a pod's ServiceAccount.
- *
- * @throws TerminalError if a flag names something that the kubeconfig does not have
- */
-function loadChosen(flags: ClusterFlags): KubeConfig {
-  if (flags.as === undefined && flags.asGroup !== undefined) throw new TerminalError("--as-group: expected --as too");
-  const config = new KubeConfig();
-  load(config, flags.kubeconfig);
-  if (flags.context !== undefined) choose(config, flags.context);
-  if (flags.as !== undefined) impersonate(config, flags.as);
-  else if (config.getCurrentUser()?.impersonateUser) refuseMoreThanUser(config, flags.kubeconfig);
-  tellPlugin(config);
-  return config;
-}
-
-function choose(config: KubeConfig, context: string): void {
-  const names = config.contexts.map(({ name }) => name);
-  if (!names.includes(context))
-    throw new TerminalError(
-      `the kubeconfig has no context "${context}"; expected one of: ${names.join(", ") || "none"}`,
-    );
-  config.setCurrentContext(context);
-}
-
-function impersonate(config: KubeConfig, impersonateUser: string): void {
-  const user = config.getCurrentUser();
-  if (user === null) throw new TerminalError("--as: expected a user in the context of the kubeconfig, got none");
-  config.users = config.users.map(one => (one === user ? { ...one, impersonateUser } : one));
-}
-
-/** client-node takes only the user of an impersonation from a kubeconfig, so the rights would be others than kubectl's. */
-function refuseMoreThanUser(config: KubeConfig, chosen: string | undefined): void {
-  const { KUBECONFIG = "" } = process.env;
-  const ofEnv = KUBECONFIG.split(delimiter).filter(Boolean);
-  const files = chosen !== undefined ? [chosen] : ofEnv.length > 0 ? ofEnv : [join(homedir(), ".kube", "config")];
-  const users = files.flatMap(file => arrayOf(objectOf(parse(readFileSync(file, "utf8")))["users"])).map(objectOf);
-  const user = objectOf(users.find(({ name }) => name === config.getCurrentUser()?.name)?.["user"]);
-  const field = ["as-groups", "as-uid", "as-user-extra"].find(name => user[name] != null);
-  if (field === undefined) return;
-  throw new TerminalError(`the kubeconfig has ${field}, which only kubectl applies; expected --as and --as-group`);
-}
-
-function load(config: KubeConfig, file: string | undefined): void {
-  try {
-    if (file === undefined) config.loadFromDefault();
-    else config.loadFromFile(file);
-  } catch (error) {
-    // The text of a parser quotes the file, secrets included.
-    const { code, path } = error as { code?: unknown; path?: unknown };
-    const name = typeof path === "string" ? path : (file ?? "of KUBECONFIG");
-    throw new TerminalError(
-      typeof code === "string"
-        ? `failed to read the kubeconfig ${name} (${code})`
-        : `the kubeconfig ${name} is not valid`,
-    );
   }
 }

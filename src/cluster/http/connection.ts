@@ -13,8 +13,8 @@ export interface Access {
   readonly instanceAgent: Agent;
   /** Authorization, and Impersonate-User if the kubeconfig sets it. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Groups that the requests impersonate besides. */
-  readonly groups: readonly string[];
+  /** Headers by which the requests impersonate others besides. */
+  readonly impersonation: Readonly<Record<string, string | string[]>>;
   /** `user:password` of a kubeconfig with basic credentials. */
   readonly auth?: string | undefined;
 }
@@ -123,8 +123,7 @@ function locationIn(config: KubeConfig): ClusterLocation | undefined {
 export type Send = (access: Access, wire: WireRequest, signal: AbortSignal) => Promise<IncomingMessage>;
 
 export interface ConnectionOptions {
-  /** Impersonated with the user that the kubeconfig impersonates. */
-  readonly groups?: readonly string[] | undefined;
+  readonly impersonation?: Access["impersonation"] | undefined;
   /** HTTP or HTTPS over the network by default. */
   readonly send?: Send | undefined;
 }
@@ -136,7 +135,7 @@ export interface ConnectionOptions {
 export class Connection {
   readonly #load: () => KubeConfig;
   readonly #clock: Clock;
-  readonly #groups: readonly string[];
+  readonly #impersonation: Access["impersonation"];
   /** Sends a request and resolves with the response head; the caller reads the body. Rejects with a {@link WireError}. */
   readonly send: Send;
   #config: KubeConfig | null = null;
@@ -147,10 +146,14 @@ export class Connection {
   #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
-  constructor(load: () => KubeConfig, clock: Clock, { groups = [], send = sendByNetwork }: ConnectionOptions = {}) {
+  constructor(
+    load: () => KubeConfig,
+    clock: Clock,
+    { impersonation = {}, send = sendByNetwork }: ConnectionOptions = {},
+  ) {
     this.#load = load;
     this.#clock = clock;
-    this.#groups = groups;
+    this.#impersonation = impersonation;
     this.send = send;
   }
 
@@ -243,7 +246,7 @@ export class Connection {
       agent,
       instanceAgent,
       headers: options.headers as Record<string, string>,
-      groups: this.#groups,
+      impersonation: this.#impersonation,
       auth: options.auth ?? undefined,
     };
   }
@@ -275,7 +278,7 @@ function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): 
     ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
     ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
     method: wire.method,
-    headers: { ...wire.headers, ...access.headers, ...impersonation(access) },
+    headers: { ...wire.headers, ...access.headers, ...access.impersonation },
     ...(access.auth === undefined ? {} : { auth: access.auth }),
   };
   const send = instance === undefined && access.server.isPlain ? requestHttp : requestHttps;
@@ -299,10 +302,6 @@ function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOpt
   const verified = { servername: INSTANCE_NAME, rejectUnauthorized: true };
   const kept = { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: 1 };
   return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, ...kept });
-}
-
-function impersonation({ groups }: Access): Record<string, string[]> {
-  return groups.length === 0 ? {} : { "Impersonate-Group": [...groups] };
 }
 
 function addressOf(server: string): ServerAddress {
@@ -346,12 +345,19 @@ export class WireError extends Error {
   }
 }
 
-/** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). */
-export function tellPlugin(config: KubeConfig): void {
-  const exec = config.getCurrentUser()?.exec as { apiVersion?: string; env?: object[] | null } | undefined;
-  if (exec === undefined) return;
-  const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } });
+/** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). @param cluster for those that ask for it */
+export function tellPlugin(config: KubeConfig, interactive = false, cluster: object = {}): void {
+  const exec = config.getCurrentUser()?.exec as Plugin | null | undefined;
+  if (exec == null) return;
+  const spec = { interactive, ...(exec.provideClusterInfo === true && { cluster }) };
+  const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec });
   exec.env = [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value }];
+}
+
+interface Plugin {
+  readonly apiVersion?: string;
+  readonly provideClusterInfo?: boolean;
+  env?: object[] | null;
 }
 
 /** What a credential plugin printed to standard error before it failed. Errors of another class may quote its credentials. */

@@ -1,39 +1,15 @@
-import { generateKeyPairSync } from "node:crypto";
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubeConfig } from "@kubernetes/client-node";
-import { md, pki } from "node-forge";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
 import { FakeClock } from "../../core/testing/fake-clock";
+import { authority, issue, named, type Party } from "../testing/certificates";
 import { Api } from "./api";
 import { Connection } from "./connection";
 
 // One of several API servers, at an address that is not in the kubeconfig.
-
-interface Party {
-  readonly key: string;
-  readonly certificate: string;
-}
-
-function issue(commonName: string, extensions: object[], issuer?: Party): Party {
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  const key = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
-  const made = pki.createCertificate();
-  made.publicKey = pki.setRsaPublicKey(pki.privateKeyFromPem(key).n, pki.privateKeyFromPem(key).e);
-  made.serialNumber = "01";
-  made.validity.notBefore = new Date(Date.now() - 86_400_000);
-  made.validity.notAfter = new Date(Date.now() + 86_400_000);
-  made.setSubject([{ name: "commonName", value: commonName }]);
-  made.setIssuer(issuer ? pki.certificateFromPem(issuer.certificate).subject.attributes : made.subject.attributes);
-  made.setExtensions(extensions);
-  made.sign(pki.privateKeyFromPem(issuer?.key ?? key), md.sha256.create());
-  return { key, certificate: pki.certificateToPem(made) };
-}
-
-const named = (dns: string): object[] => [{ name: "subjectAltName", altNames: [{ type: 2, value: dns }] }];
-const authority = (): Party => issue("ca", [{ name: "basicConstraints", cA: true, critical: true }]);
 
 let ca: Party;
 let usual: Party;
