@@ -26,6 +26,7 @@ export default defineConfig({
             "test/flood/**/*.test.ts",
             "test/demo/**/*.test.ts",
             "test/chaos/**/*.test.ts",
+            "test/attack/**/*.test.ts",
             "test/bench/**/*.test.ts",
             "test/controllers/**/*.test.ts",
             "test/docs/**/*.test.ts",

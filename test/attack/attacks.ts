@@ -1,0 +1,121 @@
+// What an attacker may try, by the kinds of access in docs/security.md, and the test that shows what comes of it.
+
+/** One way to misuse an access. */
+export interface Attack {
+  /** A heading of docs/security.md, below "What each kind of access gives". */
+  readonly by: string;
+  readonly tries: string;
+  /** The file and the name of the test. */
+  readonly test: readonly [file: string, name: string];
+}
+
+const POLICY = "test/integration/admission-policy.test.ts";
+const CLUSTER_POLICY = "test/integration/admission-policy-cluster.test.ts";
+const VOLUME = ["test/attack/hostile.test.ts", "does not slow down the healing of another tenant"] as const;
+
+const attacksBy = (by: string, attempts: readonly (readonly [string, Attack["test"]])[]): Attack[] =>
+  attempts.map(([tries, test]) => ({ by, tries, test }));
+
+/** All of them. */
+export const ATTACKS: readonly Attack[] = [
+  ...attacksBy("Write access to ControllerResiliences", [
+    ["have pods evicted, DaemonSets patched or bindings renewed", [POLICY, "needs exactly the rights for %s"]],
+    ["do so in another namespace", [POLICY, "needs the right in the namespace of the object"]],
+    ["have logs searched for a phrase", [POLICY, "may not search logs for %s in Observe mode"]],
+    ["write it suspended, then resume it", [POLICY, "may stop all remedies with %s, but not start them again"]],
+    ["widen what someone with more rights wrote", [POLICY, "may not widen %s.%s: %j"]],
+    [
+      "exceed the cost of the policy with a large object",
+      [POLICY, "stays within the cost limit for the largest objects"],
+    ],
+    ["take a generated object for its own", [CLUSTER_POLICY, "needs the rights of the object: %s"]],
+    [
+      "take it after its owner was orphaned",
+      [CLUSTER_POLICY, "needs them also for an object that has no owner any more"],
+    ],
+    [
+      "copy the marks of a generated object",
+      ["src/engine/cluster-wide/plan.test.ts", "leaves out what a hand-written object, or a copy of its own, names"],
+    ],
+    [
+      "block the event loop with a phrase",
+      ["src/logs/classifier/linear.test.ts", "extraPhrases look at each character"],
+    ],
+    ["create many, and large ones", VOLUME],
+  ]),
+  ...attacksBy("Write access to ClusterControllerResiliences", [
+    [
+      "use rights in namespaces where they lack them",
+      [CLUSTER_POLICY, "needs the right to create the objects that are generated"],
+    ],
+    ["renew any binding", [CLUSTER_POLICY, "needs to update the bindings that it names, and to bind their roles"]],
+    [
+      "end all protection at once",
+      ["src/engine/cluster-wide/brake.test.ts", "waits, says so with the command that allows it"],
+    ],
+  ]),
+  ...attacksBy("Labelling namespaces and workloads", [
+    [
+      "opt in or out where the installer forbids it",
+      [CLUSTER_POLICY, "leaves the listed keys to those who may update"],
+    ],
+    [
+      "end protection, one namespace after the other",
+      [
+        "src/engine/cluster-wide/brake.test.ts",
+        "waits as well when the labels of namespaces change one after the other",
+      ],
+    ],
+  ]),
+  ...attacksBy("Creating Events", [
+    [
+      "imitate the kubelet to have a CNI agent restarted",
+      [
+        "src/remedies/token-restart/sandboxes.test.ts",
+        "restart nothing, and the message says why and what a person can do",
+      ],
+    ],
+    ["date an Event to the future", ["src/logs/sandboxes.test.ts", "count an Event from the future"]],
+    ["write many", VOLUME],
+  ]),
+  ...attacksBy("Controlling what a protected pod logs", [
+    [
+      "use up time with one long line",
+      ["src/logs/classifier/linear.test.ts", "the time is linear in the length of a record"],
+    ],
+    [
+      "use up memory with 10 MB/s",
+      ["test/integration/bounds.test.ts", "finds a quiet pod's 401s beside targets that log"],
+    ],
+    [
+      "use up bytes",
+      ["src/logs/reading/container-log.test.ts", "requests a bounded number of bytes from a log of any size"],
+    ],
+    [
+      "keep others from being read",
+      ["src/logs/reading/rounds.test.ts", "read suspects first, and healthy logs beside any number"],
+    ],
+    ["log lines of ten megabytes", VOLUME],
+  ]),
+  ...attacksBy("Writing Leases", [
+    [
+      "accuse another program with a Lease",
+      ["src/remedies/stall-detection/stall-detection.test.ts", "another program with a Lease in the same namespace"],
+    ],
+    ["name the pods of another tenant in many", VOLUME],
+  ]),
+  ...attacksBy("Annotating Namespaces, pods, workloads or bindings", [
+    [
+      "prolong access by naming a ServiceAccount in a workload",
+      ["src/remedies/binding-renewal/consent.test.ts", "stays so however often a target changes its ServiceAccount"],
+    ],
+    [
+      "renew a role that gives more rights",
+      ["src/remedies/binding-renewal/role.test.ts", "is not renewed, and the message says what a person can do"],
+    ],
+    [
+      "revive a binding that has expired",
+      ["src/remedies/binding-renewal/revocation.test.ts", "an expiry in the past is never extended"],
+    ],
+  ]),
+];
