@@ -26,7 +26,7 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_270 },
+    { name: "source: lines", found: lines(source), budget: 38_290 },
     { name: "source: files", found: source.length, budget: 238 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_660 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_800 },

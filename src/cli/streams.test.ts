@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { confirm } from "./kubectl/terminal";
-import { linesOf, readLog, write } from "./streams";
+import { Interrupted, linesOf, readLog, write } from "./streams";
 
 async function lines(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<string[]> {
   const found: string[] = [];
@@ -42,7 +42,7 @@ it("writing waits while the reader is behind", async () => {
 });
 
 it.each([
-  ["Ctrl-C", "\x03", false],
+  ["Ctrl-C", "\x03", "interrupted"],
   ["Ctrl-D", "\x04", false],
   ["y", "y\n", true],
   ["Enter", "\n", false],
@@ -51,14 +51,16 @@ it.each([
   const [stdin, stderr] = [terminal(), terminal()];
   const answer = confirm("It restarts.", {}, { stdin, stdout: new PassThrough(), stderr, env: {} });
   stdin.write(keys);
-  expect(await answer).toBe(expected);
+  const isInterrupted = (error: unknown): string => String(error instanceof Interrupted && "interrupted");
+  expect(await answer.catch(isInterrupted)).toBe(expected);
 });
 
 it.each<[string, (log: string) => Buffer, string | RegExp]>([
   ["a byte-order mark", log => Buffer.from(`\ufeff${log}`), "a log\n"],
-  ["gzip", gzipSync, /^expected a log in UTF-8, got gzip; decompress it first$/],
-  ["UTF-16", log => Buffer.from(`\ufeff${log}`, "utf16le"), /got UTF-16; convert it first$/],
-  ["big-endian UTF-16", log => Buffer.from(`\ufeff${log}`, "utf16le").swap16(), /got UTF-16; convert it first$/],
+  ["gzip", gzipSync, "a log\n"],
+  ["gzip that is cut", log => gzipSync(log).subarray(0, 20), /^failed to decompress .*: unexpected end of file$/],
+  ["UTF-16", log => Buffer.from(`\ufeff${log}`, "utf16le"), "a log\n"],
+  ["gzip of big-endian UTF-16", log => gzipSync(Buffer.from(`\ufeff${log}`, "utf16le").swap16()), "a log\n"],
   ["UTF-16 without a mark", log => Buffer.from(log, "utf16le"), /got binary data$/],
 ])("a log in %s is read right, or refused", async (_, encode, expected) => {
   const file = join(mkdtempSync(join(tmpdir(), "streams-")), "web.log");

@@ -1,9 +1,15 @@
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
+import { pipeline, Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { TextDecoder } from "node:util";
+import { createGunzip } from "node:zlib";
 import { isObject } from "../core/json";
 
 // Standard input and output of commands that read logs of any size.
+
+/** A person has pressed Ctrl-C, and is told nothing. */
+export class Interrupted extends Error {}
 
 /** An error with a sentence for the user, or one per line. */
 export class CliError extends Error {}
@@ -16,34 +22,49 @@ export async function endOnError(error: unknown): Promise<void> {
 }
 
 /**
- * Reads a log from a file or from standard input, without a byte-order mark.
+ * Reads a log from a file or from standard input: UTF-8 without a byte-order mark. Decompresses gzip, and converts UTF-16.
  *
- * @throws CliError for a file that cannot be read, and for anything but UTF-8, in which nothing would be found
+ * @throws CliError for a file that cannot be read, and for what is no text, in which nothing would be found
  */
 export async function* readLog(file: string | undefined): AsyncGenerator<Buffer> {
-  let isFirst = true;
   try {
-    for await (const chunk of file === undefined ? process.stdin : createReadStream(file)) {
-      yield isFirst ? withoutMark(chunk as Buffer) : (chunk as Buffer);
-      isFirst = false;
-    }
+    yield* decoded(file === undefined ? process.stdin : createReadStream(file));
   } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (code.startsWith("Z_")) throw new CliError(`failed to decompress ${file ?? "standard input"}: ${message}`);
     const isRefused = file !== undefined && error instanceof Error && "syscall" in error;
-    throw isRefused ? new CliError(`failed to read ${file}: ${error.message}`) : error;
+    throw isRefused ? new CliError(`failed to read ${file}: ${message}`) : error;
   }
 }
 
-/** How formats begin that are no text in UTF-8. A byte 0 is in binary data, and in UTF-16 without a mark. */
-const FORMATS: readonly (readonly [string, (start: Buffer) => boolean])[] = [
-  ["gzip; decompress it first", start => start.readUInt16BE() === 0x1f8b],
-  ["UTF-16; convert it first", start => [0xfeff, 0xfffe].includes(start.readUInt16BE())],
-  ["binary data", start => start.subarray(0, 4096).includes(0)],
-];
+const UTF_16: Readonly<Record<string, string>> = { fffe: "utf-16le", feff: "utf-16be" };
 
-function withoutMark(start: Buffer): Buffer {
-  const format = start.length < 2 ? undefined : FORMATS.find(([, begins]) => begins(start));
-  if (format !== undefined) throw new CliError(`expected a log in UTF-8, got ${format[0]}`);
-  return start.toString("latin1", 0, 3) === "\xef\xbb\xbf" ? start.subarray(3) : start;
+/** The first bytes tell what the others are. */
+async function* decoded(input: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  const chunks = input[Symbol.asyncIterator]();
+  const { value: start, done } = (await chunks.next()) as IteratorResult<Buffer, undefined>;
+  if (done === true) return;
+  const mark = start.toString("hex", 0, 2);
+  const whole = startingWith(start, chunks);
+  if (mark === "1f8b") yield* decoded(pipeline(Readable.from(whole), createGunzip(), () => undefined));
+  else if (UTF_16[mark] !== undefined) yield* converted(whole, new TextDecoder(UTF_16[mark]));
+  // A byte 0 is in binary data, and in UTF-16 without a mark.
+  else if (start.subarray(0, 4096).includes(0)) throw new CliError("expected a log in UTF-8, got binary data");
+  else yield* startingWith(mark === "efbb" ? start.subarray(3) : start, chunks);
+}
+
+async function* startingWith(start: Buffer, chunks: AsyncIterator<unknown>): AsyncGenerator<Buffer> {
+  yield start;
+  for (;;) {
+    const next = await chunks.next();
+    if (next.done === true) return;
+    yield next.value as Buffer;
+  }
+}
+
+async function* converted(chunks: AsyncIterable<Buffer>, decoder: TextDecoder): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+  yield Buffer.from(decoder.decode());
 }
 
 /**

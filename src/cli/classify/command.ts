@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { count, oneLine } from "../../core/text";
 import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
-import { describeReplay } from "../replay/command";
+import { describeReplay, time } from "../replay/command";
 import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
 import { formatTable } from "../kubectl/terminal";
 import { answerLines, parseLine, readLog, write, terminalText } from "../streams";
@@ -134,10 +134,6 @@ function tellingLine(cls: Found, record: string): string {
 
 function describeSpan({ spanMs }: LogText): string {
   return spanMs === undefined ? ", without timestamps of kubectl" : `, ${time(spanMs.first)} to ${time(spanMs.last)}`;
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function lines(...all: readonly string[]): string {

@@ -2,14 +2,14 @@ import { Command, CommanderError } from "commander";
 import cfg from "../../../package.json";
 import { defineClassify } from "../classify/command";
 import { defineReplay } from "../replay/command";
-import { terminalText } from "../streams";
+import { Interrupted, terminalText } from "../streams";
 import { registerAudit } from "./audit/command";
 import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./change/command";
 import { addClusterCommand, CALL, describeFailure, type Shell } from "./command";
 import { registerExplain } from "./explain/command";
 import { registerPlan } from "./plan/command";
 import type { Session } from "./session";
-import { Exit, type Io } from "./terminal";
+import { Exit, INTERRUPTED, type Io } from "./terminal";
 
 const HELP = `
 Examples:
@@ -50,6 +50,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     session?.progress.end();
+    if (error instanceof Interrupted) return INTERRUPTED;
     const failure = describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) });
     io.stderr.write(`${terminalText(failure)}\n`);
     return Exit.error;

@@ -38,7 +38,6 @@ export class Session {
   /** The API server's clock. */
   readonly clock: Clock;
   readonly server: string;
-  readonly context: string;
   /** Namespace of `-n`, else that of the context. */
   readonly namespace: string;
   /** `-n` was given. */
@@ -54,9 +53,9 @@ export class Session {
   constructor(flags: SessionFlags, io: Io) {
     const { config, impersonation } = loadChosen(flags, io);
     this.server = locateCluster(() => config).server;
-    this.context = config.currentContext;
     this.isNamespaceChosen = flags.namespace !== undefined;
-    this.namespace = flags.namespace ?? (config.getContextObject(this.context)?.namespace?.trim() || "default");
+    this.namespace =
+      flags.namespace ?? (config.getContextObject(config.currentContext)?.namespace?.trim() || "default");
     this.#connection = new Connection(() => loadChosen(flags, io).config, systemClock, { impersonation });
     this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,

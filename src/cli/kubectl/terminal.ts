@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { type Clock, formatDuration } from "../../core/time";
 import { oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
-import { CliError, write, terminalText } from "../streams";
+import { CliError, Interrupted, write, terminalText } from "../streams";
 
 /** A stream that may be a terminal. */
 type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
@@ -31,6 +31,9 @@ export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 /** What a shell reports for a program that SIGPIPE has ended, as kubectl is when `head` closes the pipe. */
 export const CLOSED_PIPE = 141;
+
+/** What a shell reports for a program that Ctrl-C has ended. */
+export const INTERRUPTED = 130;
 
 /** Widest output without a terminal, or on one of unknown width. */
 const DEFAULT_COLUMNS = 80;
@@ -140,19 +143,15 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
 
 /** Wraps text at spaces; further lines are indented to the end of the prefix. A word longer than a line stays whole. */
 export function wrapText(text: string, prefix: string, columns: number): string[] {
+  const [first = "", ...words] = oneLine(text).split(/\s+/).filter(Boolean);
   const lines: string[] = [];
-  let line = prefix;
-  let isEmpty = true;
-  for (const word of oneLine(text)
-    .split(/\s+/)
-    .filter(one => one !== "")) {
-    if (!isEmpty && line.length + 1 + word.length > columns) {
+  let line = prefix + first;
+  for (const word of words) {
+    if (line.length + 1 + word.length <= columns) line += ` ${word}`;
+    else {
       lines.push(line);
-      line = " ".repeat(prefix.length);
-      isEmpty = true;
+      line = " ".repeat(prefix.length) + word;
     }
-    line += isEmpty ? word : ` ${word}`;
-    isEmpty = false;
   }
   return [...lines, line.trimEnd()];
 }
@@ -190,16 +189,22 @@ export function safeText(text: string, longest = LONGEST): string {
  * Asks before a write. Returns whether the user agrees.
  *
  * @param consequence what will happen, as whole sentences
- * @throws CliError without a terminal, unless the user has agreed with `--yes`
+ * @throws CliError without a terminal, unless the user has agreed with `--yes`; Interrupted at Ctrl-C
  */
 export async function confirm(consequence: string, { yes }: { yes?: boolean }, io: Io): Promise<boolean> {
   if (yes === true) return true;
   if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
   const lines = createInterface({ input: io.stdin, output: io.stderr });
+  const interrupted = new AbortController();
+  lines.once("SIGINT", () => {
+    interrupted.abort();
+    lines.close();
+  });
   try {
     const question = lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
     // Ctrl-C rejects the question, and Ctrl-D leaves it open.
     const answer = await Promise.race([question.catch(() => ""), once(lines, "close").then(() => "")]);
+    if (interrupted.signal.aborted) throw new Interrupted();
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

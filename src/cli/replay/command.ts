@@ -96,7 +96,8 @@ function listOccasions({ replay }: LogText): string[] {
   return ["Occasions (401s less than 2 s apart are one):", ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])];
 }
 
-function time(ms: number): string {
+/** Formats a time as RFC 3339. */
+export function time(ms: number): string {
   return new Date(ms).toISOString();
 }
 
