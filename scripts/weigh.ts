@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 38_290 },
     { name: "source: files", found: source.length, budget: 238 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_660 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_670 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_800 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
@@ -39,7 +39,7 @@ export function weigh(): Weight[] {
     },
     { name: "reasons of conditions", found: reasons().size, budget: 61 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
-    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 42 },
+    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 43 },
   ];
 }
 

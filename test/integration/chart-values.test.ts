@@ -273,6 +273,13 @@ describe("the rights", () => {
     expect(changing(rulesIn(await render())).filter(resource => String(resource).endsWith("bindings"))).toEqual([]);
   });
 
+  it("change no DaemonSet without tokenLifetime", async () => {
+    const verbsOf = (rules: readonly Rule[]): unknown[] =>
+      rules.flatMap(({ resources = [], verbs }) => (resources.includes("daemonsets") ? verbs : []));
+    expect(verbsOf(rulesIn(await render()))).toContain("patch");
+    expect(verbsOf(rulesIn(await render("tokenLifetime.enabled=false")))).toEqual(["get", "list", "watch"]);
+  });
+
   it("have no wildcard, no escalation and no Secrets, whatever the values are", async () => {
     const rules = rulesIn(await render("tokenLifetime.viaAdmission=true", 'namespaces=["a"]'));
     const words = rules.flatMap(({ apiGroups = [], resources = [], verbs }) => [...apiGroups, ...resources, ...verbs]);

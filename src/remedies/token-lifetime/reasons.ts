@@ -2,7 +2,10 @@ import type { ReasonRule } from "../../core/remedy";
 
 /** The reasons of TokenLifetimeBounded, worst first. */
 export const REASONS = {
-  Forbidden: { event: "Warning", help: "The message names the missing right." },
+  Forbidden: {
+    event: "Warning",
+    help: "The message names the missing right; the chart grants that to patch DaemonSets with `tokenLifetime.enabled`.",
+  },
   Reverted: {
     event: "Warning",
     help: "The template is restored, and the change not retried for it: pods were answered 401 with the shorter token (update their client), or the trial gave no proof in time.",
