@@ -96,13 +96,19 @@ deletion with --cascade=orphan; the label then stays.
 {{- with $found }}{{ first . }}{{ end }}
 {{- end }}
 
-{{/* A volume with a token of ten minutes, the only one of a pod. */}}
+{{/*
+A volume with tokens of 10 to 19 minutes, the only ones of a pod. The kubelet replaces each when 80 % of its life is over. Their different lives spread
+that over time: after a change of the signing key one of them is new, and accepted, within about a minute.
+*/}}
 {{- define "controller-resilience.identity" -}}
 - name: identity
   projected:
     defaultMode: 0440
     sources:
       - serviceAccountToken: { path: token, expirationSeconds: 600 }
+      {{- range untilStep 2 9 1 }}
+      - serviceAccountToken: { path: token-{{ . }}, expirationSeconds: {{ add 525 (mul . 75) }} }
+      {{- end }}
       - configMap:
           name: kube-root-ca.crt
           items: [{ key: ca.crt, path: ca.crt }]

@@ -109,7 +109,7 @@ export function locateCluster(load: () => KubeConfig = loadKubeConfig): ClusterL
 const NO_CONTEXT = "loaded-context";
 
 /** client-node's context for a pod's ServiceAccount; its namespace is the pod's. */
-const POD_CONTEXT = "inClusterContext";
+export const POD_CONTEXT = "inClusterContext";
 
 function locationIn(config: KubeConfig): ClusterLocation | undefined {
   const server = config.getCurrentCluster()?.server;

@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import type { Identity } from "../../core/ports";
 import type { Api } from "./api";
-import type { Connection } from "./connection";
+import { type Connection, POD_CONTEXT } from "./connection";
 import { numberOf, parseObject, textOf } from "../../core/json";
 import { pathOf } from "./resources";
 import { KINDS } from "../../core/kinds";
@@ -60,6 +63,30 @@ export class OwnIdentity implements Identity {
       this.#parsed = { authorization, claims: claimsOf(authorization) };
     return this.#parsed.claims;
   }
+}
+
+/** The pod's token is `token`; the chart mounts `token-2` and so on beside it. */
+const TOKEN_FILE = /^token(-\d+)?$/;
+
+/**
+ * Lets a pod use the newest of its tokens. The chart mounts several, of different lives: the kubelet replaces each when 80 % of its life is over
+ * (pkg/kubelet/token/token_manager.go), whether or not the API server still accepts it. After a change of the signing key one of them is new within
+ * about a minute, a single token of ten minutes after up to eight. What cannot be read stays as it is, for client-node to report.
+ */
+export function useNewestToken(config: KubeConfig): KubeConfig {
+  const provider = config.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined;
+  const file = provider?.config;
+  if (config.currentContext !== POD_CONTEXT || file?.tokenFile === undefined) return config;
+  const folder = dirname(file.tokenFile);
+  try {
+    const paths = readdirSync(folder).flatMap(name => (TOKEN_FILE.test(name) ? [join(folder, name)] : []));
+    const tokens = paths.map(path => ({ path, issuedAtMs: issuedAt(readFileSync(path, "utf8")) ?? 0 }));
+    const [newest] = tokens.sort((a, b) => b.issuedAtMs - a.issuedAtMs);
+    if (newest !== undefined) file.tokenFile = newest.path;
+  } catch {
+    return config;
+  }
+  return config;
 }
 
 /** Returns when a ServiceAccount token was issued (claim `iat`), in milliseconds; undefined for other credentials. */
