@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -98,6 +98,11 @@ describe("classify", () => {
     expect(stdout).toMatch(/^unauthorized +4 +2025-01-01T00:00:20.000Z +2025-01-01T00:01:20.000Z$/m);
     expect(stdout).toMatch(/^lease-lost +1 +2025-01-01T00:01:40.000Z/m);
     expect(status).toBe(0);
+  });
+
+  it("prints what README.md shows", () => {
+    const [shown = ""] = run("", "classify", "docs/examples/rejected-token.txt").stdout.split("\n\nCLASS");
+    expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`\`\`\`text\n${shown}\n\`\`\``);
   });
 
   it("summarizes a file with 401s that are not persistent, and one without any", () => {
