@@ -105,7 +105,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     writer: new ApiWriter(createApi()),
     readers,
     cachedReaders: cachedReaders(readers, informers, own.objects),
-    sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
+    sinceOwnTroubleMs: () => (clockOffset.trouble() === null ? reachability.sinceTroubleMs() : 0),
     clockTrouble: () => clockOffset.trouble(),
     clusterWide: { store: new ApiClusterObjectStore(shared.api, store.served), ...own.clusterWide },
     ...{ store, events, remedies, random, log, metrics, keyMemory },

@@ -104,12 +104,15 @@ function disagreement(conditions: readonly Condition[]): { readonly type: string
 /** Failures of the operator itself, while nothing fails. */
 const failures: Lie = ({ reason, message }, { sight: { plan } }) => {
   if (reason === "DecideFailed") return message;
-  // A clock that is off stays off, as one that has drifted does, and the operator rightly says so.
-  const isOff =
-    plan.operators.some(offsetMs => Math.abs(offsetMs) > 20_000) ||
-    plan.happenings.some(({ what }) => ["clock-jumps", "clock-drifts"].includes(what));
-  return ["ObserveFailed", "Forbidden"].includes(reason) && !isOff ? `and nothing fails: ${message}` : undefined;
+  const isFailure = ["ObserveFailed", "Forbidden"].includes(reason) && !isClockOff(plan);
+  return isFailure ? `and nothing fails: ${message}` : undefined;
 };
+
+/** A clock that is off stays off, as one that has drifted does, and the operator rightly says so. */
+export function isClockOff({ operators, happenings }: Sight["plan"]): boolean {
+  const isOff = operators.some(offsetMs => Math.abs(offsetMs) > 20_000);
+  return isOff || happenings.some(({ what }) => ["clock-jumps", "clock-drifts"].includes(what));
+}
 
 const clocks: Lie = ({ type, status }, { sight: { plan } }) =>
   status === "True" && LIES[type] !== undefined && isWrongForAll(plan)

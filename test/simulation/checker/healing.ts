@@ -1,7 +1,7 @@
 import { parseDuration } from "../../../src/core/time";
 import type { CauseName } from "../programs/causes";
 import { blockOf } from "./objects";
-import { conditionsOf, isStalled } from "./conditions";
+import { conditionsOf, isClockOff, isStalled } from "./conditions";
 import { keyOf, Obstacles } from "./obstacles";
 import type { Report, Sight, Truth } from "./sight";
 
@@ -67,7 +67,9 @@ class HealingChecks {
   }
 
   #isCovered(truth: Truth): boolean {
-    return NOTICED_WITHIN[truth.cause] !== undefined && this.#obstacles.healerOf(truth) !== undefined;
+    // By a clock that is off nothing is restarted without proof (docs/adr/0024).
+    const isHeld = UNPROVEN.includes(truth.cause) && isClockOff(this.sight.plan);
+    return NOTICED_WITHIN[truth.cause] !== undefined && !isHeld && this.#obstacles.healerOf(truth) !== undefined;
   }
 
   /** Promises 9 and 11. */
@@ -108,7 +110,9 @@ class HealingChecks {
     const { operators } = this.sight.plan;
     // A restart that a leader with another clock recorded is later, or earlier, for the next.
     const clocksMs = Math.max(...operators) - Math.min(...operators);
-    return before === 0 ? 0 : clocksMs + parseDuration(text ?? "10m") * 2 ** Math.min(2, before - 1);
+    // By a clock that is ahead, successors are older than the restart that they come from, so none seems to help.
+    const vain = isClockOff(this.sight.plan) ? before : before - 1;
+    return before === 0 ? 0 : clocksMs + parseDuration(text ?? "10m") * 2 ** Math.min(2, vain);
   }
 
   /** Promise 10: by an hour it is Stalled, whatever it waits for, and the message names what refuses. */
