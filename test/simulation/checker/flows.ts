@@ -11,7 +11,7 @@ const QUARANTINE = "controller-resilience-tar-pit";
 const LONGEST_MS = 3_600_000 + 300_000;
 
 /** A throttle that ends late, while requests fail. */
-const LATE_MS = 1_200_000;
+const LATE_MS = 1_500_000;
 
 /** A write that was sent before a person's change may still be on its way. */
 const ON_ITS_WAY_MS = 45_000;

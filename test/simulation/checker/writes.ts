@@ -59,18 +59,21 @@ export function checkWrites(sight: Sight, report: Report): void {
   });
 }
 
+/** Before that nothing may have failed for so long: the backoff of a pass doubles. */
+const FINE_MS = 60_000;
+
 /** Promise 11: a status that could not be written is soon written, or its object read again, not only by the next full pass. */
 function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
   const askedMs = new Map<string, number>();
+  const failedMs = new Map<string, number>();
   sight.onRequest(entry => {
     const { from, resource, subresource, namespace = "", name = "", code, atMs } = entry;
-    if (resource !== "controllerresiliences" || name === "") return;
     const key = `${from} ${namespace}/${name}`;
-    const isFirst = atMs - (askedMs.get(`${key} failed`) ?? -Infinity) > 10 * 60_000;
+    const lastMs = Math.max(...[namespace, ""].map(space => failedMs.get(`${from} ${space}`) ?? -Infinity));
+    if (code === 0 || code >= 400) failedMs.set(`${from} ${namespace}`, atMs);
+    if (resource !== "controllerresiliences" || name === "") return;
     askedMs.set(key, atMs);
-    if (subresource !== "status" || !REPEATED.has(code)) return;
-    askedMs.set(`${key} failed`, atMs);
-    if (!isFirst) return;
+    if (subresource !== "status" || !REPEATED.has(code) || atMs - lastMs < FINE_MS) return;
     sight.clock.after(REPEATED_MS, () => {
       const isThere = sight.store.get(resource, namespace, name) !== undefined;
       if (isThere && lead.mayWrite(from) && askedMs.get(key) === atMs)
