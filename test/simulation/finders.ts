@@ -53,7 +53,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "restarts go on in vain": 105,
   "a successor has helped at once": 72,
   "a trial takes down a second pod": 26,
-  "no attempt after a failure": 34,
+  "no attempt after a failure": 69,
   "deletions are missed": 171,
   "a failed pass is not repeated": 34,
   "two rollouts begin in one moment": 56,

@@ -84,7 +84,7 @@ export const MENDS: readonly Mutation[] = [
       "a refused eviction counts after a failed write",
       "this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));",
       "",
-      /"what":"(evictions-refused|tighten-budget|request-errors)"/,
+      /"what":"(evictions-refused|tighten-budget|request-errors|statuses-fail)"/,
     ],
   ]),
 ];

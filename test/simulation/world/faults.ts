@@ -71,6 +71,13 @@ export class Faults {
     );
   }
 
+  /** A share of the writes of status fails, and nothing else. */
+  failStatuses(share: number): () => void {
+    return this.#begin(({ ask }) =>
+      ask.subresource === "status" && this.#dice.chance(share) ? this.#hit("500", { status: 500 }) : undefined,
+    );
+  }
+
   /** Nothing is answered any more. */
   silence(): () => void {
     return this.#begin(() => this.#hit("no answer, not served", { silence: "before" }));

@@ -57,6 +57,12 @@ const NETWORK: Kinds = {
     ends: "Answers arrive again.",
     begin: ({ faults }, { amount }) => faults.loseAnswers(amount),
   },
+  "statuses-fail": {
+    ...{ weight: 0, lasts: [5, 40], amount: () => 0.3 },
+    says: "A share of the operator's writes of status fails: #.",
+    ends: "Status can be written again.",
+    begin: ({ faults }, { amount }) => faults.failStatuses(amount),
+  },
   silence: {
     ...{ lasts: [0.2, 3] },
     says: "No request of the operator is answered any more.",

@@ -79,7 +79,7 @@ function deadTokens(dice: Dice): Scene {
 /** Tokens die again and again, evictions are refused, writes of status fail, and others delete the pods. */
 function refusals(dice: Dice, workloads: readonly WorkloadPlan[]): Happening[] {
   return [
-    at(dice, [4, 5], "request-errors", { ...forMinutes(40), amount: 0.2 }),
+    at(dice, [4, 5], "statuses-fail", { ...forMinutes(40), amount: 0.4 }),
     ...workloads.flatMap(one => [
       at(dice, [1, 2], "evictions-refused", { on: one.namespace, ...forMinutes(45) }),
       ...[6, 14, 22, 30].flatMap(minute => [
