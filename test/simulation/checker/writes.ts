@@ -37,7 +37,7 @@ const NEEDS_PRECONDITION: Readonly<Record<string, readonly string[]>> = {
 const LEADERLESS_MS = 10 * 60_000;
 
 /** A pass that failed is repeated at once, and after a part of a second, and so on (src/engine/loop/requeue.ts). */
-const REPEATED_MS = 25_000;
+const REPEATED_MS = 45_000;
 
 /** Failures of a write of status after which its pass is repeated, and nothing asks to wait. */
 const REPEATED: ReadonlySet<number> = new Set([409, 500, 502, 504]);
