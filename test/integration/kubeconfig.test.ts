@@ -265,6 +265,7 @@ const CASES: readonly (readonly [string, () => Case, "sends" | "sends nothing"])
     () => ({ user: { token: "t", ...everyone }, cluster: { server: `http://127.0.0.1:${portOf(plain)}` } }),
     "sends",
   ],
+  ["others that are not valid", () => ({ more: [{ clusters: [{ name: "x" }], contexts: [{ name: "x" }] }] }), "sends"],
   [
     "several files",
     () => ({

@@ -57,7 +57,11 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   const impersonation = impersonationOf(user, flags);
   completeCluster(cluster, io.env);
   completeUser(user, textOf(cluster["server"])?.startsWith("http:") === true);
-  loadInto(config, entries);
+  // Whether others are valid does not matter.
+  const clusters = entries.clusters.filter(entry => entry["cluster"] === cluster);
+  const users = entries.users.filter(entry => entry["user"] === user);
+  const contexts = entries.contexts.filter(({ name }) => name === context);
+  loadInto(config, { clusters, users, contexts });
   config.setCurrentContext(context);
   const isInteractive = io.stdin.isTTY === true && objectOf(user["exec"])["interactiveMode"] !== "Never";
   tellPlugin(config, isInteractive, clusterInfo(cluster));
@@ -65,9 +69,9 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   return { config, impersonation };
 }
 
-function loadInto(config: KubeConfig, { clusters, users, contexts }: Entries): void {
+function loadInto(config: KubeConfig, entries: Omit<Entries, "current">): void {
   try {
-    config.loadFromString(JSON.stringify({ clusters, users, contexts }));
+    config.loadFromString(JSON.stringify(entries));
   } catch {
     throw new TerminalError("the kubeconfig is not valid");
   }
