@@ -60,10 +60,8 @@ export function render(results: readonly Result[]): string {
 
 function healing(results: readonly Result[]): string {
   const rows = healed(results);
-  return rows.length === 0 ? "" : table(HEALED, rows);
+  return rows.length === 0 ? "" : table(["dead because", "healed", "median", "99 of 100"], rows);
 }
-
-const HEALED = ["dead because", "healed", "median", "99 of 100"];
 
 /** How long pods were dead that a restart heals, by cause. */
 function healed(results: readonly Result[]): string[][] {
@@ -80,39 +78,33 @@ function healed(results: readonly Result[]): string[][] {
 /** A world, as a file keeps it. */
 export type Recorded = Result & { readonly world: Size };
 
+/** Of faults that hit fewer requests the docs have the sum alone. */
+const RARE = 1_000;
+
 /** What worlds of all sizes came to, in Markdown, as docs/reliability.md has it. */
 export function markdown(results: readonly Recorded[]): string {
-  const sizes = SIZES.filter(size => results.some(({ world }) => world === size));
-  const row = (what: string, value: (result: Result) => number): string[] => [
-    what,
-    ...sizes.map(size => {
-      const own = results.filter(({ world }) => world === size);
-      return Math.round(own.reduce((sum, one) => sum + value(one), 0)).toLocaleString("en");
-    }),
-  ];
+  const sum = (value: (result: Result) => number): string =>
+    Math.round(results.reduce((all, one) => all + value(one), 0)).toLocaleString("en");
+  const sizes = SIZES.map(size => [size, results.filter(({ world }) => world === size).length] as const);
   const faults = new Map<string, number>();
   for (const { covered } of results)
-    for (const [kind, hits] of Object.entries(covered.faults)) faults.set(kind, (faults.get(kind) ?? 0) + hits);
-  const totals = [
-    row("worlds", () => 1),
-    row("hours", ({ lastsMs }) => lastsMs / 3_600_000),
-    row("requests", ({ requests }) => requests),
-    row("restarts that could heal", ({ right }) => right),
-    row("restarts that could not", ({ wrong }) => wrong),
-    row("worlds with a broken promise", one => Number(one.violations.length > 0 || one.error !== undefined)),
+    for (const [kind, hits] of Object.entries(covered.faults)) {
+      const name = kind.replace(/( until a date|, (not )?served)$/, "");
+      faults.set(name, (faults.get(name) ?? 0) + hits);
+    }
+  const often = [...faults].filter(([, hits]) => hits >= RARE).sort(([, a], [, b]) => b - a);
+  const rare = [...faults.values()].filter(hits => hits < RARE).reduce((all, hits) => all + hits, 0);
+  const items = [
+    `Worlds: ${sizes.map(([size, count]) => `${count} ${size}`).join(", ")}; hours: ${sum(({ lastsMs }) => lastsMs / 3_600_000)}`,
+    `Requests: ${sum(({ requests }) => requests)}`,
+    `Restarts that could heal: ${sum(({ right }) => right)}; that could not: ${sum(({ wrong }) => wrong)}`,
+    `Worlds that broke a promise: ${sum(one => Number(one.violations.length > 0 || one.error !== undefined))}`,
+    `Healed (median, 99 of 100): ${healed(results)
+      .map(([cause = "", count = "", median = "", most = ""]) => `${cause} ${count} (${median}, ${most})`)
+      .join("; ")}`,
+    `Faults: ${[...often, ["others", rare] as const].map(([kind, hits]) => `${kind} ${hits.toLocaleString("en")}`).join("; ")}`,
   ];
-  const byHits = [...faults]
-    .sort(([, a], [, b]) => b - a)
-    .map(([kind, hits]) => `${kind} ${hits.toLocaleString("en")}`);
-  return [
-    inMarkdown(["", ...sizes], totals),
-    inMarkdown(HEALED, healed(results)),
-    `Faults: ${byHits.join("; ")}.`,
-  ].join("\n\n");
-}
-
-function inMarkdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => "---"), ...rows].map(cells => `| ${cells.join(" | ")} |`).join("\n");
+  return items.map(item => `- ${item}`).join("\n");
 }
 
 function broke(results: readonly Result[]): string {
