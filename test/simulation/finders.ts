@@ -50,6 +50,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "a wiped Lease is free": 69,
   "a component without pods is throttled": 7,
   "no breaker": 146,
+  "a third restart without proof while two are in doubt": 19,
   "restarts go on in vain": 105,
   "a successor has helped at once": 72,
   "a trial takes down a second pod": 26,

@@ -26,6 +26,19 @@ const MOST_UNPROVEN = 2;
 /** Two evictions are at least this far apart, but for the time that requests are on their way. */
 const PACE_MS = 10_000 - 2_000;
 
+/** An entry of status.restarts. */
+interface Restart {
+  readonly time: string;
+  readonly cause: string;
+  readonly outcome: string;
+}
+
+/** Causes without proof. */
+const UNPROVEN = /^(Unknown|LeaseNotRenewed)$/;
+
+/** Happenings that concern workloads alone, not the operator, its status or the API servers. */
+const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|kube-janitor|delete-pod|roll-out)/;
+
 /** One eviction at the operator's hand. */
 interface Eviction {
   readonly atMs: number;
@@ -112,6 +125,18 @@ class RestartChecks {
     const recent = counted.filter(one => atMs - one < HOUR).length;
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
+    if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
+  }
+
+  /** Two within an hour that status calls in vain, while nothing could hide them from the leader, or reset the breaker. */
+  #hasTripped(): boolean {
+    if (!this.sight.plan.happenings.every(({ what }) => OF_WORKLOADS.test(what))) return false;
+    const restarts = this.sight.store.list("controllerresiliences").flatMap(({ status }) => {
+      return (status as { restarts?: readonly Restart[] } | undefined)?.restarts ?? [];
+    });
+    const inVain = restarts.filter(({ cause, outcome }) => UNPROVEN.test(cause) && outcome === "Ineffective");
+    const times = inVain.map(({ time }) => Date.parse(time)).sort((a, b) => a - b);
+    return times.some((ms, at) => at > 0 && ms - times[at - 1]! < HOUR);
   }
 
   /** Whether a person has reset the breaker since, so that the count began again. */
