@@ -56,7 +56,7 @@ export const MUTATIONS: readonly Mutation[] = [
       "a lost answer costs nothing",
       'if (end !== "Refused") return;',
       'if (end === "Executed" || end === "NotWritten") return;',
-      BOTH(RECREATED, /"what":"request-errors"/),
+      BOTH(RECREATED, /"what":"(request-errors|answers-lost)"/),
     ],
     [
       "the history of a recreated object is forgotten",

@@ -188,7 +188,8 @@ const BINDINGS: Kinds = {
     begin: ({ cluster }, { on }) => {
       const ref = refOf("rolebindings", on);
       const value = find(cluster, ref)?.metadata.annotations?.[EXPIRES];
-      if (value === undefined) return undefined;
+      // Mistyped already: its end would mistype it again.
+      if (value === undefined || Number.isNaN(Date.parse(value))) return undefined;
       mark(cluster, ref, { key: EXPIRES, value: "tomorrow" });
       return () => mark(cluster, ref, { key: EXPIRES, value });
     },
