@@ -249,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/engine/cluster-wide/brake.ts", [
     [
       "a typo ends all protection",
-      "return lost > ALWAYS && lost > shares.reduce((sum, share) => sum + share.protected, 0);",
+      "return lost > ALWAYS && lost > results.reduce((sum, { share }) => sum + (share?.protected ?? 0), 0);",
       "return false;",
       /"team-1","name":"also-9".*"cluster-mistyped"/,
     ],

@@ -1,76 +1,111 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import { ClusterReason, ConditionType } from "../../api/conditions";
+import type { StatusCondition } from "../../api/controller-resilience";
 import { ALLOW_REMOVAL_ANNOTATION } from "../../api/names";
 import type { Clock } from "../../core/time";
 import type { NamespaceShare } from "./plan";
 
-/** So many workloads may always lose protection within an hour. */
+/** So many workloads may always lose protection within {@link LATELY_MS}. */
 const ALWAYS = 10;
 
-const HOUR_MS = 3_600_000;
+const LATELY_MS = 3_600_000;
 
-type Owner = Pick<ClusterControllerResilience, "metadata">;
-
-/** Workloads that have lost protection. */
-interface Removal {
-  readonly atMs: number;
-  readonly count: number;
-}
+type Owner = Pick<ClusterControllerResilience, "metadata" | "status">;
 
 /** What was planned for it in a namespace. */
 interface Found {
-  readonly share?: Pick<NamespaceShare, "kept" | "protected"> | undefined;
+  readonly namespace: string;
+  readonly share?: Pick<NamespaceShare, "kept" | "removed" | "protected"> | undefined;
 }
 
 /**
- * Within an hour, more than ten workloads lose the protection of a ClusterControllerResilience, and more than keep it, only once a person
- * allows it for the present generation: a typo in a selector must not end all protection. To delete the ClusterControllerResilience is a
+ * Decides which workloads lose the protection of a ClusterControllerResilience that does not select them any more: a typo in a selector must not
+ * end all protection. Within an hour, more than ten, and more than keep it, wait for a person. To delete the ClusterControllerResilience is a
  * person's word.
  */
 export class Brake {
   readonly #clock: Clock;
-  readonly #removed = new Map<string, Removal[]>();
+  /** By uid of the ClusterControllerResilience: workloads that may be removed, as `namespace/Deployment/web`. */
+  readonly #released = new Map<string, ReadonlySet<string>>();
+  /** By uid: when workloads were released without a person's word. Lost with the lead; what waits then is in status. */
+  readonly #lately = new Map<string, { readonly atMs: number; readonly count: number }[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   clear(): void {
-    this.#removed.clear();
+    this.#released.clear();
+    this.#lately.clear();
   }
 
-  /** Reports whether all that is kept in these namespaces, which have to be all, stays until a person allows to remove it. */
-  isOn(owner: Owner, results: readonly Found[]): boolean {
-    const lately = this.#lately(owner.metadata.uid);
-    return isTooMuch(
-      owner,
-      results,
-      lately.reduce((sum, { count }) => sum + count, 0),
-    );
+  /** Reports whether this workload, which is not selected any more, stays protected. */
+  keeps({ metadata: { uid } }: Owner, namespace: string, workload: string): boolean {
+    return this.#released.get(uid)?.has(`${namespace}/${workload}`) !== true;
   }
 
-  /** Counts workloads that have lost protection. What a person has allowed does not count against what comes later. */
-  removed(owner: Owner, count: number): void {
-    if (count === 0 || isAllowed(owner)) return;
+  /** Returns the workloads that wait for a person. @param results of all namespaces */
+  waiting(owner: Owner, results: readonly Found[]): string[] {
     const { uid } = owner.metadata;
-    this.#removed.set(uid, [...this.#lately(uid), { atMs: this.#clock.monotonicMs(), count }]);
+    const kept = keptIn(results).filter(workload => this.#released.get(uid)?.has(workload) !== true);
+    return isTooMuch(owner, kept.length, results, this.#removedLately(uid)) ? kept : [];
   }
 
-  #lately(uid: string): Removal[] {
-    const sinceMs = this.#clock.monotonicMs() - HOUR_MS;
-    return (this.#removed.get(uid) ?? []).filter(({ atMs }) => atMs > sinceMs);
+  /** Lets all that is kept go, unless it waits for a person; returns the namespaces concerned. @param results of all namespaces */
+  release(owner: Owner, results: readonly Found[]): string[] {
+    const { uid } = owner.metadata;
+    const lost = results.flatMap(({ namespace, share }) => (share?.removed ?? []).map(name => `${namespace}/${name}`));
+    const kept = keptIn(results);
+    const before = [...lost, ...kept].filter(workload => this.#released.get(uid)?.has(workload));
+    this.#released.set(uid, new Set(before));
+    if (this.waiting(owner, results).length > 0) return [];
+    const released = kept.filter(workload => !before.includes(workload));
+    if (released.length > 0 && !isAllowed(owner, released.length)) this.#note(uid, released.length);
+    this.#released.set(uid, new Set([...before, ...released]));
+    return results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : []));
+  }
+
+  #note(uid: string, count: number): void {
+    this.#lately.set(uid, [...(this.#lately.get(uid) ?? []), { atMs: this.#clock.monotonicMs(), count }]);
+  }
+
+  #removedLately(uid: string): number {
+    const sinceMs = this.#clock.monotonicMs() - LATELY_MS;
+    const lately = (this.#lately.get(uid) ?? []).filter(({ atMs }) => atMs > sinceMs);
+    this.#lately.set(uid, lately);
+    return lately.reduce((sum, one) => sum + one.count, 0);
   }
 }
 
-/** Reports whether all that is kept in these namespaces has to stay, after so many workloads have lost protection lately. */
-export function isTooMuch(owner: Owner, results: readonly Found[], removedLately = 0): boolean {
-  const shares = results.flatMap(({ share }) => share ?? []);
-  const kept = shares.reduce((sum, share) => sum + share.kept.length, 0);
-  if (kept === 0 || isAllowed(owner)) return false;
+/** The workloads that these results keep, as `namespace/Deployment/web`. */
+export function keptIn(results: readonly Found[]): string[] {
+  return results.flatMap(({ namespace, share }) => (share?.kept ?? []).map(workload => `${namespace}/${workload}`));
+}
+
+/** Reports whether so many workloads stay protected until a person allows to remove them. What waits once goes on waiting, also when the hour is over. */
+export function isTooMuch(owner: Owner, kept: number, results: readonly Found[], removedLately = 0): boolean {
+  if (kept === 0 || isAllowed(owner, kept)) return false;
+  const { generation } = owner.metadata;
+  if (waitsSince(owner.status?.conditions)?.observedGeneration === generation) return true;
   const lost = kept + removedLately;
-  return lost > ALWAYS && lost > shares.reduce((sum, share) => sum + share.protected, 0);
+  return lost > ALWAYS && lost > results.reduce((sum, { share }) => sum + (share?.protected ?? 0), 0);
 }
 
-/** Labels of namespaces change no generation: the annotation allows for what they remove, too, until the spec changes. */
-function isAllowed({ metadata: { annotations = {}, generation } }: Owner): boolean {
-  return annotations[ALLOW_REMOVAL_ANNOTATION] === String(generation);
+/** The condition that says that workloads wait. */
+function waitsSince(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
+  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && reason === ClusterReason.RemovalWaits);
+}
+
+function isAllowed({ metadata: { annotations = {} }, status }: Owner, kept: number): boolean {
+  const since = waitsSince(status?.conditions)?.lastTransitionTime;
+  return since !== undefined && annotations[ALLOW_REMOVAL_ANNOTATION] === permission(kept, since);
+}
+
+/**
+ * Returns the value of the annotation that lets so many workloads go.
+ *
+ * @param since when Stalled became True, so that the value allows nothing later
+ */
+export function permission(kept: number, since: string): string {
+  return `${kept}/${since}`;
 }

@@ -197,37 +197,19 @@ export class ClusterWide {
     }
     const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withMemory(name, cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
-    this.#countRemoved(facts, plan, outcomes);
     this.#results.set(name, { plan, coverage: coverageOf(facts, plan), outcomes }, this.#nowMs());
     this.#reportSoon();
     return waitMs > 0 ? { next: "wait", afterMs: waitMs } : afterWrites(outcomes.map(({ outcome }) => outcome));
   }
 
-  /** Plans so that no workload loses protection before all namespaces were planned, and none that the brake keeps. */
-  async #plan(facts: Facts): Promise<NamespacePlan> {
-    const kept = planNamespace(facts, () => true);
-    if ([...kept.shares.values()].every(share => share.kept.length === 0)) return kept;
-    const { name } = facts.namespace;
-    const others = (await this.#reporter.namespaces()).filter(other => other !== name);
-    const nowMs = this.#nowMs();
-    return planNamespace(facts, owner => {
-      const share = kept.shares.get(owner.metadata.uid);
-      if (share === undefined || !this.#results.isComplete(owner.metadata, others, nowMs)) return true;
-      return this.#brake.isOn(owner, [{ namespace: name, share }, ...this.#results.of(owner.metadata, others, nowMs)]);
-    });
-  }
-
-  #countRemoved(facts: Facts, { shares }: NamespacePlan, outcomes: readonly WriteOutcome[]): void {
-    for (const owner of facts.clusterObjects) {
-      const { uid } = owner.metadata;
-      const isWritten = outcomes.some(({ write, outcome }) => write.for === uid && outcome.result === "Executed");
-      if (isWritten) this.#brake.removed(owner, shares.get(uid)?.removed ?? 0);
-    }
+  /** What is not selected any more stays until the report over all namespaces releases it. */
+  #plan(facts: Facts): NamespacePlan {
+    return planNamespace(facts, (owner, workload) => this.#brake.keeps(owner, facts.namespace.name, workload));
   }
 
   /** What does more than observe further workloads rests on live reads: a cache may be late. */
   async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
-    const plan = await this.#plan(cached);
+    const plan = this.#plan(cached);
     if (plan.writes.length === 0) {
       this.#turns.delete(cached.namespace.name);
       return { facts: cached, plan };
@@ -238,7 +220,7 @@ export class ClusterWide {
     if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
     // A workload may have gone after the cache was filled.
     const facts = this.#withMemory(cached.namespace.name, await this.#facts.live(cached));
-    return { facts, plan: await this.#plan(facts) };
+    return { facts, plan: this.#plan(facts) };
   }
 
   /** Returns the milliseconds until this namespace may be written to; 0 if it may now. */

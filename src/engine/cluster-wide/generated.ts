@@ -138,10 +138,11 @@ export interface Writes {
  */
 export function writesFor(
   owner: ClusterControllerResilience,
-  { namespace, objects, observes, stored }: Facts,
+  facts: Facts,
   selected: readonly string[],
   found: readonly ControllerResilience[],
 ): Writes {
+  const { namespace, objects, stored } = facts;
   // Nothing can be created there, and what is there goes with the namespace.
   if (namespace.isTerminating) return { writes: [], held: 0 };
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
@@ -149,17 +150,21 @@ export function writesFor(
   const mode = modeIn(namespace, owner.spec);
   const wanted = selected.length === 0 ? undefined : wantedObject({ owner, mode }, selected, present, taken);
   const superfluous = present.filter(object => object !== wanted?.found);
-  const isHeld = observes === true || namespace.skip;
-  const holds = isHeld && wanted !== undefined && hasFewerBlocks(wanted);
+  const holds = isHeld(facts) && wanted !== undefined && hasFewerBlocks(wanted);
   return {
     writes: [
       ...(wanted === undefined
         ? []
         : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted, stored?.get(owner.metadata.uid))),
-      ...superfluous.flatMap(object => (isHeld ? hold(owner, object) : [deletion(owner, object)])),
+      ...superfluous.flatMap(object => (isHeld(facts) ? hold(owner, object) : [deletion(owner, object)])),
     ],
-    held: Number(holds) + (isHeld ? superfluous.length : 0),
+    held: Number(holds) + (isHeld(facts) ? superfluous.length : 0),
   };
+}
+
+/** Reports whether the operator does not act in a namespace. */
+export function isHeld({ namespace, observes }: Pick<Facts, "namespace" | "observes">): boolean {
+  return observes === true || namespace.skip;
 }
 
 function hasFewerBlocks({ found, spec }: Wanted): boolean {

@@ -1,7 +1,7 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Facts, workloadName } from "../../core/cluster-wide";
-import { isBeingDeleted, isGenerated, isGeneratedFor, listedIn } from "./generated";
+import { isBeingDeleted, isGenerated, isGeneratedFor, isHeld, listedIn } from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
 import { type PlannedWrite, type Writes, writesFor } from "./generated";
 
@@ -19,8 +19,8 @@ export interface NamespaceShare {
   readonly protected: number;
   /** Workloads that it does not select any more, and that the generated object lists nevertheless, since they must not lose protection yet. */
   readonly kept: readonly string[];
-  /** Number of such workloads that the writes leave out. */
-  readonly removed: number;
+  /** Such workloads that the writes leave out. */
+  readonly removed: readonly string[];
   /** Workloads that it does not select, by reason. */
   readonly excluded: ReadonlyMap<Exclusion, number>;
   /** Workloads that an older one selects as well and protects, by the name of that one. */
@@ -43,11 +43,11 @@ export interface NamespacePlan {
 /**
  * Decides which objects a namespace needs. Pure.
  *
- * @param keeps of which ClusterControllerResiliences no workload that exists may lose protection
+ * @param keeps whether a workload that none selects any more stays in the generated object that lists it
  */
 export function planNamespace(
   facts: Facts,
-  keeps: (owner: ClusterControllerResilience) => boolean = () => false,
+  keeps: (owner: ClusterControllerResilience, workload: string) => boolean = () => false,
 ): NamespacePlan {
   const writes: PlannedWrite[] = [];
   const shares = new Map<string, NamespaceShare>();
@@ -56,18 +56,21 @@ export function planNamespace(
     isGenerated(object) || facts.clusterObjects.some(owner => isGeneratedFor(object, owner));
   for (const object of facts.objects.filter(object => !isOurs(object) && !isBeingDeleted(object)))
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
-  for (const owner of facts.clusterObjects) {
+  const choices = facts.clusterObjects.map(owner => {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
-    const { lost, ...choice } = choose(owner, facts, found, claimed);
-    const kept = lost.length > 0 && keeps(owner) ? lost : [];
-    const listed = [...choice.selected, ...kept];
-    for (const workload of listed) claimed.set(workload, owner.metadata.name);
-    const needed = writesFor(owner, facts, listed, found);
+    const choice = choose(owner, facts, found, claimed);
+    for (const workload of choice.selected) claimed.set(workload, owner.metadata.name);
+    return { owner, found, choice };
+  });
+  for (const { owner, found, choice } of choices) {
+    // Where the operator does not act, an object whose workloads are all superfluous stays as it is.
+    const stays = isHeld(facts) && choice.selected.length === 0;
+    const lost = stays ? [] : choice.unselected.filter(workload => !claimed.has(workload));
+    const kept = lost.filter(workload => keeps(owner, workload));
+    const removed = lost.filter(workload => !kept.includes(workload));
+    const needed = writesFor(owner, facts, [...choice.selected, ...kept], found);
     writes.push(...needed.writes);
-    shares.set(
-      owner.metadata.uid,
-      shareOf(owner, { ...choice, kept, removed: lost.length - kept.length }, found, needed),
-    );
+    shares.set(owner.metadata.uid, shareOf(owner, { ...choice, kept, removed }, found, needed));
   }
   return { writes, shares };
 }
@@ -81,8 +84,8 @@ interface Choice {
   readonly selected: readonly string[];
   readonly excluded: ReadonlyMap<Exclusion, number>;
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
-  /** Workloads that exist and that an object of this owner lists, and that neither it nor another one selects any more. */
-  readonly lost: readonly string[];
+  /** Workloads that exist and that an object of this owner lists, and that it does not select any more. */
+  readonly unselected: readonly string[];
 }
 
 function choose(
@@ -109,9 +112,12 @@ function choose(
   const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
   const gone = exclusion === null ? [...targets].filter(one => vanishing?.has(one) && !claimed.has(one)) : [];
   const present = new Set(found.filter(object => !isBeingDeleted(object)).flatMap(listedIn));
-  const unselected = verdicts.filter(({ why }) => why !== null && why !== "Terminating");
-  const lost = unselected.map(({ workload }) => workload).filter(one => present.has(one) && !claimed.has(one));
-  return { exclusion, selected: [...selected.map(({ workload }) => workload), ...gone], excluded, overlaps, lost };
+  const out = verdicts.filter(({ why, workload }) => why !== null && why !== "Terminating" && present.has(workload));
+  return {
+    ...{ exclusion, excluded, overlaps },
+    selected: [...selected.map(({ workload }) => workload), ...gone],
+    unselected: out.map(({ workload }) => workload),
+  };
 }
 
 function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
@@ -120,14 +126,15 @@ function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
 
 function shareOf(
   { metadata: { generation } }: ClusterControllerResilience,
-  { selected, ...choice }: Omit<Choice, "lost"> & Pick<NamespaceShare, "kept" | "removed">,
+  { selected, exclusion, excluded, overlaps, kept, removed }: Choice & Pick<NamespaceShare, "kept" | "removed">,
   found: readonly ControllerResilience[],
   { writes, held }: Writes,
 ): NamespaceShare {
   const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
   return {
-    ...{ ...choice, generation, isSettled: writes.length === 0 && choice.kept.length === 0, held },
+    ...{ exclusion, excluded, overlaps, kept, removed, generation, held },
+    isSettled: writes.length === 0 && kept.length === 0,
     ...{
       objects,
       ending: found.filter(isBeingDeleted),

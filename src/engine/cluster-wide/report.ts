@@ -10,6 +10,8 @@ import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } f
 import { type ConditionUpdate, nextConditions, cutMessage } from "../../core/status";
 import { count, firstOf } from "../../core/text";
 import { whyObserved } from "../../core/remedy";
+import { toSeconds } from "../../core/time";
+import { permission } from "./brake";
 import { type Coverage, countOf } from "./coverage";
 import type { NamespaceShare } from "./plan";
 
@@ -47,8 +49,8 @@ export interface Circumstances {
   readonly now: Date;
   /** The operator runs with `--mode=Observe`. */
   readonly observes?: boolean;
-  /** What is kept stays until a person allows to remove it. */
-  readonly isBraked?: boolean;
+  /** Workloads that stay protected until a person allows to remove them, as `namespace/Deployment/web`. */
+  readonly waiting?: readonly string[];
 }
 
 /** Returns the status of a ClusterControllerResilience. Pure. */
@@ -56,7 +58,7 @@ export function clusterStatus(
   object: ClusterControllerResilience,
   results: readonly NamespaceResult[],
   coverage: Coverage,
-  { now, observes = false, isBraked = false }: Circumstances,
+  { now, observes = false, waiting = [] }: Circumstances,
 ): ClusterControllerResilienceStatus {
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
@@ -71,7 +73,7 @@ export function clusterStatus(
     failures: results.filter(({ failure }) => failure !== undefined),
     stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
     ...{ held: sum(shares, share => share.held), observes },
-    kept: isBraked ? results.flatMap(keptIn) : [],
+    ...{ waiting, now },
   };
   return {
     observedGeneration: object.metadata.generation,
@@ -92,10 +94,6 @@ export function clusterStatus(
   };
 }
 
-function keptIn({ namespace, share }: NamespaceResult): string[] {
-  return (share?.kept ?? []).map(workload => `${namespace}/${workload}`);
-}
-
 interface Counts {
   readonly namespaces: number;
   readonly workloads: number;
@@ -108,8 +106,8 @@ interface Counts {
   readonly stuck: readonly ControllerResilience[];
   readonly held: number;
   readonly observes: boolean;
-  /** What the brake keeps, as `namespace/Deployment/web`. */
-  readonly kept: readonly string[];
+  readonly waiting: readonly string[];
+  readonly now: Date;
 }
 
 function conditionsOf(object: ClusterControllerResilience, counts: Counts, coverage: Coverage): ConditionUpdate[] {
@@ -138,7 +136,7 @@ function withMode(ready: ConditionUpdate, { observes, held }: Counts): Condition
 
 function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Ready;
-  if (counts.kept.length > 0) return { ...removalWaits(object, counts), type, status: "False" };
+  if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "False" };
   const [failure] = counts.failures;
   if (failure?.failure !== undefined) {
     const message = `${failuresIn(counts.failures)} ${failure.failure.message}`;
@@ -180,18 +178,19 @@ function stuckMessage(stuck: readonly ControllerResilience[]): string {
 }
 
 function removalWaits(
-  object: ClusterControllerResilience,
-  { kept }: Counts,
+  { metadata: { name }, status }: ClusterControllerResilience,
+  { waiting, now }: Counts,
 ): Pick<ConditionUpdate, "reason" | "message"> {
-  const { name, generation } = object.metadata;
-  const message = `${count(kept.length, "protected workload")} would lose protection, and fewer would keep it: ${named(kept)}. They stay protected. Correct the selectors or labels, or remove them: kubectl annotate ${CLUSTER_KIND.toLowerCase()} ${name} ${ALLOW_REMOVAL_ANNOTATION}=${String(generation)} --overwrite`;
+  const stalled = status?.conditions?.find(({ type, status: is }) => type === ConditionType.Stalled && is === "True");
+  const value = permission(waiting.length, stalled?.lastTransitionTime ?? toSeconds(now));
+  const message = `${count(waiting.length, "protected workload")} would lose protection: ${named(waiting)}. They stay protected. Correct the selectors or labels, or let them go: kubectl annotate ${CLUSTER_KIND.toLowerCase()} ${name} ${ALLOW_REMOVAL_ANNOTATION}=${value} --overwrite`;
   return { reason: ClusterReason.RemovalWaits, message };
 }
 
 function stalledOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Stalled;
   const { failures, objects, stuck } = counts;
-  if (counts.kept.length > 0) return { ...removalWaits(object, counts), type, status: "True" };
+  if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "True" };
   const refused = failures.find(({ failure }) => failure?.reason === "Refused")?.failure;
   if (refused !== undefined && !object.spec.suspend)
     return { type, status: "True", reason: refused.reason, message: `${failuresIn(failures)} ${refused.message}` };

@@ -85,7 +85,8 @@ export class StatusReporter {
       this.#settings.onIncomplete(namespaces);
       return LOOK_AGAIN;
     }
-    this.#release(cached, namespaces);
+    const results = this.#results.of(cached.metadata, namespaces, this.#nowMs());
+    this.#settings.onReleased(this.#settings.brake.release(cached, results));
     if (isSameStatus(cached.status, this.#measured(cached, namespaces, mayWrite))) return { next: "recheck" };
     const object = await this.#read(name);
     const { uid, generation } = cached.metadata;
@@ -119,13 +120,6 @@ export class StatusReporter {
     return status;
   }
 
-  /** What was kept only until all namespaces were planned, or until a person allowed to remove it, goes with the next passes. */
-  #release(object: ClusterControllerResilience, namespaces: readonly string[]): void {
-    const results = this.#results.of(object.metadata, namespaces, this.#nowMs());
-    if (this.#settings.brake.isOn(object, results)) return;
-    this.#settings.onReleased(results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : [])));
-  }
-
   #nowMs(): number {
     return this.#ports.readers.clock.monotonicMs();
   }
@@ -147,7 +141,7 @@ export class StatusReporter {
     return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
       now: this.#ports.readers.clock.now(),
       observes: this.#settings.observes === true,
-      isBraked: this.#settings.brake.isOn(object, found),
+      waiting: this.#settings.brake.waiting(object, found),
     });
   }
 

@@ -4,7 +4,7 @@ import { type CLUSTER_KIND, KIND } from "../../../api/names";
 import type { Facts } from "../../../core/cluster-wide";
 import { isObject, objectOf, type JsonObject } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
-import { isTooMuch } from "../../../engine/cluster-wide/brake";
+import { isTooMuch, keptIn } from "../../../engine/cluster-wide/brake";
 import { type NamespaceShare, planNamespace } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
@@ -58,9 +58,10 @@ export function planNamespaces(
     namespace: facts.namespace.name,
     share: planNamespace(facts, () => true).shares.get(owner.metadata.uid),
   }));
-  const isBraked = isTooMuch(owner, lost);
+  const found = keptIn(lost).length;
+  const kept = isTooMuch(owner, found, lost) ? found : 0;
   for (const facts of namespaces) {
-    const { shares, writes } = planNamespace(facts, () => isBraked);
+    const { shares, writes } = planNamespace(facts, () => kept > 0);
     const share = shares.get(owner.metadata.uid);
     if (share === undefined) continue;
     const own = writes.filter(write => write.for === owner.metadata.uid);
@@ -68,7 +69,6 @@ export function planNamespaces(
     if (share.exclusion === null || own.length > 0) planned.push(describe(facts, owner, share, own));
     generated.push(...generatedBy(share, own, facts.namespace.name, now));
   }
-  const kept = isBraked ? lost.flatMap(({ share }) => share?.kept ?? []).length : 0;
   return { namespaces: planned, excludedNamespaces: excluded, kept, generated };
 }
 
