@@ -77,12 +77,6 @@ describe("classify", () => {
     expect(status).toBe(1);
   });
 
-  it("explains its options and exit codes", () => {
-    const { stdout } = run("", "classify", "--help");
-    expect(stdout).toContain("--json");
-    expect(stdout).toContain("Exit codes:");
-  });
-
   it("summarizes a file with persistent 401s", () => {
     const denied = "failed to list *v1.Pod: Unauthorized";
     const { status, stdout } = run(

@@ -49,29 +49,31 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   const config = new KubeConfig();
   const entries = readFiles(flags.kubeconfig, io.env);
   if (entries === undefined) {
+    if (flags.context) throw new TerminalError(`there is no kubeconfig, and so no context "${flags.context}"`);
     config.loadFromDefault();
     return { config, impersonation: impersonationOf({}, flags) };
   }
-  const context = flags.context ?? entries.current ?? "";
-  const { cluster, user } = placeOf(entries, context);
+  const place = placeOf(entries, flags.context || entries.current || "");
+  const { cluster, user } = place;
   const impersonation = impersonationOf(user, flags);
   completeCluster(cluster, io.env);
   completeUser(user, textOf(cluster["server"])?.startsWith("http:") === true);
-  // Whether others are valid does not matter.
-  const clusters = entries.clusters.filter(entry => entry["cluster"] === cluster);
-  const users = entries.users.filter(entry => entry["user"] === user);
-  const contexts = entries.contexts.filter(({ name }) => name === context);
-  loadInto(config, { clusters, users, contexts });
-  config.setCurrentContext(context);
+  loadInto(config, place);
   const isInteractive = io.stdin.isTTY === true && objectOf(user["exec"])["interactiveMode"] !== "Never";
-  tellPlugin(config, isInteractive, clusterInfo(cluster));
+  tellPlugin(config, isInteractive, () => clusterInfo(cluster));
   letPluginSpeak(config, isInteractive, io);
   return { config, impersonation };
 }
 
-function loadInto(config: KubeConfig, entries: Omit<Entries, "current">): void {
+/** Whether the other contexts are valid does not matter. */
+function loadInto(config: KubeConfig, { cluster, user, namespace }: ReturnType<typeof placeOf>): void {
+  const name = "chosen";
+  const entries = {
+    ...{ clusters: [{ name, cluster }], users: [{ name, user }] },
+    contexts: [{ name, context: { cluster: name, user: name, namespace } }],
+  };
   try {
-    config.loadFromString(JSON.stringify(entries));
+    config.loadFromString(JSON.stringify({ ...entries, "current-context": name }));
   } catch {
     throw new TerminalError("the kubeconfig is not valid");
   }
@@ -80,7 +82,7 @@ function loadInto(config: KubeConfig, entries: Omit<Entries, "current">): void {
 /** Merges the files: of entries with the same name the first counts. Undefined if there is no file. */
 function readFiles(chosen: string | undefined, env: Io["env"]): Entries | undefined {
   const ofEnv = (env["KUBECONFIG"] ?? "").split(delimiter).filter(Boolean);
-  const named = chosen === undefined ? ofEnv : [chosen];
+  const named = chosen ? [chosen] : ofEnv;
   const files = named.length > 0 ? named : [join(homedir(), ".kube", "config")];
   const read = files.map(readConfig).filter(file => file !== undefined);
   const [first] = named;
@@ -131,28 +133,18 @@ function resolvePaths(fields: Fields, folder: string): void {
   if (textOf(exec["command"])?.includes("/") === true) begin(exec, "command");
 }
 
-/** client-node applies a cluster's settings only with a user. */
-const ANONYMOUS = "(none)";
-
-/** Returns the cluster and the user of a context. A context without a user is anonymous. */
-function placeOf({ contexts, clusters, users }: Entries, context: string): { cluster: Fields; user: Fields } {
-  const chosen = contexts.find(({ name }) => name === context);
-  if (chosen === undefined && context !== "") {
-    const known = contexts.map(({ name }) => String(name)).join(", ") || "none";
-    throw new TerminalError(`the kubeconfig has no context "${context}"; expected one of: ${known}`);
-  }
-  const place = fieldsOf(chosen?.["context"]);
-  const cluster = fieldsOf(clusters.find(({ name }) => name === place["cluster"])?.["cluster"]);
-  if (!place["user"]) Object.assign(place, { user: ANONYMOUS });
-  return { cluster, user: userOf(users, String(place["user"])) };
+/** A context without a user is anonymous. */
+function placeOf({ contexts, clusters, users }: Entries, context: string) {
+  if (context === "") throw new TerminalError("the kubeconfig has no current context: choose one with --context");
+  const { cluster, user, namespace } = entryOf(contexts, "context", context);
+  return { cluster: entryOf(clusters, "cluster", cluster), user: user ? entryOf(users, "user", user) : {}, namespace };
 }
 
-function userOf(users: Fields[], user: string): Fields {
-  if (user === ANONYMOUS) users.push({ name: ANONYMOUS });
-  const entry = users.find(({ name }) => name === user);
-  if (entry === undefined) throw new TerminalError(`the kubeconfig has no user "${user}"`);
-  entry["user"] ??= {};
-  return fieldsOf(entry["user"]);
+function entryOf(entries: readonly Fields[], kind: string, name: unknown): Fields {
+  const entry = entries.find(one => one["name"] === name);
+  if (entry !== undefined) return fieldsOf(entry[kind]);
+  const known = entries.map(one => String(one["name"])).join(", ") || "none";
+  throw new TerminalError(`the kubeconfig has no ${kind} "${String(name)}"; expected one of: ${known}`);
 }
 
 function completeCluster(cluster: Fields, env: Io["env"]): void {
@@ -169,17 +161,20 @@ const CREDENTIALS = [...CERTIFICATE, "token", "tokenFile", "exec", "auth-provide
 function completeUser(user: Fields, isPlain: boolean): void {
   // These become headers.
   for (const field of ["as", ...(isPlain ? CREDENTIALS : [])]) Reflect.deleteProperty(user, field);
-  const file = textOf(user["tokenFile"]) ?? "";
-  if (file === "") return;
+  const file = textOf(user["tokenFile"]);
+  if (file) user["token"] = readNamed("token", file).toString().trim();
+}
+
+function readNamed(what: string, file: string): Buffer {
   try {
-    user["token"] = readFileSync(file, "utf8").trim();
+    return readFileSync(file);
   } catch (error) {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
-    throw new TerminalError(`failed to read the token ${file} (${code})`);
+    throw new TerminalError(`failed to read the ${what} ${file} (${code})`);
   }
 }
 
-/** Returns the proxy of the environment for a server, as Go's net/http chooses it: none for this machine, nor for what NO_PROXY names. */
+/** Returns the proxy of the environment for a server, as Go chooses it (golang.org/x/net/http/httpproxy): none for this machine, nor for what NO_PROXY names. */
 export function proxyOf(server: string, env: Io["env"]): string | undefined {
   if (!URL.canParse(server)) return undefined;
   const { protocol, hostname, port } = new URL(server);
@@ -191,44 +186,46 @@ export function proxyOf(server: string, env: Io["env"]): string | undefined {
 }
 
 function isExempt(host: string, port: string, exceptions: string): boolean {
-  if (host === "localhost" || /^127\.|^::1$/.test(host)) return true;
-  const entries = exceptions.toLowerCase().split(",");
-  return entries.some(text => {
-    const entry = text.trim();
-    return entry.includes("/") ? isInNetwork(host, entry) : entry !== "" && isNamedBy(entry, host, port);
-  });
+  const entries = ["127.0.0.0/8", "::1", ...exceptions.toLowerCase().split(",")];
+  return host === "localhost" || entries.some(entry => isNamedBy(entry.trim(), host, port));
 }
 
-function isInNetwork(host: string, network: string): boolean {
-  const [address = "", bits = ""] = network.split("/");
-  const family = isIP(host);
-  if (family === 0 || isIP(address) !== family || !/^\d{1,3}$/.test(bits)) return false;
-  const list = new BlockList();
-  list.addSubnet(address, Number(bits), family === 6 ? "ipv6" : "ipv4");
-  return list.check(host, family === 6 ? "ipv6" : "ipv4");
-}
-
-/** A name with a dot before it names only what is below it. */
+/** A name with a dot before it names only what is below it. An IPv6 address has brackets if it has a port, and only then. */
 function isNamedBy(entry: string, host: string, port: string): boolean {
-  if (entry === "*" || entry === host) return true;
-  const [, name = "", only = port] = /^(?:\*(?=\.))?(.*?)(?::(\d+))?$/.exec(entry) ?? [];
-  return only === port && (host === name || host.endsWith(name.startsWith(".") ? name : `.${name}`));
+  const [, ipv6, name = ipv6 ?? entry, only = port] = /^(?:\[([^\]/]+)\]|([^:/]+)):(\d+)$/.exec(entry) ?? [];
+  if (entry === "" || only !== port) return false;
+  return entry === "*" || host === name || host.endsWith(name.replace(/^(\*?\.)?/, ".")) || isInNetwork(host, name);
+}
+
+/** @param network with bits, or an address; what is neither names nothing */
+function isInNetwork(host: string, network: string): boolean {
+  const [family, longest] = isIP(host) === 6 ? (["ipv6", 128] as const) : (["ipv4", 32] as const);
+  const [, address = "", bits = longest] = /^([^/]+)(?:\/(\d+))?$/.exec(network) ?? [];
+  if (isIP(address) === 0 || isIP(address) !== isIP(host) || Number(bits) > longest) return false;
+  const list = new BlockList();
+  list.addSubnet(address, Number(bits), family);
+  return list.check(host, family);
 }
 
 /** Returns the headers of an impersonation: each flag wins over its field. */
 function impersonationOf(user: Fields, flags: ClusterFlags): Chosen["impersonation"] {
   const extra = flags.asUserExtra === undefined ? objectOf(user["as-user-extra"]) : extraOf(flags.asUserExtra);
   const headers: Record<string, string | string[]> = {
-    "Impersonate-User": flags.as ?? textOf(user["as"]) ?? "",
+    "Impersonate-User": (flags.as || textOf(user["as"])) ?? "",
     "Impersonate-Group": (flags.asGroup ?? arrayOf(user["as-groups"])).map(String),
-    "Impersonate-Uid": flags.asUid ?? textOf(user["as-uid"]) ?? "",
+    "Impersonate-Uid": (flags.asUid || textOf(user["as-uid"])) ?? "",
   };
   for (const [key, values] of Object.entries(extra))
-    headers[`Impersonate-Extra-${encodeURIComponent(key)}`] = arrayOf(values).map(String);
+    headers[`Impersonate-Extra-${escaped(key)}`] = arrayOf(values).map(String);
   const used = Object.entries(headers).filter(([, values]) => values.length > 0);
   if (headers["Impersonate-User"] === "" && used.length > 0)
     throw new TerminalError("--as-group, --as-uid and --as-user-extra: expected --as too");
   return Object.fromEntries(used);
+}
+
+/** HTTP forbids brackets in the name of a header. */
+function escaped(key: string): string {
+  return encodeURIComponent(key).replaceAll("(", "%28").replaceAll(")", "%29");
 }
 
 function extraOf(flags: readonly string[]): Record<string, string[]> {
@@ -249,7 +246,7 @@ function clusterInfo(cluster: Fields): object {
   return {
     ...{ server, "tls-server-name": serverName, "insecure-skip-tls-verify": insecure, "proxy-url": proxy },
     "certificate-authority-data":
-      cluster["certificate-authority-data"] ?? (file && readFileSync(file).toString("base64")),
+      cluster["certificate-authority-data"] ?? (file && readNamed("certificate authority", file).toString("base64")),
     config: extensions.find(({ name }) => name === "client.authentication.k8s.io/exec")?.["extension"],
   };
 }

@@ -149,7 +149,8 @@ export class Session {
   }
 }
 
-function timeoutMs(text = DEFAULT_TIMEOUT): number {
+function timeoutMs(flag: string | undefined): number {
+  const text = flag || DEFAULT_TIMEOUT;
   // As in kubectl, 0 means no timeout, and a number without a unit means seconds.
   if (text === "0" || text === "0s") return 2 ** 31 - 1;
   try {

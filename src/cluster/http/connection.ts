@@ -346,10 +346,10 @@ export class WireError extends Error {
 }
 
 /** Some credential plugins fail without what kubectl tells them (client.authentication.k8s.io). @param cluster for those that ask for it */
-export function tellPlugin(config: KubeConfig, interactive = false, cluster: object = {}): void {
+export function tellPlugin(config: KubeConfig, interactive = false, cluster = (): object => ({})): void {
   const exec = config.getCurrentUser()?.exec as Plugin | null | undefined;
   if (exec == null) return;
-  const spec = { interactive, ...(exec.provideClusterInfo === true && { cluster }) };
+  const spec = { interactive, ...(exec.provideClusterInfo === true && { cluster: cluster() }) };
   const value = JSON.stringify({ apiVersion: exec.apiVersion, kind: "ExecCredential", spec });
   exec.env = [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value }];
 }
