@@ -44,6 +44,8 @@ export interface RestartClaim {
   /** Node of a DaemonSet's pod: its successor is the next pod there. */
   readonly nodeName?: string;
   readonly cause: Cause;
+  /** The container whose log shows it. Absent: none does. */
+  readonly container?: string;
   /** The ServiceAccount that the pod can't know, where that is proven: restarts of one incident share it. */
   readonly serviceAccountUID?: string;
   /** How long the pod had worked before the first sign of trouble. Absent: unknown, or the cause is proven. */

@@ -211,18 +211,6 @@ describe("the breaker", () => {
     expect(bench.breaker.state).not.toBeNull();
   });
 
-  it("counts a restart that a new generation forgave, and after a reset only later ones", async () => {
-    const bench = new Bench();
-    await fail(bench, "team/a", "p1");
-    await bench.forgive("team/a");
-    await fail(bench, "team/a", "p2");
-    expect(await bench.restart("team/a", "p3")).toBe("Breaker");
-    bench.breaker.reset(bench.clock.now().getTime());
-    await fail(bench, "team/a", "p3");
-    await fail(bench, "team/a", "p4");
-    expect(await bench.restart("team/a", "p5")).toBe("Breaker");
-  });
-
   it("is tripped by an outcome of the very pass that asks for the next restart", async () => {
     const bench = new Bench();
     for (const pod of ["p1", "p2"]) {

@@ -195,6 +195,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     cause: claim.cause,
     outcome: "Requested",
     ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
+    ...(claim.container === undefined ? {} : { container: claim.container }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };

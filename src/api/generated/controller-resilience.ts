@@ -347,6 +347,10 @@ export interface RestartStatus {
    */
   nodeName?: string;
   /**
+   * Container whose log has the 401 responses.
+   */
+  container?: string;
+  /**
    * Kind and name of the workload, such as Deployment/kai-scheduler.
    */
   workload: string;

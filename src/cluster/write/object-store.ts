@@ -184,7 +184,7 @@ function listedOf(item: unknown): Listed {
  * Fields of status without which no budget is lost. The definition of an earlier release may lack them. Any other missing field makes a write
  * fail.
  */
-const DISPENSABLE: ReadonlySet<string> = new Set(["mode", "recreatedBy", "enforced", "workedSeconds"]);
+const DISPENSABLE: ReadonlySet<string> = new Set(["mode", "recreatedBy", "enforced", "workedSeconds", "container"]);
 
 /** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
 const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;

@@ -179,16 +179,6 @@ describe("onStall: Restart", () => {
     expect((await scene.run(30)).intents).toHaveLength(1);
   });
 
-  it("does not happen while requests for Leases get 403 responses: it cannot help", async () => {
-    await scene.run(120);
-    scene.renewer = undefined;
-    const account = 'User "system:serviceaccount:team:web"';
-    const denied = `leases "web" is forbidden: ${account} cannot update resource "leases" in API group "coordination.k8s.io" in the namespace "team"`;
-    const pass = await scene.run(320, () => scene.log(denied));
-    expect(pass).toMatchObject({ reason: "LeaseNotRenewed", intents: [] });
-    expect(pass.message).toContain("A restart cannot help");
-  });
-
   const deniedIn = (namespace: string): string =>
     `E0101 12:00:00.000000       1 reflector.go:147] failed to list *v1.Secret: secrets is forbidden: User "system:serviceaccount:team:web" cannot list resource "secrets" in API group "" in the namespace "${namespace}"`;
   const deniedLease = (namespace: string): string =>

@@ -117,14 +117,22 @@ export function canHeal(pod: ObservedPod): boolean {
 function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
   const { view, proof, logs } = pod;
   const cause = causeOf(pod);
+  const container = isBySandbox(pod) ? undefined : condemnedContainer(pod);
   return {
     ...podClaim(workload.view, view),
     cause,
+    ...(container !== undefined && { container }),
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
     limits: { cooldownMs: parseDuration(spec.cooldown), maxRestarts: spec.maxRestarts },
   };
+}
+
+/** The container whose log has the 401s of the pod. */
+function condemnedContainer({ logs, byContainer = new Map<string, ObservedPod>() }: ObservedPod): string | undefined {
+  const [name] = [...byContainer].find(([, alone]) => alone.logs.lastMs === logs.lastMs) ?? [];
+  return logs.occasions === 0 ? undefined : name;
 }
 
 function causeOf(pod: ObservedPod): TokenCause {

@@ -64,6 +64,8 @@ export interface ObservedWorkload {
 /** One pod and the evidence about its token. */
 export interface ObservedPod {
   readonly view: PodView;
+  /** The pod as the log of one of its containers alone shows it. */
+  readonly byContainer?: ReadonlyMap<string, ObservedPod>;
   /** 401s in its logs: those of its worst container. */
   readonly logs: Persistence;
   /** Proof that its token is invalid. */

@@ -64,14 +64,16 @@ export function observedPod(
     const message = `cannot read the log of container ${name} of pod ${pod.view.name}: ${error.message}`;
     problems.push({ forbidden: error.forbidden, message });
   }
-  const quietTimes = findings.map(({ quiet }) => quiet);
-  return {
+  const sidecars = watched.filter(({ container: { role } }) => role === "sidecar").map(item => item.container.name);
+  const quietTimes = findings.filter(({ name }) => !sidecars.includes(name)).map(({ quiet }) => quiet);
+  const known = {
     ...pod,
-    ...summarizeLogs(findings),
     ...(proof && { proof: weighLogs(proof, quietTimes) }),
     ...(recreation && { recreation }),
     isLogPartial: findings.some(({ isPartial }) => isPartial),
   };
+  const byContainer = new Map(findings.map(finding => [finding.name, { ...known, ...summarizeLogs([finding]) }]));
+  return { ...known, ...summarizeLogs(findings), byContainer };
 }
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;

@@ -93,12 +93,15 @@ export function recreationOf(pod: PodView, { createdAtMs, hook }: ServiceAccount
   return pod.createdAtMs >= createdAtMs ? undefined : { ...(hook && { hook }) };
 }
 
-/** Weakens the proof when a log shows a healthy client: a 401 must then confirm it. */
+/**
+ * Weakens the proof when every log shows a healthy client: a 401 must then confirm it. A container that logs nothing may be the client. Logs of
+ * sidecars show nothing.
+ */
 export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): TokenProof {
-  const isHealthy = quietTimes.some(
+  const isHealthy = quietTimes.every(
     ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
   );
-  return isHealthy ? { ...proof, alone: false, isContradicted: true } : proof;
+  return isHealthy && quietTimes.length > 0 ? { ...proof, alone: false, isContradicted: true } : proof;
 }
 
 /** Reports whether the pod certainly holds a token that was issued before this time. */

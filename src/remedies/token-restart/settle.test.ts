@@ -54,12 +54,6 @@ describe("an eviction", () => {
     expect(outcomes(entry(PROVEN), [late], 90_000)).toEqual(["Recovered"]);
   });
 
-  it("is Recovered without a log that can be read, if the age of the ServiceAccount is proof", () => {
-    const { firstLineMs, ...unread } = { ...healthy(T), unreadable: true };
-    expect(firstLineMs).toBeDefined();
-    expect(outcomes(entry(PROVEN), [unread], 31_000)).toEqual(["Recovered"]);
-  });
-
   it("that was Replaced becomes Ineffective when the successor is rejected", () => {
     const rejected = { ...healthy(T), logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
     expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);

@@ -89,7 +89,8 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
   // Such as one of a DaemonSet with the update strategy OnDelete.
   if (isPodPresent(entry, workload.pods)) return unknownOutcome(entry, nowMs);
-  const successor = successorOf(entry, context);
+  const found = successorOf(entry, context);
+  const successor = found && evidenceOn(found, entry);
   if (successor === undefined) return outcomeWithoutSuccessor(entry, context);
   if (isRejectedAgain(successor, entry)) return "Ineffective";
   const effect = judge(successor, entry, nowMs);
@@ -101,7 +102,7 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
 
 /** If the workload is as large as it should be, all its pods must be healthy. */
 function outcomeWithoutSuccessor(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
-  const present = workload.pods.filter(pod => isPresent(pod));
+  const present = workload.pods.filter(pod => isPresent(pod)).map(pod => evidenceOn(pod, entry));
   const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
   const effects = present.map(pod => judge(pod, entry, nowMs));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole && !effects.includes(undefined);
@@ -168,9 +169,12 @@ function isObservable({ sandboxes, unreadable }: ObservedPod, { cause }: Restart
   return cause === Cause.ServiceAccountRecreated || !unreadable;
 }
 
-/** Events about sandboxes say nothing about the restart of a pod whose own requests were rejected, and any client can write them. */
-function evidenceOn(pod: ObservedPod, { cause }: RestartStatus): ObservedPod {
-  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod);
+/**
+ * The evidence that led to the restart, on another pod: that of the same container. Events about sandboxes say nothing about the restart of a pod
+ * whose own requests were rejected, and any client can write them.
+ */
+function evidenceOn(pod: ObservedPod, { cause, container = "" }: RestartStatus): ObservedPod {
+  return cause === Cause.CniCredentialRejected ? pod : withoutSandboxes(pod.byContainer?.get(container) ?? pod);
 }
 
 /** Reports whether this time has passed, and the log was read since. */
