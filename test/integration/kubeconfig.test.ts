@@ -160,7 +160,7 @@ const through = (more: object = {}): Readonly<Record<string, string>> => ({
 });
 const everyone = {
   token: "t",
-  as: "ann",
+  as: "jürgen 日",
   "as-groups": ["a", "b"],
   "as-uid": "7",
   "as-user-extra": { "example.com/Role": ["x", "y"], "a(b)%": ["z"] },

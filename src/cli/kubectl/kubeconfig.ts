@@ -211,16 +211,21 @@ function isInNetwork(host: string, network: string): boolean {
 function impersonationOf(user: Fields, flags: ClusterFlags): Chosen["impersonation"] {
   const extra = flags.asUserExtra === undefined ? objectOf(user["as-user-extra"]) : extraOf(flags.asUserExtra);
   const headers: Record<string, string | string[]> = {
-    "Impersonate-User": (flags.as || textOf(user["as"])) ?? "",
-    "Impersonate-Group": (flags.asGroup ?? arrayOf(user["as-groups"])).map(String),
-    "Impersonate-Uid": (flags.asUid || textOf(user["as-uid"])) ?? "",
+    "Impersonate-User": bytesOf(flags.as || (user["as"] ?? "")),
+    "Impersonate-Group": (flags.asGroup ?? arrayOf(user["as-groups"])).map(bytesOf),
+    "Impersonate-Uid": bytesOf(flags.asUid || (user["as-uid"] ?? "")),
   };
   for (const [key, values] of Object.entries(extra))
-    headers[`Impersonate-Extra-${escaped(key)}`] = arrayOf(values).map(String);
+    headers[`Impersonate-Extra-${escaped(key)}`] = arrayOf(values).map(bytesOf);
   const used = Object.entries(headers).filter(([, values]) => values.length > 0);
   if (headers["Impersonate-User"] === "" && used.length > 0)
     throw new TerminalError("--as-group, --as-uid and --as-user-extra: expected --as too");
   return Object.fromEntries(used);
+}
+
+/** The value of a header in UTF-8: Node sends each character as one byte. */
+function bytesOf(value: unknown): string {
+  return Buffer.from(String(value)).toString("latin1");
 }
 
 /** HTTP forbids brackets in the name of a header. */
