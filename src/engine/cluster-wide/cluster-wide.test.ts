@@ -376,7 +376,10 @@ describe("the loop of ClusterControllerResiliences", () => {
     const world = start("a");
     world.stores = object => ({
       ...object,
-      spec: { ...object.spec, tokenRestart: { later: 1, ...object.spec.tokenRestart } as never },
+      spec: {
+        ...{ ...object.spec, tokenRestart: { later: 1, ...object.spec.tokenRestart } as never },
+        targets: object.spec.targets.map(target => ({ later: 2, ...target })),
+      },
     });
     await world.run(300);
     expect(written(world)).toEqual(["create a/all"]);
@@ -392,6 +395,22 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(60);
     expect(world.objects("a")[0]?.spec).toMatchObject({ mode: "Observe", tokenRestart: { later: 1 } });
     expect([world.intents.length, world.condition("all", "Ready")?.slice(0, 4)]).toEqual([3, "True"]);
+    world.engine.stopLeading();
+  });
+
+  it.each<[what: string, spec: (spec: ControllerResilience["spec"]) => Partial<ControllerResilience["spec"]>]>([
+    ["drops a target", ({ targets }) => ({ targets: targets.slice(0, 1) })],
+    ["suspends", () => ({ suspend: true })],
+    ["lets it only observe", () => ({ mode: "Observe" })],
+    ["changes a setting", () => ({ tokenRestart: { evidence: ["Logs"] } as never })],
+    ["drops a block", spec => ({ ...spec, stallDetection: undefined })],
+  ])("reports another writer that %s while the API server stores", async (_, taken) => {
+    const world = start("a");
+    const template = { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] }, stallDetection: {} } as never;
+    world.put(clusterObject("all", { mode: "Enforce", template }));
+    world.stores = object => ({ ...object, spec: { ...object.spec, ...taken(object.spec) } as never });
+    await world.run(300);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*another writer changes/);
     world.engine.stopLeading();
   });
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, OwnerReference } from "../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
-import { type Facts, type Stored, workloadName } from "../../core/cluster-wide";
+import { type Facts, workloadName } from "../../core/cluster-wide";
 import { count } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
 import { canonical, isObject } from "../../core/json";
@@ -142,7 +142,7 @@ export function writesFor(
   selected: readonly string[],
   found: readonly ControllerResilience[],
 ): Writes {
-  const { namespace, objects, stored } = facts;
+  const { namespace, objects } = facts;
   // Nothing can be created there, and what is there goes with the namespace.
   if (namespace.isTerminating) return { writes: [], held: 0 };
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
@@ -153,9 +153,7 @@ export function writesFor(
   const holds = isHeld(facts) && wanted !== undefined && hasFewerBlocks(wanted);
   return {
     writes: [
-      ...(wanted === undefined
-        ? []
-        : writeOf(owner, namespace.name, holds ? holding(wanted) : wanted, stored?.get(owner.metadata.uid))),
+      ...(wanted === undefined ? [] : writeOf(owner, facts, holds ? holding(wanted) : wanted)),
       ...superfluous.flatMap(object => (isHeld(facts) ? hold(owner, object) : [deletion(owner, object)])),
     ],
     held: Number(holds) + (isHeld(facts) ? superfluous.length : 0),
@@ -175,18 +173,23 @@ function holding(wanted: Wanted): Wanted {
   return { ...wanted, spec: { ...wanted.found?.spec, ...wanted.spec, mode: "Observe" } };
 }
 
-function writeOf(
-  owner: ClusterControllerResilience,
-  namespace: string,
-  wanted: Wanted,
-  stored: Stored | undefined,
-): PlannedWrite[] {
+function writeOf(owner: ClusterControllerResilience, { namespace, stored }: Facts, wanted: Wanted): PlannedWrite[] {
   const { found } = wanted;
-  if (found === undefined) return [creation(owner, namespace, wanted)];
-  const state = stateOf(owner, namespace, wanted);
-  // What the API server itself puts there, such as a default of a newer definition, is no difference.
-  const isStored = stored?.state === state && isDeepStrictEqual(stored.spec, found.spec);
-  return correction(owner, found, { ...wanted, spec: isStored ? found.spec : wanted.spec }, state);
+  if (found === undefined) return [creation(owner, namespace.name, wanted)];
+  const state = stateOf(owner, namespace.name, wanted);
+  // What the API server adds, such as a default of a newer definition, is no difference. A change or a loss is: a webhook is another writer.
+  const last = stored?.get(owner.metadata.uid);
+  const isStored = last?.state === state && isDeepStrictEqual(last.spec, found.spec);
+  const spec = isStored && hasAllOf(found.spec, wanted.spec) ? found.spec : wanted.spec;
+  return correction(owner, found, { ...wanted, spec }, state);
+}
+
+/** Reports whether a value has all that is wanted, unchanged; it may have further fields, but no further elements of a list. */
+function hasAllOf(value: unknown, wanted: unknown): boolean {
+  if (Array.isArray(value) && Array.isArray(wanted) && value.length === wanted.length)
+    return wanted.every((one, at) => hasAllOf(value[at], one));
+  if (!isObject(value) || !isObject(wanted)) return value === wanted;
+  return Object.entries(wanted).every(([key, one]) => hasAllOf(value[key], one));
 }
 
 function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
