@@ -2,7 +2,7 @@ import cfg from "../package.json";
 import { hostname } from "node:os";
 import { assemble } from "./assemble";
 import { loadKubeConfig, locateCluster } from "./cluster/http/connection";
-import { useNewestToken } from "./cluster/http/own-identity";
+import { withNewestToken } from "./cluster/http/own-identity";
 import { startFrameworkOr } from "./cluster/pepr/framework";
 import { systemClock as clock, systemRandom as random } from "./cluster/system";
 import { describeError } from "./core/errors";
@@ -50,7 +50,7 @@ function operatorOf(settings: Settings, server: string): Operator {
   log.info({ version: cfg.version, server, identity, mode }, "starting");
   const assembly = assemble(settings, {
     ...{ clock, random, log, exit },
-    loadKubeConfig: () => useNewestToken(loadKubeConfig()),
+    loadKubeConfig: withNewestToken(loadKubeConfig, clock),
     hasProcessMetrics: true,
     serve: pages => {
       const health = new HealthServer({ host, port, log, ...pages });

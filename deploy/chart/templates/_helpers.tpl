@@ -97,8 +97,8 @@ deletion with --cascade=orphan; the label then stays.
 {{- end }}
 
 {{/*
-A volume with tokens of 10 to 19 minutes, the only ones of a pod. The kubelet replaces each when 80 % of its life is over. Their different lives spread
-that over time: after a change of the signing key one of them is new, and accepted, within about a minute.
+A volume with tokens of 10 to 15 minutes, the only ones of a pod. The kubelet replaces each when 80 % of its life is over. Their different lives spread
+that over time: after a change of the signing key one of them is new, and accepted, usually within two minutes, up to eight after the pod's start.
 */}}
 {{- define "controller-resilience.identity" -}}
 - name: identity
@@ -106,9 +106,13 @@ that over time: after a change of the signing key one of them is new, and accept
     defaultMode: 0440
     sources:
       - serviceAccountToken: { path: token, expirationSeconds: 600 }
-      {{- range untilStep 2 9 1 }}
-      - serviceAccountToken: { path: token-{{ . }}, expirationSeconds: {{ add 525 (mul . 75) }} }
-      {{- end }}
+      - serviceAccountToken: { path: token-2, expirationSeconds: 641 }
+      - serviceAccountToken: { path: token-3, expirationSeconds: 682 }
+      - serviceAccountToken: { path: token-4, expirationSeconds: 723 }
+      - serviceAccountToken: { path: token-5, expirationSeconds: 764 }
+      - serviceAccountToken: { path: token-6, expirationSeconds: 805 }
+      - serviceAccountToken: { path: token-7, expirationSeconds: 846 }
+      - serviceAccountToken: { path: token-8, expirationSeconds: 887 }
       - configMap:
           name: kube-root-ca.crt
           items: [{ key: ca.crt, path: ca.crt }]

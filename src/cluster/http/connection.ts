@@ -273,9 +273,12 @@ export class Connection {
 
 function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
-  const { instance, isFresh = false } = wire;
+  const { instance, isFresh = false, path } = wire;
+  const { hostname, port, prefix } = access.server;
   const options: RequestOptions = {
-    ...(instance === undefined ? towardsServer(access, wire.path) : towardsInstance(access, instance, wire.path)),
+    ...(instance === undefined
+      ? { agent: access.agent, hostname, port, path: prefix + path }
+      : { agent: access.instanceAgent, hostname: instance.address, port: instance.port, path }),
     ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
     method: wire.method,
     headers: { ...wire.headers, ...access.headers, ...access.impersonation },
@@ -315,18 +318,10 @@ function addressOf(server: string): ServerAddress {
   };
 }
 
-function towardsServer({ server: { hostname, port, prefix }, agent }: Access, path: string): RequestOptions {
-  return { agent, hostname, port, path: prefix + path };
-}
-
 /** The same agent without connections to reuse. A proxy's agent stays as it is. */
 function unpooled(agent: Agent): Agent {
   if (agent.constructor === HttpsAgent) return new HttpsAgent({ ...(agent as HttpsAgent).options, keepAlive: false });
   return agent.constructor === Agent ? new Agent({ keepAlive: false }) : agent;
-}
-
-function towardsInstance({ instanceAgent }: Access, { address, port }: Instance, path: string): RequestOptions {
-  return { agent: instanceAgent, hostname: address, port, path };
 }
 
 /** A network failure. */

@@ -1,13 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { Access } from "./connection";
-import { issuedAt, OwnIdentity, useNewestToken } from "./own-identity";
+import { issuedAt, OwnIdentity, withNewestToken } from "./own-identity";
 
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString("base64url");
+
+const sub = "system:serviceaccount:operators:controller-resilience";
+
+function identityBy(headers: Readonly<Record<string, string>>): OwnIdentity {
+  const access = () => Promise.resolve({ headers } as unknown as Access);
+  return new OwnIdentity(undefined as never, { access }, new FakeClock());
+}
 
 describe("the age of a token", () => {
   it("is derived from its claim iat", () => {
@@ -26,12 +33,8 @@ describe("the age of a token", () => {
 });
 
 describe("the audiences of the API server", () => {
-  const audiencesOf = (claims: unknown) => {
-    const headers = { Authorization: `Bearer e30.${encode(claims)}.sig` };
-    const access = () => Promise.resolve({ headers } as unknown as Access);
-    return new OwnIdentity(undefined as never, { access }, new FakeClock()).audiences();
-  };
-  const sub = "system:serviceaccount:operators:controller-resilience";
+  const audiencesOf = (claims: unknown) =>
+    identityBy({ Authorization: `Bearer e30.${encode(claims)}.sig` }).audiences();
 
   it("are those of the operator's own token", async () => {
     expect(await audiencesOf({ sub, aud: ["https://kubernetes.default.svc", "k3s", 3] })).toEqual([
@@ -48,21 +51,15 @@ describe("the audiences of the API server", () => {
 });
 
 describe("the operator's user name", () => {
-  const sub = "system:serviceaccount:operators:controller-resilience";
-  const userOf = (headers: Record<string, string>) => {
-    const access = () => Promise.resolve({ headers } as unknown as Access);
-    return new OwnIdentity(undefined as never, { access }, new FakeClock()).user();
-  };
-
   it("is the subject of its token, or whom it impersonates", async () => {
     const token = { Authorization: `Bearer e30.${encode({ sub })}.sig` };
-    expect(await userOf(token)).toBe(sub);
-    expect(await userOf({ ...token, "Impersonate-User": "kai" })).toBe("kai");
+    expect(await identityBy(token).user()).toBe(sub);
+    expect(await identityBy({ ...token, "Impersonate-User": "kai" }).user()).toBe("kai");
   });
 
   it.each([{}, { Authorization: "Bearer opaque" }, { Authorization: `Bearer x.${encode({ sub: 3 })}.y` }])(
     "is unknown for %j",
-    async headers => expect(await userOf(headers as Record<string, string>)).toBeUndefined(),
+    async headers => expect(await identityBy(headers as Record<string, string>).user()).toBeUndefined(),
   );
 });
 
@@ -70,40 +67,48 @@ describe("a pod with several tokens", () => {
   let folder: string;
   const token = (iat: number) => `e30.${encode({ iat })}.sig`;
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
-  /** The file that a configuration with this context reads. */
-  const fileOf = (context: string, tokenFile = join(folder, "token")) => {
-    const config = new KubeConfig();
-    const user = { name: "user", authProvider: { name: "tokenFile", config: { tokenFile } } };
-    config.loadFromOptions({
-      clusters: [{ name: "cluster", server: "https://10.96.0.1" }],
-      users: [user],
-      contexts: [{ name: context, cluster: "cluster", user: "user" }],
-      currentContext: context,
-    });
-    const provider = useNewestToken(config).getCurrentUser()?.authProvider as { config: { tokenFile: string } };
-    return provider.config.tokenFile;
+  /** Returns the files that it reads with this context, at its start and after each 401. */
+  const reader = (context = "inClusterContext", tokenFile = join(folder, "token")) => {
+    const load = () => {
+      const config = new KubeConfig();
+      const user = { name: "user", authProvider: { name: "tokenFile", config: { tokenFile } } };
+      const contexts = [{ name: context, cluster: "cluster", user: "user" }];
+      const clusters = [{ name: "cluster", server: "https://10.96.0.1" }];
+      config.loadFromOptions({ clusters, users: [user], contexts, currentContext: context });
+      return config;
+    };
+    const loadNewest = withNewestToken(load, new FakeClock("1970-01-01T02:00:00Z"));
+    return () => {
+      const provider = loadNewest().getCurrentUser()?.authProvider as { config: { tokenFile: string } };
+      return relative(folder, provider.config.tokenFile);
+    };
   };
 
-  beforeAll(() => {
+  beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "tokens-"));
     write("token", token(1_000));
     write("token-2", token(3_000));
     write("token-3", token(2_000));
     write("token-4", "not a token");
-    write("token.old", token(9_000));
+    write("token.old", token(7_000));
   });
 
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("uses the one that was issued last", () => {
-    expect(fileOf("inClusterContext")).toBe(join(folder, "token-2"));
+  it("uses the one that was issued last, and that the API server has not refused", () => {
+    const next = reader();
+    expect([1, 2, 3, 4, 5].map(next)).toEqual(["token-2", "token-3", "token", "token-4", "token-2"]);
     write("token", token(4_000));
-    expect(fileOf("inClusterContext")).toBe(join(folder, "token"));
+    expect([1, 2, 3].map(next)).toEqual(["token", "token-3", "token-4"]);
+  });
+
+  it("uses one of a server whose clock is ahead only without another", () => {
+    write("token", token(9_000));
+    expect([1, 2, 3, 4].map(reader())).toEqual(["token-2", "token-3", "token-4", "token"]);
   });
 
   it("uses the file of a kubeconfig as it stands, and one whose folder cannot be read", () => {
-    write("token-3", token(5_000));
-    expect(fileOf("mine")).toBe(join(folder, "token"));
-    expect(fileOf("inClusterContext", "/nowhere/token")).toBe("/nowhere/token");
+    expect(reader("mine")()).toBe("token");
+    expect(reader("inClusterContext", join(folder, "no", "token"))()).toBe("no/token");
   });
 });

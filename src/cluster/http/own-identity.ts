@@ -69,24 +69,36 @@ export class OwnIdentity implements Identity {
 const TOKEN_FILE = /^token(-\d+)?$/;
 
 /**
- * Lets a pod use the newest of its tokens. The chart mounts several, of different lives: the kubelet replaces each when 80 % of its life is over
- * (pkg/kubelet/token/token_manager.go), whether or not the API server still accepts it. After a change of the signing key one of them is new within
- * about a minute, a single token of ten minutes after up to eight. What cannot be read stays as it is, for client-node to report.
+ * Lets a pod use the newest of its tokens. The kubelet replaces each when 80 % of its life is over (pkg/kubelet/token/token_manager.go). The chart mounts
+ * several, of different lives: after a change of the signing key one is new usually within two minutes, up to eight after the pod's start. What is loaded
+ * again had a token that was refused, or a certificate, so the others come first. What cannot be read stays as it is, for client-node to report.
  */
-export function useNewestToken(config: KubeConfig): KubeConfig {
-  const provider = config.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined;
-  const file = provider?.config;
-  if (config.currentContext !== POD_CONTEXT || file?.tokenFile === undefined) return config;
-  const folder = dirname(file.tokenFile);
+export function withNewestToken(load: () => KubeConfig, clock: Pick<Clock, "now">): () => KubeConfig {
+  let tried: readonly string[] = [];
+  return () => {
+    const config = load();
+    const provider = config.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined;
+    const file = provider?.config;
+    if (config.currentContext !== POD_CONTEXT || file?.tokenFile === undefined) return config;
+    const tokens = tokensIn(dirname(file.tokenFile), clock.now().getTime());
+    const [best] = tokens.sort((a, b) => tried.indexOf(a.token) - tried.indexOf(b.token));
+    if (best === undefined) return config;
+    tried = [...tried.filter(token => token !== best.token), best.token].slice(-tokens.length);
+    file.tokenFile = best.path;
+    return config;
+  };
+}
+
+/** The newest first; last what an API server has issued whose clock is ahead, since the others refuse it. */
+function tokensIn(folder: string, nowMs: number): { path: string; token: string }[] {
   try {
     const paths = readdirSync(folder).flatMap(name => (TOKEN_FILE.test(name) ? [join(folder, name)] : []));
-    const tokens = paths.map(path => ({ path, issuedAtMs: issuedAt(readFileSync(path, "utf8")) ?? 0 }));
-    const [newest] = tokens.sort((a, b) => b.issuedAtMs - a.issuedAtMs);
-    if (newest !== undefined) file.tokenFile = newest.path;
+    const tokens = paths.map(path => ({ path, token: readFileSync(path, "utf8") }));
+    const usable = ({ token }: { token: string }, at = issuedAt(token) ?? 0): number => (at > nowMs ? -at : at);
+    return tokens.sort((a, b) => usable(b) - usable(a));
   } catch {
-    return config;
+    return [];
   }
-  return config;
 }
 
 /** Returns when a ServiceAccount token was issued (claim `iat`), in milliseconds; undefined for other credentials. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { beingDeleted, clusterObject, handWritten } from "./testing/fixtures";
@@ -13,7 +13,11 @@ function startSeldom(...namespaces: string[]): ClusterWideWorld {
   return startIn(new ClusterWideWorld({}, { fullPassMs: 3_600_000 }), ...namespaces);
 }
 
+const worlds: ClusterWideWorld[] = [];
+afterEach(() => worlds.splice(0).forEach(({ engine }) => engine.stopLeading()));
+
 function startIn(world: ClusterWideWorld, ...namespaces: string[]): ClusterWideWorld {
+  worlds.push(world);
   for (const name of namespaces) world.addNamespace(name, ["Deployment/web", "DaemonSet/agent"]);
   world.owners.set("all", clusterObject("all"));
   world.engine.startLeading();
@@ -38,7 +42,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     const { statusWrites } = world;
     await world.run(300);
     expect([world.intents.length, world.statusWrites]).toEqual([2, statusWrites]);
-    world.engine.stopLeading();
   });
 
   it("counts where it acts, and reports what a generated object says, without an Event of its own", async () => {
@@ -65,7 +68,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     for (const type of ["Ready", "Stalled"])
       expect(world.condition("all", type)).toContain("The deletion of 1 generated object does not end: a/all;");
     expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);
-    world.engine.stopLeading();
   });
 
   it("counts no namespace as enforced while the operator only observes", async () => {
@@ -74,7 +76,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
     await world.run(10);
     expect(world.status("all")).toMatchObject({ objects: 1, enforced: 0 });
-    world.engine.stopLeading();
   });
 
   it("makes no pass for a change while there is no ClusterControllerResilience", async () => {
@@ -89,7 +90,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.engine.objectChanged("all");
     await world.run(5);
     expect(written(world)).toEqual(["create a/all"]);
-    world.engine.stopLeading();
   });
 
   it("generates objects at once for one that is created after the last one was deleted", async () => {
@@ -101,7 +101,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     expect(written(world)).toEqual(["create a/all", "create b/all", "create a/next", "create b/next"]);
     expect(world.condition("next", "Ready")).toMatch(/^True\/AllProtected/);
-    world.engine.stopLeading();
   });
 
   it("asks once for namespaces that no pass knows, however long status waits for them", async () => {
@@ -120,7 +119,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect([asked.size, world.statusWrites]).toEqual([1_000, 1]);
     asked.delete("n0");
     expect(Math.max(...asked.values())).toBe(1);
-    world.engine.stopLeading();
   });
 
   it("takes nothing away on the word of a cache alone", async () => {
@@ -140,7 +138,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Ready")).toMatch(
       /^False\/TargetNotFound: spec.workloads selects no workload in 1 namespace/,
     );
-    world.engine.stopLeading();
   });
 
   it("goes on where one namespace is refused, and says so", async () => {
@@ -179,7 +176,6 @@ describe("the loop of ClusterControllerResiliences", () => {
       { type: "Warning", reason: "Refused" },
       { type: "Normal", reason: "NoLongerStalled", isEnd: true },
     ]);
-    world.engine.stopLeading();
   });
 
   it("reports a failure that lasts, and calls a person after ten minutes", async () => {
@@ -197,7 +193,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
     await world.run(600);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
-    world.engine.stopLeading();
   });
 
   it("keeps a pace of 20 writes per second", async () => {
@@ -208,7 +203,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.intents.length).toBeLessThanOrEqual(20 + 3 * 20);
     await world.run(15);
     expect(world.intents).toHaveLength(200);
-    world.engine.stopLeading();
   });
 
   it("measures which workloads are protected, and reads nothing without a ClusterControllerResilience", async () => {
@@ -227,7 +221,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.owners.clear();
     await world.run(70);
     expect(world.metrics.coverage).toEqual([]);
-    world.engine.stopLeading();
   });
 
   it("writes nothing once it does not lead", async () => {
@@ -235,7 +228,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.isLeader = false;
     await world.run(20);
     expect([world.intents, world.statusWrites]).toEqual([[], 0]);
-    world.engine.stopLeading();
   });
 
   it("says so where it may not list Namespaces", async () => {
@@ -244,7 +236,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused: .* the operator may not list Namespaces/);
     expect(world.intents).toEqual([]);
-    world.engine.stopLeading();
   });
 
   it("says nothing about a new generation before all namespaces were planned for it", async () => {
@@ -252,8 +243,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     const world = start(...names);
     await world.run(20);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
-    const before = world.owners.get("all");
-    if (before === undefined) throw new Error("expected the object");
+    const before = world.owners.get("all")!;
     const metadata = { ...before.metadata, generation: 2 };
     world.put({ ...before, metadata, spec: { ...before.spec, mode: "Enforce" } });
     for (let second = 0; second < 8; second++) {
@@ -265,7 +255,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
     expect(world.status("all")?.observedGeneration).toBe(2);
-    world.engine.stopLeading();
   });
 
   it.each<[string, (world: ClusterWideWorld) => void]>([
@@ -300,7 +289,6 @@ describe("the loop of ClusterControllerResiliences", () => {
       observedGeneration: expect.anything() as unknown,
     });
     expect(world.condition("all", "Ready")).toMatch(/^True/);
-    world.engine.stopLeading();
   });
 
   it("says so when Namespaces cannot be listed for a minute, and goes on when they can", async () => {
@@ -323,14 +311,12 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(120);
     expect(world.condition("all", "Ready")).toMatch(/^True/);
     expect(world.condition("all", "Stalled")).toMatch(/^False/);
-    world.engine.stopLeading();
   });
 
   it("keeps a workload that is replaced while another change asks for live reads", async () => {
-    const world = new ClusterWideWorld();
+    const world = start();
     world.addNamespace("a", ["Deployment/web", "Deployment/other"]);
     world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
-    world.engine.startLeading();
     await world.run(10);
     const targets = (): unknown =>
       world
@@ -351,7 +337,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(targets()).toEqual(["new", "other", "web"]);
     await world.run(120);
     expect(targets()).toEqual(["new", "other"]);
-    world.engine.stopLeading();
   });
 
   it("gives in to another writer for longer and longer, and says so", async () => {
@@ -369,7 +354,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(patches).toBeGreaterThan(3);
     expect(patches).toBeLessThan(12);
     expect(world.condition("all", "Ready")).toContain("another writer changes or deletes ControllerResilience a/all");
-    world.engine.stopLeading();
   });
 
   it("takes a default of a newer definition for no difference, and still undoes edits", async () => {
@@ -395,7 +379,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(60);
     expect(world.objects("a")[0]?.spec).toMatchObject({ mode: "Observe", tokenRestart: { later: 1 } });
     expect([world.intents.length, world.condition("all", "Ready")?.slice(0, 4)]).toEqual([3, "True"]);
-    world.engine.stopLeading();
   });
 
   it.each<[what: string, spec: (spec: ControllerResilience["spec"]) => Partial<ControllerResilience["spec"]>]>([
@@ -411,7 +394,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.stores = object => ({ ...object, spec: { ...object.spec, ...taken(object.spec) } as never });
     await world.run(300);
     expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*another writer changes/);
-    world.engine.stopLeading();
   });
 
   it("says that the definition of generated objects is older", async () => {
@@ -423,7 +405,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.condition("all", "Ready")).toMatch(
       /^False\/Failed: .*unknown field "spec.later"; upgrade the definition of ControllerResilience$/,
     );
-    world.engine.stopLeading();
   });
 
   it("takes no change of its own for one of another writer, however many workloads come", async () => {
@@ -436,7 +417,6 @@ describe("the loop of ClusterControllerResiliences", () => {
       expect(world.objects("a")[0]?.spec.targets).toHaveLength(3 + minute);
       await world.run(55);
     }
-    world.engine.stopLeading();
   });
 
   it("undoes a deletion at once, and the next one of the same object after some seconds", async () => {
@@ -454,7 +434,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(created()).toBe(2);
     await world.run(30);
     expect(created()).toBe(3);
-    world.engine.stopLeading();
   });
 
   it("obeys a change of the ClusterControllerResilience at once, however another writer fights", async () => {
@@ -472,7 +451,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     });
     await world.run(5);
     expect(world.objects("a")[0]?.spec).toMatchObject({ suspend: true });
-    world.engine.stopLeading();
   });
 
   it.each([
@@ -497,7 +475,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(creations).toBeGreaterThan(3);
     expect(creations).toBeLessThan(12);
     expect(world.condition("all", "Ready")).toContain("another writer");
-    world.engine.stopLeading();
   });
 
   it("is not done while caches are not filled, whatever they seem to hold", async () => {
@@ -507,6 +484,5 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect([world.statusWrites, world.metrics.coverage]).toEqual([0, []]);
     await world.run(60);
     expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*not filled yet/);
-    world.engine.stopLeading();
   });
 });

@@ -66,13 +66,10 @@ export class FactsReader {
       ...WORKLOAD_KINDS.map(kind => readers.workloads(kind, name)),
     ]);
     const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
+    const namespace = view === null ? { name, labels: {}, skip: false, isTerminating: true } : namespaceFacts(view);
     const found = {
-      ...{
-        namespace: view === null ? { name, labels: {}, skip: false, isTerminating: true } : namespaceFacts(view),
-        workloads: workloads.flat(),
-        accounts,
-      },
-      ...{ objects, clusterObjects: live.filter(object => object !== null), ownNamespace, observes },
+      ...{ namespace, workloads: workloads.flat(), accounts, objects },
+      ...{ clusterObjects: live.filter(object => object !== null), ownNamespace, observes },
     };
     return factsOf(found, this.#bound);
   }
@@ -115,7 +112,8 @@ export function factsOf({ workloads, accounts, ...found }: Found, bound: Pick<Bo
       ...(protect !== undefined && { protect }),
     };
   });
-  return { ...found, candidates, clusterObjects: oldestFirst(found.clusterObjects.filter(isLive)) };
+  const live = found.clusterObjects.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return { ...found, candidates, clusterObjects: oldestFirst(live) };
 }
 
 /** The audience of the API server, unless its operator has set others, begins with one of these. */
@@ -140,10 +138,6 @@ function protectOf(
 ): boolean | undefined {
   const value = labels[PROTECT_LABEL] ?? annotations[PROTECT_LABEL];
   return value === "true" ? true : value === "false" ? false : undefined;
-}
-
-function isLive({ metadata }: { readonly metadata: { readonly deletionTimestamp?: string } }): boolean {
-  return metadata.deletionTimestamp === undefined;
 }
 
 /** Source of the ClusterRoleBindings; RoleBindings have their namespace. */

@@ -196,8 +196,7 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
   const { name, labels, ownerReference, spec } = wanted;
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
-  const target = refTo(namespace, name);
-  const intent: Intent = { verb: "create", target, body, why, eventReason: "Generated" };
+  const intent: Intent = { verb: "create", target: refTo(namespace, name), body, why, eventReason: "Generated" };
   const needsLive = spec.mode === "Enforce" && !spec.suspend;
   return { for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) };
 }
@@ -209,8 +208,7 @@ function correction(
   state: string,
 ): PlannedWrite[] {
   const { labels, ownerReference, spec } = wanted;
-  const { namespace, name } = found.metadata;
-  const { labels: present = {}, ownerReferences: owners = [] } = found.metadata;
+  const { namespace, name, labels: present = {}, ownerReferences: owners = [] } = found.metadata;
   const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
   const ownerReferences = isOwned ? owners : [...owners, ownerReference];
   const patch = mergePatch(

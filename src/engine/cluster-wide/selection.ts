@@ -3,9 +3,6 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { matchesSelector } from "../../core/views";
 import { type Candidate, type NamespaceFacts, workloadName } from "../../core/cluster-wide";
 
-/** Namespaces whose workloads are never protected: kube-node-lease has only Leases of nodes. */
-const NEVER_SELECTED: ReadonlySet<string> = new Set(["kube-node-lease"]);
-
 /** Why a namespace is not selected. */
 export type NamespaceExclusion = "Terminating" | "OperatorNamespace" | "OptedOut" | "NamespaceNotSelected";
 
@@ -27,7 +24,8 @@ export function namespaceExclusion(
   ownNamespace: string,
 ): NamespaceExclusion | null {
   if (isTerminating) return "Terminating";
-  if (NEVER_SELECTED.has(name) || name === ownNamespace) return "OperatorNamespace";
+  // kube-node-lease has only Leases of nodes.
+  if (name === "kube-node-lease" || name === ownNamespace) return "OperatorNamespace";
   if (protect === false) return "OptedOut";
   if (excludeNamespaces.some(pattern => matchesName(name, pattern))) return "NamespaceNotSelected";
   return protect === true || matchesSelector(labels, namespaceSelector) ? null : "NamespaceNotSelected";

@@ -7,7 +7,7 @@ const INTERVAL_MS = 30_000;
 
 /**
  * An identity that is rejected for this long, although each request reads the credentials again, does not recover in this process.
- * The kubelet writes a new token every 8 minutes (expirationSeconds 600), and a replaced pod gets one within seconds.
+ * The kubelet writes each of its tokens anew after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds.
  */
 const DEAD_AFTER_MS = 120_000;
 
