@@ -124,15 +124,17 @@ describe("a status under the definition of an earlier release", () => {
   const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 } as const;
   const status = { targets: [{ ...target, recreatedBy: "HelmHook" as const }] };
 
-  /** A store of an API server that does not know this field, and what it was sent. */
-  function earlier(field: string) {
+  /** A store of an API server that does not know the field at this path, and what it was sent. */
+  function earlier(path: string) {
+    const [list = "", field] = path.split("[0].");
     const sent: unknown[] = [];
     const json = <T>({ body }: { body?: unknown }): Promise<T> => {
       const { status: got } = body as typeof object;
       sent.push(got);
-      if (JSON.stringify(got).includes(`"${field}":`))
+      const value: unknown = Object.entries(got ?? {}).find(([name]) => name === list)?.[1];
+      if (value !== undefined && JSON.stringify(value).includes(field === undefined ? "" : `"${field}":`))
         return Promise.reject(
-          new TerminalError(`update: HTTP 400: strict decoding error: unknown field "status.targets[0].${field}"`),
+          new TerminalError(`update: HTTP 400: strict decoding error: unknown field "status.${path}"`),
         );
       return Promise.resolve({ metadata: { ...object.metadata, resourceVersion: "2" } } as T);
     };
@@ -144,7 +146,7 @@ describe("a status under the definition of an earlier release", () => {
   }
 
   it("lacks what only people read, and is written once", async () => {
-    const { store, sent } = earlier("recreatedBy");
+    const { store, sent } = earlier("targets[0].recreatedBy");
     expect(await store.writeStatus(object, status)).toBe("2");
     expect(sent).toEqual([status, { targets: [target] }]);
     const now = { ...object, status: { targets: [target] } };
@@ -155,11 +157,20 @@ describe("a status under the definition of an earlier release", () => {
   });
 
   it("lacks how long the pod of a restart had worked", async () => {
-    const { store, sent } = earlier("workedSeconds");
+    const { store, sent } = earlier("restarts[0].workedSeconds");
     const time = "2025-06-01T12:00:00Z";
     const restart = { workload: "Deployment/web", pod: "p", cause: "Unknown", time, outcome: "Requested" } as const;
     await store.writeStatus(object, { restarts: [{ ...restart, workedSeconds: 60 }] });
     expect(sent.at(-1)).toEqual({ restarts: [restart] });
+  });
+
+  it("lacks only in its own list when the restart of a stalled pod began to wait", async () => {
+    const { store, sent } = earlier("stalls[0].waitStartTime");
+    const waitStartTime = "2025-06-01T12:00:00Z";
+    const stall = { workload: "Deployment/web", evidence: "Lease", since: waitStartTime } as const;
+    const targets = [{ ...target, waitStartTime }];
+    await store.writeStatus(object, { targets, stalls: [{ ...stall, waitStartTime }] });
+    expect(sent.at(-1)).toEqual({ targets, stalls: [stall] });
   });
 
   it("of a ClusterControllerResilience lacks what only people read", async () => {
@@ -173,7 +184,7 @@ describe("a status under the definition of an earlier release", () => {
   });
 
   it("is not written without a field that a budget needs", async () => {
-    const { store, sent } = earlier("rejectedPods");
+    const { store, sent } = earlier("targets[0].rejectedPods");
     await expect(store.writeStatus(object, status)).rejects.toThrow("unknown field");
     expect(sent).toHaveLength(1);
   });

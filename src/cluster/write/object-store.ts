@@ -181,10 +181,17 @@ function listedOf(item: unknown): Listed {
 }
 
 /**
- * Fields of status without which no budget is lost. The definition of an earlier release may lack them. Any other missing field makes a write
- * fail.
+ * Fields of status, by list, without which no budget is lost. The definition of an earlier release may lack them. Any other missing field makes
+ * a write fail.
  */
-const DISPENSABLE: ReadonlySet<string> = new Set(["mode", "recreatedBy", "enforced", "workedSeconds", "container"]);
+const DISPENSABLE: ReadonlySet<string> = new Set([
+  "mode",
+  "enforced",
+  "targets.recreatedBy",
+  "restarts.workedSeconds",
+  "restarts.container",
+  "stalls.waitStartTime",
+]);
 
 /** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
 const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
@@ -231,15 +238,19 @@ export class ServedFields {
 /** Returns the names of the fields that the API server does not know; undefined if that is not why it refused, or if one of them is needed. */
 function unservedFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof TerminalError)) return undefined;
-  const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) => path.replace(/^.*\./, ""));
+  const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) =>
+    path.replace(/^status\./, "").replace(/\[\d+\]/g, ""),
+  );
   return names.length > 0 && names.every(name => DISPENSABLE.has(name)) ? names : undefined;
 }
 
-/** Returns the status without the fields of these names. */
-function withoutFields<Status extends object>(status: Status, names: ReadonlySet<string>): Status {
-  if (names.size === 0) return status;
-  const kept = JSON.stringify(status, (name, value: unknown) => (names.has(name) ? undefined : value));
-  return JSON.parse(kept) as Status;
+/** Returns the status without these fields of its own, and of the entries of its lists. */
+function withoutFields<Status extends object>(status: Status, paths: ReadonlySet<string>): Status {
+  if (paths.size === 0) return status;
+  const without = (value: unknown, at: string): unknown =>
+    JSON.parse(JSON.stringify(value, (name, one: unknown) => (paths.has(at + name) ? undefined : one)));
+  const own = Object.entries(without(status, "") as Status);
+  return Object.fromEntries(own.map(([list, value]) => [list, without(value, `${list}.`)])) as Status;
 }
 
 const CLUSTER_RESOURCE = KINDS[CLUSTER_KIND];
