@@ -126,7 +126,7 @@ describe("an unproven restart", () => {
     bench.clock.advance(10 * MINUTE - 10);
     expect(await bench.restart("shop/c", "p3")).toBe("UnprovenRestart");
     expect(bench.last?.detail).toBe(
-      "Waiting until 2025-01-01T00:30:00Z at the latest: two restarts without proof did not help, or may still turn out not to: pod team/p1 of Deployment/team/a and pod shop/p2 of Deployment/shop/b.",
+      "Waiting until 2025-01-01T00:30:00Z at the earliest: two restarts without proof did not help, or may still turn out not to: pod team/p1 of Deployment/team/a and pod shop/p2 of Deployment/shop/b.",
     );
     bench.clock.advance(10);
     expect(await bench.restart("shop/c", "p3", { workedMs: 30 * MINUTE })).toBe("Requested");
@@ -209,6 +209,23 @@ describe("the breaker", () => {
     bench.breaker.state = null;
     bench.newLeader();
     expect(bench.breaker.state).not.toBeNull();
+  });
+
+  it("counts restarts that a clock ahead by hours has stamped once: after a reset they are old", () => {
+    const bench = new Bench();
+    const ahead = new Date(bench.clock.now().getTime() + 6 * HOUR).toISOString();
+    const entry = { workload: "Deployment/web", time: ahead, cause: "Unknown", outcome: "Ineffective" } as const;
+    const restarts = ["p1", "p2"].map(pod => ({ ...entry, pod, podUID: pod }));
+    bench.store.put({ ...makeObject("team/a", {}), status: { restarts } });
+    bench.fullPass();
+    expect(bench.breaker.state).not.toBeNull();
+    bench.clock.advance(MINUTE);
+    bench.breaker.reset(bench.clock.now().getTime());
+    for (let minutes = 0; minutes < 9 * 60; minutes += 10) {
+      bench.fullPass();
+      expect(bench.breaker.state).toBeNull();
+      bench.clock.advance(10 * MINUTE);
+    }
   });
 
   it("is tripped by an outcome of the very pass that asks for the next restart", async () => {

@@ -45,7 +45,7 @@ interface UnprovenRestart {
   readonly namespace: string;
   /** Uid of the object that recorded it. */
   readonly object: string;
-  /** Never later than the time at which it was noted. */
+  /** Never later than the time at which it was first noted. */
   readonly timeMs: number;
 }
 
@@ -62,17 +62,23 @@ export class Breaker {
   /** Takes the restarts in the status of an object, as read or written, and trips the breaker if they show that it has to be. */
   note({ metadata: { uid, namespace } }: ControllerResilience, history: readonly RestartStatus[]): void {
     const nowMs = this.#nowMs();
+    this.#forget(uid, nowMs);
+    for (const entry of history.filter(isUnproven)) {
+      const [id, stampedMs] = [restartId(entry), Date.parse(entry.time)];
+      const timeMs = this.#restarts.get(id)?.timeMs ?? (stampedMs < nowMs ? stampedMs : nowMs);
+      if (!(nowMs - stampedMs >= 2 * HOUR_MS)) this.#restarts.set(id, { entry, namespace, object: uid, timeMs });
+    }
+    if (this.#ports.breaker.state === null) this.#tripIfNeeded();
+  }
+
+  #forget(uid: string, nowMs: number): void {
     for (const [id, { object, entry, timeMs }] of this.#restarts) {
       // A request that was not executed leaves status again.
       const isReplaced = object === uid && entry.outcome === "Requested";
-      if (isReplaced || nowMs - timeMs >= 2 * HOUR_MS) this.#restarts.delete(id);
+      // A clock ahead may have stamped it: it is noted once.
+      const latestMs = Math.max(timeMs, Date.parse(entry.time));
+      if (isReplaced || nowMs - latestMs >= 2 * HOUR_MS) this.#restarts.delete(id);
     }
-    for (const entry of history.filter(isUnproven)) {
-      const timeMs = Date.parse(entry.time);
-      const restart = { entry, namespace, object: uid, timeMs: timeMs < nowMs ? timeMs : nowMs };
-      if (nowMs - restart.timeMs < 2 * HOUR_MS) this.#restarts.set(restartId(entry), restart);
-    }
-    if (this.#ports.breaker.state === null) this.#tripIfNeeded();
   }
 
   /** The operator's own trouble with the API server may be everybody's. */
@@ -93,7 +99,9 @@ export class Breaker {
     const nowMs = this.#nowMs();
     const restarts = [...this.#restarts.values()];
     const open = restarts.find(({ entry, timeMs }) => isOpen(entry) && nowMs - timeMs < UNPROVEN_OPEN_MS);
-    return open && limited("UnprovenRestart", RECHECK_MS, describeOpen(open));
+    if (open === undefined) return undefined;
+    const wait = `Waiting for the outcome of another restart without proof: ${describe(open)}`;
+    return limited("UnprovenRestart", RECHECK_MS, `${wait}; at most one is open in the cluster.`);
   }
 
   /** Two of the last hour did not help, or may still turn out not to, so that a third one could be in vain, too. */
@@ -143,13 +151,9 @@ function describe({ namespace, entry }: UnprovenRestart): string {
   return `pod ${namespace}/${entry.pod} of ${entry.workload}`;
 }
 
-function describeOpen(open: UnprovenRestart): string {
-  return `Waiting for the outcome of another restart without proof: ${describe(open)}; at most one is open in the cluster.`;
-}
-
 function describeDoubt(restarts: readonly UnprovenRestart[], untilMs: number): string {
   const pods = restarts.map(describe).join(" and ");
-  return `Waiting until ${timeInMessage(untilMs)} at the latest: two restarts without proof did not help, or may still turn out not to: ${pods}.`;
+  return `Waiting until ${timeInMessage(untilMs)} at the earliest: two restarts without proof did not help, or may still turn out not to: ${pods}.`;
 }
 
 /** Longest part of the annotation in a message. A person may have written it. */
