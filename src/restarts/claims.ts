@@ -109,20 +109,28 @@ export function needsPerson(reason: string): boolean {
   return reason === "Forbidden" || reason === "BreakerTripped";
 }
 
-/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
-const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "RestartPacer", "PassTime", "Breaker"]);
+/** Other restarts have their turn: an earlier wait goes on, and none begins. */
+const PACING: ReadonlySet<LimitReason> = new Set(["RestartPacer", "PassTime"]);
 
-/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen. */
-export function endsWait({ outcome }: Execution): boolean {
+/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
+const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "Breaker", ...PACING]);
+
+/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen now. */
+export function isNoWait({ outcome }: Execution): boolean {
   return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
 }
 
 /** Returns an entry of status with the wait of its restart after that was tried. */
-export function withWaitAfter<E extends { waitStartTime?: string }>(entry: E, executions: readonly Execution[]): E {
-  if (!executions.some(endsWait)) return entry;
+export function withWaitAfter<E extends { waitStartTime?: string }>(
+  entry: E,
+  before: { readonly waitStartTime?: string },
+  executions: readonly Execution[],
+): E {
+  if (!executions.some(isNoWait)) return entry;
   const ended = { ...entry };
   delete ended.waitStartTime;
-  return ended;
+  const isPaced = executions.every(({ outcome }) => outcome.result === "Limited" && PACING.has(outcome.limit));
+  return isPaced ? { ...ended, ...before } : ended;
 }
 
 /** The Event of a restart that has got its outcome. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
-import { joinRestarts, oldestFirst, restartsOf, isCreatedAfter, settleOpenRestarts } from "./history";
+import { joinRestarts, oldestFirst, isCreatedAfter, settleOpenRestarts } from "./history";
 import { Cause } from "../api/conditions";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
@@ -32,17 +32,8 @@ describe("a history", () => {
   const undated = { ...restart(1), time: "yesterday" };
 
   it("is sorted by time; entries with an unreadable time come last", () => {
-    expect(oldestFirst([restart(1), restart(3), undated, restart(2)])).toEqual([
-      restart(3),
-      restart(2),
-      restart(1),
-      undated,
-    ]);
-  });
-
-  it("of one workload has only its entries, in the same order", () => {
-    const other = { ...restart(2), workload: "StatefulSet/app" };
-    expect(restartsOf("Deployment/app", [restart(1), other, restart(3)])).toEqual([restart(1), restart(3)]);
+    const sorted = [restart(3), restart(2), restart(1), undated];
+    expect(oldestFirst([restart(1), restart(3), undated, restart(2)])).toEqual(sorted);
   });
 });
 

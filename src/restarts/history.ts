@@ -32,14 +32,15 @@ export function checkRestartBudget(
     entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now) && !isDonePlan(entry),
   );
   const together = openTogether(ofWorkload, claim);
-  const sinceLast = age(lastTime(relevant.filter(entry => !together.includes(entry))), now);
+  const apart = relevant.filter(entry => !together.includes(entry));
+  const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
   const failures = trailingIneffective(ofWorkload.filter(entry => isOfCause(entry, claim)));
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return limited("Cooldown", cooldownMs - sinceLast);
 
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
-  const countable = isHelped ? relevant.filter(entry => !together.includes(entry)) : relevant;
+  const countable = isHelped ? apart : relevant;
   const counted = countable.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return undefined;
@@ -160,10 +161,6 @@ export function trailingIneffective(entries: readonly RestartStatus[]): number {
   return firstOther < 0 ? byTime.length : firstOther;
 }
 
-function lastTime(entries: readonly RestartStatus[]): number {
-  return Math.max(-Infinity, ...entries.map(timeMs));
-}
-
 /** An unreadable time counts as the latest time, so that it never allows a restart. */
 function timeMs(entry: RestartStatus): number {
   const ms = Date.parse(entry.time);
@@ -199,22 +196,6 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
-}
-
-/** Sets the outcome of the newest entry of a pod. A history without such an entry is returned unchanged. */
-export function withOutcome(
-  history: readonly RestartStatus[],
-  podUID: string,
-  outcome: RestartStatus["outcome"],
-): RestartStatus[] {
-  const index = history.findLastIndex(entry => entry.podUID === podUID);
-  return history.map((entry, i) => (i === index ? { ...entry, outcome } : entry));
-}
-
-/** Removes the newest request for a pod that was not executed (refused, blocked, conflicting), so that it does not count against the budget. */
-export function withoutRequest(history: readonly RestartStatus[], podUID: string): RestartStatus[] {
-  const index = history.findLastIndex(entry => entry.podUID === podUID && entry.outcome === "Requested");
-  return history.filter((_entry, i) => i !== index);
 }
 
 /**

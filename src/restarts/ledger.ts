@@ -10,8 +10,6 @@ import {
   restartId,
   requestedRestart,
   pruneRestarts,
-  withOutcome,
-  withoutRequest,
   checkRestartBudget,
   isUnproven,
   limited,
@@ -191,13 +189,17 @@ export class ObjectRestarts {
     if (deferral !== undefined) return deferral;
     const pace = this.#shared.pacer.ask();
     if (!pace.allowed) return limited("RestartPacer", pace.retryAfterMs);
+    const now = this.#shared.clock.now();
+    const requested = requestedRestart(claim, now);
+    const restarts = pruneRestarts([...this.#own, requested], now);
     try {
-      await this.#record(claim);
+      await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));
     } catch (error) {
       pace.permit.unused();
       throw error;
     }
-    return { result: "Requested", end: end => this.#end(claim, pace.permit, end) };
+    this.#become(restarts);
+    return { result: "Requested", end: end => this.#end(requested, pace.permit, end) };
   }
 
   /** Returns what defers the rollout of a changed template. */
@@ -219,21 +221,14 @@ export class ObjectRestarts {
     };
   }
 
-  async #record(claim: RestartClaim): Promise<void> {
-    const now = this.#shared.clock.now();
-    const restarts = pruneRestarts([...this.#own, requestedRestart(claim, now)], now);
-    await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));
-    this.#become(restarts);
-  }
-
-  #end({ podUID }: RestartClaim, permit: RestartPermit, end: RestartEnd): void {
+  #end(requested: RestartStatus, permit: RestartPermit, end: RestartEnd): void {
     if (end === "Executed" || end === "Unknown") permit.used();
     else permit.unused();
-    if (end === "Executed") this.#become(withOutcome(this.#own, podUID, "Restarted"));
+    const executed: RestartStatus = { ...requested, outcome: "Restarted" };
+    if (end === "Executed") this.#become(this.#own.map(entry => (entry === requested ? executed : entry)));
     if (end !== "Refused") return;
-    const left = withoutRequest(this.#own, podUID);
-    this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));
-    this.#become(left);
+    this.#shared.refused.add(requested);
+    this.#become(this.#own.filter(entry => entry !== requested));
   }
 
   #become(own: readonly RestartStatus[]): void {
@@ -264,13 +259,11 @@ const MOST = 1_000;
 class RefusedRequests {
   readonly #ids = new Set<string>();
 
-  /** Notes the refusal of these. */
-  add(requests: readonly RestartStatus[]): void {
-    for (const request of requests) this.#ids.add(restartId(request));
-    for (const oldest of this.#ids) {
-      if (this.#ids.size <= MOST) return;
-      this.#ids.delete(oldest);
-    }
+  /** Notes the refusal of this one. */
+  add(request: RestartStatus): void {
+    this.#ids.add(restartId(request));
+    const [oldest] = this.#ids;
+    if (oldest !== undefined && this.#ids.size > MOST) this.#ids.delete(oldest);
   }
 
   /** Returns the restarts without those that were refused. */

@@ -3,7 +3,7 @@ import type { RestartStatus } from "../api/controller-resilience";
 import { type Check, firstMatch } from "../core/checks";
 import type { Deferral, RestartClaim } from "../core/intent";
 import type { PendingWrite } from "../core/remedy";
-import { timeInMessage } from "../core/time";
+import { timeInMessage, toSeconds } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
 import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited, RESTARTS_WINDOW_MS } from "./history";
@@ -308,20 +308,31 @@ function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
 /** A person must act after this long without progress, whatever the restart waits for. */
 const PATIENCE_MS = 3_600_000;
 
-/** When a wait began that may never end. Status keeps it; an executed restart begins a new one. */
-export function waitingSince(waitStartTime: string | undefined, history: readonly RestartStatus[], now: Date): number {
-  const sinceMs = Date.parse(waitStartTime ?? "") || now.getTime();
-  const executed = history.filter(({ outcome }) => outcome !== "Requested");
-  return Math.max(sinceMs, ...executed.map(({ time }) => Date.parse(time)).filter(ms => ms <= now.getTime()));
+/** When a restart began to wait for something that may never happen, in status: as earlier passes know it, and with this pass. */
+export type Wait = Readonly<Record<"before" | "since", { readonly waitStartTime?: string }>>;
+
+/** An executed restart ends the wait of its workload. What ends by itself neither begins nor ends one: it has no way out. */
+export function waitOf(
+  { wayOut, isProgressing = false }: { readonly wayOut?: string | undefined; readonly isProgressing?: boolean },
+  recorded: string | undefined,
+  { history, now }: Pick<LimitedWorkload, "history" | "now">,
+): Wait {
+  const executed = history.filter(({ outcome }) => outcome !== "Requested").map(({ time }) => Date.parse(time));
+  const isOver = executed.some(ms => ms > Date.parse(recorded ?? "") && ms <= now.getTime());
+  const before = isOver || recorded === undefined ? {} : { waitStartTime: recorded };
+  const since = wayOut === undefined ? before : { waitStartTime: toSeconds(now), ...before };
+  return { before, since: isProgressing ? since : {} };
 }
 
-/** Returns a finding as Stalled, with the way out, if it has waited for too long. NaN: it does not wait. */
+/** Returns a finding as Stalled, with the way out, if it has waited for too long. */
 export function withPatience<F extends { readonly sentence: string }>(
   finding: F,
-  wayOut: string,
-  { sinceMs, now }: { readonly sinceMs: number; readonly now: Date },
+  wayOut: string | undefined,
+  { since: { waitStartTime = "" } }: Wait,
+  now: Date,
 ): F & { readonly isStalled?: boolean; readonly isProgressing?: boolean } {
-  if (!(now.getTime() - sinceMs >= PATIENCE_MS)) return finding;
+  const sinceMs = Date.parse(waitStartTime);
+  if (wayOut === undefined || !(now.getTime() - sinceMs >= PATIENCE_MS)) return finding;
   const sentence = `${finding.sentence} Waiting since ${timeInMessage(sinceMs)}: ${wayOut}.`;
   return { ...finding, sentence, isStalled: true, isProgressing: false };
 }

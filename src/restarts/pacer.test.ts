@@ -25,13 +25,6 @@ describe("the restart pacer", () => {
     expect(pacer.ask().allowed).toBe(true);
   });
 
-  it("empties the bucket when leading begins again", () => {
-    const { clock, pacer } = readyBrake();
-    clock.advance(3_600_000);
-    pacer.startTerm();
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
-  });
-
   it("ignores a restart that certainly did not happen, and returns a permit only once", () => {
     const { pacer } = readyBrake();
     const first = permitOf(pacer);

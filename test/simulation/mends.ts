@@ -82,7 +82,7 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/restarts/ledger.ts", [
     [
       "a refused eviction counts after a failed write",
-      "this.#shared.refused.add(this.#own.filter(entry => !left.includes(entry)));",
+      "this.#shared.refused.add(requested);",
       "",
       /"what":"(evictions-refused|tighten-budget|request-errors|statuses-fail)"/,
     ],

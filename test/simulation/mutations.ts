@@ -69,8 +69,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
     [
       "many unproven restarts are open",
-      "return open && limited(",
-      "return (nowMs < 0 ? open : undefined) && limited(",
+      "if (open === undefined) return undefined;",
+      "if (open === undefined || nowMs >= 0) return undefined;",
       IN_VAIN_TWICE,
     ],
   ]),

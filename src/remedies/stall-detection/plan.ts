@@ -3,7 +3,7 @@ import { parseDuration } from "../../core/time";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
 import { isOpen, restartsOf } from "../../restarts/history";
-import { describeDown } from "../../restarts/limits";
+import { describeDown, type Wait } from "../../restarts/limits";
 import { deniedOf } from "../../logs/traces";
 import { observationIncomplete, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
@@ -38,8 +38,8 @@ export interface StallItem extends PlanItem {
   readonly workload: string;
   readonly pods: number;
   readonly findings: readonly Finding[];
-  /** The finding that a restart belongs to, its sentence without what is done about it, and since when the restart waits. */
-  readonly restart?: { readonly index: number; readonly sentence: string; readonly sinceMs: number };
+  /** The finding that a restart belongs to, its sentence without what is done about it, and its wait. */
+  readonly restart?: { readonly index: number; readonly sentence: string; readonly wait: Wait };
   readonly entries: readonly StallStatus[];
 }
 
@@ -76,10 +76,10 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     workload: workloadId(view),
     pods: pods.length,
     intents: decision?.intents ?? [],
-    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait } : entry)),
+    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait.since } : entry)),
     findings: findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
-      ? { restart: { sentence: stalls[index].finding.sentence, index, sinceMs: decision.sinceMs } }
+      ? { restart: { sentence: stalls[index].finding.sentence, index, wait: decision.wait } }
       : {}),
   };
 }

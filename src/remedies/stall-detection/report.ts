@@ -2,7 +2,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, Report } from "../../core/remedy";
-import { answerOf, BLOCKED_HINT, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, BLOCKED_HINT, isNoWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { withPatience } from "../../restarts/limits";
 import { summarize, worstFirst } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
@@ -37,8 +37,9 @@ function describeRest(count: number): string {
 }
 
 function entriesOf({ id, entries, restart }: StallItem, outcomes: Outcomes): readonly StallStatus[] {
-  const executions = outcomes.get(id) ?? [];
-  return entries.map((entry, i) => (i === restart?.index ? withWaitAfter(entry, executions) : entry));
+  return entries.map((entry, i) =>
+    i === restart?.index ? withWaitAfter(entry, restart.wait.before, outcomes.get(id) ?? []) : entry,
+  );
 }
 
 function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {
@@ -51,15 +52,15 @@ function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, no
 /** Of a restart that was tried; undefined: the plan says it. */
 function resultOf(
   execution: Execution,
-  { sentence, sinceMs }: NonNullable<StallItem["restart"]>,
+  { sentence, wait }: NonNullable<StallItem["restart"]>,
   now: Date,
 ): Finding | undefined {
   const answer = answerOf(execution, now);
   if (answer === undefined) return undefined;
   const isStalled = needsPerson(answer.reason);
   const finding = { status: "False", ...answer, sentence: `${sentence} ${answer.sentence}` } as const;
-  if (isStalled || endsWait(execution)) return { ...finding, isStalled, isProgressing: !isStalled };
-  return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, { sinceMs, now });
+  if (isStalled || isNoWait(execution)) return { ...finding, isStalled, isProgressing: !isStalled };
+  return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, wait, now);
 }
 
 function recheckOf({ recheckAfterMs }: StallPlan, outcomes: Outcomes): Pick<Report, "recheckAfterMs"> {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Outcome } from "../../core/intent";
 import { makeObject } from "../../core/testing/objects";
+import type { Report } from "../../core/remedy";
 import type { RolloutView } from "../../core/views";
 import { outcomesOf } from "../../core/testing/remedy-sample";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
@@ -15,6 +16,13 @@ async function stall(): Promise<ScenePass> {
   await scene.run(120);
   scene.renewer = undefined;
   return scene.run(310);
+}
+
+/** Reports on a pass with this outcome of all its intents, and writes status. */
+function report({ planned, plan }: ScenePass, outcome: Outcome): Report {
+  const reported = planned.report(outcomesOf(plan, outcome), scene.clock.now());
+  scene.object = { ...scene.object, status: { ...scene.object.status, ...reported.lists } };
+  return reported;
 }
 
 /** The Deployment has pods of an older template. */
@@ -272,13 +280,25 @@ describe("onStall: Restart", () => {
     expect(await scene.wait(7_200)).toMatchObject({ reason: "WouldRestart" });
     scene.object = { ...scene.object, spec };
     const limited = { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 10_000 } as const;
-    const report = ({ planned, plan }: ScenePass) => planned.report(outcomesOf(plan, limited), scene.clock.now());
-    expect(report(await scene.pass())).toMatchObject({ reason: "RestartDeferred", progressing: true });
-    expect(report(await scene.wait(3_580)).stalled).toBeUndefined();
+    expect(report(await scene.pass(), limited)).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(report(await scene.wait(3_580), limited).stalled).toBeUndefined();
     const waited = await scene.run(20);
-    expect(report(waited).stalled?.message).toContain("delete the pod by hand");
-    const over = waited.planned.report(outcomesOf(waited.plan, { result: "Executed" }), scene.clock.now());
+    expect(report(waited, limited).stalled?.message).toContain("delete the pod by hand");
+    const over = report(waited, { result: "Executed" });
     expect([over.stalled, over.lists?.stalls?.[0]?.waitStartTime]).toEqual([undefined, undefined]);
+  });
+
+  it("that a PodDisruptionBudget refuses for an hour is Stalled, although the pace, a rollout and a new leader hold it back meanwhile", async () => {
+    let pass = await stall();
+    for (let minutes = 0; minutes < 60; minutes += 2) {
+      expect([minutes, pass.stalled]).toEqual([minutes, undefined]);
+      if (minutes === 10) report(pass, { result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
+      else if (pass.intents.length > 0) report(pass, { result: "Blocked", message: "budget", retryAfterMs: 1 });
+      rollOut({ strategy: "RollingUpdate", isInProgress: minutes === 20 });
+      if (minutes === 40) scene.failOver();
+      pass = await scene.run(120);
+    }
+    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:0");
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

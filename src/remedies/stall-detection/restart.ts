@@ -1,8 +1,7 @@
 import { Cause } from "../../api/conditions";
-import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
+import type { RestartStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
-import { toSeconds } from "../../core/time";
 import {
   type Accused,
   isCreatedAfter,
@@ -11,7 +10,7 @@ import {
   settleOpenRestarts,
   UNKNOWN_MS,
 } from "../../restarts/history";
-import { barOf, isExhausted, limitOf, UPGRADE_HINT, waitingSince, withPatience } from "../../restarts/limits";
+import { barOf, isExhausted, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
@@ -45,8 +44,7 @@ export interface RestartDecision {
 /** The decision about one pod, and the wait of its restart. */
 interface PodDecision extends RestartDecision {
   readonly podUID: string;
-  readonly sinceMs: number;
-  readonly wait: Pick<StallStatus, "waitStartTime">;
+  readonly wait: Wait;
 }
 
 /** Each holds the restart back. */
@@ -74,7 +72,6 @@ export function decideRestart(
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
   const own = restartsOf(workloadId(scope.workload.view), history);
-  const sinceMs = waitingSince(waitStartOf(scope), own, scope.now);
   const rank = (one: ObservedPod): number =>
     barOf(one, scope.workload.view) === undefined ? Number(refusedRestart(one.view, scope) !== undefined) : 2;
   const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
@@ -82,9 +79,8 @@ export function decideRestart(
   const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
   const candidate = { ...scope, pod, stale, history: own };
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
-  const waited = wayOut === undefined ? finding : withPatience(finding, wayOut, { sinceMs, now: scope.now });
-  const wait = wayOut === undefined ? {} : { waitStartTime: toSeconds(new Date(sinceMs)) };
-  return { finding: waited, intents, podUID: pod.view.uid, sinceMs, wait };
+  const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
+  return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: pod.view.uid, wait };
 }
 
 /** When the restart of a pod of the workload began to wait, as in status. */

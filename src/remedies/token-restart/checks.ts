@@ -95,7 +95,7 @@ function barred({ workload, rejected, share, next }: WorkloadState): Assessment 
   const sentence = `${share}; ${bar.why}.`;
   if (bar.isWanted === true) return { status: "False", reason: "Rejected", sentence };
   if (bar.isBrief !== true) return stalled(sentence);
-  return { status: "False", reason: "Rejected", sentence, isProgressing: true, waitHint: UPGRADE_HINT };
+  return { status: "False", reason: "Rejected", sentence, isProgressing: true, wayOut: UPGRADE_HINT };
 }
 
 function serviceAccountUnreadable({ rejected, share, next }: WorkloadState): Assessment | undefined {
@@ -130,7 +130,7 @@ function limitReached(state: WorkloadState): Assessment | undefined {
   const limit = next && limitOf(next.pod.view, next.claim, limitedWorkload(state));
   if (limit === undefined) return undefined;
   const { wait, retryAfterMs, wayOut, isBlocked } = limit;
-  const assessment = deferred(`${share}; ${wait}.`, { retryAfterMs, waitHint: wayOut });
+  const assessment = deferred(`${share}; ${wait}.`, { retryAfterMs, wayOut });
   return isBlocked === true ? { ...assessment, reason: "RestartBlocked" } : assessment;
 }
 
@@ -140,7 +140,7 @@ function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined
   if (next === undefined || retryAfterMs <= 0) return undefined;
   return deferred(
     `${describeEvidence(next.pod)}; the signing keys changed lately, so no restart before ${timeInMessage(notBeforeMs)}, in case the change is undone.`,
-    { retryAfterMs, waitHint: "check that all API servers have the same --service-account-key-file" },
+    { retryAfterMs, wayOut: "check that all API servers have the same --service-account-key-file" },
   );
 }
 
@@ -149,7 +149,7 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
   if (next === undefined || !isStale(next.pod)) return undefined;
   return deferred(
     `${share}; pod ${next.pod.view.name} got no 401 response for longer than usual, so it is restarted only after another one.`,
-    { waitHint: "compare the clock of the pod's node with the clock of the API server" },
+    { wayOut: "compare the clock of the pod's node with the clock of the API server" },
   );
 }
 
@@ -170,7 +170,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     sentence: `${why}.`,
     intents: [evictionOf(pod.view, why, claim)],
     isProgressing: !isObserved,
-    ...(!isObserved && { waitHint: BLOCKED_HINT }),
+    ...(!isObserved && { wayOut: BLOCKED_HINT }),
     restart: { mode, rest },
   };
 }
@@ -179,7 +179,7 @@ function successorWatched(state: WorkloadState): Assessment | undefined {
   const watched = describeDown(limitedWorkload(state));
   if (watched === undefined) return undefined;
   const sentence = `${workloadId(state.workload.view)}: ${watched}.`;
-  return { status: "False", reason: "Restarting", sentence, isProgressing: true, waitHint: UNHEALTHY_HINT };
+  return { status: "False", reason: "Restarting", sentence, isProgressing: true, wayOut: UNHEALTHY_HINT };
 }
 
 // Nothing to restart.

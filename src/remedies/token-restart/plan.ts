@@ -7,10 +7,11 @@ import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { type Observed } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
+import { type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
 import { settleUnwatched } from "./settle";
-import { targetStatus, withWait } from "./target-status";
+import { targetStatus } from "./target-status";
 import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** Minimum time between two passes. */
@@ -33,6 +34,7 @@ export interface TokenRestartPlan extends Plan<WorkloadItem> {
 export interface WorkloadItem extends PlanItem {
   readonly assessment: Assessment;
   readonly target: TargetStatus;
+  readonly wait: Wait;
 }
 
 /** Plans the restarts, at most one per workload. Pure and total. */
@@ -56,9 +58,12 @@ export function planRestarts(
 }
 
 function itemOf(state: WorkloadState): WorkloadItem {
-  const assessment = withWait(state, assess(state));
-  const { uid } = state.workload.view;
-  return { id: uid, intents: assessment.intents ?? [], assessment, target: targetStatus(state, assessment) };
+  const assessed = assess(state);
+  const wait = waitOf(assessed, state.previous?.waitStartTime, state);
+  const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
+  const { uid: id } = state.workload.view;
+  const { intents = [] } = assessment;
+  return { id, intents, assessment, wait, target: targetStatus(state, assessment, wait) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

@@ -55,7 +55,7 @@ export type Reason = keyof typeof REASONS;
 export interface Assessment extends Finding<Reason> {
   readonly retryAfterMs?: number | undefined;
   /** The workload waits for something that may never happen: what a person can do about it. */
-  readonly waitHint?: string | undefined;
+  readonly wayOut?: string | undefined;
   /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
   readonly restart?: PlannedRestart;
 }
@@ -69,7 +69,7 @@ export interface PlannedRestart {
 }
 
 /** A restart that can help waits. */
-export function deferred(sentence: string, more: Pick<Assessment, "retryAfterMs" | "waitHint"> = {}): Assessment {
+export function deferred(sentence: string, more: Pick<Assessment, "retryAfterMs" | "wayOut"> = {}): Assessment {
   return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, ...more };
 }
 

@@ -9,7 +9,7 @@ import {
   type StatusGauge,
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, isNoWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
@@ -42,7 +42,9 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     ...recheckOf(plan, gravest),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
-    lists: { targets: plan.items.map(({ id, target }) => withWaitAfter(target, outcomes.get(id) ?? [])) },
+    lists: {
+      targets: plan.items.map(({ id, target, wait }) => withWaitAfter(target, wait.before, outcomes.get(id) ?? [])),
+    },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }
@@ -123,7 +125,7 @@ function stalledOf(
   if (gravest !== undefined && needsPerson(gravest.reason)) {
     return { stalled: { reason: gravest.reason, message: gravest.sentence } };
   }
-  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(endsWait));
+  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(isNoWait));
   const current = waiting.map(item => findingOf(item, outcomes, now));
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;

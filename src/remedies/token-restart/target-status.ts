@@ -2,7 +2,7 @@ import { describeTime } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import { isPresent, incidentOf, RESTARTS_WINDOW_MS } from "../../restarts/history";
-import { waitingSince, withPatience } from "../../restarts/limits";
+import type { Wait } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
 import {
@@ -19,10 +19,9 @@ import type { Assessment } from "./reasons";
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
 /** The workload's entry in status.targets. */
-export function targetStatus(state: WorkloadState, assessment: Assessment): TargetStatus {
+export function targetStatus(state: WorkloadState, assessment: Assessment, { since }: Wait): TargetStatus {
   const { view, pods } = state.workload;
   const lastUnauthorizedTime = shownLastUnauthorized(state);
-  const waitStartTime = describeTime(waitingSinceMs(state, assessment));
   return {
     kind: view.kind,
     name: view.name,
@@ -32,19 +31,8 @@ export function targetStatus(state: WorkloadState, assessment: Assessment): Targ
     ...recreatedBy(state),
     ...persistentPods(pods),
     ...exhaustion(state, assessment),
-    ...(waitStartTime !== undefined && { waitStartTime }),
+    ...since,
   };
-}
-
-/** Returns the assessment as Stalled if the workload has waited for too long. */
-export function withWait(state: WorkloadState, assessment: Assessment): Assessment {
-  const sinceMs = waitingSinceMs(state, assessment);
-  return withPatience(assessment, assessment.waitHint ?? "", { sinceMs, now: state.now });
-}
-
-/** When the workload began to wait, as in status; NaN if it does not wait. */
-function waitingSinceMs({ previous, history, now }: WorkloadState, { waitHint }: Assessment): number {
-  return waitHint === undefined ? NaN : waitingSince(previous?.waitStartTime, history, now);
 }
 
 // Persistent 401s stay persistent until they end. A container that crashes again and again soon has too few occasions in the window, and a

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { PodView, RolloutView, WorkloadView } from "../../core/views";
-import { replicated, Scene, workload } from "./testing/scene";
+import { replicated, Scene, UNAUTHORIZED, workload } from "./testing/scene";
 
 const MINUTE = 60_000;
 
@@ -81,11 +81,23 @@ describe("a workload that waits", () => {
     },
   );
 
-  it("for a cooldown is not Stalled, however long it takes", async () => {
+  it("for a PodDisruptionBudget is Stalled after an hour, although the pace of restarts holds it back meanwhile", async () => {
     const scene = replicated(1);
-    for (let minutes = 2; minutes <= 70; minutes += 2) {
+    const refused = { result: "Blocked", message: "disruption budget", retryAfterMs: 60_000 } as const;
+    const paced = { result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 } as const;
+    for (let minutes = 2; minutes <= 60; minutes += 2) {
       const pass = await scene.live(2);
-      const deferred = scene.report(pass, { result: "Limited", limit: "Cooldown", retryAfterMs: 7_200_000 });
+      expect(scene.report(pass, minutes % 10 === 0 ? paced : refused)).not.toHaveProperty("stalled");
+    }
+    expect((await scene.live(2)).stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
+  });
+
+  it.each(["Cooldown", "RestartPacer"] as const)("for %s is not Stalled, however long it takes", async limit => {
+    const scene = replicated(1);
+    for (let seconds = 0; seconds < 4_200; seconds += 5) {
+      scene.clock.advance(5_000);
+      scene.log(UNAUTHORIZED, "web-5d-0");
+      const deferred = scene.report(await scene.pass(), { result: "Limited", limit, retryAfterMs: 7_200_000 });
       expect([deferred.stalled, deferred.lists?.targets?.[0]?.waitStartTime]).toEqual([undefined, undefined]);
     }
   });

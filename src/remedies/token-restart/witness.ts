@@ -66,7 +66,7 @@ export function notWitnessed({ observed, next, share }: WorkloadState): Assessme
   const isCovered = toMs - fromMs >= COVERED_MS && (next.pod.logs.lastMs ?? 0) >= fromMs + CLOCK_MARGIN_MS;
   if (!isCovered)
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
-      waitHint: "compare the clock of the pod's node with the clock of the API server",
+      wayOut: "compare the clock of the pod's node with the clock of the API server",
     });
   if (count > 0) return undefined;
   return stalled(
