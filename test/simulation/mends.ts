@@ -52,7 +52,7 @@ export const MENDS: readonly Mutation[] = [
       "a record is judged before its end",
       "this.#settled = rest.length === 0 ? this.#traces : settled;",
       "this.#settled = this.#traces;",
-      /"noisy"/,
+      /"(noisy|writes-in-parts)"/,
     ],
   ]),
   ...inFile("src/engine/lead/leader-election.ts", [
