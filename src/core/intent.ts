@@ -59,6 +59,8 @@ export interface RestartClaim {
 export interface RolloutClaim {
   /** Kind and name, as `DaemonSet/agent`. */
   readonly workload: string;
+  /** The rollout has begun, and goes on after its trial. */
+  readonly goesOn?: true;
 }
 
 /** A write that a remedy wants. Plans are data: Observe mode and tests print the very plan that Enforce runs. */

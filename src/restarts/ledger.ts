@@ -202,9 +202,11 @@ export class ObjectRestarts {
     return { result: "Requested", end: end => this.#end(requested, pace.permit, end) };
   }
 
-  /** Returns what defers the rollout of a changed template. */
+  /** Returns what defers the rollout of a changed template, or the end of its trial: by a clock that is off, logs seem quiet. */
   rolloutDeferral(claim: RolloutClaim): Deferral | undefined {
-    return this.#shared.rollouts.deferral(this.#session.object, claim, this.#shared.warmup);
+    const { breaker, rollouts, warmup } = this.#shared;
+    const trouble = breaker.ownTrouble();
+    return trouble ?? (claim.goesOn ? undefined : rollouts.deferral(this.#session.object, claim, warmup));
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */

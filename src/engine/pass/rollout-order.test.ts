@@ -43,3 +43,23 @@ it("a rollout lets the next one begin with the pass that reports its end, and ho
   await reconciler.reconcile("team/a", () => true);
   expect(await waits()).toBe(false);
 });
+
+it("neither begins nor goes on after its trial while the operator has trouble of its own, such as a clock that is off", async () => {
+  const clock = new FakeClock();
+  const store = new MemoryObjects();
+  for (const key of ["team/a", "shop/b"]) store.put(makeObject(key, TEMPLATE));
+  let sinceMs = 0;
+  const restarts = makeRestarts(clock, undefined, { sinceOwnTroubleMs: () => sinceMs });
+  clock.advance(10_000);
+  const ledger = restarts.settle(new ObjectSession((await store.get("team/a"))!, store, clock));
+  const limits = () =>
+    [{}, { goesOn: true as const }].map(
+      more => ledger.rolloutDeferral({ workload: "DaemonSet/agent", ...more })?.limit,
+    );
+  expect(limits()).toEqual(["OwnTrouble", "OwnTrouble"]);
+  sinceMs = Infinity;
+  expect(limits()).toEqual([undefined, undefined]);
+  const status = { daemonSets: [{ name: "agent", outcome: "Trial" as const }] };
+  restarts.load("shop/b", { ...(await store.get("shop/b"))!, status });
+  expect(limits()).toEqual(["Rollout", undefined]);
+});

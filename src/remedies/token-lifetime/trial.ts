@@ -294,7 +294,9 @@ function passed(subject: Subject): DaemonSetFinding {
   const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
   const finding = inTrial(subject, sentence);
-  return enforced(subject, { ...finding, intents: [buildChange(daemonSet.view, patch, sentence)], after: "Rolling" });
+  const rollout = { workload: workloadOf(daemonSet.view), goesOn: true } as const;
+  const intent = { ...buildChange(daemonSet.view, patch, sentence), rollout };
+  return enforced(subject, { ...finding, intents: [intent], after: "Rolling" });
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
