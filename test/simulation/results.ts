@@ -49,8 +49,8 @@ export function render(results: readonly Result[]): string {
       ["worlds", String(results.length)],
       ["simulated hours", hours.toFixed(0)],
       ["requests of the operator", String(sum(({ requests }) => requests))],
-      ["restarts that could heal", String(sum(({ right }) => right))],
-      ["restarts that could not", String(sum(({ wrong }) => wrong))],
+      ["evictions of pods that a restart heals", String(sum(({ right }) => right))],
+      ["others: of a trial, or without proof", String(sum(({ wrong }) => wrong))],
       ["worlds with a broken promise", String(broken.length)],
       ["CPU seconds per simulated hour", (sum(({ cpuMs }) => cpuMs) / 1_000 / Math.max(1, hours)).toFixed(2)],
     ],
@@ -97,7 +97,7 @@ export function markdown(results: readonly Recorded[]): string {
   const items = [
     `Worlds: ${sizes.map(([size, count]) => `${count} ${size}`).join(", ")}; hours: ${sum(({ lastsMs }) => lastsMs / 3_600_000)}`,
     `Requests: ${sum(({ requests }) => requests)}`,
-    `Restarts that could heal: ${sum(({ right }) => right)}; that could not: ${sum(({ wrong }) => wrong)}`,
+    `Evictions of pods that a restart heals: ${sum(({ right }) => right)}; of others, for a trial or without proof: ${sum(({ wrong }) => wrong)}`,
     `Worlds that broke a promise: ${sum(one => Number(one.violations.length > 0 || one.error !== undefined))}`,
     `Healed (median, 99 of 100): ${healed(results)
       .map(([cause = "", count = "", median = "", most = ""]) => `${cause} ${count} (${median}, ${most})`)
