@@ -40,24 +40,24 @@ const ROWS: Readonly<Record<string, Row>> = {
   keysChangedLately: [DEFERRED, "The signing keys changed in the last two minutes, perhaps by mistake."],
   notWitnessed: [
     "Rejected",
-    "Without proof: no API server of several has answered 401, which takes half a minute to count: check which other server it asks.",
+    "Without proof: no API server has answered 401. Check which other server the pod asks. During the half minute of counting it says `RestartDeferred`.",
   ],
   evidenceStale: [DEFERRED, "No 401 for longer than usual, until the next one: compare its node's clock."],
   leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
-  notRunningLongEnough: [DEFERRED, "Its containers have run for less than that: see why they restart."],
+  notRunningLongEnough: [DEFERRED, "Its containers have run for less than four durations: see why they restart."],
   exhausted: ["RestartsExhausted", "Two did not help within a day: find the cause."],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [DEFERRED, "The operator itself got a 401, or lost the API server, in the last two minutes."],
   breakerTripped: [
     "BreakerTripped",
-    "Two within an hour did not help: reset the [breaker](reliability.md#the-restart-breaker).",
+    "Two within an hour failed: find the cause, then reset the [breaker](reliability.md#the-restart-breaker).",
   ],
   anotherOpen: [DEFERRED, "The outcome of another one is open, for half an hour at most."],
   twoInDoubt: [
     DEFERRED,
-    "Two of the last hour did not help, or may still turn out not to: those of pods that had worked for less than half an hour, for so long.",
+    "Two of the last hour failed, or are watched, as those of pods that had worked for less than half an hour are for half an hour.",
   ],
 };
 
@@ -82,7 +82,7 @@ function page(): string {
 
 # Why was it not restarted?
 
-The first that applies holds the restart back; the condition says so. In Observe mode nothing is restarted. A wait that may never end makes the object Stalled after an hour.
+The condition names the first that applies. In Observe mode nothing is restarted. A wait without a known end is Stalled after an hour, and its message says what to do.
 
 ${list([...token])}
 
