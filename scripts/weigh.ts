@@ -26,9 +26,9 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_375 },
+    { name: "source: lines", found: lines(source), budget: 38_395 },
     { name: "source: files", found: source.length, budget: 238 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_790 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_810 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_810 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },

@@ -112,12 +112,16 @@ export function needsPerson(reason: string): boolean {
 /** Other restarts have their turn: an earlier wait goes on, and none begins. */
 const PACING: ReadonlySet<LimitReason> = new Set(["RestartPacer", "PassTime"]);
 
-/** Limits that end by themselves, at a time that is known or near. The breaker needs a person at once. */
-const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "Breaker", ...PACING]);
+/** Limits that end by themselves, at a time that is known. The breaker needs a person at once. */
+const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "Breaker"]);
 
-/** A restart that was executed, or whose limit ends by itself, waits for nothing that may never happen now. */
-export function isNoWait({ outcome }: Execution): boolean {
+/** Reports whether a restart was executed, or its limit ends by itself, so that it waits for nothing that may never happen. */
+export function endsWait({ outcome }: Execution): boolean {
   return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
+}
+
+function isPaced({ outcome }: Execution): boolean {
+  return outcome.result === "Limited" && PACING.has(outcome.limit);
 }
 
 /** Returns an entry of status with the wait of its restart after that was tried. */
@@ -126,11 +130,10 @@ export function withWaitAfter<E extends { waitStartTime?: string }>(
   before: { readonly waitStartTime?: string },
   executions: readonly Execution[],
 ): E {
-  if (!executions.some(isNoWait)) return entry;
+  if (!executions.some(one => endsWait(one) || isPaced(one))) return entry;
   const ended = { ...entry };
   delete ended.waitStartTime;
-  const isPaced = executions.every(({ outcome }) => outcome.result === "Limited" && PACING.has(outcome.limit));
-  return isPaced ? { ...ended, ...before } : ended;
+  return executions.every(isPaced) ? { ...ended, ...before } : ended;
 }
 
 /** The Event of a restart that has got its outcome. */

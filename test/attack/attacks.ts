@@ -61,10 +61,7 @@ export const ATTACKS: readonly Attack[] = [
     ],
     [
       "end protection, one namespace after the other",
-      [
-        "src/engine/cluster-wide/brake.test.ts",
-        "waits as well when the labels of namespaces change one after the other",
-      ],
+      ["src/engine/cluster-wide/brake.test.ts", "goes on waiting when they change one after the other"],
     ],
   ]),
   ...attacksBy("Creating Events", [

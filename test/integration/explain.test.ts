@@ -59,7 +59,8 @@ afterAll(() => admin.connection.close());
 it("explains an object by status and the operator's Events", async () => {
   const { code, stdout, stderr } = await call("explain", "app");
   expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout).toContain("TokensAccepted False Rejected");
+  expect(stdout).toContain("State that the last leader left; now unknown");
+  expect(stdout).toContain("TokensAccepted was False Rejected");
   expect(stdout).toContain("by controller-resilience");
   expect(stdout).not.toContain("kubelet");
   expect(stdout).toContain("no replica leads");

@@ -31,8 +31,8 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/engine/pass/reconcile.ts", [
     [
       "with a wrong clock conditions are True",
-      'const trouble = report.status === "True" ? (this.#ports.clockTrouble?.() ?? null) : null;',
-      'const trouble = report.status === "True" && this.#ports === undefined ? "" : null;',
+      "const trouble = this.#ports.clockTrouble?.() ?? null;",
+      'const trouble = this.#ports === undefined ? "" : null;',
       /"operators":\[[^\]]*\d{5}|"what":"clock-/,
     ],
   ]),

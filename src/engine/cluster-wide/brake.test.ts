@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ALLOW_REMOVAL_ANNOTATION } from "../../api/names";
+import { ForbiddenError } from "../../core/errors";
 import { listedIn } from "./generated";
 import { clusterObject } from "./testing/fixtures";
 import { ClusterWideWorld } from "./testing/world";
@@ -83,23 +84,35 @@ describe("a change that would end protection for more than half", () => {
     world.engine.stopLeading();
   });
 
-  it("is carried out when a person allows it, and nothing later is", async () => {
-    const world = await start(20);
-    change(world, TYPO, { [ALLOW_REMOVAL_ANNOTATION]: "2" });
-    await world.run(100);
-    expect(protectedIn(world)).toBe(40);
-    const annotations = { [ALLOW_REMOVAL_ANNOTATION]: allow(world) };
-    await world.run(100);
-    expect(protectedIn(world)).toBe(0);
-    expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
-    change(world, TEAM, annotations);
-    await world.run(100);
-    label(world, upTo(20), "no");
-    await world.run(100);
-    expect(protectedIn(world)).toBe(40);
-    expect(world.condition("all", "Stalled")).toMatch(/^True\/RemovalWaits/);
-    world.engine.stopLeading();
-  });
+  it.each([false, true])(
+    "is carried out when a person allows it, and nothing later is, also while a namespace is refused: %s",
+    async isRefused => {
+      const world = await start(20);
+      if (isRefused) {
+        world.addNamespace("quota", ["Deployment/web"], { team: "yes" });
+        world.onWrite = ({ target }) => {
+          if (target.namespace === "quota") throw new ForbiddenError("exceeded quota");
+        };
+        world.engine.namespaceChanged("quota");
+        await world.run(700);
+        expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
+      }
+      change(world, TYPO, { [ALLOW_REMOVAL_ANNOTATION]: "2" });
+      await world.run(100);
+      expect(protectedIn(world)).toBe(40);
+      const annotations = { [ALLOW_REMOVAL_ANNOTATION]: allow(world) };
+      await world.run(100);
+      expect(protectedIn(world)).toBe(0);
+      expect(world.condition("all", "Stalled")).not.toContain("RemovalWaits");
+      change(world, TEAM, annotations);
+      await world.run(100);
+      label(world, upTo(20), "no");
+      await world.run(100);
+      expect(protectedIn(world)).toBe(40);
+      expect(world.condition("all", "Stalled")).toMatch(/^True\/RemovalWaits/);
+      world.engine.stopLeading();
+    },
+  );
 
   it("goes on changing what stays protected", async () => {
     const world = await start(20);
@@ -135,6 +148,8 @@ describe("a change that would end protection for more than half", () => {
     world.engine.stopLeading();
     world.engine.startLeading();
     await world.run(100);
+    change(world, { excludeNamespaces: ["else"] });
+    await world.run(100);
     expect([protectedIn(world), world.condition("all", "Stalled")]).toEqual([20, said]);
     label(world, upTo(20), "yes");
     await world.run(100);
@@ -168,15 +183,15 @@ describe("a change that ends protection", () => {
     world.engine.stopLeading();
   });
 
-  it("hands over to a younger object without a word", async () => {
+  it("leaves nothing to a younger object that only observes", async () => {
     const world = await start(20);
-    world.put(clusterObject("young", TEAM));
+    world.put(clusterObject("young", { ...TEAM, mode: "Observe" }));
     await world.run(20);
-    change(world, TYPO);
+    change(world, { ...TYPO, mode: "Enforce" });
     await world.run(100);
-    expect(protectedIn(world)).toBe(40);
-    expect(world.condition("young", "Ready")).toMatch(/^True\/AllProtected: All 40/);
-    expect(world.condition("all", "Stalled")).toMatch(/^False/);
+    const modes = [...world.all.values()].flat().map(({ spec }) => spec.mode);
+    expect([modes.length, new Set(modes)]).toEqual([20, new Set(["Enforce"])]);
+    expect(world.condition("all", "Stalled")).toMatch(/^True\/RemovalWaits: 40 protected/);
     world.engine.stopLeading();
   });
 

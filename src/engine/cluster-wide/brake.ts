@@ -56,10 +56,10 @@ export class Brake {
     const { uid } = owner.metadata;
     const lost = results.flatMap(({ namespace, share }) => (share?.removed ?? []).map(name => `${namespace}/${name}`));
     const kept = keptIn(results);
-    const before = [...lost, ...kept].filter(workload => this.#released.get(uid)?.has(workload));
-    this.#released.set(uid, new Set(before));
+    const before = new Set([...lost, ...kept].filter(workload => this.#released.get(uid)?.has(workload)));
+    this.#released.set(uid, before);
     if (this.waiting(owner, results).length > 0) return [];
-    const released = kept.filter(workload => !before.includes(workload));
+    const released = kept.filter(workload => !before.has(workload));
     if (released.length > 0 && !isAllowed(owner, released.length)) this.#note(uid, released.length);
     this.#released.set(uid, new Set([...before, ...released]));
     return results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : []));
@@ -85,26 +85,30 @@ export function keptIn(results: readonly Found[]): string[] {
 /** Reports whether so many workloads stay protected until a person allows to remove them. What waits once goes on waiting, also when the hour is over. */
 export function isTooMuch(owner: Owner, kept: number, results: readonly Found[], removedLately = 0): boolean {
   if (kept === 0 || isAllowed(owner, kept)) return false;
-  const { generation } = owner.metadata;
-  if (waitsSince(owner.status?.conditions)?.observedGeneration === generation) return true;
+  if (waitsSince(owner.status?.conditions) !== undefined) return true;
   const lost = kept + removedLately;
   return lost > ALWAYS && lost > results.reduce((sum, { share }) => sum + (share?.protected ?? 0), 0);
 }
 
-/** The condition that says that workloads wait. */
-function waitsSince(conditions: readonly StatusCondition[] = []): StatusCondition | undefined {
-  return conditions.find(({ type, reason }) => type === ConditionType.Stalled && reason === ClusterReason.RemovalWaits);
+/** Returns since when workloads wait, by the condition that says so. */
+export function waitsSince(conditions: readonly StatusCondition[] = []): string | undefined {
+  return conditions.find(isWaiting)?.lastTransitionTime;
+}
+
+/** Reports whether this condition says that workloads wait. */
+export function isWaiting({ type, reason }: StatusCondition): boolean {
+  return type === ConditionType.Stalled && reason === ClusterReason.RemovalWaits;
 }
 
 function isAllowed({ metadata: { annotations = {} }, status }: Owner, kept: number): boolean {
-  const since = waitsSince(status?.conditions)?.lastTransitionTime;
-  return since !== undefined && annotations[ALLOW_REMOVAL_ANNOTATION] === permission(kept, since);
+  const [count = "", since] = (annotations[ALLOW_REMOVAL_ANNOTATION] ?? "").split("/");
+  return since !== undefined && since === waitsSince(status?.conditions) && Number(count) >= kept;
 }
 
 /**
- * Returns the value of the annotation that lets so many workloads go.
+ * Returns the value of the annotation that lets so many workloads go, or fewer.
  *
- * @param since when Stalled became True, so that the value allows nothing later
+ * @param since since when they wait, so that the value allows nothing later
  */
 export function permission(kept: number, since: string): string {
   return `${kept}/${since}`;

@@ -43,7 +43,7 @@ export interface NamespacePlan {
 /**
  * Decides which objects a namespace needs. Pure.
  *
- * @param keeps whether a workload that none selects any more stays in the generated object that lists it
+ * @param keeps whether a workload that is not selected any more stays in the generated object that lists it
  */
 export function planNamespace(
   facts: Facts,
@@ -56,19 +56,18 @@ export function planNamespace(
     isGenerated(object) || facts.clusterObjects.some(owner => isGeneratedFor(object, owner));
   for (const object of facts.objects.filter(object => !isOurs(object) && !isBeingDeleted(object)))
     for (const workload of workloadsOf(object, facts.candidates)) claimed.set(workload, HAND_WRITTEN);
-  const choices = facts.clusterObjects.map(owner => {
+  for (const owner of facts.clusterObjects) {
     const found = facts.objects.filter(object => isGeneratedFor(object, owner));
     const choice = choose(owner, facts, found, claimed);
-    for (const workload of choice.selected) claimed.set(workload, owner.metadata.name);
-    return { owner, found, choice };
-  });
-  for (const { owner, found, choice } of choices) {
     // Where the operator does not act, an object whose workloads are all superfluous stays as it is.
     const stays = isHeld(facts) && choice.selected.length === 0;
+    // A younger owner takes over only what is not kept: it may select the workload, and only observe.
     const lost = stays ? [] : choice.unselected.filter(workload => !claimed.has(workload));
     const kept = lost.filter(workload => keeps(owner, workload));
-    const removed = lost.filter(workload => !kept.includes(workload));
-    const needed = writesFor(owner, facts, [...choice.selected, ...kept], found);
+    const removed = lost.filter(workload => !keeps(owner, workload));
+    const listed = [...choice.selected, ...kept];
+    for (const workload of listed) claimed.set(workload, owner.metadata.name);
+    const needed = writesFor(owner, facts, listed, found);
     writes.push(...needed.writes);
     shares.set(owner.metadata.uid, shareOf(owner, { ...choice, kept, removed }, found, needed));
   }

@@ -4,14 +4,14 @@ import type {
   ClusterControllerResilienceStatus,
   ExcludedCount,
 } from "../../api/cluster-controller-resilience";
-import type { ControllerResilience } from "../../api/controller-resilience";
+import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
 import { type ConditionUpdate, nextConditions, cutMessage } from "../../core/status";
 import { count, firstOf } from "../../core/text";
 import { whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
-import { permission } from "./brake";
+import { isWaiting, permission, waitsSince } from "./brake";
 import { type Coverage, countOf } from "./coverage";
 import type { NamespaceShare } from "./plan";
 
@@ -86,12 +86,18 @@ export function clusterStatus(
     conflicts: conflicts.slice(0, MAX_CONFLICTS),
     conflictsTotal: conflicts.length,
     conditions: nextConditions(
-      object.status?.conditions ?? [],
+      previousOf(object, waiting),
       conditionsOf(object, counts, coverage),
       object.metadata.generation,
       now,
     ).map(condition => ({ ...condition, message: cutMessage(condition.message) })),
   };
+}
+
+/** A permission names the time at which workloads began to wait, so Stalled for another reason does not count as earlier. */
+function previousOf({ status }: ClusterControllerResilience, waiting: readonly string[]): readonly StatusCondition[] {
+  const conditions = status?.conditions ?? [];
+  return conditions.filter(one => one.type !== ConditionType.Stalled || isWaiting(one) === waiting.length > 0);
 }
 
 interface Counts {
@@ -181,8 +187,7 @@ function removalWaits(
   { metadata: { name }, status }: ClusterControllerResilience,
   { waiting, now }: Counts,
 ): Pick<ConditionUpdate, "reason" | "message"> {
-  const stalled = status?.conditions?.find(({ type, status: is }) => type === ConditionType.Stalled && is === "True");
-  const value = permission(waiting.length, stalled?.lastTransitionTime ?? toSeconds(now));
+  const value = permission(waiting.length, waitsSince(status?.conditions) ?? toSeconds(now));
   const message = `${count(waiting.length, "protected workload")} would lose protection: ${named(waiting)}. They stay protected. Correct the selectors or labels, or let them go: kubectl annotate ${CLUSTER_KIND.toLowerCase()} ${name} ${ALLOW_REMOVAL_ANNOTATION}=${value} --overwrite`;
   return { reason: ClusterReason.RemovalWaits, message };
 }

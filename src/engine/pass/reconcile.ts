@@ -194,13 +194,15 @@ export class Reconciler {
     return { passes, executions };
   }
 
-  /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing. */
+  /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing, and what rests on it waits. */
   #unlessClockIsOff(report: Report): Report {
-    const trouble = report.status === "True" ? (this.#ports.clockTrouble?.() ?? null) : null;
+    const trouble = this.#ports.clockTrouble?.() ?? null;
     if (trouble === null) return report;
     const message = `Unknown, because ${trouble}: set the clock of its node.`;
     const reason = "ObserveFailed";
-    return { ...report, status: "Unknown", reason, message, stalled: { reason, message } };
+    const stalled = { reason, message };
+    if (report.status !== "True") return { ...report, stalled: report.stalled ?? stalled };
+    return { ...report, status: "Unknown", reason, message, stalled };
   }
 
   #scopeOf({ session, mode, log, mayWrite }: Pass, settled: readonly SettledRestarts[] = []): ExecutionScope {

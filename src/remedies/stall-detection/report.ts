@@ -2,7 +2,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, Report } from "../../core/remedy";
-import { answerOf, BLOCKED_HINT, isNoWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, BLOCKED_HINT, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { withPatience } from "../../restarts/limits";
 import { summarize, worstFirst } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
@@ -59,7 +59,7 @@ function resultOf(
   if (answer === undefined) return undefined;
   const isStalled = needsPerson(answer.reason);
   const finding = { status: "False", ...answer, sentence: `${sentence} ${answer.sentence}` } as const;
-  if (isStalled || isNoWait(execution)) return { ...finding, isStalled, isProgressing: !isStalled };
+  if (isStalled || endsWait(execution)) return { ...finding, isStalled, isProgressing: !isStalled };
   return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, wait, now);
 }
 

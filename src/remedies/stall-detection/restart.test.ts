@@ -299,6 +299,8 @@ describe("onStall: Restart", () => {
       pass = await scene.run(120);
     }
     expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:0");
+    const paced = report(pass, { result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
+    expect(paced.stalled?.message).toContain("Waiting since 2025-01-01T12:0");
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

@@ -1,5 +1,6 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts, UNKNOWN_MS } from "../../restarts/history";
+import type { Intent } from "../../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { isReadAt, trialMs } from "./harm";
@@ -211,7 +212,9 @@ function outdated(subject: Subject): DaemonSetFinding | undefined {
 function expired(subject: Subject): DaemonSetFinding | undefined {
   if (subject.nowMs < Date.parse(waitOf(subject).waitStartTime) + trialMs(subject.spec) + PATIENCE_MS) return undefined;
   const cause = missingProof(subject);
-  return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
+  if (cause === undefined) return undefined;
+  const finding = ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
+  return finding.intents === undefined ? finding : { ...finding, intents: finding.intents.map(goingOn(subject)) };
 }
 
 /** Another field manager has set the update strategy, so the pods are replaced without proof. */
@@ -294,9 +297,13 @@ function passed(subject: Subject): DaemonSetFinding {
   const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
   const finding = inTrial(subject, sentence);
-  const rollout = { workload: workloadOf(daemonSet.view), goesOn: true } as const;
-  const intent = { ...buildChange(daemonSet.view, patch, sentence), rollout };
-  return enforced(subject, { ...finding, intents: [intent], after: "Rolling" });
+  const intents = [buildChange(daemonSet.view, patch, sentence)].map(goingOn(subject));
+  return enforced(subject, { ...finding, intents, after: "Rolling" });
+}
+
+/** What ends a trial by its time waits while the operator's clock is off. */
+function goingOn({ daemonSet: { view } }: Subject): (intent: Intent) => Intent {
+  return intent => ({ ...intent, rollout: { workload: workloadOf(view), goesOn: true } });
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {

@@ -9,7 +9,7 @@ import {
   type StatusGauge,
 } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import { answerOf, isNoWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
@@ -125,7 +125,7 @@ function stalledOf(
   if (gravest !== undefined && needsPerson(gravest.reason)) {
     return { stalled: { reason: gravest.reason, message: gravest.sentence } };
   }
-  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(isNoWait));
+  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(endsWait));
   const current = waiting.map(item => findingOf(item, outcomes, now));
   const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
   const [first] = stalled;

@@ -89,7 +89,9 @@ describe("a workload that waits", () => {
       const pass = await scene.live(2);
       expect(scene.report(pass, minutes % 10 === 0 ? paced : refused)).not.toHaveProperty("stalled");
     }
-    expect((await scene.live(2)).stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
+    const stalled = await scene.live(2);
+    expect(stalled.stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
+    expect(scene.report(stalled, paced).stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
   });
 
   it.each(["Cooldown", "RestartPacer"] as const)("for %s is not Stalled, however long it takes", async limit => {
