@@ -40,10 +40,7 @@ export const PROTECT_LABEL = `${GROUP}/protect`;
 /** On a generated ControllerResilience: name of the ClusterControllerResilience that it was generated for. */
 export const GENERATED_FOR_LABEL = `${GROUP}/generated-for`;
 
-/**
- * On a ClusterControllerResilience: a generation of it. More than half of the workloads that it protects may lose protection because of that
- * generation.
- */
+/** On a ClusterControllerResilience: how many workloads may lose its protection, and since when they wait for that, as `40/2025-01-01T00:00:00Z`. */
 export const ALLOW_REMOVAL_ANNOTATION = `${GROUP}/allow-removal`;
 
 /** On pod templates that version 0.1 restarted. It says nothing about what a person wants. */

@@ -41,13 +41,13 @@ export class Brake {
 
   /** Reports whether this workload, which is not selected any more, stays protected. */
   keeps({ metadata: { uid } }: Owner, namespace: string, workload: string): boolean {
-    return this.#released.get(uid)?.has(`${namespace}/${workload}`) !== true;
+    return !this.#isReleased(uid, `${namespace}/${workload}`);
   }
 
   /** Returns the workloads that wait for a person. @param results of all namespaces */
   waiting(owner: Owner, results: readonly Found[]): string[] {
     const { uid } = owner.metadata;
-    const kept = keptIn(results).filter(workload => this.#released.get(uid)?.has(workload) !== true);
+    const kept = keptIn(results).filter(workload => !this.#isReleased(uid, workload));
     return isTooMuch(owner, kept.length, results, this.#removedLately(uid)) ? kept : [];
   }
 
@@ -56,13 +56,17 @@ export class Brake {
     const { uid } = owner.metadata;
     const lost = results.flatMap(({ namespace, share }) => (share?.removed ?? []).map(name => `${namespace}/${name}`));
     const kept = keptIn(results);
-    const before = new Set([...lost, ...kept].filter(workload => this.#released.get(uid)?.has(workload)));
+    const before = new Set([...lost, ...kept].filter(workload => this.#isReleased(uid, workload)));
     this.#released.set(uid, before);
     if (this.waiting(owner, results).length > 0) return [];
     const released = kept.filter(workload => !before.has(workload));
     if (released.length > 0 && !isAllowed(owner, released.length)) this.#note(uid, released.length);
     this.#released.set(uid, new Set([...before, ...released]));
     return results.flatMap(({ namespace, share }) => (share?.kept.length ? [namespace] : []));
+  }
+
+  #isReleased(uid: string, workload: string): boolean {
+    return this.#released.get(uid)?.has(workload) === true;
   }
 
   #note(uid: string, count: number): void {
