@@ -19,7 +19,9 @@ export interface ElectionTiming {
   readonly leaseDurationMs: number;
   /** A leader steps down if it has not renewed for this long. Shorter than the lease duration by the time a last write may take. */
   readonly renewDeadlineMs: number;
-  /** Time between two attempts. */
+  /** A leader renews so often. Less than the renew deadline by the time of an attempt that hangs, and of another one. */
+  readonly renewPeriodMs: number;
+  /** Time between two attempts of a candidate, and after an attempt that has failed. */
   readonly retryPeriodMs: number;
   /** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
   readonly jitterFactor: number;
@@ -32,13 +34,14 @@ export interface ElectionTiming {
   readonly createdLeaseWaitMs: number;
 }
 
-/** Lease duration, renew deadline, retry period and jitter are those of client-go. */
+/** Lease duration, renew deadline, retry period and jitter are those of client-go, which renews each retry period. */
 export const DEFAULT_TIMING: ElectionTiming = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
+  renewPeriodMs: 5_000,
   retryPeriodMs: 2_000,
   jitterFactor: 1.2,
-  absentLeaseWaitMs: 4_000,
+  absentLeaseWaitMs: 7_000,
   createdLeaseWaitMs: 10_000,
 };
 
@@ -141,6 +144,7 @@ export class LeaderElector {
 
   /** One attempt; never throws. */
   async #compete(): Promise<void> {
+    const startedMs = this.#ports.clock.monotonicMs();
     let waitMs = 0;
     try {
       await this.#acquireOrRenew();
@@ -151,13 +155,14 @@ export class LeaderElector {
       waitMs = Math.min(askedMs(error), MAX_WAIT_MS);
       this.#reportFailure(error);
     }
-    if (this.#running) this.#scheduleAttempt(this.#nextDelayMs(waitMs));
+    if (this.#running) this.#scheduleAttempt(this.#nextDelayMs(waitMs, this.#ports.clock.monotonicMs() - startedMs));
   }
 
-  #nextDelayMs(askedMs: number): number {
-    const { retryPeriodMs, leaseDurationMs, jitterFactor } = this.#timing;
+  #nextDelayMs(askedMs: number, tookMs: number): number {
+    const { renewPeriodMs, retryPeriodMs, leaseDurationMs, jitterFactor } = this.#timing;
     // A leader must renew before its deadline, so it does not back off.
-    if (this.#leadingUntilMs !== undefined) return retryPeriodMs;
+    const periodMs = this.#failures === 0 ? renewPeriodMs : retryPeriodMs;
+    if (this.#leadingUntilMs !== undefined) return Math.max(0, periodMs - tookMs);
     const waitsMs = doubled({ firstMs: retryPeriodMs, lastMs: leaseDurationMs }, Math.max(0, this.#failures - 1));
     return Math.max(askedMs, waitsMs + this.#ports.random() * jitterFactor * retryPeriodMs);
   }
@@ -282,9 +287,14 @@ export class LeaderElector {
     this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "failed to acquire lease");
   }
 
-  /** Uses half of the renew deadline as timeout, so that a call that hangs leaves time for another one. */
+  /** A renewal that hangs ends a second before the deadline, which leaves time for another. */
   #call<T>(what: string, work: () => Promise<T>): Promise<T> {
-    return withDeadline(this.#ports.clock, this.#timing.renewDeadlineMs / 2, what, work);
+    return withDeadline(
+      this.#ports.clock,
+      this.#timing.renewDeadlineMs - this.#timing.renewPeriodMs - 1_000,
+      what,
+      work,
+    );
   }
 
   /** Also after a takeover whose answer came after the stop, or never. */

@@ -45,7 +45,7 @@ describe("the breaker on the Lease", () => {
     breaker.trip("why");
     breaker.trip("why else");
     expect([breaker.state, store.record?.breaker]).toEqual(["why", undefined]);
-    await clock.run(2_100);
+    await clock.run(5_100);
     expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual(["why", "why", true]);
     await clock.run(60_000);
     expect([store.record?.breaker, changes]).toEqual(["why", ["why"]]);
@@ -58,7 +58,7 @@ describe("the breaker on the Lease", () => {
     expect(breaker.resetMs).toBe(-Infinity);
     reset(store);
     const resetMs = clock.now().getTime();
-    await clock.run(2_100);
+    await clock.run(5_100);
     expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual([null, undefined, true]);
     expect(breaker.resetMs).toBeGreaterThanOrEqual(resetMs);
     expect(changes).toEqual(["why", null]);
@@ -82,7 +82,7 @@ describe("the breaker on the Lease", () => {
   it("can be tripped by a person", async () => {
     const { clock, store, breaker } = await leading();
     store.put({ ...store.record!, breaker: "maintenance" });
-    await clock.run(2_100);
+    await clock.run(5_100);
     expect(breaker.state).toBe("maintenance");
   });
 
@@ -124,7 +124,7 @@ it("the signing keys on the Lease reach the next leader, so that it knows of a r
   await clock.run(100);
   expect(store.record?.signingKeys).toBeUndefined();
   first.memory.take(["old"], clock.now().getTime());
-  await clock.run(3_000);
+  await clock.run(5_100);
   expect(store.record?.signingKeys).toBe(formatKeys(first.memory.history!));
   await first.elector.stop();
 
