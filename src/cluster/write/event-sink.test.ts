@@ -34,8 +34,8 @@ function setUp(answer = (): Promise<void> => Promise.resolve()) {
   return { clock, calls, failures, sink, holdBack, lost: () => lost, lines: log.lines };
 }
 
-const event = (note: string): EventRecord => ({
-  regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
+const event = (note: string, namespace = "kai"): EventRecord => ({
+  regarding: { apiVersion: "v1", kind: "Pod", namespace, name: "a", uid: "u" },
   type: "Normal",
   reason: "R",
   action: "A",
@@ -113,6 +113,18 @@ describe("the event sink", () => {
     await settle();
     expect(calls).toHaveLength(201);
     expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
+  });
+
+  it("loses nothing of a quiet namespace beside a loud one, and writes it in its turn", async () => {
+    const { calls, sink, holdBack, lost } = setUp();
+    const open = holdBack();
+    for (let i = 0; i < 300; i++) sink.record(event(`loud ${i}`, "loud"));
+    const lostOfLoud = lost();
+    sink.record(event("quiet", "quiet"));
+    open();
+    await settle();
+    expect(calls.indexOf("POST quiet")).toBeLessThan(3);
+    expect([lostOfLoud, lost(), calls.length]).toEqual([99, 99, 202]);
   });
 
   it("counts no loss in a terminating namespace, since its Events are deleted with it", async () => {

@@ -12,7 +12,7 @@ import { pause } from "../http/retry";
 /** A repetition within this time becomes part of the Event's series. */
 const SERIES_MS = 300_000;
 
-/** Longest queue; further Events are lost and counted. */
+/** Longest queue of a namespace; further Events of it are lost and counted. */
 const MAX_WAITING = 200;
 
 const MAX_REMEMBERED = 1_000;
@@ -42,13 +42,14 @@ export interface EventSinkContext {
   readonly instance: string;
 }
 
-/** Writes Events sequentially in the background. A repetition increases the count of the existing Event. */
+/** Writes Events in the background, one at a time, and one of each namespace in turn. A repetition increases the count of the existing Event. */
 export class ApiEventSink implements EventSink {
   readonly #context: EventSinkContext;
   readonly #remembered = new Map<string, Remembered>();
-  readonly #queue: Remembered[] = [];
+  /** What waits, by namespace. */
+  readonly #waiting = new Map<string, Remembered[]>();
   readonly #stopped = new AbortController();
-  /** Rejected since the queue was last empty. */
+  /** Rejected since nothing was waiting. */
   #rejected = 0;
   #working: Promise<void> | null = null;
   #sequence = 0;
@@ -60,12 +61,14 @@ export class ApiEventSink implements EventSink {
   record(event: EventRecord): void {
     const entry = this.#remember(event);
     if (entry.queued) return;
-    if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
+    const queue = this.#waiting.get(eventNamespace(event)) ?? [];
+    if (this.#stopped.signal.aborted || queue.length >= MAX_WAITING) {
       this.#reject();
       return;
     }
     entry.queued = true;
-    this.#queue.push(entry);
+    queue.push(entry);
+    this.#waiting.set(eventNamespace(event), queue);
     this.#working ??= this.#work();
   }
 
@@ -101,8 +104,19 @@ export class ApiEventSink implements EventSink {
     }
   }
 
+  /** The first of the namespace whose turn it is, which is the last in turn afterwards. */
+  #next(): Remembered | undefined {
+    for (const [namespace, queue] of this.#waiting) {
+      this.#waiting.delete(namespace);
+      const entry = queue.shift();
+      if (queue.length > 0) this.#waiting.set(namespace, queue);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
   async #work(): Promise<void> {
-    for (let entry = this.#queue.shift(); entry !== undefined; entry = this.#queue.shift()) {
+    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
       entry.queued = false;
       if (this.#stopped.signal.aborted) this.#reject();
       else await this.#deliver(entry);
