@@ -37,11 +37,11 @@ export interface Outcome {
 /** Violations that are kept of one world: the first say the most. */
 const KEPT = 20;
 
-/** A world that ends at its first broken promise looks for one so often. */
-const LOOK_MS = 300_000;
+/** A world says so often how far it is, and one that ends at its first broken promise looks for one. */
+const STEP_MS = 300_000;
 
 /** Runs a world to its end, or until a promise is broken. */
-export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
+export async function simulate(plan: Plan, isHasty = false, onStep = (): void => undefined): Promise<Outcome> {
   const world = new World(plan);
   const violations: Violation[] = [];
   const story = new Story(world);
@@ -66,10 +66,10 @@ export async function simulate(plan: Plan, isHasty = false): Promise<Outcome> {
   const endQuiet = checkQuiet(world, report);
   schedule(world, new Dice(plan.seed).fork("happenings"), text => story.add(text));
   world.start();
-  const stepMs = isHasty ? LOOK_MS : plan.lastsMs;
-  for (let atMs = stepMs; violations.length === 0 || !isHasty; atMs += stepMs) {
+  for (let atMs = STEP_MS; violations.length === 0 || !isHasty; atMs += STEP_MS) {
     await world.clock.run(Math.min(atMs, plan.lastsMs));
     if (atMs >= plan.lastsMs) break;
+    onStep();
   }
   if (!isHasty || violations.length === 0) {
     checkRenewals(world, report);
