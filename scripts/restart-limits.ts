@@ -23,7 +23,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   serviceAccountUnreadable: ["Forbidden", "Its ServiceAccount cannot be read: grant the right."],
   noTokenToRenew: ["Rejected", "It mounts no token for the API server: check its other credentials."],
-  restartsExhausted: [
+  exhausted: [
     "RestartsExhausted",
     "`maxRestarts` in a row, or two without proof, did not help within a day: find the cause; a change of the spec allows more.",
   ],
@@ -47,7 +47,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
   notRunningLongEnough: [DEFERRED, "Its containers have run for less than four durations: see why they restart."],
-  exhausted: ["RestartsExhausted", "Two did not help within a day: find the cause."],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [DEFERRED, "The operator itself got a 401, or lost the API server, in the last two minutes."],
   breakerTripped: [

@@ -51,6 +51,8 @@ export interface RestartClaim {
   /** How long the pod had worked before the first sign of trouble. Absent: unknown, or the cause is proven. */
   readonly workedMs?: number;
   readonly limits: RestartLimits;
+  /** Of the object. Restarts of an earlier one that did not help are forgiven. Absent: none are. */
+  readonly generation?: number;
   /** Restarts of the workload that may be open at a time, if proof of one incident speaks for each. Absent: one. */
   readonly maxOpen?: number;
 }

@@ -34,13 +34,15 @@ export function checkRestartBudget(
   const together = openTogether(ofWorkload, claim);
   const apart = relevant.filter(entry => !together.includes(entry));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
-  const failures = trailingIneffective(ofWorkload.filter(entry => isOfCause(entry, claim)));
+  const failures = trailingIneffective(
+    ofWorkload.filter(entry => isOfCause(entry, claim) && !isForgiven(entry, claim)),
+  );
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return limited("Cooldown", cooldownMs - sinceLast);
 
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
-  const countable = isHelped ? apart : relevant;
+  const countable = (isHelped ? apart : relevant).filter(entry => !isForgiven(entry, claim));
   const counted = countable.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return undefined;
@@ -64,6 +66,11 @@ export function incidentOf({
 /** Reports whether a restart rests on logs or Leases alone, without proof for the single pod. The breaker holds only for these. */
 export function isUnproven({ cause }: Pick<RestartStatus, "cause">): boolean {
   return cause === Cause.Unknown || cause === Cause.LeaseNotRenewed;
+}
+
+/** Reports whether a change of the spec has forgiven a restart that did not help: only its plain cooldown still counts. */
+export function isForgiven({ outcome, generation = Infinity }: RestartStatus, claim: Pick<RestartClaim, "generation">) {
+  return outcome === "Ineffective" && generation < (claim.generation ?? 0);
 }
 
 /** Reports whether a restart has the cause of the claim, so that it says something about whether the claimed restart helps. */
@@ -194,6 +201,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
     ...(claim.container === undefined ? {} : { container: claim.container }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
+    ...(claim.generation === undefined ? {} : { generation: claim.generation }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
 }

@@ -98,7 +98,11 @@ export class Restarts {
     const { restarts: own = [] } = object.status ?? {};
     const known = this.#last.get(key);
     const isNew = known !== undefined && known.uid !== object.metadata.uid && own.length === 0;
-    if (isNew) return { ...object, status: { ...object.status, restarts: [...known.restarts] } };
+    if (isNew)
+      return {
+        ...object,
+        status: { ...object.status, restarts: known.restarts.map(entry => inherited(entry, object)) },
+      };
     this.#remember(key, object);
     return object;
   }
@@ -128,6 +132,11 @@ export class Restarts {
     const history = this.#shared.refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
     return new ObjectRestarts(session, history, this.#shared);
   }
+}
+
+/** A new object of the same name counts its generations anew. */
+function inherited(entry: RestartStatus, { metadata: { generation } }: ControllerResilience): RestartStatus {
+  return entry.generation === undefined ? entry : { ...entry, generation };
 }
 
 /** What all objects share. */

@@ -1,12 +1,21 @@
+import { Cause } from "../api/conditions";
 import { SKIP_ANNOTATION } from "../api/names";
 import type { RestartStatus } from "../api/controller-resilience";
 import { type Check, firstMatch } from "../core/checks";
-import type { Deferral, RestartClaim } from "../core/intent";
+import type { RestartClaim } from "../core/intent";
 import type { PendingWrite } from "../core/remedy";
 import { timeInMessage, toSeconds } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
-import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, limited, RESTARTS_WINDOW_MS } from "./history";
+import {
+  checkRestartBudget,
+  incidentOf,
+  isForgiven,
+  isOpen,
+  isPresent,
+  isUnproven,
+  RESTARTS_WINDOW_MS,
+} from "./history";
 
 // The limits of one workload: may this pod be restarted now? In the order of LIMITS. Pure. The limits of the cluster follow, in ledger.ts.
 
@@ -19,8 +28,6 @@ export interface LimitedWorkload {
   readonly rolloutSinceMs?: number | undefined;
   /** Its restarts, with the outcomes known now. */
   readonly history: readonly RestartStatus[];
-  /** Earlier restarts are forgiven after this time. Absent: they count. */
-  readonly forgivenMs?: number | undefined;
   readonly maxUnavailable: number;
   /** Writes in backoff. */
   readonly pending: readonly PendingWrite[];
@@ -41,8 +48,8 @@ export interface Limit {
   readonly retryAfterMs?: number;
   /** It may never end: what a person can do. */
   readonly wayOut?: string;
-  /** The API server waits, not the operator. */
-  readonly isBlocked?: boolean;
+  /** In the condition. Absent: RestartDeferred. */
+  readonly reason?: "RestartsExhausted" | "RestartBlocked";
 }
 
 /** Why a pod is never restarted, whatever is wrong with it. */
@@ -85,6 +92,8 @@ interface Due {
 
 /** Of one workload, in their order. */
 export const LIMITS: readonly Check<Due, Limit>[] = [
+  // Only time or a change of the spec allows more restarts.
+  exhausted,
   // The rollout in progress may replace the pod.
   rolloutInProgress,
   // maxUnavailable is reached.
@@ -108,17 +117,30 @@ const EXHAUSTED_MS = 86_400_000;
 /** This many restarts without proof that did not help are enough, also if others helped for a while. */
 const UNPROVEN_RESTARTS = 2;
 
+function exhausted({ claim, workload: { history, now } }: Due): Limit | undefined {
+  if (!isExhausted(claim, history, now)) return undefined;
+  const trouble =
+    claim.cause === Cause.LeaseNotRenewed ? "it does not renew its Lease" : "its requests get 401 responses";
+  const next =
+    "The operator tries again a day after them at the earliest, or after a change of the spec and the cooldown";
+  return { wait: `restarts did not help; find out why ${trouble}. ${next}`, reason: "RestartsExhausted" };
+}
+
 /**
  * Reports whether the restarts for the incident of a claim are exhausted: of those of a day, or of longer cooldowns, two without proof or the
- * last `maxRestarts` with proof did not help (docs/adr/0005-count-restarts-by-incident.md).
+ * last `maxRestarts` with proof did not help since the last change of the spec (docs/adr/0005-count-restarts-by-incident.md).
  */
-export function isExhausted(claim: RestartClaim, history: readonly RestartStatus[], now: Date): boolean {
+export function isExhausted(
+  claim: Pick<RestartClaim, "cause" | "serviceAccountUID" | "limits" | "generation">,
+  history: readonly RestartStatus[],
+  now: Date,
+): boolean {
   const { maxRestarts, cooldownMs } = claim.limits;
   const enough = isUnproven(claim) ? Math.min(UNPROVEN_RESTARTS, maxRestarts) : maxRestarts;
   // The cooldown doubles after each of them: with a long one, so many take longer than a day.
   const heldMs = Math.max(EXHAUSTED_MS, RESTARTS_WINDOW_MS + cooldownMs * 2 ** enough);
   const recent = history
-    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
+    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry) && !isForgiven(entry, claim))
     .filter(({ time }) => now.getTime() - Date.parse(time) < heldMs);
   return failures(isUnproven(claim) ? recent : recent.slice(-enough)) >= enough;
 }
@@ -272,24 +294,18 @@ function isChronic({ view }: LimitedPod, { view: workload, rolloutSinceMs, now }
 // The budget.
 
 function overBudget({ claim, workload }: Due): Limit | undefined {
-  const budget = budgetOf(claim, workload);
+  const budget = checkRestartBudget(workload.history, claim, workload.now);
   if (budget === undefined) return undefined;
   const { limit, retryAfterMs } = budget;
   const until = `${timeInMessage(workload.now.getTime() + retryAfterMs)} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"})`;
   return { wait: describeWait(claim, workload, until), retryAfterMs };
 }
 
-/** Of forgiven restarts only the cooldown counts. */
-function budgetOf(claim: RestartClaim, { history, forgivenMs, now }: LimitedWorkload): Deferral | undefined {
-  return forgivenMs === undefined ? checkRestartBudget(history, claim, now) : limited("Cooldown", forgivenMs);
-}
-
 /** The wait ends earlier if it is for open restarts, and they help. */
-function describeWait(claim: RestartClaim, workload: LimitedWorkload, until: string): string {
-  const { history } = workload;
+function describeWait(claim: RestartClaim, { history, now }: LimitedWorkload, until: string): string {
   const helped = (entry: RestartStatus): RestartStatus => (isOpen(entry) ? { ...entry, outcome: "Recovered" } : entry);
   const open = history.findLast(entry => isOpen(entry));
-  const isAwaited = open && budgetOf(claim, { ...workload, history: history.map(helped) }) === undefined;
+  const isAwaited = open && checkRestartBudget(history.map(helped), claim, now) === undefined;
   if (!isAwaited) return `next restart possible at ${until}`;
   return `waiting for the restart of pod ${open.pod} to recover, at most until ${until}`;
 }
@@ -300,7 +316,7 @@ function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
   const { outcome, untilMs = 0 } = refusedRestart(pod, { pending, now }) ?? {};
   if (outcome?.result !== "Blocked") return undefined;
   const wait = describeBlock(outcome.message, untilMs);
-  return { wait, retryAfterMs: untilMs - now.getTime(), wayOut: BLOCKED_HINT, isBlocked: true };
+  return { wait, retryAfterMs: untilMs - now.getTime(), wayOut: BLOCKED_HINT, reason: "RestartBlocked" };
 }
 
 // No wait is for ever.

@@ -60,8 +60,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "the history of a recreated object is forgotten",
-      "if (isNew) return {",
-      "if (isNew && own.length > 0) return {",
+      "    if (isNew)",
+      "    if (isNew && own.length > 0)",
       BOTH(IN_VAIN, /"what":"recreate-object"/),
     ],
   ]),
@@ -92,6 +92,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...inFile("src/restarts/limits.ts", [
+    ["restarts go on in vain", "  exhausted,\n", "", IN_VAIN],
     [
       "the skip annotation of a workload is ignored",
       "if (view.skip || skip) return",
@@ -99,10 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
       BOTH(RECREATED, /"isSkipped"|"what":"skip"/),
     ],
   ]),
-  ...inFile("src/remedies/token-restart/checks.ts", [
-    ["no witness is needed", "  notWitnessed,\n", "", IN_VAIN],
-    ["restarts go on in vain", "  restartsExhausted,\n", "", IN_VAIN],
-  ]),
+  ...inFile("src/remedies/token-restart/checks.ts", [["no witness is needed", "  notWitnessed,\n", "", IN_VAIN]]),
   ...inFile("src/remedies/token-restart/settle.ts", [
     [
       "a successor has helped at once",

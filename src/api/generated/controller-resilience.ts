@@ -321,14 +321,6 @@ export interface TargetStatus {
    */
   persistentPods?: string[];
   /**
-   * Generation of this object at which the restarts of the workload were used up. A newer generation or accepted tokens reset it.
-   */
-  exhaustedGeneration?: number;
-  /**
-   * Incident whose restarts were used up: a cause, with the UID of the ServiceAccount where the cause is proven. Restarts for another incident are still allowed.
-   */
-  exhaustedIncident?: string;
-  /**
    * Time since when the workload waits for something that may never happen, such as a PodDisruptionBudget or a pod that does not become Ready. After an hour the object is Stalled.
    */
   waitStartTime?: string;
@@ -370,6 +362,10 @@ export interface RestartStatus {
    * UID of the ServiceAccount that is newer than the pod. Restarts of one incident have the same value.
    */
   serviceAccountUID?: string;
+  /**
+   * Generation of this object at which the restart was requested. A newer one forgives a restart that did not help.
+   */
+  generation?: number;
   /**
    * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds. Only of restarts without proof.
    */

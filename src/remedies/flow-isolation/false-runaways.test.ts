@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nextGeneration } from "../../core/testing/objects";
 import { TransientError } from "../../core/errors";
 import { onRunaway, Scene } from "./testing/scene";
 import { provisioned, throttled } from "./testing/throttled";
@@ -111,8 +112,7 @@ describe("a ServiceAccount that relapses after each throttle", () => {
     expect(decision.message).toBe(
       "ServiceAccount app is not throttled again before spec.flowIsolation changes: it relapsed after each of 6 throttles. Now: 120 requests/s, threshold 100 requests/s for 30s.",
     );
-    const { metadata } = scene.object;
-    scene.object = { ...scene.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
+    scene.object = nextGeneration(scene.object);
     await scene.run(10 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "GivenUp" });
     scene.change({ requestRate: { ...scene.object.spec.flowIsolation!.requestRate, threshold: 110 } });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nextGeneration } from "../../core/testing/objects";
 import { lease, Scene, workload } from "./testing/scene";
 
 /** The pod has renewed its Lease for two minutes. */
@@ -246,7 +247,10 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
 });
 
 describe("a pod that renews its Lease after each restart, and stops again", () => {
-  it("is restarted twice at most, and then needs a person for a day", async () => {
+  it.each<[string, (scene: Scene) => Promise<{ readonly intents: readonly unknown[] }>]>([
+    ["is over", scene => scene.wait(7_200)],
+    ["or a change of the spec", scene => ((scene.object = nextGeneration(scene.object)), scene.run(300))],
+  ])("is restarted twice at most, and then needs a person until a day %s", async (_, change) => {
     const scene = await learned();
     let evictions = 0;
     scene.renewer = undefined;
@@ -268,7 +272,7 @@ describe("a pod that renews its Lease after each restart, and stops again", () =
     expect(evictions).toBe(2);
     expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(Array(2).fill("Ineffective"));
     expect(pass).toMatchObject({ reason: "RestartsExhausted", stalled: { reason: "RestartsExhausted" } });
-    expect((await scene.wait(7_200)).intents).toHaveLength(1);
+    expect((await change(scene)).intents).toHaveLength(1);
   });
 
   it("has been helped if it renews its Lease for longer than an hour", async () => {

@@ -41,6 +41,7 @@ export async function observeControllers(
   const workloads = await withHolders(marked, due, object, readers);
   const { status } = object;
   return {
+    generation: object.metadata.generation,
     mode: object.mode,
     restarts: (status?.restarts ?? []).filter(({ cause }) => cause === Cause.LeaseNotRenewed),
     previous: status?.stalls ?? [],

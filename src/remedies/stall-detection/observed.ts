@@ -14,6 +14,7 @@ import { RolloutWaits } from "../../restarts/limits";
 
 /** What one pass has read. */
 export interface Observed {
+  readonly generation: number;
   readonly mode: Mode;
   /** Restarts with the cause of this remedy. */
   readonly restarts: readonly RestartStatus[];

@@ -10,7 +10,7 @@ import {
   settleOpenRestarts,
   UNKNOWN_MS,
 } from "../../restarts/history";
-import { barOf, isExhausted, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
+import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
@@ -55,7 +55,6 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   throttled,
   notSeenLongEnough,
   notRunningLongEnough,
-  exhausted,
   limitReached,
 ];
 
@@ -139,21 +138,16 @@ function notRunningLongEnough({ stale }: Candidate): RestartDecision | undefined
   );
 }
 
-function exhausted(candidate: Candidate): RestartDecision | undefined {
-  if (!isExhausted(claimFor(candidate), candidate.history, candidate.now)) return undefined;
-  const sentence =
-    "Restarts did not help; find out why it does not renew its Lease. The operator tries again a day after them at the earliest.";
-  return held("RestartsExhausted", sentence, { isStalled: true });
-}
-
 function limitReached(candidate: Candidate): RestartDecision | undefined {
   const { workload, observed, history, pending, now, pod } = candidate;
   const { maxUnavailable } = observed.limits;
   const limit = limitOf(pod.view, claimFor(candidate), { ...workload, history, maxUnavailable, pending, now });
   const { mode } = observed;
-  if (limit === undefined || mode === "Enforce")
-    return limit && deferred(limit.wait, limit.wayOut, limit.isBlocked === true ? "RestartBlocked" : "RestartDeferred");
-  return held("WouldRestart", `${capitalize(limit.wait)}. ${capitalize(whatWould(mode))} evict the pod then.`, {});
+  if (limit === undefined) return undefined;
+  const { wait, wayOut, reason } = limit;
+  if (reason === "RestartsExhausted") return held(reason, `${capitalize(wait)}.`, { isStalled: true });
+  if (mode === "Enforce") return deferred(wait, wayOut, reason);
+  return held("WouldRestart", `${capitalize(wait)}. ${capitalize(whatWould(mode))} evict the pod then.`, {});
 }
 
 function evict(candidate: Candidate): RestartDecision {
@@ -183,6 +177,7 @@ function claimFor({ pod, stale, observed, workload, forMs }: Candidate): NonNull
       ),
     ),
     limits: { cooldownMs, maxRestarts },
+    generation: observed.generation,
   };
 }
 

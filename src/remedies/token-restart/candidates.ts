@@ -3,7 +3,7 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/time";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { incidentOf, isOpen, isUnproven, restartsOf } from "../../restarts/history";
+import { isUnproven, restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload } from "../../restarts/limits";
 import {
   isBySandbox,
@@ -29,8 +29,6 @@ export interface WorkloadState extends Context {
   readonly history: readonly RestartStatus[];
   /** The workload's entry in status.targets. */
   readonly previous: TargetStatus | undefined;
-  /** An earlier generation used up the restarts. The new generation forgives them; only their cooldown still counts. */
-  readonly isCooling: boolean;
   /** Pods with sufficient evidence for a restart. */
   readonly rejected: readonly ObservedPod[];
   /** `Deployment/web: 2 of 3 pods rejected` */
@@ -58,20 +56,13 @@ export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 
 /** Settles the restarts of a workload, and finds out which of its pods is next. */
 export function stateOf(workload: ObservedWorkload, context: Context): WorkloadState {
-  const { observed, spec, now } = context;
+  const { observed, now } = context;
   const previous = targetOf(workload.view, observed.previousTargets);
   const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const settled = settleRestarts(ofWorkload, workload, now.getTime());
-  // A new generation grants new restarts: used-up ones and the doublings of the cooldown are forgiven, but only after one plain cooldown. The
-  // cooldown is counted here because the executor, too, knows the restarts only as long as they are in the history.
-  const isForgiven = (previous?.exhaustedGeneration ?? Infinity) < observed.generation;
-  const isForgotten = isForgiven && coolingMs(settled, spec, now) === 0;
-  const open = ofWorkload.filter(entry => isOpen(entry));
-  const history = isForgotten ? settleRestarts(open, workload, now.getTime()) : settled;
-  const isCooling = isForgiven && !isForgotten;
+  const history = settleRestarts(ofWorkload, workload, now.getTime());
   // A log that will be read within moments may contradict the evidence.
   const rejected = workload.pods.filter(pod => pod.isNew !== true && isRejected(pod));
-  const state = { ...context, workload, history, previous, isCooling, rejected };
+  const state = { ...context, workload, history, previous, rejected };
   return { ...state, share: describeShare(workload, rejected), next: nextOf(state) };
 }
 
@@ -85,7 +76,7 @@ function nextOf(state: StateWithoutNext): Candidate | undefined {
   const healable = state.rejected.filter(pod => isHealable(pod, state.workload.view));
   const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, state) }));
   const rank = ({ pod, claim }: Candidate): readonly number[] => [
-    Number(!state.isCooling && isUsedUp(claim, state)),
+    Number(isExhausted(claim, state.history, state.now)),
     Number(refusedRestart(pod.view, state) !== undefined),
     Number(pod.view.nodeUnreachable === true),
     Number(isStale(pod)),
@@ -114,7 +105,7 @@ export function canHeal(pod: ObservedPod): boolean {
   return pod.serviceAccount === "present" && !hasNothingToRenew;
 }
 
-function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
+function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNext): TokenClaim {
   const { view, proof, logs } = pod;
   const cause = causeOf(pod);
   const container = isBySandbox(pod) ? undefined : condemnedContainer(pod);
@@ -125,7 +116,7 @@ function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): Token
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
-    limits: { cooldownMs: parseDuration(spec.cooldown), maxRestarts: spec.maxRestarts },
+    ...budgetOf(spec, observed),
   };
 }
 
@@ -141,29 +132,17 @@ function causeOf(pod: ObservedPod): TokenCause {
   return pod.proof?.cause ?? Cause.Unknown;
 }
 
-/** Remaining cooldown after the last of these restarts, without doubling, in milliseconds. An unreadable time counts as now. */
-function coolingMs(history: readonly RestartStatus[], spec: TokenRestartSpec, now: Date): number {
-  const cooldownMs = parseDuration(spec.cooldown);
-  const left = history.map(({ time }) => Date.parse(time) + cooldownMs - now.getTime());
-  return Math.max(0, ...left.map(ms => (Number.isNaN(ms) ? cooldownMs : ms)));
-}
-
-/** Reports whether the restarts for the incident of the claim are used up: at this generation, or because the last ones did not help. */
-export function isUsedUp(claim: RestartClaim, { history, previous, observed, now }: StateWithoutNext): boolean {
-  const known = previous?.exhaustedIncident;
-  if (wasUsedUp(previous, observed.generation) && (known === undefined || known === incidentOf(claim))) return true;
-  return isExhausted(claim, history, now);
-}
-
-/** Reports whether status says that the restarts of an incident were used up at this generation. */
-export function wasUsedUp(previous: TargetStatus | undefined, generation: number): boolean {
-  return previous?.exhaustedGeneration !== undefined && previous.exhaustedGeneration >= generation;
+/** What a claim says about the budget. */
+export function budgetOf(
+  { cooldown, maxRestarts }: TokenRestartSpec,
+  { generation }: Pick<Observed, "generation">,
+): Pick<RestartClaim, "limits" | "generation"> {
+  return { limits: { cooldownMs: parseDuration(cooldown), maxRestarts }, generation };
 }
 
 /** The workload as its limits see it. */
-export function limitedWorkload({ workload, history, isCooling, spec, pending, now }: WorkloadState): LimitedWorkload {
+export function limitedWorkload({ workload, history, spec, pending, now }: WorkloadState): LimitedWorkload {
   const { view, rolloutSinceMs } = workload;
   const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
-  const forgivenMs = isCooling ? coolingMs(history, spec, now) : undefined;
-  return { view, pods, rolloutSinceMs, history, forgivenMs, maxUnavailable: spec.maxUnavailable, pending, now };
+  return { view, pods, rolloutSinceMs, history, maxUnavailable: spec.maxUnavailable, pending, now };
 }

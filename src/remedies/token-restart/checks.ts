@@ -6,7 +6,7 @@ import { barOf, describeDown, limitOf, UNHEALTHY_HINT, UPGRADE_HINT } from "../.
 import { firstMatch, type Check } from "../../core/checks";
 import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
-import { canHeal, isUsedUp, limitedWorkload, wasUsedUp, type WorkloadState } from "./candidates";
+import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
 import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
@@ -27,9 +27,7 @@ export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   serviceAccountUnreadable,
   // A restart does not renew the rejected credential.
   noTokenToRenew,
-  // Only a person, a new generation or accepted tokens allow more restarts.
-  restartsExhausted,
-  // A rollout, maxUnavailable, the budget or a refusal: src/restarts/limits.ts.
+  // Restarts in vain, a rollout, maxUnavailable, the budget or a refusal: src/restarts/limits.ts.
   limitReached,
   // The new signing key may be a mistake that is about to be corrected.
   keysChangedLately,
@@ -114,24 +112,16 @@ function noTokenToRenew({ workload, rejected, share, next }: WorkloadState): Ass
   );
 }
 
-/** Candidates whose restarts are not used up come first, so the next candidate speaks for all. */
-function restartsExhausted(state: WorkloadState): Assessment | undefined {
-  const { rejected, share, next, isCooling, observed, previous } = state;
-  const isExhausted = next ? isUsedUp(next.claim, state) : wasUsedUp(previous, observed.generation);
-  if (rejected.length === 0 || isCooling || !isExhausted) return undefined;
-  const sentence = `${share}; restarts did not help; find out why its requests get 401 responses. A change of the spec allows more restarts after the cooldown.`;
-  return { status: "False", reason: "RestartsExhausted", sentence, isStalled: true };
-}
-
 // A restart can help, and waits.
 
 function limitReached(state: WorkloadState): Assessment | undefined {
   const { next, share } = state;
   const limit = next && limitOf(next.pod.view, next.claim, limitedWorkload(state));
   if (limit === undefined) return undefined;
-  const { wait, retryAfterMs, wayOut, isBlocked } = limit;
-  const assessment = deferred(`${share}; ${wait}.`, { retryAfterMs, wayOut });
-  return isBlocked === true ? { ...assessment, reason: "RestartBlocked" } : assessment;
+  const { wait, retryAfterMs, wayOut, reason = "RestartDeferred" } = limit;
+  const sentence = `${share}; ${wait}.`;
+  if (reason === "RestartsExhausted") return { status: "False", reason, sentence, isStalled: true };
+  return { ...deferred(sentence, { retryAfterMs, wayOut }), reason };
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {

@@ -63,7 +63,7 @@ function itemOf(state: WorkloadState): WorkloadItem {
   const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
   const { uid: id } = state.workload.view;
   const { intents = [] } = assessment;
-  return { id, intents, assessment, wait, target: targetStatus(state, assessment, wait) };
+  return { id, intents, assessment, wait, target: targetStatus(state, wait) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

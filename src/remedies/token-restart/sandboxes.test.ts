@@ -221,17 +221,6 @@ describe("Events that an editor of one namespace has made up", () => {
     expect((await node.passes(100, trickle)).restarts).toMatchObject([{ outcome: "Restarted" }]);
     expect((await node.passes(30, trickle)).restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
-
-  it("do not keep used-up restarts by other evidence in mind", async () => {
-    const node = new Node({ maxRestarts: 1, cooldown: "30s" });
-    const { intents } = await node.passes(13, () => node.log(UNAUTHORIZED, "cni-a"));
-    node.noteRestart(intents[0]!, "Ineffective");
-    expect(await node.passes(3, () => node.log(UNAUTHORIZED, "cni-a"))).toMatchObject({ reason: "RestartsExhausted" });
-    await node.passes(20, () => forge(node, 1));
-    node.clock.advance(3_600_000);
-    const healed = await node.passes(20, () => forge(node, 1));
-    expect(healed.lists?.targets?.[0]).not.toHaveProperty("exhaustedGeneration");
-  });
 });
 
 describe("the rejected agent", () => {

@@ -1,12 +1,11 @@
 import { describeTime } from "../../core/time";
 import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { isPresent, incidentOf, RESTARTS_WINDOW_MS } from "../../restarts/history";
+import { isPresent } from "../../restarts/history";
 import type { Wait } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
 import {
-  isLogEvidence,
   isRejected,
   isSuspected,
   targetOf,
@@ -14,12 +13,11 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
-import type { Assessment } from "./reasons";
 
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
 /** The workload's entry in status.targets. */
-export function targetStatus(state: WorkloadState, assessment: Assessment, { since }: Wait): TargetStatus {
+export function targetStatus(state: WorkloadState, { since }: Wait): TargetStatus {
   const { view, pods } = state.workload;
   const lastUnauthorizedTime = shownLastUnauthorized(state);
   return {
@@ -30,7 +28,6 @@ export function targetStatus(state: WorkloadState, assessment: Assessment, { sin
     ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
     ...recreatedBy(state),
     ...persistentPods(pods),
-    ...exhaustion(state, assessment),
     ...since,
   };
 }
@@ -82,35 +79,6 @@ function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<Targ
   if (recreations.length === 0) return {};
   const [hook] = recreations.flatMap(one => one.hook ?? []);
   return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
-}
-
-type Exhaustion = Pick<TargetStatus, "exhaustedGeneration" | "exhaustedIncident">;
-
-/** During the cooldown the earlier generation is kept: later passes have to know that its restarts are forgiven. */
-function exhaustion(state: WorkloadState, { reason }: Assessment): Exhaustion {
-  const { observed, previous, isCooling } = state;
-  const isNew = reason === "RestartsExhausted";
-  if (!isNew && !isCooling && !isStillExhausted(state)) return {};
-  const generation = isCooling ? previous?.exhaustedGeneration : observed.generation;
-  return { ...(generation !== undefined && { exhaustedGeneration: generation }), ...usedUpIncident(state, isNew) };
-}
-
-function usedUpIncident({ previous, next }: WorkloadState, isNew: boolean): Pick<Exhaustion, "exhaustedIncident"> {
-  const incident = isNew && next !== undefined ? incidentOf(next.claim) : previous?.exhaustedIncident;
-  return incident === undefined ? {} : { exhaustedIncident: incident };
-}
-
-/**
- * Used-up restarts are remembered until all logs were read and have been quiet for the budget's window: an unread log is no sign of
- * recovery, and a pause between two rejections is none either.
- */
-function isStillExhausted(state: WorkloadState): boolean {
-  const { workload, previous, observed, spec, now } = state;
-  if (!((previous?.exhaustedGeneration ?? -Infinity) >= observed.generation)) return false;
-  const present = workload.pods.filter(pod => isPresent(pod)).map(withoutOneSided);
-  const readsLogs = isLogEvidence(workload.view, spec);
-  if (present.length === 0 || !present.every(pod => isQuiet(pod) && (wasRead(pod) || !readsLogs))) return true;
-  return now.getTime() - lastUnauthorizedMs(state) < RESTARTS_WINDOW_MS;
 }
 
 function wasRead({ readMs, unreadable }: ObservedPod): boolean {

@@ -1,7 +1,11 @@
+import { Cause } from "../../api/conditions";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
-import { isUnproven } from "../../restarts/history";
-import { wasUsedUp, type WorkloadState } from "./candidates";
-import { targetOf, type Observed, type ObservedWorkload } from "./observed";
+import { isUnproven, restartsOf } from "../../restarts/history";
+import { workloadId } from "../../restarts/claims";
+import { isExhausted } from "../../restarts/limits";
+import { budgetOf, type WorkloadState } from "./candidates";
+import type { Observed, ObservedWorkload } from "./observed";
 import { deferred, stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
@@ -32,11 +36,12 @@ export class Witness {
 
   /** Undefined: not asked, or there is no witness. */
   async ask(
-    workloads: readonly ObservedWorkload[],
-    previous: Observed["previousTargets"],
+    observed: Pick<Observed, "workloads" | "restarts" | "generation">,
+    spec: TokenRestartSpec,
     readers: Pick<Readers, "requestRates" | "clock">,
   ): Promise<Refusals | undefined> {
-    if (!workloads.some(workload => mayRestart(workload, previous))) return undefined;
+    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now())))
+      return undefined;
     const nowMs = readers.clock.monotonicMs();
     const rates = await readers.requestRates(this.#ageMs(nowMs));
     this.#hasSeveral = rates.unknown !== undefined || rates.servers.found >= 2;
@@ -53,8 +58,14 @@ export class Witness {
   }
 }
 
-function mayRestart({ view, pods }: ObservedWorkload, previous: Observed["previousTargets"]): boolean {
-  if (view.skip || wasUsedUp(targetOf(view, previous), 0)) return false;
+function mayRestart(
+  { view, pods }: ObservedWorkload,
+  observed: Pick<Observed, "restarts" | "generation">,
+  spec: TokenRestartSpec,
+  now: Date,
+): boolean {
+  const claim = { cause: Cause.Unknown, ...budgetOf(spec, observed) };
+  if (view.skip || isExhausted(claim, restartsOf(workloadId(view), observed.restarts), now)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
 }
 

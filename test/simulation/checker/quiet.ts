@@ -51,18 +51,11 @@ function nameOf({ name = "", after }: Entry): string {
 }
 
 /**
- * A renewal changes the world; what it may change is promise 5. So do the end of the hour for which lost Leases count, and of the hour of accepted
- * tokens after which restarts that did not help are forgiven (docs/remedies/token-restart.md).
+ * A renewal changes the world; what it may change is promise 5. So does the end of the hour for which lost Leases count.
  */
 function isNews({ resource, before, after }: Entry): boolean {
   if (resource.endsWith("rolebindings")) return true;
-  return (tellsOfLosses(before) && !tellsOfLosses(after)) || exhausted(before) > exhausted(after);
-}
-
-/** Number of workloads for which restarts did not help. */
-function exhausted(object: Obj | undefined): number {
-  const { targets = [] } = (object?.["status"] ?? {}) as { targets?: readonly { exhaustedGeneration?: number }[] };
-  return targets.filter(({ exhaustedGeneration }) => exhaustedGeneration !== undefined).length;
+  return tellsOfLosses(before) && !tellsOfLosses(after);
 }
 
 function tellsOfLosses(object: Obj | undefined): boolean {

@@ -121,9 +121,8 @@ const MOST_RESTARTS = 3;
 const WAITING: readonly string[] = ["WouldRestart", "RestartDeferred", "RestartBlocked"];
 
 /** Returns the workloads of an object for which a restart by hand is offered: unless restarts have not helped. */
-function toRestart({ status, spec, metadata }: ControllerResilience): TargetStatus[] {
+function toRestart({ status, spec }: ControllerResilience): TargetStatus[] {
   const tokens = status?.conditions?.find(({ type }) => type === ConditionType.TokensAccepted);
   if (spec.suspend || !WAITING.includes(tokens?.reason ?? "")) return [];
-  const isVain = ({ exhaustedGeneration = -1 }: TargetStatus): boolean => exhaustedGeneration >= metadata.generation;
-  return (status?.targets ?? []).filter(one => one.rejectedPods > 0 && !isVain(one)).slice(0, MOST_RESTARTS);
+  return (status?.targets ?? []).filter(one => one.rejectedPods > 0).slice(0, MOST_RESTARTS);
 }

@@ -145,6 +145,7 @@ const previous: fc.Arbitrary<StallStatus> = fc.constantFrom<StallStatus[]>(
 
 /** Anything that a pass may read. */
 export const anyObserved: fc.Arbitrary<Observed> = fc.record({
+  generation: fc.integer({ min: 1, max: 3 }),
   mode: fc.constantFrom("Enforce", "Enforce", "Observe", "OperatorObserves", "NamespaceSkipped"),
   restarts: fc.oneof(fc.constant([]), fc.array(restarts, { maxLength: 4 })),
   previous: fc.array(previous, { maxLength: 2 }),

@@ -102,6 +102,7 @@ const restarts: fc.Arbitrary<RestartStatus[]> = fc.array(
       ),
       cause: fc.constantFrom("ServiceAccountRecreated", "CniCredentialRejected", "Unknown"),
       outcome: fc.constantFrom("Requested", "Restarted", "Recovered", "Ineffective"),
+      generation: maybe(fc.integer({ min: 1, max: 3 })),
       serviceAccountUID: maybe(fc.constantFrom("sa-1", "sa-2")),
     })
     .map(entry => defined<RestartStatus>({ ...entry, podUID: `uid-${entry.pod}` } as RestartStatus)),
@@ -119,7 +120,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
       name: fc.constantFrom("web", "db"),
       pods: fc.constant(1),
       rejectedPods: fc.constant(0),
-      exhaustedGeneration: fc.integer({ min: 1, max: 3 }),
     }),
     { maxLength: 1 },
   ),
