@@ -17,7 +17,7 @@ export const REASONS = {
   },
   AccessLost: {
     event: "Warning",
-    help: "The pods get 403 responses since some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
+    help: "The pods have got 403 responses for some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
   },
   LeadershipLost: {
     event: "Warning",
@@ -25,17 +25,17 @@ export const REASONS = {
   },
   Conflict: {
     event: "Warning",
-    help: "Another object, which the message names, acts on the workload. Remove it from the targets of one of them.",
+    help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
   },
   WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refused for now, such as for a PodDisruptionBudget. The operator tries again.",
+    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
   },
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "The restart waits; the message says for what.",
+    help: "A limit delays the restart; the message says which.",
   },
   Restarting: {
     event: "None",
@@ -44,7 +44,7 @@ export const REASONS = {
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {
     event: "Warning",
-    help: "The operator lacks a right, which the message names.",
+    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
   },
   ObserveFailed: {
     event: "Warning",

@@ -28,7 +28,7 @@ export const REASONS = {
   },
   RestartBlocked: {
     event: "Warning",
-    help: "The eviction was refused for now, such as for a PodDisruptionBudget.",
+    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget.",
   },
   RestartDeferred: {
     event: "Normal",

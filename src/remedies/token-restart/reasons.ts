@@ -26,7 +26,7 @@ export const REASONS = {
   WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refuses for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
+    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
   },
   RestartDeferred: {
     event: "Normal",
