@@ -167,6 +167,7 @@ function lossWithout(occasion: Occasion, before = occasion, after = occasion, ne
  * run: a container that waits for its next life does not recover meanwhile.
  */
 export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs = 0): Persistence {
+  if (trace.occasions.length === 0) return { state: "quiet", occasions: 0 };
   const past = trace.occasions.filter(occasion => occasion.startMs <= nowMs);
   const episode = currentEpisode(past);
   const counted = episode.filter(occasion => nowMs - occasion.startMs < rule.windowMs);

@@ -289,7 +289,8 @@ function readBody(response: IncomingMessage, maxBytes: number, what: string): Pr
     let isWhole = false;
     response.on("end", () => {
       isWhole = true;
-      resolve(Buffer.concat(chunks, size));
+      const [first] = chunks;
+      resolve(first?.length === size ? first : Buffer.concat(chunks, size));
     });
     response.on("error", reject);
     response.on("close", () => {

@@ -47,9 +47,8 @@ export interface Flow {
 
 /** The flow of one ServiceAccount in this pass. */
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
-  const lease = pieceOf(wantedLeaseFlow(facts, account.name), facts.schemas);
   const match = matchOf(account, facts);
-  const limits = limitsOf(facts, spec, account, isInPlace(match, facts, lease));
+  const limits = limitsOf(facts, spec, account, match);
   const before = throttleOf(account.record, spec);
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
   const { settlingUntilMs = -Infinity } = facts.rates;
@@ -67,10 +66,10 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(release === undefined ? {} : { release }),
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
-    isLeaseFlood: isRunaway(settled(leaseReading(lease, facts, account, limits)), limits),
+    isLeaseFlood: isRunaway(settled(leaseReading(match.lease, facts, account, limits)), limits),
     isRefused: isRefused(throttle, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
-    lease,
+    lease: match.lease,
   };
 }
 
@@ -105,17 +104,19 @@ function isRefused(throttle: Throttle, { record }: AccountFacts, nowMs: number):
 interface Match {
   readonly own?: ClusterObjectView;
   readonly shadow?: ClusterObjectView;
+  readonly lease: Piece;
 }
 
-function matchOf({ name }: AccountFacts, { owner, schemas }: FlowIsolationFacts): Match {
+function matchOf({ name }: AccountFacts, facts: FlowIsolationFacts): Match {
+  const { owner, schemas } = facts;
   const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
   const own = schemas?.find(view => view.name === wanted.name);
   const shadow = shadowOf(own ?? wanted, schemas ?? [], { ...owner.metadata, name });
-  return { ...(own && { own }), ...(shadow && { shadow }) };
+  return { ...(own && { own }), ...(shadow && { shadow }), lease: pieceOf(wantedLeaseFlow(facts, name), schemas) };
 }
 
 /** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
-function isInPlace({ own }: Match, { owner }: FlowIsolationFacts, lease: Piece): boolean {
+function isInPlace({ own, lease }: Match, { owner }: FlowIsolationFacts): boolean {
   return own !== undefined && isOwnedBy(own, owner) && lease.is === "right";
 }
 
@@ -131,7 +132,7 @@ function readingOf(
   return readRate(rates, own.name, limits.threshold, { fromMs, maxBetweenMs });
 }
 
-function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, isReady: boolean): ThrottleLimits {
+function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, match: Match): ThrottleLimits {
   const { for: over, release } = spec.requestRate;
   // With onRunaway: Report there is no quarantine level.
   const state = stateOfLevel(QUARANTINE_LEVEL, facts, spec);
@@ -144,11 +145,13 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
       facts.mode === "Enforce" &&
       facts.notUnderstood === undefined &&
       state === "right" &&
-      isReady &&
-      isLeaseLevelReady(facts, spec) &&
+      isInPlace(match, facts) &&
+      // Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases.
+      stateOfLevel(LEASE_LEVEL, facts, spec) === "right" &&
       isThrottleable(account, facts),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
-    isHeld: isHeld(account, facts),
+    // As the cluster shows it, whoever made the FlowSchema.
+    isHeld: match.own !== undefined && levelOf(match.own) === QUARANTINE_LEVEL,
     isUnmade: isUnmade(account.record),
   };
 }
@@ -156,17 +159,6 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
 function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Piece["is"] | undefined {
   const wanted = wantedLevels(facts, spec).find(({ name }) => name === level);
   return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).is;
-}
-
-/** Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases. */
-function isLeaseLevelReady(facts: FlowIsolationFacts, spec: Spec): boolean {
-  return stateOfLevel(LEASE_LEVEL, facts, spec) === "right";
-}
-
-/** As the cluster shows it, whoever made the FlowSchema. */
-function isHeld(account: AccountFacts, facts: FlowIsolationFacts): boolean {
-  const own = facts.schemas?.find(({ name }) => name === flowSchemaName(facts.owner, account.name));
-  return own !== undefined && levelOf(own) === QUARANTINE_LEVEL;
 }
 
 function throttleOf(record: FlowStatus | undefined, spec: Spec): Throttle | undefined {

@@ -29,19 +29,20 @@ export function shadowOf(
   const ids = new Set([...namesOf(account), ...groupsOf(account)]);
   const others = schemas
     .filter(({ name, deletedAtMs }) => name !== own.name && deletedAtMs === undefined)
-    .filter(({ spec }) => listIn(spec, "rules").some(rule => isAbout(rule, ids)))
+    .map(view => ({ view, rules: rulesAbout(view, ids) }))
+    .filter(({ rules }) => rules.length > 0)
     // The API server ignores a FlowSchema whose level does not exist.
-    .filter(({ conditions }) => !conditions.some(({ type, status }) => type === "Dangling" && status === "True"))
-    .filter(other => comesFirst(other, own) || (!isThrottling && isOfOther(other, account)))
-    .toSorted((a, b) => (comesFirst(a, b) ? -1 : 1));
-  const takers = SAMPLES.map(sample => others.find(other => takes(other, ids, sample)));
+    .filter(({ view }) => !view.conditions.some(({ type, status }) => type === "Dangling" && status === "True"))
+    .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isOfOther(view, account)))
+    .toSorted((a, b) => (comesFirst(a.view, b.view) ? -1 : 1));
+  const takers = SAMPLES.map(sample => others.find(({ rules }) => takes(rules, sample))?.view);
   return takers.includes(undefined) ? undefined : takers[0];
 }
 
 /** Reports whether another owner's FlowSchema names the ServiceAccount: a person has chosen the level of its requests. */
 export function isOfOther(view: ClusterObjectView, account: Account): boolean {
   const names = new Set(namesOf(account));
-  return !isManaged(view) && listIn(view.spec, "rules").some(rule => isAbout(rule, names));
+  return !isManaged(view) && rulesAbout(view, names).length > 0;
 }
 
 function comesFirst(a: Ordered, b: Ordered): boolean {
@@ -57,17 +58,24 @@ function precedenceOf({ spec }: Ordered): number {
   return typeof precedence === "number" ? precedence : DEFAULT_PRECEDENCE;
 }
 
-function takes({ spec }: Ordered, ids: ReadonlySet<string>, { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
-  return listIn(spec, "rules")
-    .filter(rule => isAbout(rule, ids))
+function takes(rules: readonly JsonObject[], { verb, isNamespaced }: (typeof SAMPLES)[number]): boolean {
+  return rules
     .flatMap(rule => listIn(rule, "resourceRules"))
     .filter(({ namespaces, clusterScope }) => (isNamespaced ? hasStar(namespaces) : clusterScope === true))
     .filter(({ apiGroups, resources }) => hasStar(apiGroups) && hasStar(resources))
     .some(({ verbs }) => hasStar(verbs) || arrayOf(verbs).includes(verb));
 }
 
-function isAbout(rule: JsonObject, ids: ReadonlySet<string>): boolean {
-  return listIn(rule, "subjects").some(subject => ids.has(idOf(subject)));
+/** Subjects by rule: views do not change, and each is compared with every ServiceAccount. */
+const known = new WeakMap<JsonObject, readonly string[]>();
+
+/** The rules of a FlowSchema that name one of the subjects. */
+function rulesAbout({ spec }: Ordered, ids: ReadonlySet<string>): JsonObject[] {
+  return listIn(spec, "rules").filter(rule => {
+    const subjects = known.get(rule) ?? listIn(rule, "subjects").map(idOf);
+    known.set(rule, subjects);
+    return subjects.some(id => ids.has(id));
+  });
 }
 
 function hasStar(values: unknown): boolean {
