@@ -3,7 +3,7 @@ import { classify, isFromOtherPod, type PodName, scanInSteps, unwrap } from "./c
 import { recordEnd } from "./classifier/scan-log";
 import { has401 } from "./classifier/literals";
 import type { FindUnauthorized } from "./reading/container-log";
-import { type DeniedRequest, REFUSED, THROTTLED, topicOf } from "./traces";
+import { type DeniedRequest, KUBELETS_401, REFUSED, THROTTLED, topicOf } from "./traces";
 
 /** Finds 401s in a log. */
 export interface Finder {
@@ -29,11 +29,24 @@ export function createFinder(extraPhrases: readonly string[] = []): Finder {
   };
 }
 
-/** Finds 401s with the classifier only. */
+/** Finds 401s with the classifier only, and as a topic those of the kubelet. */
 export const findByClass: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
-    if (cls === "unauthorized" && isOwn(text.toString("utf8", start, end), pod)) onRecord(start);
+    if (cls !== "unauthorized" && cls !== "none") return;
+    const record = text.toString("utf8", start, end);
+    if (!isOwn(record, pod)) return;
+    if (cls === "unauthorized") onRecord(start);
+    else if (isKubelets401(record)) onRecord(start, KUBELETS_401);
   });
+
+/** How agents name the kubelet that they asked. What the API server asks it, such as for logs, is not meant. */
+const KUBELET =
+  /failed to scrape node|(?:metrics from|reach the|querying|in) kubelet|:10250(?!\/(?:containerlogs|exec|attach|portforward)\/)/i;
+
+/** Reports whether a record that says nothing about the API server has a 401 of the kubelet. */
+export function isKubelets401(record: string): boolean {
+  return KUBELET.test(record) && isAnyUnauthorized(record);
+}
 
 /**
  * Finds every record with a 401, whoever was answered it by whom: also those that the classifier leaves out because they say nothing about
@@ -115,12 +128,12 @@ const EVICTION = "disruption budget";
 /** Finds 401s, and as topics denied requests, lost Leases, throttling, and which of it is a refusal of the API server. */
 export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
-    if (cls === "watch-ended") return;
+    if (cls === "watch-ended" || cls === "none") return;
     const record = text.toString("utf8", start, end);
     if (pod !== undefined && isFromOtherPod(record, pod)) return;
     if (cls === "unauthorized") onRecord(start);
     else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
-    else if (cls !== "none") {
+    else {
       if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
       if (isRefused(record)) onRecord(start, REFUSED);
     }

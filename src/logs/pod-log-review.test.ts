@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../core/errors";
-import { findAny, isAnyUnauthorized } from "./detector";
+import { findAny, isAnyUnauthorized, isKubelets401 } from "./detector";
 import { createPodLogReview } from "./pod-log-review";
 import { container } from "../remedies/token-restart/testing/fake-log";
 import { Scene, UNAUTHORIZED } from "../remedies/token-restart/testing/scene";
@@ -73,4 +75,14 @@ it.each([
   ["forbidden: 403", false],
 ])("a 401 of any kind %s: %s", (record, expected) => {
   expect(isAnyUnauthorized(record)).toBe(expected);
+});
+
+it("knows the kubelet's 401s from those of other services, and from what the kubelet says about others", () => {
+  const lines = readFileSync(join(__dirname, "../../test/fixtures/log-records.jsonl"), "utf8").trimEnd().split("\n");
+  const records = lines.map(line => JSON.parse(line) as { family: string; line: string });
+  const kubelets = records.filter(
+    ({ family, line }) => family.startsWith("other-401/kubelet-") || /:10250\/m/.test(line),
+  );
+  expect(kubelets.length).toBeGreaterThan(40);
+  expect(records.filter(({ line }) => isKubelets401(line))).toEqual(kubelets);
 });

@@ -13,12 +13,13 @@ import { hasEnded, isOwnedBy } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedWorkload } from "./observed";
+import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedWorkload, type TokenProof } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
   watchedContainers,
+  withKubelets401s,
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
 } from "./pod-logs";
@@ -72,7 +73,8 @@ export async function observeTargets(
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
-  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
+  const finding = (item: Watched, proof: TokenProof | undefined): LogFinding =>
+    withKubelets401s(memory.logs.finding(item, rule, nowMs), proof, { rule, nowMs });
   const previousTargets = object.status?.targets ?? [];
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod => {

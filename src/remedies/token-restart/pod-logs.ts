@@ -1,7 +1,8 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { ContainerView, PodView, WorkloadView } from "../../core/views";
-import type { Persistence } from "../../logs/persistence";
+import { type Persistence, persistenceOf, type PersistenceRule } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
+import { KUBELETS_401 } from "../../logs/traces";
 import type { Problem } from "../kit/problems";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
 import { workloadId } from "../../restarts/claims";
@@ -55,10 +56,10 @@ export function unknownContainers(
 /** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
 export function observedPod(
   { watched, proof, recreation, ...pod }: PodBeforeLogs,
-  finding: (item: Watched) => LogFinding,
+  finding: (item: Watched, proof: TokenProof | undefined) => LogFinding,
   problems: Problem[],
 ): ObservedPod {
-  const findings = watched.map(item => ({ ...finding(item), name: item.container.name }));
+  const findings = watched.map(item => ({ ...finding(item, proof), name: item.container.name }));
   for (const { error, name } of findings) {
     if (error === undefined) continue;
     const message = `cannot read the log of container ${name} of pod ${pod.view.name}: ${error.message}`;
@@ -74,6 +75,24 @@ export function observedPod(
   };
   const byContainer = new Map(findings.map(finding => [finding.name, { ...known, ...summarizeLogs([finding]) }]));
   return { ...known, ...summarizeLogs(findings), byContainer };
+}
+
+/**
+ * Counts the kubelet's 401s as the API server's where a proof says that the token is dead. Without one, the kubelet may be set up wrongly and
+ * reject every token.
+ */
+export function withKubelets401s(
+  finding: LogFinding,
+  proof: TokenProof | undefined,
+  { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
+): LogFinding {
+  const trace = finding.topics.get(KUBELETS_401);
+  if (trace === undefined || proof === undefined || proof.isCauseOnly === true) return finding;
+  const persistence = persistenceOf(trace, rule, nowMs);
+  const { lastMs = -Infinity } = persistence;
+  if (lastMs < Math.max(proof.sinceMs, finding.persistence.lastMs ?? -Infinity)) return finding;
+  const { fromMs, untilMs } = finding.quiet;
+  return { ...finding, persistence, quiet: { fromMs: Math.max(fromMs, trace.quietFromMs), untilMs } };
 }
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { container } from "./testing/fake-log";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
@@ -28,4 +28,41 @@ it("a chatty sidecar does not prove that a restart helped, while the container t
   scene.podList = scene.podList.map(pod => ({ ...pod, containers: containers(scene, 0) }));
   const { restarts } = await scene.passes(36, () => chat(scene, "web-5d-b"));
   expect(restarts).toMatchObject([{ container: "main", outcome: "Replaced" }]);
+});
+
+describe("401s of the kubelet", () => {
+  const SCRAPE = `E0101 scraper.go:149] "Failed to scrape node" err="request failed, status: \\"401 Unauthorized\\"" node="n-1"`;
+  const refused = (scene: Scene) => () => scene.log(SCRAPE);
+
+  it("condemn no pod without a proof: the kubelet may be set up wrongly", async () => {
+    const scene = new Scene();
+    const pass = await scene.passes(60, refused(scene));
+    expect(pass).toMatchObject({ status: "True", reason: "Accepted", intents: [] });
+  });
+
+  it("confirm that the token's signing key was replaced", async () => {
+    const scene = new Scene();
+    await scene.passes(12, () => scene.log("scraped"));
+    const changedMs = +scene.clock.now();
+    scene.rotation = { beforeMs: changedMs, changedMs };
+    expect(await scene.passes(30, () => scene.log("scraped"))).toMatchObject({ intents: [] });
+    expect((await scene.passes(2, refused(scene))).intents).toMatchObject([
+      { restart: { cause: "SigningKeyRotated" } },
+    ]);
+  });
+
+  it("show that a log is not that of a healthy client whose ServiceAccount was recreated", async () => {
+    const scene = new Scene();
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true, createdAtMs: pod.createdAtMs + 2_400_000 }));
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    await scene.passes(80, refused(scene));
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    expect((await scene.pass()).intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
+  });
+
+  it("are no evidence where the age of the ServiceAccount is none", async () => {
+    const scene = new Scene({ evidence: ["Logs"] });
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    expect((await scene.passes(60, refused(scene))).intents).toEqual([]);
+  });
 });

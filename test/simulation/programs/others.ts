@@ -87,6 +87,8 @@ export class OtherCluster implements Program {
 
 /** Asks only the kubelet of its node, which has the API server review its token. */
 export class KubeletClient implements Program {
+  /** Of its 401s only those can be told from a wrong setup of the kubelet whose token is proven to be dead. */
+  logged401Ms: number | undefined;
   #context: ProgramContext | undefined;
   #token: string | undefined;
 
@@ -109,6 +111,7 @@ export class KubeletClient implements Program {
     const context = this.#context!;
     context.after(this.options.everyMs * context.dice.between(0.9, 1.1), () => this.#scrape());
     const refused = context.ask(this.#current(), SCRAPE) === 401;
+    if (refused && this.truth().healedByRestart) this.logged401Ms = context.nowMs();
     const head = klog(refused ? "E" : "I", context.nowMs(), "scraper.go:149");
     context.log(
       refused
