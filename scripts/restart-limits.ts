@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   noTokenToRenew: ["Rejected", "It mounts no token for the API server: check its other credentials."],
   exhausted: [
     "RestartsExhausted",
-    "`maxRestarts` in a row, or two without proof, did not help within a day: find the cause; a change of the spec allows more.",
+    "`maxRestarts` in a row, or two without proof, did not help: find the cause. More follow after a day, or a change of the spec.",
   ],
   rolloutInProgress: [DEFERRED, "The workload is rolled out, for `progressDeadlineSeconds`, 15 minutes at most."],
   tooManyDown: [
@@ -48,7 +48,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
   notRunningLongEnough: [DEFERRED, "Its containers have run for less than four durations: see why they restart."],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
-  ownTrouble: [DEFERRED, "The operator itself got a 401, or lost the API server, in the last two minutes."],
+  ownTrouble: [
+    DEFERRED,
+    "The operator itself got a 401 or lost the API server in the last two minutes, or its clock is off.",
+  ],
   breakerTripped: [
     "BreakerTripped",
     "Two within an hour failed: find the cause, then reset the [breaker](reliability.md#the-restart-breaker).",

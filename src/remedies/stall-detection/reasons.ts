@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Two restarts within a day did not help. Find out why the Lease is not renewed.",
+    help: "Restarts did not help: find out why the Lease is not renewed. More follow after a day, or a change of the spec.",
   },
   BreakerTripped: {
     event: "Warning",

@@ -5,7 +5,7 @@ import type { Finding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts do not help: find what rejects the tokens, then change the spec.",
+    help: "Restarts did not help: find what rejects the tokens. More follow after a day, or a change of the spec.",
   },
   ServiceAccountMissing: {
     event: "Warning",
