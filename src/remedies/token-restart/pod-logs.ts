@@ -78,8 +78,8 @@ export function observedPod(
 }
 
 /**
- * Counts the kubelet's 401s as the API server's where a proof says that the token is dead. Without one, the kubelet may be set up wrongly and
- * reject every token.
+ * Counts the kubelet's 401s as the API server's where a proof says that the token is dead, and they began afterwards. Else the kubelet may be
+ * set up wrongly and reject every token.
  */
 export function withKubelets401s(
   finding: LogFinding,
@@ -89,8 +89,8 @@ export function withKubelets401s(
   const trace = finding.topics.get(KUBELETS_401);
   if (trace === undefined || proof === undefined || proof.isCauseOnly === true) return finding;
   const persistence = persistenceOf(trace, rule, nowMs);
-  const { lastMs = -Infinity } = persistence;
-  if (lastMs < Math.max(proof.sinceMs, finding.persistence.lastMs ?? -Infinity)) return finding;
+  const { beganMs = -Infinity, lastMs = -Infinity } = persistence;
+  if (beganMs < proof.sinceMs || lastMs < (finding.persistence.lastMs ?? -Infinity)) return finding;
   const { fromMs, untilMs } = finding.quiet;
   return { ...finding, persistence, quiet: { fromMs: Math.max(fromMs, trace.quietFromMs), untilMs } };
 }

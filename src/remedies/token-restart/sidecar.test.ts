@@ -51,6 +51,14 @@ describe("401s of the kubelet", () => {
     ]);
   });
 
+  it("confirm nothing if the kubelet has rejected the token before", async () => {
+    const scene = new Scene();
+    await scene.passes(30, refused(scene));
+    const changedMs = +scene.clock.now();
+    scene.rotation = { beforeMs: changedMs, changedMs };
+    expect(await scene.passes(60, refused(scene))).toMatchObject({ status: "True", intents: [] });
+  });
+
   it("show that a log is not that of a healthy client whose ServiceAccount was recreated", async () => {
     const scene = new Scene();
     scene.podList = scene.podList.map(pod => ({ ...pod, skip: true, createdAtMs: pod.createdAtMs + 2_400_000 }));
