@@ -1,5 +1,4 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
-import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { toSeconds } from "../../core/time";
 import { serviceAccountBlocker } from "./rollout";
@@ -22,11 +21,6 @@ import {
 
 /** Time for a 401 to be logged and read, in milliseconds. */
 const TRIAL_MARGIN_MS = 60_000;
-
-/** Reports whether logs were read at the end of a trial: where there are many logs, each is read rarely. */
-export function isReadAt({ logReadMs }: Pick<ObservedPod, "logReadMs">, endMs: number): boolean {
-  return logReadMs >= endMs - HEALTHY_INTERVAL_MS;
-}
 
 /** How long a pod with the shorter token must work before it proves anything, in milliseconds: a client that never rereads its token fails after one life. */
 export function trialMs({ expirationSeconds }: Spec): number {
@@ -144,7 +138,7 @@ function hasRecovered({ daemonSet, spec, nowMs }: Subject): boolean {
   const canaries = pods.filter(({ pod }) => isCanary(pod, spec));
   const isProven = (one: ObservedPod): boolean => {
     const endMs = one.pod.createdAtMs + trialMs(spec);
-    return one.logState === "quiet" && nowMs >= endMs && isReadAt(one, endMs);
+    return one.logState === "quiet" && nowMs >= endMs && one.logReadMs >= endMs;
   };
   return canaries.length > 0 && canaries.every(isProven);
 }

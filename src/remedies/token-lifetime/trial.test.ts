@@ -50,15 +50,16 @@ describe("a change of a template", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
   });
 
-  it("does not go on before the log of the first pod was read at the end of the trial", async () => {
+  it("goes on once the log of the first pod was read at the end, a life of the token after it became Ready", async () => {
     const scene = await begun(ordinary());
+    scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.readySinceMs! + 5 * MINUTE }));
     const review = scene.review.bind(scene);
-    const readMs = scene.clock.now().getTime() + 600_000;
+    const readMs = scene.clock.now().getTime() + 930_000;
     scene.review = async (key, pods) => {
       const reviewed = await review(key, pods);
       return new Map([...reviewed].map(([uid, one]) => [uid, { ...one, readMs: Math.min(one.readMs, readMs) }]));
     };
-    await scene.run(90);
+    await scene.run(100);
     expect((await scene.pass()).message).toContain("has unread logs");
     expect(scene.count(600)).toBe(1);
     scene.review = review;

@@ -3,7 +3,7 @@ import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts, UNKNOWN_MS } fr
 import type { Intent } from "../../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
-import { isReadAt, trialMs } from "./harm";
+import { trialMs } from "./harm";
 import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
 import {
   activePodsOf,
@@ -73,15 +73,16 @@ function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
-  const endMs = Math.max(first.pod.createdAtMs, first.appearedMs ?? 0) + trialMs(spec);
+  const endMs = Math.max(first.pod.readySinceMs ?? first.pod.createdAtMs, first.appearedMs ?? 0) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }
 
 function unhealthy(first: ObservedPod, endMs: number): string | undefined {
-  const { pod, logState } = first;
+  const { pod, logState, logReadMs } = first;
   if (!pod.ready) return `pod ${pod.name}, the first with the shorter token, is not Ready`;
-  if (logState === "quiet" && isReadAt(first, endMs)) return undefined;
+  // A log that was read before the end may lack what the expired token caused.
+  if (logState === "quiet" && logReadMs >= endMs) return undefined;
   const cause = logState === "suspected" || logState === "persistent" ? "gets 401 responses" : "has unread logs";
   return `pod ${pod.name}, the first with the shorter token, ${cause}`;
 }
@@ -124,14 +125,11 @@ export function settleRestarts(observed: Observed, spec: Spec, nowMs: number): R
   const daemonSetOf = ({ workload }: RestartStatus): ObservedDaemonSet | undefined =>
     observed.daemonSets.find(({ view }) => workloadOf(view) === workload);
   const evidence = {
-    wasExecuted: (entry: RestartStatus) => !isAlive(entry, daemonSetOf(entry)),
+    wasExecuted: (entry: RestartStatus) =>
+      !activePodsOf(daemonSetOf(entry) ?? { pods: [] }).some(({ pod }) => pod.uid === entry.podUID),
     outcomeOf: (entry: RestartStatus) => outcomeOf(entry, daemonSetOf(entry), spec, nowMs),
   };
   return settleOpenRestarts(observed.restarts, evidence, nowMs);
-}
-
-function isAlive({ podUID }: RestartStatus, daemonSet: ObservedDaemonSet | undefined): boolean {
-  return daemonSet !== undefined && activePodsOf(daemonSet).some(({ pod }) => pod.uid === podUID);
 }
 
 function outcomeOf(
@@ -145,7 +143,8 @@ function outcomeOf(
     if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
     if (hasRecovered(successor, nowMs)) return "Recovered";
   }
-  return ageMs(entry, nowMs) < UNKNOWN_MS ? "Restarted" : "Ineffective";
+  // An invalid time counts as long ago, so that it blocks nothing.
+  return nowMs - Date.parse(entry.time) < UNKNOWN_MS ? "Restarted" : "Ineffective";
 }
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */
@@ -163,12 +162,6 @@ function hasFailed({ pod, logState }: ObservedPod, { record }: ObservedDaemonSet
 
 function hasRecovered({ pod, logState }: ObservedPod, nowMs: number): boolean {
   return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && logState === "quiet";
-}
-
-/** An invalid time counts as long ago, so that it blocks nothing. */
-function ageMs({ time }: RestartStatus, nowMs: number): number {
-  const ms = nowMs - Date.parse(time);
-  return Number.isNaN(ms) ? Infinity : ms;
 }
 
 // Every change is tried on one node first (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after
