@@ -207,9 +207,9 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
 }
 
 /**
- * Returns the entries that status keeps, oldest first: the last {@link RESTARTS_KEPT}, and older ones that are younger than `countedMs` or
- * still open, because dropping them would free their budget. Of the older entries of one proven incident only the newest is kept. At most
- * `limit` in total.
+ * Returns the entries that status keeps, oldest first: the last {@link RESTARTS_KEPT} that were executed, and older ones that are younger than
+ * `countedMs` or still open, because dropping them would free their budget. Of the older entries of one proven incident only the newest is kept.
+ * At most `limit` in total.
  */
 export function pruneRestarts(
   history: readonly RestartStatus[],
@@ -219,8 +219,9 @@ export function pruneRestarts(
 ): RestartStatus[] {
   const byTime = oldestFirst(history);
   const newest = new Map(byTime.map((entry, index) => [replaceableKey(entry, now), index]));
+  const latest = new Set(byTime.filter(isConfirmed).slice(-RESTARTS_KEPT));
   const kept = byTime.filter((entry, index) => {
-    if (index >= byTime.length - RESTARTS_KEPT) return true;
+    if (latest.has(entry)) return true;
     if (newest.get(replaceableKey(entry, now)) !== index) return false;
     return isOpen(entry) || age(timeMs(entry), now) < countedMs;
   });
