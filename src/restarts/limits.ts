@@ -219,28 +219,38 @@ const CHRONIC_MS = 3_600_000;
 function tooManyDown({ pod, workload }: Due): Limit | undefined {
   const { maxUnavailable } = workload;
   const [down, others] = [downPods(workload), notReady(pod, workload)];
-  if (Math.max(down.length, others.length + missing(pod, workload, down)) < maxUnavailable) return undefined;
+  const isFull = Math.max(down.length, others.length + missing(pod, workload, down)) >= maxUnavailable;
+  if (!isFull && !isLastReady(pod, workload)) return undefined;
   const [restarted] = down;
   const wait = restarted === undefined ? otherWait(others) : `the successor of pod ${restarted} is healthy`;
   return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
+}
+
+/** Reports whether no other of several pods is Ready, whatever `maxUnavailable` allows: what stops one successor may stop the next. */
+function isLastReady({ uid, ready }: PodView, workload: LimitedWorkload): boolean {
+  const others = workload.pods.filter(one => isPresent(one) && one.view.uid !== uid);
+  if (!ready || workload.view.replicas < 2 || others.some(({ view }) => view.ready)) return false;
+  return absent(workload) > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
 }
 
 function otherWait([other]: readonly string[]): string {
   return other === undefined ? "all pods exist" : `pod ${other} is Ready`;
 }
 
+/** If the pod is not Ready itself, its restart takes no further one down, and only the successors of restarted pods count. */
+function missing({ ready }: PodView, workload: LimitedWorkload, down: readonly string[]): number {
+  return ready ? absent(workload) : Math.min(down.length, absent(workload));
+}
+
 /**
  * Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. A pod that cannot
- * terminate because its node does not answer does not count, as in {@link notReady}. If the pod is not Ready itself, its restart takes no
- * further one down, and only the successors of restarted pods count.
+ * terminate because its node does not answer does not count, as in {@link notReady}.
  */
-function missing({ ready }: PodView, { view, pods, now }: LimitedWorkload, down: readonly string[]): number {
+function absent({ view, pods, now }: LimitedWorkload): number {
   const gone = pods.filter(
     pod => !isPresent(pod) && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now)),
   );
-  const present = pods.filter(isPresent);
-  const absent = Math.max(0, view.replicas - present.length - gone.length);
-  return ready ? absent : Math.min(down.length, absent);
+  return Math.max(0, view.replicas - pods.filter(isPresent).length - gone.length);
 }
 
 /** Describes the pods that the operator's restarts took down. Undefined: there are none. */

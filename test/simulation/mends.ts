@@ -7,8 +7,8 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/restarts/limits.ts", [
     [
       "absent pods do not count",
-      "const absent = Math.max(0, view.replicas - present.length - gone.length);",
-      "const absent = 0 * gone.length * present.length;",
+      "return Math.max(0, view.replicas - pods.filter(isPresent).length - gone.length);",
+      "return 0 * view.replicas * gone.length;",
       /"what":"(pods-refused|quota|delete-pod|node-)/,
     ],
   ]),

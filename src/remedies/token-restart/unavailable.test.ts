@@ -145,6 +145,13 @@ describe("maxUnavailable", () => {
     expect((await scene.live(2)).intents).toMatchObject([{ restart: { pod: "web-5d-2" } }]);
   });
 
+  it.each([true, false])("spares the last Ready pod whatever it allows, if its sibling is there: %s", async isThere => {
+    const scene = replicated(2, { maxUnavailable: 2 }, i => ({ ready: i === 1 }));
+    if (!isThere) scene.podList = scene.podList.slice(1);
+    const pass = await scene.live(2, pod => pod === "web-5d-1");
+    expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
+  });
+
   it("does not count pods of a node that does not answer, and restarts these last", async () => {
     const lost = (i: number): Partial<PodView> => (i === 2 ? { ready: false, nodeUnreachable: true } : {});
     const scene = replicated(3, {}, lost);
