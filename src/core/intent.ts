@@ -101,7 +101,8 @@ export type Outcome =
   | { readonly result: "Blocked"; readonly message: string; readonly retryAfterMs: number }
   | { readonly result: "Forbidden"; readonly message: string }
   | { readonly result: "Conflict"; readonly message: string }
-  | { readonly result: "Failed"; readonly message: string };
+  /** Not tried again before that time. Absent until the executor has set it. */
+  | { readonly result: "Failed"; readonly message: string; readonly retryAfterMs?: number };
 
 /** The outcome of an intent that is deferred. */
 export type Deferral = Extract<Outcome, { result: "Limited" }>;

@@ -7,20 +7,18 @@ import { FakeClock } from "../../core/testing/fake-clock";
 
 const after = (recheckAfterMs?: number) => (recheckAfterMs === undefined ? {} : { recheckAfterMs });
 const executed = (...outcomes: Outcome[]): Execution[] => outcomes.map(outcome => ({ intent: makePatch(), outcome }));
-const FAILED: Outcome = { result: "Failed", message: "no" };
 
 describe("the result of a pass", () => {
-  it("requeues when a limited write is allowed again", () => {
-    const outcome: Outcome = { result: "Limited", limit: "PassTime", retryAfterMs: 1_000 };
-    expect(nextAfter([after(30_000)], executed(outcome))).toEqual({ next: "recheck", afterMs: 1_000 });
+  it("requeues when a limited write, or one that failed, may be tried again", () => {
+    const limited: Outcome = { result: "Limited", limit: "PassTime", retryAfterMs: 2_000 };
+    const failed: Outcome = { result: "Failed", message: "no", retryAfterMs: 1_000 };
+    expect(nextAfter([after(30_000)], executed(limited, failed))).toEqual({ next: "recheck", afterMs: 1_000 });
   });
 
-  it.each<[string, Outcome, boolean]>([
-    ["a failed write", FAILED, false],
-    ["a conflict", { result: "Conflict", message: "changed" }, true],
-  ])("requeues with backoff after %s, and no later than a remedy requested", (_what, outcome, conflict) => {
-    expect(nextAfter([after(6_000)], executed(outcome))).toEqual({ next: "retry", conflict, afterMs: 6_000 });
-    expect(nextAfter([after()], executed(outcome))).toEqual({ next: "retry", conflict });
+  it("requeues with backoff after a conflict, and no later than a remedy requested", () => {
+    const conflict = executed({ result: "Conflict", message: "changed" });
+    expect(nextAfter([after(6_000)], conflict)).toEqual({ next: "retry", conflict: true, afterMs: 6_000 });
+    expect(nextAfter([after()], conflict)).toEqual({ next: "retry", conflict: true });
   });
 });
 

@@ -38,9 +38,9 @@ const MIN_AFTER_FAILURE_MS = 5_000;
 /** Combines the requests of all remedies and the outcomes of all writes: the earliest requeue wins. */
 export function nextAfter(requests: readonly RequeueRequest[], executions: readonly Execution[]): PassResult {
   const afterMs = soonest(requests, executions);
-  const results = executions.map(({ outcome }) => outcome.result);
-  const hasFailed = results.includes("Failed") || requests.some(({ retry }) => retry?.kind === "backoff");
-  if (hasFailed || results.includes("Conflict")) {
+  // A write that failed has its own backoff: each pass meanwhile is no further failure.
+  const hasFailed = requests.some(({ retry }) => retry?.kind === "backoff");
+  if (hasFailed || executions.some(({ outcome }) => outcome.result === "Conflict")) {
     const latest = afterMs === undefined ? {} : { afterMs: Math.max(afterMs, MIN_AFTER_FAILURE_MS) };
     return { next: "retry", conflict: !hasFailed, ...latest };
   }

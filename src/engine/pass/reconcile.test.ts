@@ -328,7 +328,7 @@ describe("a restart", () => {
     const remedy = makeRemedy(() => ({ ...REJECTED, intents: [makeEviction()], lists }));
     const bench = makeBench({ remedies: [remedy] });
     bench.writer.answer = () => Promise.reject(new TransientError("reset"));
-    expect(await bench.pass()).toEqual({ next: "retry", conflict: false });
+    expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Requested" }], restartsTotal: 0 });
     expect(await bench.pass()).toMatchObject({ next: "recheck", afterMs: 600_000 });
     expect(bench.writer.written).toHaveLength(1);

@@ -145,9 +145,9 @@ describe("an intent", () => {
     [new ConflictError("uid differs"), { result: "Conflict", message: "uid differs" }],
     [new GoneError("not found"), { result: "Conflict", message: "not found" }],
     [new TerminatingError("is being terminated"), { result: "Conflict", message: "is being terminated" }],
-    [new TransientError("reset"), { result: "Failed", message: "reset" }],
-    [new TerminalError("invalid"), { result: "Failed", message: "invalid" }],
-    ["a string", { result: "Failed", message: "a string" }],
+    [new TransientError("reset"), { result: "Failed", message: "reset", retryAfterMs: 2_000 }],
+    [new TerminalError("invalid"), { result: "Failed", message: "invalid", retryAfterMs: 2_000 }],
+    ["a string", { result: "Failed", message: "a string", retryAfterMs: 2_000 }],
   ])("that fails with %s has the matching outcome", async (error, expected) => {
     const bench = makeBench();
     bench.writer.answer = () => {
@@ -173,7 +173,7 @@ describe("an intent", () => {
     bench.writer.answer = () => new Promise(() => undefined);
     const outcome = bench.execute(makePatch());
     await bench.clock.run(60_000);
-    expect(await outcome).toEqual({ result: "Failed", message: "patch Deployment app timed out after 1m" });
+    expect(await outcome).toMatchObject({ result: "Failed", message: "patch Deployment app timed out after 1m" });
   });
 });
 

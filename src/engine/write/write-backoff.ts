@@ -40,7 +40,8 @@ export class WriteBackoff {
     const failure = this.#failures.get(idOf(intent));
     const leftMs = (failure?.untilMs ?? 0) - this.#clock.monotonicMs();
     if (failure === undefined || leftMs <= 0) return undefined;
-    return failure.outcome.result === "Blocked" ? { ...failure.outcome, retryAfterMs: leftMs } : failure.outcome;
+    const { outcome } = failure;
+    return outcome.result === "Blocked" || outcome.result === "Failed" ? { ...outcome, retryAfterMs: leftMs } : outcome;
   }
 
   /**
