@@ -102,6 +102,8 @@ export class PodRun {
       ...{ spec, life: undefined, previous: undefined },
       ...{ restarts: 0, isReady: false, logged401Ms: undefined, waiting: "ContainerCreating" },
     }));
+    // A backup brought the pod back: its node has nothing of it any more, and says so.
+    if ("containerStatuses" in ((pod["status"] ?? {}) as object)) this.#report();
     this.#after(host.dice.between(300, 1_500), () => this.#begin());
   }
 
