@@ -80,18 +80,23 @@ export class Controller implements Program {
   truth(): Truth {
     const context = this.#context;
     if (context === undefined) return { state: "starting", cause: "starting", healedByRestart: false };
+    const refused = this.#refused(context);
+    const { hangs } = this.options;
+    if (!this.#isHung || hangs === undefined) return refused ?? this.#ownTrouble() ?? WORKS;
+    // A process that does nothing is not refused anything; its successor may be.
+    const healedByRestart = hangs.cause === "hangs" && (refused?.healedByRestart ?? true);
+    return { state: "hangs", cause: hangs.cause, healedByRestart };
+  }
+
+  #refused(context: ProgramContext): Truth | undefined {
     const token = context.judgeToken(this.#current());
     if (token.state !== "accepted")
       return { ...token, state: token.state === "refused" ? "token-dead" : "token-split" };
     const access = context.judgeAccess(this.#needs());
-    if (access !== undefined) return { state: "access-gone", cause: access, healedByRestart: false };
-    return this.#ownTrouble() ?? WORKS;
+    return access && { state: "access-gone", cause: access, healedByRestart: false };
   }
 
   #ownTrouble(): Truth | undefined {
-    const { hangs } = this.options;
-    if (this.#isHung && hangs !== undefined)
-      return { state: "hangs", cause: hangs.cause, healedByRestart: hangs.cause === "hangs" };
     if ((this.options.requests ?? 1) >= 100) return { state: "floods", cause: "floods", healedByRestart: false };
     if (this.options.pausesEveryMs !== undefined && this.#lostLeases > 0)
       return { state: "loses-lease", cause: "loses-lease", healedByRestart: false };
