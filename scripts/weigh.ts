@@ -29,7 +29,7 @@ export function weigh(): Weight[] {
     { name: "source: lines", found: lines(source), budget: 38_450 },
     { name: "source: files", found: source.length, budget: 238 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 64_885 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_800 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 18_850 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_095 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {

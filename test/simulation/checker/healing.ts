@@ -24,13 +24,10 @@ const NOTICED_WITHIN: Partial<Readonly<Record<CauseName, number>>> = {
   hangs: 12 * MINUTE,
 };
 
-/** Causes that no proof shows: one such restart is open in the cluster at a time (docs/adr/0024). */
-const UNPROVEN: readonly CauseName[] = ["token-expired", "hangs"];
-
 /** The start of a pod, and until it has proven itself: 90 s (SETTLED_MS); the slowest client logs every 60 s. */
 const NEXT_MS = 3 * MINUTE;
 
-/** An open restart of another that has not helped delays unproven ones for so long (docs/adr/0024). */
+/** One open restart without proof of another delays the next for so long, and so do two whose successors are watched (docs/adr/0024). */
 const OPEN_MS = 30 * MINUTE;
 
 /** At most one eviction per 10 s over all objects. */
@@ -68,7 +65,7 @@ class HealingChecks {
 
   #isCovered(truth: Truth): boolean {
     // By a clock that is off nothing is restarted without proof (docs/adr/0024).
-    const isHeld = UNPROVEN.includes(truth.cause) && isClockOff(this.sight.plan);
+    const isHeld = !truth.isTokenDead && isClockOff(this.sight.plan);
     return NOTICED_WITHIN[truth.cause] !== undefined && !isHeld && this.#obstacles.healerOf(truth) !== undefined;
   }
 
@@ -90,13 +87,15 @@ class HealingChecks {
   /** How long a pod may wait, with all that may be before it. */
   #allowedMs(truth: Truth, dead: readonly Truth[]): number {
     const siblings = dead.filter(one => keyOf(one) === keyOf(truth)).length;
-    const isUnproven = UNPROVEN.includes(truth.cause);
-    const rivals = isUnproven ? dead.filter(({ cause }) => UNPROVEN.includes(cause)).length : siblings;
-    const open = isUnproven && rivals > 1 ? OPEN_MS : 0;
+    // Where the kubelet has renewed the token, nothing proves that the program goes on with the old one.
+    const isUnproven = !truth.isTokenDead;
+    const rivals = isUnproven ? dead.filter(({ isTokenDead }) => !isTokenDead).length : siblings;
+    const others = isUnproven ? rivals - 1 + this.#obstacles.unproven() : 0;
+    const seen = isUnproven && truth.cause !== "hangs" ? "token-expired" : truth.cause;
     return (
-      NOTICED_WITHIN[truth.cause]! +
+      NOTICED_WITHIN[seen]! +
       this.#cooldownMs(truth) +
-      open +
+      OPEN_MS * Math.ceil(others / 2) +
       Math.max(siblings, rivals) * NEXT_MS +
       dead.length * PACE_MS
     );

@@ -26,6 +26,8 @@ interface Asked {
   readonly workload: string;
   readonly atMs: number;
   readonly code: number;
+  /** The pod's mounted token was accepted, so that nothing proved that it does not work. */
+  readonly isUnproven: boolean;
 }
 
 /** Remembers evictions, and since when each replica leads. */
@@ -47,6 +49,12 @@ export class Obstacles {
   recent(truth: Truth): readonly Asked[] {
     const sinceMs = this.sight.clock.monotonicMs() - 60 * MINUTE;
     return this.#asked.filter(({ workload, atMs, code }) => workload === keyOf(truth) && code < 300 && atMs > sinceMs);
+  }
+
+  /** How many pods were evicted without proof within the last hour, in the whole cluster. */
+  unproven(): number {
+    const sinceMs = this.sight.clock.monotonicMs() - 60 * MINUTE;
+    return this.#asked.filter(({ isUnproven, atMs, code }) => isUnproven && code < 300 && atMs > sinceMs).length;
   }
 
   /** Whether the API server refuses to evict pods of a workload: for a budget, or by a webhook. */
@@ -123,9 +131,14 @@ export class Obstacles {
   }
 
   #hear({ resource, subresource, before, after, code, atMs }: Entry): void {
-    if (subresource === "eviction" && before !== undefined)
-      this.#asked.push({ workload: `${before.metadata.namespace ?? ""}/${workloadOf(before) ?? ""}`, atMs, code });
+    if (subresource === "eviction" && before !== undefined) this.#ask(before, atMs, code);
     if (resource === "leases" && after?.metadata.name === "controller-resilience") this.#note(after, atMs);
+  }
+
+  #ask(pod: Obj, atMs: number, code: number): void {
+    const { uid, namespace = "" } = pod.metadata;
+    const isProven = this.sight.truths().some(one => one.uid === uid && one.isTokenDead);
+    this.#asked.push({ workload: `${namespace}/${workloadOf(pod) ?? ""}`, atMs, code, isUnproven: !isProven });
   }
 
   #note(lease: Obj, atMs: number): void {
