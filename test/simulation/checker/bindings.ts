@@ -57,16 +57,20 @@ export function expiryOf({ metadata }: Obj): number | undefined {
   return text === undefined ? undefined : Date.parse(text);
 }
 
-/** The latest expiry that a renewal may write: by extendBy if an object names the binding, by its life else, and never after renewUntil. */
+/** What a renewal adds to the expiry: extendBy if the object names the binding, its life else. In milliseconds. */
+export function extensionOf({ extendBy = "", ...block }: Block, binding: Obj): number {
+  if (names(block, binding) && extendBy !== "") return parseDuration(extendBy);
+  return 1_000 * Number(binding.metadata.annotations?.[LIFE] ?? Infinity);
+}
+
+/** The latest expiry that a renewal may write, which is never after renewUntil. */
 function latestFor({ store }: Sight, binding: Obj, fromMs: number): number {
   const blocks = store
     .list("controllerresiliences", binding.metadata.namespace)
-    .map(object => blockOf(object, "bindingRenewal") as { extendBy?: string; renewUntil?: string } & Block);
-  const lifeMs = 1_000 * Number(binding.metadata.annotations?.[LIFE] ?? Infinity);
-  const ends = blocks.map(({ extendBy = "", renewUntil = "", ...block }) => {
-    const byMs = names(block, binding) && extendBy !== "" ? parseDuration(extendBy) : lifeMs;
+    .map(object => blockOf(object, "bindingRenewal") as { renewUntil?: string } & Block);
+  const ends = blocks.map(({ renewUntil = "", ...block }) => {
     const untilMs = renewUntil === "" ? Infinity : Date.parse(renewUntil);
-    return Math.min(fromMs + byMs, untilMs);
+    return Math.min(fromMs + extensionOf(block, binding), untilMs);
   });
   return Math.max(...ends) + 1_000;
 }
@@ -108,6 +112,7 @@ function runsAs(store: Store, object: Obj, account: string | undefined): boolean
 }
 
 interface Block {
+  readonly extendBy?: string;
   readonly bindings?: readonly { readonly kind: string; readonly name: string }[];
 }
 

@@ -1,6 +1,6 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
-import { expiryOf, isWanted } from "./bindings";
+import { expiryOf, extensionOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
 import { blockOf, objectsOf } from "./objects";
 import { type Report, type Sight, type Truth, workloadOf } from "./sight";
@@ -174,8 +174,9 @@ function isShared({ store }: Sight, pods: readonly Truth[]): boolean {
 
 const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => {
   const namespace = object.metadata.namespace ?? "";
+  const block = blockOf(object, "bindingRenewal");
   const [renewMs, warnMs] = (["renewBefore", "warnBefore"] as const).map((field, at) =>
-    parseDuration((blockOf(object, "bindingRenewal")[field] as string | undefined) ?? ["24h", "168h"][at]!),
+    parseDuration((block[field] as string | undefined) ?? ["24h", "168h"][at]!),
   ) as [number, number];
   const nowMs = sight.clock.now().getTime();
   const left = sight.store.list("rolebindings", namespace).flatMap(binding => {
@@ -185,9 +186,11 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
   if (reason === "Contested")
     return wasShortened(sight, namespace) ? undefined : `and nobody else changed an expiry: ${message}`;
   if (status === "True") {
-    const late = left.find(
-      ({ binding, leftMs }) => leftMs > 0 && leftMs < renewMs - LAGS_MS && isWanted(sight, binding),
-    );
+    const late = left.find(({ binding, leftMs }) => {
+      // It is renewed before its expiry by a third of the extension at most (docs/remedies/binding-renewal.md).
+      const earlyMs = Math.min(renewMs, extensionOf(block, binding) / 3);
+      return leftMs > 0 && leftMs < earlyMs - LAGS_MS && isWanted(sight, binding);
+    });
     return late !== undefined && serves(late.binding, pods)
       ? `and ${late.binding.metadata.name} is not renewed`
       : undefined;
