@@ -231,7 +231,7 @@ export interface Readers {
   ): Promise<readonly ClusterObjectView[] | null>;
   /** The operator's own user name, if its credentials show it, as those of a ServiceAccount do. */
   ownUser(): Promise<string | undefined>;
-  /** The audiences of the API server, as the operator's own token names them; none if it does not show. Never throws. */
+  /** The audiences of the API server, as the operator's own token names them; none if it does not show. */
   apiAudiences(): Promise<readonly string[]>;
   /** Whether the operator has that right now; an answer may be up to half a minute old. */
   may(right: Right): Promise<boolean>;

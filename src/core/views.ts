@@ -145,6 +145,8 @@ export interface DaemonSetView extends WorkloadView {
   readonly availablePods: number;
   /** spec.template as it is. */
   readonly template: Readonly<Record<string, unknown>>;
+  /** Audiences of the API server: a token of the template that names one is for it. Absent: none is known. */
+  readonly apiAudiences?: readonly string[];
   /** Volumes of the template whose projected sources this project's field manager owns, alone or with others. */
   readonly ownedVolumes: readonly string[];
   /** The last other field manager of the object's spec. */

@@ -164,8 +164,8 @@ export class ClusterReaders implements Readers {
     return this.#rights.may(right);
   }
 
-  async apiAudiences(): Promise<readonly string[]> {
-    return this.#apiAudiences().catch(() => []);
+  apiAudiences(): Promise<readonly string[]> {
+    return this.#apiAudiences();
   }
 
   ownUser(): Promise<string | undefined> {

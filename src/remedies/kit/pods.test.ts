@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { PodView } from "../../core/views";
-import { isOwnedBy } from "./pods";
+import { isOwnedBy, withAudiences } from "./pods";
 
 const web = { kind: "Deployment", namespace: "team", name: "web", uid: "w" };
 const pod = (kind: string, name: string, uid: string): PodView =>
@@ -15,3 +15,13 @@ it.each([
   ["not those of a predecessor", { ...web, kind: "StatefulSet" }, pod("StatefulSet", "web", "old"), false],
   ["not those of another kind", { ...web, kind: "DaemonSet" }, pod("StatefulSet", "web", "w"), false],
 ])("the pods of a workload: %s", (_, owner, candidate, belongs) => expect(isOwnedBy(candidate, owner)).toBe(belongs));
+
+it("counts the tokens that name an audience of the API server", () => {
+  const audienceTokens = [
+    { audience: "api", expirationSeconds: 86_400 },
+    { audience: "vault", expirationSeconds: 60 },
+  ];
+  const own = { tokenExpirationSeconds: 3607, maxTokenExpirationSeconds: 3607 };
+  const counted = { mountsToken: true, tokenExpirationSeconds: 3607, maxTokenExpirationSeconds: 86_400 };
+  expect(withAudiences({ ...pod("Pod", "x", "x"), ...own, audienceTokens }, ["api"])).toMatchObject(counted);
+});

@@ -24,3 +24,21 @@ export function isOwnedBy(pod: PodView, workload: Owner): boolean {
 export function hasEnded({ phase }: PodView): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
+
+/**
+ * Returns the pod with its tokens for the API server: those without an audience, and those that name one of the API server's, which the view
+ * does not know.
+ */
+export function withAudiences(pod: PodView, audiences: readonly string[] = []): PodView {
+  const tokens = (pod.audienceTokens ?? []).filter(({ audience }) => audiences.includes(audience));
+  if (tokens.length === 0) return pod;
+  const lives = tokens.flatMap(({ expirationSeconds }) => expirationSeconds ?? []);
+  const { tokenExpirationSeconds: least = Infinity, maxTokenExpirationSeconds: most = -Infinity } = pod;
+  return {
+    ...{ ...pod, mountsToken: true },
+    ...(lives.length > 0 && {
+      tokenExpirationSeconds: Math.min(least, ...lives),
+      maxTokenExpirationSeconds: Math.max(most, ...lives),
+    }),
+  };
+}

@@ -11,6 +11,7 @@ import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
 import type { SandboxReview } from "../../logs/sandboxes";
 import { changeHolderOf, otherObjects } from "../../restarts/holder";
+import { withAudiences } from "../kit/pods";
 import { findTargets } from "../kit/targets";
 import { isWatched } from "./harm";
 import {
@@ -53,7 +54,7 @@ export async function observeDaemonSets(
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
   const found: ObservedDaemonSet[] = [];
   for (const name of new Set(views.map(view => view.name))) {
-    const view = await readers.daemonSet(namespace, name);
+    const view = await readView(namespace, name, readers);
     if (view !== null) found.push(await readDaemonSet(view, records, readers));
   }
   const nowMs = readers.clock.now().getTime();
@@ -79,6 +80,12 @@ export async function observeDaemonSets(
   };
 }
 
+/** Without the audiences of the API server a record of a change could not be understood. */
+async function readView(namespace: string, name: string, readers: Readers): Promise<DaemonSetView | null> {
+  const [view, apiAudiences] = [await readers.daemonSet(namespace, name), await readers.apiAudiences()];
+  return view && { ...view, apiAudiences };
+}
+
 async function readDaemonSet(
   view: DaemonSetView,
   records: readonly DaemonSetStatus[],
@@ -93,7 +100,7 @@ async function readDaemonSet(
     lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     ...(record && { record }),
     pods: pods.map(pod => ({
-      ...{ pod, logState: "unread", logReadMs: -Infinity },
+      ...{ pod: withAudiences(pod, view.apiAudiences), logState: "unread", logReadMs: -Infinity },
       isOlderThanServiceAccount: account !== null && pod.createdAtMs < account.createdAtMs,
     })),
   };
@@ -292,7 +299,7 @@ async function readTrials(
 ): Promise<Observed["formerTrials"]> {
   const found: Observed["formerTrials"][number][] = [];
   for (const name of new Set(names)) {
-    const view = await readers.daemonSet(namespace, name);
+    const view = await readView(namespace, name, readers);
     const record = records.find(one => one.name === name);
     if (view !== null && isOnTrial(view)) found.push({ view, ...(record && { record }) });
   }

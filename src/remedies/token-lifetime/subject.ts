@@ -89,7 +89,7 @@ export interface ObservedPod {
 export type Spec = TokenLifetimeSpec;
 
 export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "view" | "automount">): TemplateInput {
-  return { template: view.template, automount, ownedVolumes: view.ownedVolumes };
+  return { template: view.template, automount, audiences: view.apiAudiences, ownedVolumes: view.ownedVolumes };
 }
 
 /** The change that the template needs. */

@@ -39,6 +39,24 @@ describe("a change of a template", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Bounded", changes: 1 });
   });
 
+  it("bounds a token that names an audience of the API server, whose audience stays", async () => {
+    const [scene, audience] = [ordinary(), "https://kubernetes.default.svc"];
+    const sources = [{ serviceAccountToken: { path: "token", audience, expirationSeconds: 86_400 } }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+    const token = { mountsToken: false, audienceTokens: [{ audience, expirationSeconds: 86_400 }] };
+    for (const pod of scene.podList)
+      Object.assign(pod, token, { tokenExpirationSeconds: undefined, maxTokenExpirationSeconds: undefined });
+    const { status, reason, message } = await scene.pass();
+    expect([status, reason]).toEqual(["True", "LeftAlone"]);
+    expect(message).toContain("the audience of its tokens is not known");
+    scene.audiences = [audience];
+    await scene.run(84);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+    expect(json(scene.set().template)).toMatch(/"expirationSeconds":600,.*"audience":"https:/);
+  });
+
   it("is reverted if the first pod gets 401s, and no other pod was replaced", async () => {
     const scene = await begun(ordinary());
     await scene.run(50);

@@ -9,7 +9,7 @@ import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
-import { hasEnded, isOwnedBy } from "../kit/pods";
+import { hasEnded, isOwnedBy, withAudiences } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
@@ -125,18 +125,6 @@ async function findPods(
     return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts.get(pod.serviceAccountName), context)) };
   });
   return requireApiUse(workloads, { readers, namespace, problems: pass.problems });
-}
-
-/**
- * Returns the pod with its tokens for the API server: those without an audience, and those that name one of the API server's. The
- * audiences are unknown to the view, and other remedies leave such tokens alone.
- */
-function withAudiences(pod: PodView, audiences: readonly string[]): PodView {
-  const tokens = (pod.audienceTokens ?? []).filter(({ audience }) => audiences.includes(audience));
-  if (tokens.length === 0) return pod;
-  const lives = [pod.tokenExpirationSeconds, ...tokens.map(({ expirationSeconds }) => expirationSeconds)];
-  const known = lives.filter(seconds => seconds !== undefined);
-  return { ...pod, mountsToken: true, ...(known.length > 0 && { tokenExpirationSeconds: Math.min(...known) }) };
 }
 
 /** A ServiceAccount; null: does not exist, undefined: cannot be read. */

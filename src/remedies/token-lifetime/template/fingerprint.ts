@@ -47,7 +47,10 @@ function originalSpec(spec: JsonObject, reading: Reading): JsonObject {
 function originalVolume(raw: unknown, { volumes }: Reading): unknown[] {
   const volume = volumes.find(one => one.raw === raw);
   if (volume === undefined || volume.before.length === 0) return [raw];
-  const projected = { ...objectOf(volume.raw["projected"]), sources: withSeconds(volume.raw, volume.before) };
+  const projected = {
+    ...objectOf(volume.raw["projected"]),
+    sources: withSeconds(volume.raw, volume.before, volume.audiences),
+  };
   return volume.isOurs ? [] : [{ ...volume.raw, projected }];
 }
 

@@ -6,6 +6,8 @@ export interface TemplateInput {
   readonly template: JsonObject;
   /** `automountServiceAccountToken` of the ServiceAccount; undefined: not set. */
   readonly automount: boolean | undefined;
+  /** Audiences of the API server: a token that names one is for it. Absent: none is known. */
+  readonly audiences?: readonly string[] | undefined;
   /** Volumes whose `projected.sources` the operator's field manager owns. */
   readonly ownedVolumes: readonly string[];
 }
@@ -96,28 +98,45 @@ function sourcesOf(volume: JsonObject): readonly unknown[] {
 }
 
 /** The lifetimes of its API server tokens, in the order of the sources. A token with another audience is not for the API server. */
-export function secondsOf(volume: JsonObject): readonly number[] {
+function secondsOf(volume: JsonObject, audiences: readonly string[]): readonly number[] {
   return sourcesOf(volume).flatMap(source => {
-    const token = apiTokenOf(source);
+    const token = apiTokenOf(source, audiences);
     return token === undefined ? [] : [lifetimeOf(token)];
   });
 }
 
 /** The complete list of sources with these lifetimes, otherwise unchanged. */
-export function withSeconds(volume: JsonObject, seconds: readonly number[]): readonly unknown[] {
+export function withSeconds(
+  volume: JsonObject,
+  seconds: readonly number[],
+  audiences: readonly string[],
+): readonly unknown[] {
   const rest = [...seconds];
   return sourcesOf(volume).map(source => {
-    const token = apiTokenOf(source);
+    const token = apiTokenOf(source, audiences);
     const wanted = token === undefined ? undefined : rest.shift();
     if (token === undefined || wanted === undefined || token["expirationSeconds"] === wanted) return source;
     return { ...objectOf(source), serviceAccountToken: { ...token, expirationSeconds: wanted } };
   });
 }
 
-function apiTokenOf(source: unknown): JsonObject | undefined {
-  const token = objectIn(objectOf(source)["serviceAccountToken"]);
-  const audience = token?.["audience"];
-  return typeof audience === "string" && audience !== "" ? undefined : token;
+function apiTokenOf(source: unknown, audiences: readonly string[]): JsonObject | undefined {
+  const audience = audienceOf(source);
+  if (audience !== undefined && !audiences.includes(audience)) return undefined;
+  return objectIn(objectOf(source)["serviceAccountToken"]);
+}
+
+function audienceOf(source: unknown): string | undefined {
+  const audience = objectOf(objectOf(source)["serviceAccountToken"])["audience"];
+  return typeof audience === "string" && audience !== "" ? audience : undefined;
+}
+
+/** Reports whether a token of the template names an audience. */
+export function namesAudience(input: TemplateInput): boolean {
+  return arrayOf(podSpecOf(input)["volumes"])
+    .map(objectOf)
+    .flatMap(sourcesOf)
+    .some(one => audienceOf(one) !== undefined);
 }
 
 function lifetimeOf({ expirationSeconds }: JsonObject): number {
@@ -153,7 +172,7 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
 /** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
 function looksOwn(name: string, volume: JsonObject): boolean {
   const isOwnName = /^controller-resilience-token(-[1-9]\d*)?$/.test(name);
-  return isOwnName && canonical(withSeconds(volume, [0])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
+  return isOwnName && canonical(withSeconds(volume, [0], [])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
 }
 
 /** Reports whether its files have the mode of the operator's volume. */
@@ -172,6 +191,8 @@ export function freeName(taken: ReadonlySet<string>): string {
 export interface Volume {
   readonly name: string;
   readonly raw: JsonObject;
+  /** Those of its tokens that are for the API server name one of these, or none. */
+  readonly audiences: readonly string[];
   /** The operator's field manager owns its sources. */
   readonly isOwned: boolean;
   /** The operator created it, and removes it when it is not needed any more. */
@@ -184,16 +205,17 @@ export interface Volume {
 
 /** All volumes that have a name, in order. */
 export function readVolumes(input: TemplateInput, previous: readonly PreviousSeconds[]): readonly Volume[] {
-  const owned = new Set(input.ownedVolumes);
+  const { audiences = [], ownedVolumes } = input;
+  const owned = new Set(ownedVolumes);
   return namedOf(podSpecOf(input)["volumes"]).map(raw => {
     const { name } = raw;
     const known = previous.filter(({ volume }) => volume === name).map(({ expirationSeconds }) => expirationSeconds);
-    const now = secondsOf(raw);
+    const now = secondsOf(raw, audiences);
     // Without ownership the recorded lifetimes are out of date.
     const before = owned.has(name) ? now.map((seconds, i) => known[i] ?? seconds) : now;
     // Only foreign volumes have recorded lifetimes.
     const isOurs = owned.has(name) && known.length === 0 && looksOwn(name, raw);
-    return { name, raw, isOwned: owned.has(name), isOurs, now, before };
+    return { name, raw, audiences, isOwned: owned.has(name), isOurs, now, before };
   });
 }
 

@@ -1,6 +1,7 @@
 import { objectOf } from "../../../core/json";
 import { type Check, firstMatch } from "../../../core/checks";
 import {
+  namesAudience,
   type Container,
   type ContainerPatch,
   freeName,
@@ -100,6 +101,8 @@ function defaultTokenLeft({ input, reading: { volumes, containers } }: Unchanged
 
 function automountOff({ input }: Unchanged): TemplatePlan | undefined {
   if (!isAutomountOff(input)) return undefined;
+  if (namesAudience(input))
+    return leftAlone("AutomountOff", "the audience of its tokens is not known to be one of the API server");
   const where = templateAutomount(input) === undefined ? "its ServiceAccount" : "its pod template";
   return leftAlone("AutomountOff", `its pods get no token: automountServiceAccountToken is false on ${where}`);
 }
@@ -182,7 +185,7 @@ interface Kept {
 }
 
 function keptOf(volume: Volume, bound: number, isMounted: boolean): Kept[] {
-  const { name, raw, now, before, isOurs, isOwned } = volume;
+  const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
   if (isOurs) {
     const isChange = now[0] !== bound || !hasDefaultMode(raw);
     return isMounted ? [{ patch: ownVolume(name, bound), previous: [], isChange }] : [];
@@ -191,7 +194,7 @@ function keptOf(volume: Volume, bound: number, isMounted: boolean): Kept[] {
   const isChange = wanted.some((seconds, i) => seconds !== now[i]);
   if (!isOwned && !isChange) return [];
   const previous = before.map(expirationSeconds => ({ volume: name, expirationSeconds }));
-  return [{ patch: { name, projected: { sources: withSeconds(raw, wanted) } }, previous, isChange }];
+  return [{ patch: { name, projected: { sources: withSeconds(raw, wanted, audiences) } }, previous, isChange }];
 }
 
 function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[], volume: string): TemplatePatch {

@@ -4,7 +4,7 @@ import { canonical, type JsonObject, objectOf } from "../../../core/json";
 import { fingerprint } from "./fingerprint";
 import { type PreviousSeconds, type TemplateInput, type TemplatePlan, type TemplateSpec, VOLUME_NAME } from "./parts";
 import { planRelease, planTemplate } from "./plan";
-import { admit, tokenLives, withToken } from "./testing/admission";
+import { admit, API_AUDIENCE, isForApi, tokenLives, withToken } from "./testing/admission";
 import { applyPatch, created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 import { automounts, junkInputs, specs, templates } from "./testing/arbitrary";
 
@@ -18,6 +18,7 @@ interface State {
 const inputOf = ({ live }: State, automount: boolean | undefined): TemplateInput => ({
   template: live.template,
   automount,
+  audiences: [API_AUDIENCE],
   ownedVolumes: ownedVolumesOf(live),
 });
 
@@ -211,7 +212,7 @@ function withoutSeconds(volume: Listed): Listed {
   if (volume.projected === undefined) return volume;
   const sources = volume.projected.sources.map(source => {
     const token = source.serviceAccountToken;
-    if (token === undefined || (token.audience ?? "") !== "") return source;
+    if (token === undefined || !isForApi(token.audience)) return source;
     return { serviceAccountToken: { ...token, expirationSeconds: 0 } };
   });
   return { ...volume, projected: { ...volume.projected, sources } };

@@ -24,6 +24,8 @@ const MOUNT = { mountPath: PATH, name: VOLUME_NAME, readOnly: true };
 
 const ELSE = `no token that is known to be for the API server at ${PATH} in`;
 
+const API = "https://kubernetes.default.svc";
+
 const token = (expirationSeconds: number, audience?: string) => ({
   serviceAccountToken: { path: "token", expirationSeconds, ...(audience === undefined ? {} : { audience }) },
 });
@@ -114,9 +116,15 @@ describe("a token in the template", () => {
   it.each([
     ["without expirationSeconds lives 3600 s", { path: "token" }, 3600],
     ["with an empty audience is for the API server", { path: "token", audience: "", expirationSeconds: 7200 }, 7200],
+    [
+      "with an audience of the API server is for it",
+      { path: "token", audience: API, expirationSeconds: 86_400 },
+      86_400,
+    ],
     ["for a year is shortened as well", { path: "token", expirationSeconds: 31_536_000 }, 31_536_000],
   ])("%s", (_, serviceAccountToken, before) => {
-    const made = plan({ containers: [mounting("main", "api")], volumes: [projected("api", { serviceAccountToken })] });
+    const volumes = [projected("api", { serviceAccountToken })];
+    const made = plan({ containers: [mounting("main", "api")], volumes }, { audiences: ["k3s", API] });
     const source = { serviceAccountToken: { ...serviceAccountToken, expirationSeconds: 600 } };
     expect(patchOf(made)).toEqual({ volumes: [shortened("api", source)] });
     expect(made).toMatchObject({ previous: [{ volume: "api", expirationSeconds: before }] });
@@ -157,6 +165,9 @@ describe("automount", () => {
       "its pods get no token: automountServiceAccountToken is false on its ServiceAccount",
     );
     expect(of(plan({ containers: [main], automountServiceAccountToken: false }))).toContain("on its pod template");
+    const volumes = [projected("api", token(86_400, API))];
+    const made = of(plan({ containers: [main], volumes }, { automount: false, audiences: ["vault"] }));
+    expect(made).toBe("the audience of its tokens is not known to be one of the API server");
   });
 });
 

@@ -70,6 +70,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
   nodeError: Error | undefined;
   /** Rights that the operator lacks, such as `list pods`. */
   readonly lacking = new Set<string>();
+  /** Of the API server. */
+  audiences: readonly string[] = [];
   /** Pods of other namespaces. */
   otherPods: PodView[] = [];
   #unreadReviews = 0;
@@ -366,6 +368,10 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   override daemonSet(_namespace: string, name: string): Promise<DaemonSetView | null> {
     return Promise.resolve(this.sets.get(name) ?? null);
+  }
+
+  override apiAudiences(): Promise<readonly string[]> {
+    return Promise.resolve(this.audiences);
   }
 
   override may({ verb, resource }: Right): Promise<boolean> {

@@ -36,10 +36,16 @@ export function withToken(spec: JsonObject): unknown[] {
   return found.map(({ name }) => name);
 }
 
+/** What --api-audiences says. */
+export const API_AUDIENCE = "https://kubernetes.default.svc";
+
+/** Whether the API server accepts a token with this audience. */
+export const isForApi = (audience = ""): boolean => ["", API_AUDIENCE].includes(audience);
+
 function livesIn(volume: unknown): number[] {
   return arrayOf(objectOf(objectOf(volume)["projected"])["sources"]).flatMap(source => {
     const token = objectOf(source)["serviceAccountToken"];
-    if (token === undefined || ![undefined, ""].includes(objectOf(token)["audience"] as string)) return [];
+    if (token === undefined || !isForApi(objectOf(token)["audience"] as string)) return [];
     return [(objectOf(token)["expirationSeconds"] as number | undefined) ?? 3600];
   });
 }

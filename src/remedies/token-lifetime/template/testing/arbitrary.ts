@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { JsonObject } from "../../../../core/json";
+import { API_AUDIENCE } from "./admission";
 import { ownVolume, type TemplateInput, type TemplateSpec, TOKEN_PATH } from "../parts";
 import { defaulted } from "./apply";
 
@@ -19,7 +20,7 @@ const tokens = fc
     {
       path: fc.constantFrom("token", "other"),
       expirationSeconds: lifetimes,
-      audience: fc.constantFrom("", "vault"),
+      audience: fc.constantFrom("", "vault", API_AUDIENCE),
     },
     { requiredKeys: ["path"] },
   )
