@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
+import { makeObject } from "../../../core/testing/objects";
 import { COMMANDS } from "../program";
 import { eventFacts, type EventFacts, type OperatorState } from "../reader";
 import { parseSubject } from "../subject";
@@ -12,25 +13,12 @@ const NOW = Date.parse("2026-01-31T12:00:00Z");
 const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();
 
 function object(changes: { spec?: object; status?: object } = {}): ControllerResilience {
-  return {
-    apiVersion: "controller-resilience.io/v1alpha1",
-    kind: "ControllerResilience",
-    metadata: {
-      name: "app",
-      namespace: "shop",
-      uid: "u",
-      resourceVersion: "1",
-      generation: 1,
-      creationTimestamp: ago(99),
-    },
-    spec: {
-      mode: "Enforce",
-      suspend: false,
-      targets: [{ kind: "Deployment", name: "web" }],
-      tokenRestart: { cooldown: "10m", maxRestarts: 3 },
-      ...changes.spec,
-    },
-    status: {
+  const targets = [{ kind: "Deployment", name: "web" }];
+  const spec = { targets, tokenRestart: { cooldown: "10m", maxRestarts: 3 }, ...changes.spec };
+  return makeObject(
+    "shop/app",
+    spec as never,
+    {
       conditions: [
         { type: "Ready", status: "True", reason: "AllHold", message: "fine", lastTransitionTime: ago(60) },
         {
@@ -57,8 +45,8 @@ function object(changes: { spec?: object; status?: object } = {}): ControllerRes
         },
       ],
       ...changes.status,
-    },
-  } as unknown as ControllerResilience;
+    } as never,
+  );
 }
 
 const pod: LiveSubject = {
@@ -97,27 +85,27 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("reset --operator-namespace mine");
 });
 
+/** In Observe mode, with these conditions. */
+const observed = (conditions: object[], status: object = {}): Pick<ExplainFacts, "objects"> => {
+  const condition = { type: "TokensAccepted", status: "False", message: "m", lastTransitionTime: ago(3) };
+  const all = conditions.map(one => ({ ...condition, ...one }));
+  return { objects: [object({ spec: { mode: "Observe" }, status: { conditions: all, ...status } })] };
+};
+
 it("offers none for the deferred change of a template", () => {
-  const condition = { type: "TokenLifetimeBounded", status: "False", reason: "RestartDeferred", message: "m" };
-  const conditions = [{ ...condition, lastTransitionTime: ago(3) }];
-  expect(explained({ objects: [object({ status: { conditions } })] }).objects[0]?.actions).toEqual([]);
+  const deferred = observed([{ type: "TokenLifetimeBounded", reason: "RestartDeferred" }]);
+  expect(explained(deferred).objects[0]?.actions).toEqual([]);
 });
 
 it("shows the message of a condition that is True, unless all is well", () => {
-  const of = (reason: string, message: string): string => {
-    const condition = { type: "TokensAccepted", status: "True", reason, message, lastTransitionTime: ago(3) };
-    return text({ objects: [object({ status: { conditions: [condition] } })] });
-  };
+  const of = (reason: string, message: string) => text(observed([{ status: "True", reason, message }]));
   expect(of("Suspected", "Pod web-1 is older than its ServiceAccount.")).toContain("    Pod web-1 is older");
   expect(of("Accepted", "All tokens are accepted.")).not.toContain("All tokens");
 });
 
 it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDelete", () => {
-  const condition = { status: "False", reason: "WouldRestart", message: "m", lastTransitionTime: ago(3) };
   const targets = [{ kind: "DaemonSet", name: "agent", pods: 2, rejectedPods: 1 }];
-  const status = { conditions: [{ ...condition, type: "TokensAccepted" }], targets };
-  const [action] = explained({ objects: [object({ spec: { mode: "Observe" }, status })] }).objects[0]?.actions ?? [];
-  expect(action).toEqual({
+  expect(explained(observed([{ reason: "WouldRestart" }], { targets })).objects[0]?.actions[0]).toEqual({
     text: "restart DaemonSet agent by hand (with updateStrategy OnDelete, delete its pods one by one), or let the operator do it with mode Enforce:",
     command: "kubectl rollout restart daemonset/agent -n shop",
   });
@@ -153,8 +141,9 @@ it("finds a workload by the selector of a target", () => {
 
 const none = { lease: "system/controller-resilience", leads: false };
 
+const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
+
 it("promises nothing, and no time, while no operator leads", () => {
-  const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
   const of = (operator: OperatorState, spec: object = {}) => {
     const [one] = explained({ operator, objects: [object({ spec, status: { flows, targets: [] } })] }).objects;
     return [one?.next, ...(one?.evidence ?? [])];
@@ -184,7 +173,6 @@ it("says which bindings expire while the operator does nothing, since their enfo
 });
 
 it("names no command of the plugin that does not exist", () => {
-  const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
   const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });
   const named = [...all.matchAll(/kubectl resilience ([a-z]+)/g)].map(([, command]) => command);
   expect(named).toEqual(["resume", "breaker", "release"]);
@@ -194,17 +182,18 @@ it("names no command of the plugin that does not exist", () => {
   expect(program.commands.map(command => command.name())).toEqual(expect.arrayContaining(named));
 });
 
+const event = (changes: Partial<EventFacts>): EventFacts => ({
+  ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "PodEvicted", note: "n", count: 1 },
+  ...{ kind: "Pod", name: "web-2", uids: ["p2", "uid-of-app"], ...changes },
+});
+
 it("shows the Events of this object alone, and those that say the same once", () => {
-  const event = (changes: Partial<EventFacts>): EventFacts => ({
-    ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "PodEvicted", note: "n", count: 1 },
-    ...{ kind: "Pod", name: "web-2", uids: ["p2", "u"], ...changes },
-  });
   const events = [
     event({ time: ago(8) }),
     event({ time: ago(5), count: 2 }),
     event({ note: "of another object", uids: ["p2", "other"] }),
     event({ note: "of a deleted namesake", uids: ["gone"], kind: "ControllerResilience", name: "app" }),
-    event({ note: "of an earlier pod", uids: ["p1", "u"] }),
+    event({ note: "of an earlier pod", uids: ["p1", "uid-of-app"] }),
   ];
   const told = (facts: Partial<ExplainFacts>) =>
     explained({ events, ...facts }).objects[0]?.timeline.map(({ what, text }) => `${what}: ${text}`);
@@ -242,11 +231,7 @@ it("takes only Events of the operator, without control characters", () => {
 });
 
 it("orders Events, and what status says from before them, in one timeline, newest last", () => {
-  const event = {
-    ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "FlowReleased", note: "n", count: 3 },
-    ...{ kind: "ControllerResilience", name: "app", uids: ["u"] },
-  };
-  const moments = timelineOf(object(), [event]);
+  const moments = timelineOf(object(), [event({ reason: "FlowReleased", count: 3 })]);
   expect(moments.map(({ what }) => what)).toEqual(["Restart", "FlowReleased x3"]);
   const lines = formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW });
   expect(lines.at(-1)).toBe("  - 2m ago (2026-01-31 11:58:00Z) FlowReleased x3: n");

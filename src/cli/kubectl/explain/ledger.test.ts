@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { nextConditions } from "../../../core/status";
@@ -26,13 +28,13 @@ function written(scene: Scene, report: Report, suspended = false): ControllerRes
   return { ...object, spec, status: { ...object.status, mode, conditions } };
 }
 
-function told(object: ControllerResilience, scene: Scene) {
+function told(object: ControllerResilience, scene: Scene, columns = Infinity) {
   const nowMs = scene.clock.now().getTime();
   const explanation = explain({
     ...{ nowMs, subject: parseSubject("it", "team"), objects: [object], events: [], unread: [] },
     operator: { lease: "system/controller-resilience", leads: true },
   });
-  const text = formatExplanation(explanation, { paint: (_, plain) => plain, columns: Infinity, nowMs });
+  const text = formatExplanation(explanation, { paint: (_, plain) => plain, columns, nowMs });
   const [one] = explanation.objects;
   return {
     text,
@@ -52,6 +54,16 @@ async function cooling(change: (scene: Scene) => void = () => undefined) {
   const pass = await scene.pass();
   return { pass, ...told(written(scene, pass), scene) };
 }
+
+it("is what README.md shows", async () => {
+  const scene = rejected();
+  scene.judged = "Observe";
+  const object = written(scene, await scene.pass());
+  scene.clock.advance(180_000);
+  const text = told(object, scene, 80).text.replace("team/it", "team/web");
+  const readme = readFileSync(join(__dirname, "../../../../README.md"), "utf8");
+  expect(readme).toContain(`\`\`\`text\n${text}\`\`\``);
+});
 
 describe("a restart that waits", () => {
   it("is offered by hand, with the ledger's answer once", async () => {
