@@ -8,6 +8,7 @@ import type { ErrandPorts } from "./cluster/http/retry";
 import { Webhook } from "./cluster/notify/webhook";
 import { cachedReaders, InformerCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
+import { RequestCounts } from "./cluster/measure/request-counts";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
 import { ClusterObjectWatch, ObjectWatch } from "./cluster/watch/own-objects";
@@ -86,13 +87,14 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
-  const rounds = new Rounds({ clock, metrics, ...led }, settings.logReadsPerSecond);
+  const requestCounts = new RequestCounts({ api: shared.api, clock, settleMs: settings.apiServerSettleMs });
+  const rounds = new Rounds({ clock, metrics, refusals: requestCounts, ...led }, settings.logReadsPerSecond);
   const keyMemory = new KeyMemory();
   const events = createEventSink(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
-  const reading = { informers, logs, rounds, keyMemory, ...ownFacts(() => probed) };
+  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(() => probed) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
   const store = new ApiObjectStore(
     shared.api,

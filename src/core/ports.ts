@@ -195,6 +195,8 @@ export interface RequestMetrics {
 /** What the reading of logs measures. */
 export interface LogMetrics {
   logReadInterval(seconds: number): void;
+  /** Whether an API server has refused a token lately. If none has, healthy logs rest. */
+  logRounds(state: "quiet" | "refused" | "unknown"): void;
 }
 
 /** What the adapters count. */

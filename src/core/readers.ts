@@ -21,6 +21,9 @@ import type {
 /** Time between two reads of a log without 401s, in milliseconds, while the budget of reads allows it. */
 export const HEALTHY_INTERVAL_MS = 30_000;
 
+/** The same while no API server refuses anyone: for what a log alone can tell, such as a lost Lease. */
+export const RESTING_INTERVAL_MS = 300_000;
+
 /** Shortest time between two reads of a log: while 401s are suspected or a restarted pod's successor is observed. */
 export const SUSPICIOUS_INTERVAL_MS = 5_000;
 
@@ -51,10 +54,23 @@ export interface LogRead {
   readonly requests: number;
 }
 
+/** How an API server refuses a request. */
+export type Refusal = "401" | "403" | "429";
+
+/** Follows whether the API servers refuse requests, by their own counters. */
+export interface RefusalWatch {
+  /** Reads the counters. Never throws. @returns the time until they should be read again, in milliseconds */
+  read(): Promise<number>;
+  /** Until when a request may have been refused so, on the monotonic clock. Infinity: until now, as not every API server can be read. */
+  refusedUntilMs(refusals: readonly Refusal[]): number;
+}
+
 /** A log that is read again and again. */
 export interface RoundsLog {
   /** May change with time, with each read, and with each {@link LogRounds.keep}. */
   urgency(): Urgency;
+  /** A healthy log rests while there is none of these refusals. Undefined: it may not rest. */
+  wokenBy(): readonly Refusal[] | undefined;
   /** Reads what is new. Never throws. */
   read(): Promise<LogRead>;
 }

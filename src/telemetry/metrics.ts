@@ -112,6 +112,11 @@ export class Metrics
     "log_read_interval_seconds",
     "Time between two reads of a log without 401s; above 30 s, the budget of reads is used up.",
   );
+  readonly #logRounds = this.#gauge(
+    "log_rounds",
+    "Whether API servers refuse tokens: always 1. While quiet, healthy logs rest.",
+    "state",
+  );
   readonly #clockOffset = this.#gauge(
     "clock_offset_seconds",
     "Largest offset of an API server's clock from the operator's in the last five minutes.",
@@ -243,6 +248,11 @@ export class Metrics
 
   logReadInterval(seconds: number): void {
     this.#logInterval.set(seconds);
+  }
+
+  logRounds(state: string): void {
+    this.#logRounds.reset();
+    this.#logRounds.set({ state }, 1);
   }
 
   eventLost(): void {

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "../../src/core/time";
 import type { RoundsLog, LogReader } from "../../src/core/readers";
+import { UNKNOWN_REFUSALS } from "../../src/core/testing/immediate-rounds";
 import { findByClass as find } from "../../src/logs/detector";
 import { LogWatch } from "../../src/logs/reading/log-watch";
 import { Rounds } from "../../src/logs/reading/rounds";
@@ -37,8 +38,9 @@ export async function benchLogMemory(print: (line: string) => void): Promise<voi
   const search = { windowMs: RULE.windowMs, find, rule: RULE };
   const before = usedBytes();
   const watch = new LogWatch("team/web");
-  const metrics = { logReadInterval: () => undefined } as never;
-  const rounds = new Rounds({ clock, metrics, requestPass: () => undefined, isLeader: () => true });
+  const metrics = { logReadInterval: () => undefined, logRounds: () => undefined };
+  const ports = { clock, metrics, refusals: UNKNOWN_REFUSALS };
+  const rounds = new Rounds({ ...ports, requestPass: () => undefined, isLeader: () => true });
   let logs: readonly RoundsLog[] = [];
   const kept = {
     keep: (owner: object, key: string, wanted: readonly RoundsLog[]) => rounds.keep(owner, key, (logs = wanted)),

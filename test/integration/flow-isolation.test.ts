@@ -10,6 +10,7 @@ import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { Informers } from "../../src/cluster/watch/informers";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ApiObjectStore } from "../../src/cluster/write/object-store";
+import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
@@ -52,10 +53,11 @@ function start(connection: Connection) {
   const events = new RecordingEvents();
   const store = new ApiObjectStore(api);
   const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];
+  // The API server of the lab has just started.
+  const requestCounts = new RequestCounts({ api, clock: systemClock, settleMs: 0 });
   const reconciler = makeReconciler({
     ...{ store, events, log, writer: new ApiWriter(api), random: systemRandom },
-    // The API server of the lab has just started.
-    readers: new ClusterReaders({ ...context, informers, logs, rounds, apiServerSettleMs: 0 }),
+    readers: new ClusterReaders({ ...context, informers, logs, rounds, requestCounts }),
     remedies: [createFlowIsolation()],
     restarts: makeRestarts(systemClock, 1),
   });

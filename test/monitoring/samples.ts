@@ -44,6 +44,7 @@ export function fill(metrics: Metrics): void {
   metrics.watchAge("pods", 12.5);
   metrics.logRead("ok", 100);
   metrics.logReadInterval(30);
+  metrics.logRounds("quiet");
   metrics.clockOffset(0.1);
   metrics.eventLost();
   metrics.notified("sent");

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { FLOW_PREFIX } from "../../api/names";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
-import { UNAUTHENTICATED } from "../../core/readers";
+import { type Refusal, UNAUTHENTICATED } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import { type Api, TimeoutError } from "../http/api";
 import type { Instance } from "../http/connection";
@@ -80,65 +80,23 @@ function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
 export interface Sample {
   readonly name: string;
   readonly labels: ReadonlyMap<string, string>;
-  /** May be NaN or infinite. */
+  /** NaN for what is no number, and for infinity. */
   readonly value: number;
 }
 
-// https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details. Sticky: each continues where the previous one ended.
-const NAME = /[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]*/y;
-const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"([^"\\]*(?:\\[\\"n][^"\\]*)*)"[ \t]*/y;
-const CLOSING = /[ \t]*\}/y;
-const COMMA = /,/y;
-const VALUE = /[ \t]*([^ \t]+)(?:[ \t]+-?[0-9]+)?[ \t]*$/y;
+/** As Go prints it, without a timestamp. The labels that are read here have names as values, so nothing is escaped. */
+const SAMPLE = /^([a-z_]+)(?:\{((?:[a-z_]+="[^"\\]*",?)*)\})? (\S+)$/;
+const LABEL = /([a-z_]+)="([^"\\]*)"/g;
 
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
-const INFINITE = /^([+-]?)inf(?:inity)?$/i;
-
-/** Parses a line without its line break; null for a comment or an invalid sample. */
+/** Parses a line without its line break; null for a comment or any other line. */
 export function parseSample(line: string): Sample | null {
-  const name = match(NAME, line, 0);
-  if (name?.[1] === undefined) return null;
-  const labels = new Map<string, string>();
-  let at = NAME.lastIndex;
-  if (line[at] === "{") at = readLabels(line, at + 1, labels);
-  else if (!/[ \t]/.test(line[at - 1] ?? "")) return null;
-  const value = at < 0 ? null : match(VALUE, line, at);
-  const number = numberIn(value?.[1] ?? "");
-  return number === null ? null : { name: name[1], labels, value: number };
-}
-
-/** Reads up to the closing brace; returns the index after it, or -1 for invalid labels. */
-function readLabels(line: string, from: number, into: Map<string, string>): number {
-  let at = from;
-  for (;;) {
-    if (match(CLOSING, line, at) !== null) return CLOSING.lastIndex;
-    const label = match(LABEL, line, at);
-    if (label === null) return -1;
-    const [, name = "", value = ""] = label;
-    into.set(name, unescape(value));
-    at = LABEL.lastIndex;
-    if (match(COMMA, line, at) !== null) at = COMMA.lastIndex;
-    else if (line[at] !== "}") return -1;
-  }
-}
-
-function match(pattern: RegExp, line: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(line);
-}
-
-function unescape(value: string): string {
-  return value.includes("\\")
-    ? value.replace(/\\(.)/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped))
-    : value;
-}
-
-/** Parses a number as Go prints it; null if it is invalid. */
-function numberIn(text: string): number | null {
-  if (NUMBER.test(text)) return Number(text);
-  if (/^nan$/i.test(text)) return NaN;
-  const infinite = INFINITE.exec(text);
-  return infinite === null ? null : infinite[1] === "-" ? -Infinity : Infinity;
+  const [, name, labels = "", value] = SAMPLE.exec(line) ?? [];
+  if (name === undefined) return null;
+  return {
+    name,
+    labels: new Map(Array.from(labels.matchAll(LABEL), ([, key = "", text = ""]) => [key, text])),
+    value: Number(value),
+  };
 }
 
 /** Counters of one API server since its start. */
@@ -151,17 +109,23 @@ export interface ServerCounts {
   readonly atMs: number;
   /** Requests by name of the operator's FlowSchemas, and those that were answered 401. */
   readonly requests: ReadonlyMap<string, number>;
+  /** Requests that it has refused. Absent: it does not count them. */
+  readonly refused: ReadonlyMap<Refusal, number>;
   /** It counts more FlowSchemas than are kept. */
   readonly isCut: boolean;
+  /** Length of its page. */
+  readonly bytes: number;
 }
 
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol/metrics: each request counts in exactly one of the two. */
 const COUNTERS = ["apiserver_flowcontrol_dispatched_requests_total", "apiserver_flowcontrol_rejected_requests_total"];
 /** kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/endpoints/filters/metrics.go: every result but success is answered 401. */
 const ATTEMPTS = "authentication_attempts";
+/** staging/src/k8s.io/apiserver/pkg/endpoints/filters/metrics.go: every result but allowed is answered 403. */
+const DECISIONS = "authorization_attempts_total";
 const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
-const WANTED = new RegExp(`^(?:${[...COUNTERS, ATTEMPTS, START].join("|")})[ \\t{]`);
+const WANTED = new RegExp(`^(?:${[...COUNTERS, ATTEMPTS, DECISIONS, START].join("|")})[ \\t{]`);
 
 /** Far more than ControllerResiliences name; each costs memory. Counters of deleted FlowSchemas remain until the API server restarts. */
 const MAX_SCHEMAS = 10_000;
@@ -170,17 +134,22 @@ const MAX_SCHEMAS = 10_000;
 export async function readServerCounts(source: MetricSource, instance?: Instance): Promise<ServerCounts> {
   const counts = new CountedRequests();
   let atMs: number | undefined;
+  let bytes = 0;
   for await (const lines of metricLines(source, instance)) {
     atMs ??= source.clock.monotonicMs();
-    for (const line of lines) counts.take(line);
+    for (const line of lines) {
+      bytes += line.length + 1;
+      counts.take(line);
+    }
   }
   const address = instance === undefined ? "" : `${instance.address}:${instance.port}`;
-  return { address, atMs: atMs ?? source.clock.monotonicMs(), ...counts.result() };
+  return { address, bytes, atMs: atMs ?? source.clock.monotonicMs(), ...counts.result() };
 }
 
 /** Sums the requests of the operator's FlowSchemas over the lines of an API server's metrics. */
 export class CountedRequests {
   readonly #requests = new Map<string, number>();
+  readonly #refused = new Map<Refusal, number>();
   #startSeconds: number | undefined;
   #isCut = false;
 
@@ -192,20 +161,31 @@ export class CountedRequests {
     if (sample === null) throw new TransientError("get /metrics: expected a sample, got another line");
     if (sample.name === START) this.#startSeconds = sample.value;
     else if (sample.name === ATTEMPTS) this.#countRefused(sample);
-    else this.#count(sample.labels.get("flow_schema") ?? "", sample.value);
+    else if (sample.name === DECISIONS) this.#refuse("403", sample.labels.get("result") !== "allowed", sample.value);
+    else {
+      this.#refuse("429", sample.name === COUNTERS[1], sample.value);
+      this.#count(sample.labels.get("flow_schema") ?? "", sample.value);
+    }
   }
 
   /** @throws TransientError without a start time, since the server is not distinguishable from another then */
-  result(): Pick<ServerCounts, "startSeconds" | "requests" | "isCut"> {
+  result(): Omit<ServerCounts, "address" | "atMs" | "bytes"> {
     const startSeconds = this.#startSeconds;
     if (startSeconds === undefined || !Number.isFinite(startSeconds))
       throw new TransientError(`get /metrics: expected ${START}, got none`);
-    return { startSeconds, requests: this.#requests, isCut: this.#isCut };
+    return { startSeconds, requests: this.#requests, refused: this.#refused, isCut: this.#isCut };
+  }
+
+  /** What is no number is never equal to what it was before. */
+  #refuse(refusal: Refusal, isRefused: boolean, value: number): void {
+    this.#refused.set(refusal, (this.#refused.get(refusal) ?? 0) + (isRefused ? value : 0));
   }
 
   /** An invalid number is no reason to know nothing of the flows. */
   #countRefused({ labels, value }: Sample): void {
-    if (labels.get("result") === "success" || !Number.isFinite(value) || value < 0) return;
+    const isRefused = labels.get("result") !== "success";
+    this.#refuse("401", isRefused, value);
+    if (!isRefused || !Number.isFinite(value) || value < 0) return;
     this.#requests.set(UNAUTHENTICATED, (this.#requests.get(UNAUTHENTICATED) ?? 0) + value);
   }
 

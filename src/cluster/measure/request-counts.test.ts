@@ -17,6 +17,8 @@ class Servers {
   slice: Error | null = null;
   /** Further FlowSchemas of the operator. */
   surplus = 0;
+  /** Requests that each server has answered 401. */
+  refused = 3;
   asked: string[] = [];
   /** Whether the kubeconfig's server was asked by a connection of its own. */
   fresh: (boolean | undefined)[] = [];
@@ -46,6 +48,7 @@ class Servers {
         (_, i) => `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-${i}"} 1\n`,
       ),
       `process_start_time_seconds ${start}\n`,
+      `authentication_attempts{result="error"} ${this.refused}\n`,
     ];
     const body = Readable.from(text.map(line => Buffer.from(line)));
     return Promise.resolve(Object.assign(body, { headers: {} }) as IncomingMessage);
@@ -255,5 +258,57 @@ describe("a reading", () => {
     open();
     expect(new Set([...(await all), await late]).size).toBe(1);
     expect(servers.asked).toEqual(["slice", "ordinary"]);
+  });
+});
+
+describe("refusals", () => {
+  /** Reads the counters that often, ten seconds apart; returns how long ago a request may have been refused. */
+  const sinceRefusal = async (readings = 1): Promise<number> => {
+    for (let i = 0; i < readings; i++) {
+      servers.clock.advance(10_000);
+      await servers.counts.read();
+    }
+    return servers.clock.monotonicMs() - servers.counts.refusedUntilMs(["401"]);
+  };
+
+  it("are known where every server is read at its own address, also by readings for other purposes", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
+    expect(await sinceRefusal(4)).toBe(30_000);
+    servers.refused++;
+    await servers.read();
+    expect(await sinceRefusal()).toBe(10_000);
+    expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"]);
+    expect(servers.counts.refusedUntilMs(["403"])).toBe(servers.clock.monotonicMs());
+  });
+
+  it("show a server that comes within a minute, and one that is gone at once", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
+    expect(await sinceRefusal(5)).toBe(40_000);
+    servers.instances.set("10.0.0.3", [3, 0]);
+    expect(await sinceRefusal()).toBe(50_000);
+    expect(await sinceRefusal()).toBe(0);
+    servers.instances.delete("10.0.0.3");
+    await sinceRefusal();
+    expect(await sinceRefusal()).toBe(0);
+  });
+
+  it("may happen at any time while a server of several is not read, or none registers itself", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", null);
+    expect(await sinceRefusal(4)).toBe(-Infinity);
+    servers.instances.clear();
+    expect([await sinceRefusal(10), await servers.counts.read()]).toEqual([-Infinity, 300_000]);
+  });
+
+  it("are known of one registered server that alone answers at the kubeconfig's address", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]);
+    expect(await sinceRefusal(10)).toBe(40_000);
+    servers.ordinary = [servers.clock.now().getTime() / 1_000 - 86_400, 0];
+    expect(await sinceRefusal(10)).toBe(-Infinity);
+  });
+
+  it("may happen at any time without the right to read the counters", async () => {
+    servers.instances.set("10.0.0.1", [1, 0]);
+    servers.slice = new ForbiddenError("get endpointslices default/kubernetes: not allowed (403)");
+    expect([await sinceRefusal(10), await servers.counts.read()]).toEqual([-Infinity, 300_000]);
   });
 });

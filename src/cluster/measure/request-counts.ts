@@ -1,12 +1,25 @@
-import { publicMessage } from "../../core/errors";
-import { type RequestRates, type RequestSpan, UNAUTHENTICATED } from "../../core/readers";
+import { ForbiddenError, publicMessage } from "../../core/errors";
+import {
+  type Refusal,
+  type RefusalWatch,
+  type RequestRates,
+  type RequestSpan,
+  UNAUTHENTICATED,
+} from "../../core/readers";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
 import { EachInstance, readyInstances } from "./instances";
 import { type MetricSource, readServerCounts, type ServerCounts } from "./metrics";
+import { type CountsReading, RefusalMemory } from "./refusals";
 
 /** Least time between two readings in milliseconds: a reading has megabytes, and rates within its own duration are unknown. */
 const MIN_AGE_MS = 1_000;
+
+/** A reading for another purpose that is younger than this, in milliseconds, also tells whether requests are refused. */
+const REFUSALS_AGE_MS = 5_000;
+
+/** So long, in milliseconds, readings for refusals take the same servers: one that comes is noticed later, but one that goes at once. */
+const INSTANCES_AGE_MS = 60_000;
 
 /** Most instances that are read concurrently, more than any cluster runs. */
 const MAX_INSTANCES = 32;
@@ -18,14 +31,16 @@ export interface RequestCountsContext extends MetricSource {
 }
 
 /**
- * Measures the requests per FlowSchema from the counters of every API server, each read at its own address. If there is only one, or none
+ * The one owner of what the API servers count: requests per FlowSchema, and refusals. Each server is read at its own address. If there is only one, or none
  * is reachable there, such as from outside the cluster, it reads the one at the kubeconfig's address.
  */
-export class RequestCounts {
+export class RequestCounts implements RefusalWatch {
   readonly #context: RequestCountsContext;
   readonly #history = new RequestHistory();
+  readonly #refusals = new RefusalMemory();
   readonly #changes: ServerChanges;
   readonly #each: EachInstance;
+  #instances: { readonly atMs: number; readonly ready: readonly Instance[] } = { atMs: -Infinity, ready: [] };
   #rates: RequestRates = { spans: {}, servers: { found: 0, read: 0 } };
   #triedMs = -Infinity;
   #reading: Promise<RequestRates> | undefined;
@@ -36,29 +51,46 @@ export class RequestCounts {
     this.#changes = new ServerChanges(context.settleMs);
   }
 
-  rates(maxAgeMs: number): Promise<RequestRates> {
+  rates(maxAgeMs: number, instancesAgeMs = 0): Promise<RequestRates> {
     if (this.#reading !== undefined) return this.#reading;
     const ageMs = this.#context.clock.monotonicMs() - this.#triedMs;
     if (ageMs < Math.max(maxAgeMs, MIN_AGE_MS)) return Promise.resolve(this.#rates);
-    this.#reading = this.#read().finally(() => (this.#reading = undefined));
+    this.#reading = this.#read(instancesAgeMs).finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
-  async #read(): Promise<RequestRates> {
+  async read(): Promise<number> {
+    await this.rates(REFUSALS_AGE_MS, INSTANCES_AGE_MS);
+    return this.#refusals.waitMs;
+  }
+
+  refusedUntilMs(refusals: readonly Refusal[]): number {
+    return this.#refusals.refusedUntilMs(refusals, this.#context.clock.monotonicMs());
+  }
+
+  async #read(instancesAgeMs: number): Promise<RequestRates> {
     const { clock } = this.#context;
+    const startedMs = clock.monotonicMs();
     let found = 0;
     let counts: ServerCounts[] = [];
     let unknown: string | undefined;
+    let scope: CountsReading["scope"] = "some";
     try {
-      const instances = await readyInstances(this.#context.api);
+      if (startedMs - this.#instances.atMs >= instancesAgeMs)
+        this.#instances = { atMs: startedMs, ready: await readyInstances(this.#context.api) };
+      const instances = this.#instances.ready;
       found = Math.max(1, instances.length);
       counts = await this.#ask(instances);
       this.#history.add(counts);
       this.#noteChanges(counts, instances);
+      scope = this.#scopeOf(counts, instances.length);
     } catch (error) {
+      if (error instanceof ForbiddenError) scope = "hidden";
       unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
     }
+    if (scope === "some") this.#instances = { atMs: -Infinity, ready: [] };
     this.#triedMs = clock.monotonicMs();
+    this.#refusals.note({ counts, scope, startedMs, endedMs: this.#triedMs });
     this.#rates = {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
@@ -90,6 +122,12 @@ export class RequestCounts {
     const { clock } = this.#context;
     const offsetMs = clock.now().getTime() - clock.monotonicMs();
     return counts.some(({ address }) => address === "") ? this.#history.serversAt("", offsetMs) : 0;
+  }
+
+  /** API servers that do not register themselves, or hide behind one address, are never all read. */
+  #scopeOf(counts: readonly ServerCounts[], registered: number): CountsReading["scope"] {
+    if (registered > 1) return counts.length === registered ? "each" : "some";
+    return registered === 1 && this.#behindOneAddress(counts) === 1 ? "one" : "hidden";
   }
 
   #noteChanges(counts: readonly ServerCounts[], instances: readonly Instance[]): void {

@@ -39,6 +39,29 @@ describe("the counts of an API server", () => {
     expect(counted(attempts("error", "NaN")).requests).toEqual({});
   });
 
+  it("include what was refused, for all clients together; what the server does not count is absent", () => {
+    const refusedIn = (...lines: string[]) => {
+      const counts = new CountedRequests();
+      for (const line of [STARTED, ...lines]) counts.take(line);
+      return Object.fromEntries(counts.result().refused);
+    };
+    const decisions = (result: string, count: number) => `authorization_attempts_total{result="${result}"} ${count}`;
+    expect(refusedIn()).toEqual({});
+    expect(refusedIn(decisions("allowed", 9_000), `${DISPATCHED}{flow_schema="exempt"} 5`)).toEqual({ 403: 0, 429: 0 });
+    const lines = [
+      'authentication_attempts{result="success"} 9000',
+      'authentication_attempts{result="error"} 30',
+      decisions("allowed", 9_000),
+      decisions("no-opinion", 4),
+      decisions("denied", 1),
+      `${DISPATCHED}{flow_schema="exempt"} 5`,
+      `${REJECTED}{flow_schema="service-accounts",reason="queue-full"} 2`,
+      `${REJECTED}{flow_schema="controller-resilience-kai",reason="time-out"} 3`,
+    ];
+    expect(refusedIn(...lines)).toEqual({ 401: 30, 403: 5, 429: 5 });
+    expect(refusedIn('authentication_attempts{result="error"} NaN')).toEqual({ 401: NaN });
+  });
+
   it.each(["NaN", "+Inf", "-1", "many"])("are unknown if a count of an own FlowSchema is %s", value => {
     const take = () => counted(`${DISPATCHED}{flow_schema="controller-resilience-kai"} ${value}`);
     expect(take).toThrow(TransientError);

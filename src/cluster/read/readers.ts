@@ -47,11 +47,11 @@ export interface ReadersContext {
   readonly ownUser?: () => Promise<string | undefined>;
   /** The API server's audiences; absent: unknown. */
   readonly apiAudiences?: () => Promise<readonly string[]>;
-  /** How long request rates prove nothing after an API server has started, appeared or left. */
-  readonly apiServerSettleMs?: number;
   /** Time between two full passes; absent: a minute. */
   readonly fullPassMs?: number;
   readonly keyMemory?: KeyMemory;
+  /** Shared with the rounds of logs; absent: its own. */
+  readonly requestCounts?: RequestCounts;
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<Rights, "may">;
   readonly log?: Log;
@@ -73,7 +73,7 @@ export class ClusterReaders implements Readers {
   readonly #publishedKeys: PublishedKeys;
 
   constructor(context: ReadersContext) {
-    const { clock, api, informers, logs, ownUser, apiServerSettleMs, log, keyMemory = new KeyMemory() } = context;
+    const { clock, api, informers, logs, ownUser, log, keyMemory = new KeyMemory() } = context;
     this.clock = clock;
     this.logs = logs;
     this.rounds = context.rounds;
@@ -82,7 +82,7 @@ export class ClusterReaders implements Readers {
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
     this.#rights = context.rights ?? new Rights(api, clock);
-    this.#requestCounts = new RequestCounts({ api, clock, settleMs: apiServerSettleMs });
+    this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });

@@ -1,5 +1,5 @@
 import type { Clock } from "../time";
-import { INTERVALS_MS, type LogRounds, type RoundsLog } from "../readers";
+import { INTERVALS_MS, type LogRounds, type RefusalWatch, type RoundsLog } from "../readers";
 
 /** A pass waits this long for its reads. */
 const WAIT_MS = 3_000;
@@ -40,3 +40,9 @@ export class ImmediateRounds implements LogRounds {
     this.#reading.delete(log);
   }
 }
+
+/** API servers whose counters cannot be read. */
+export const UNKNOWN_REFUSALS: RefusalWatch = {
+  read: () => Promise.resolve(300_000),
+  refusedUntilMs: () => Infinity,
+};

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
+import type { RoundsLog } from "../../core/readers";
 import { FakeClock } from "../../core/testing/fake-clock";
+import { UNKNOWN_REFUSALS } from "../../core/testing/immediate-rounds";
 import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
 import { UNAUTHORIZED } from "../../remedies/token-restart/testing/scene";
 import { findByClass as find } from "../detector";
@@ -20,8 +22,12 @@ beforeEach(() => {
   clock = new FakeClock("2025-01-01T12:00:00Z");
   logs = new FakeLogs();
   passes = 0;
-  const ports = { clock, isLeader: () => true, metrics: { logReadInterval: () => undefined } };
-  rounds = new Rounds({ ...ports, requestPass: () => void passes++ });
+  const ports = {
+    clock,
+    isLeader: () => true,
+    metrics: { logReadInterval: () => undefined, logRounds: () => undefined },
+  };
+  rounds = new Rounds({ ...ports, refusals: UNKNOWN_REFUSALS, requestPass: () => void passes++ });
   watch = new LogWatch("team/it");
 });
 
@@ -111,6 +117,25 @@ describe("passes", () => {
     await clock.run(60_000);
     expect([passes > before, found().error]).toEqual([true, undefined]);
   });
+});
+
+it("a log may rest once it was read in the present lives of its container", async () => {
+  const rests = async (item: Watched): Promise<boolean> => {
+    const keep = (_: object, __: string, kept: readonly RoundsLog[]) => Promise.resolve(void (wanted = kept));
+    let wanted: readonly RoundsLog[] = [];
+    const ports = { clock, logs, rounds: { keep, drop: () => undefined } };
+    await watch.want(ports, [item], { ...SEARCH, wokenBy: ["401"] }).catch(() => undefined);
+    const may = wanted[0]?.wokenBy() !== undefined;
+    await wanted[0]?.read();
+    return may;
+  };
+  const lives = [container(), container({ running: false, lastFinishedAtMs: 1 }), container({ restartCount: 1 })];
+  for (const life of lives) {
+    expect(await rests({ ...watched(), container: life })).toBe(false);
+    expect(await rests({ ...watched(), container: life })).toBe(true);
+  }
+  logs.before = () => Promise.reject(new TransientError("slow"));
+  for (let i = 0; i < 2; i++) expect(await rests({ ...watched(), container: container() })).toBe(false);
 });
 
 describe("what was found", () => {

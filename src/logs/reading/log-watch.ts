@@ -1,5 +1,5 @@
 import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../../core/errors";
-import type { LogRead, LogRounds, RoundsLog, Urgency } from "../../core/readers";
+import type { LogRead, LogRounds, Refusal, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
 import { type Persistence, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
@@ -50,8 +50,8 @@ export interface LogFinding {
   readonly error?: { readonly forbidden: boolean; readonly message: string };
 }
 
-/** What to search for in a log, and when 401s count as persistent. */
-type LogRule = LogSearch & { readonly rule: PersistenceRule };
+/** What to search for in a log, when 401s count as persistent, and which refusals come before what is found; absent: none need to. */
+type LogRule = LogSearch & { readonly rule: PersistenceRule; readonly wokenBy?: readonly Refusal[] };
 
 /** The log of one container: when it was read, and what was found. */
 class WatchedLog implements RoundsLog {
@@ -64,6 +64,8 @@ class WatchedLog implements RoundsLog {
   #firstReadMs: number | undefined;
   /** The log was read up to this time. */
   #readMs: number | undefined;
+  /** The lives of the container as of the last read. */
+  #readLives: string | undefined;
   #failures = 0;
   #error: unknown;
   /** What the last read made of it. */
@@ -90,14 +92,21 @@ class WatchedLog implements RoundsLog {
     return this.#now().state === "quiet" ? "healthy" : "suspect";
   }
 
+  /** The kubelet keeps the logs of the last two lives only, and a new life starts with a new token. */
+  wokenBy(): readonly Refusal[] | undefined {
+    return livesOf(this.#item) === this.#readLives ? this.#search.wokenBy : undefined;
+  }
+
   async read(): Promise<LogRead> {
     const before = this.#verdict ?? this.#judge();
     const requestsBefore = this.#log.requests;
     const startedAtMs = this.#source.clock.now().getTime();
+    const lives = livesOf(this.#item);
     this.#firstReadMs ??= startedAtMs;
     try {
       await this.#log.read(this.#source, this.#item.pod, this.#item.container, this.#search);
       this.#readMs = startedAtMs;
+      this.#readLives = lives;
       this.#failures = 0;
       this.#error = undefined;
     } catch (error) {
@@ -256,6 +265,10 @@ export class LogWatch {
     this.#logs.clear();
     this.#wantedMs.clear();
   }
+}
+
+function livesOf({ container: { restartCount, running, lastFinishedAtMs } }: Watched): string {
+  return [restartCount, running, lastFinishedAtMs].join();
 }
 
 function keyOf({ pod, container }: Watched): string {

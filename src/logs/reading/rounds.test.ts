@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { LogRead, RoundsLog, Urgency } from "../../core/readers";
+import type { LogRead, Refusal, RoundsLog, Urgency } from "../../core/readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Rounds } from "./rounds";
 
@@ -10,6 +10,10 @@ let rounds: Rounds;
 let isLeader: boolean;
 /** As measured, in seconds. */
 let intervals: number[];
+/** Until when requests may have been refused, and how often the counters were read. */
+let refusedMs: Map<Refusal, number>;
+let countsRead: number;
+let states: string[];
 /** Starts of all reads, in milliseconds. */
 let reads: { readonly log: Log; readonly ms: number }[];
 
@@ -20,6 +24,7 @@ class Log implements RoundsLog {
   /** While set, reads wait for it. */
   until: Promise<void> | undefined;
   isReading = false;
+  wakers: readonly Refusal[] | undefined = ["401"];
   #isRead = false;
 
   constructor(private present: Urgency = "healthy") {}
@@ -28,6 +33,9 @@ class Log implements RoundsLog {
   }
   urgency(): Urgency {
     return this.#isRead ? this.present : "first";
+  }
+  wokenBy(): readonly Refusal[] | undefined {
+    return this.wakers;
   }
   async read(): Promise<LogRead> {
     reads.push({ log: this, ms: clock.monotonicMs() });
@@ -54,12 +62,20 @@ function begin(readsPerSecond = 50): void {
   passes = [];
   reads = [];
   intervals = [];
-  const metrics = { logReadInterval: (seconds: number) => void intervals.push(seconds) };
+  states = [];
+  const metrics = {
+    logReadInterval: (seconds: number) => void intervals.push(seconds),
+    logRounds: (state: string) => void states.push(state),
+  };
   isLeader = true;
-  rounds = new Rounds(
-    { clock, metrics, isLeader: () => isLeader, requestPass: key => void passes.push(key) },
-    readsPerSecond,
-  );
+  refusedMs = new Map();
+  countsRead = 0;
+  const refusals = {
+    read: () => Promise.resolve(10_000).finally(() => countsRead++),
+    refusedUntilMs: (kinds: readonly Refusal[]) => Math.max(...kinds.map(kind => refusedMs.get(kind) ?? Infinity)),
+  };
+  const requestPass = (key: string): void => void passes.push(key);
+  rounds = new Rounds({ clock, metrics, refusals, isLeader: () => isLeader, requestPass }, readsPerSecond);
 }
 
 beforeEach(() => begin());
@@ -203,6 +219,127 @@ describe("rounds", () => {
     answer();
     await clock.run(60_000);
     expect([reads.length, passes]).toEqual([1, []]);
+  });
+});
+
+describe("while no API server refuses anyone, rounds", () => {
+  const quiet = (): void => {
+    for (const kind of ["401", "403", "429"] as const) refusedMs.set(kind, -Infinity);
+  };
+  /** Beside so many others the counters are worth their price. */
+  const keep = (...logs: readonly Log[]): Promise<void> => rounds.keep({}, "team/a", [...logs, ...some(10)]);
+  const since = (ms: number, log: Log): number[] =>
+    reads.flatMap(one => (one.log === log && one.ms > ms ? [one.ms] : []));
+
+  it("read a healthy log every five minutes, and suspects as ever", async () => {
+    quiet();
+    const [healthy, suspect] = [new Log(), new Log("suspect")];
+    await keep(healthy, suspect);
+    await clock.run(660_000);
+    expect(gaps(healthy)).toEqual([300_000, 300_000]);
+    expect(gaps(suspect)).toHaveLength(132);
+    expect(states.at(-1)).toBe("quiet");
+  });
+
+  it("read a log every 30 s from a refusal of its kind on, until a minute after the last", async () => {
+    quiet();
+    const [token, stall] = [new Log(), new Log()];
+    stall.wakers = ["401", "403", "429"];
+    await keep(token, stall);
+    await clock.run(100_000);
+    const nowMs = clock.monotonicMs();
+    refusedMs.set("403", nowMs);
+    await clock.run(180_000);
+    const woken = since(nowMs, stall);
+    expect(woken[0]! - nowMs).toBeLessThanOrEqual(15_000);
+    expect(woken.length).toBeGreaterThanOrEqual(2);
+    expect(woken.at(-1)! - nowMs).toBeGreaterThanOrEqual(60_000);
+    expect(woken.at(-1)! - nowMs).toBeLessThanOrEqual(105_000);
+    expect(since(nowMs, token)).toEqual([]);
+    expect(states.at(-1)).toBe("quiet");
+    refusedMs.set("401", clock.monotonicMs());
+    await clock.run(20_000);
+    expect(since(nowMs, token)).toHaveLength(1);
+    expect(states.at(-1)).toBe("refused");
+  });
+
+  it("read as ever from the moment on that the counters are unknown", async () => {
+    quiet();
+    const logs = some(50);
+    await rounds.keep({}, "team/a", logs);
+    await clock.run(100_000);
+    refusedMs.clear();
+    const nowMs = clock.monotonicMs();
+    await clock.run(120_000);
+    for (const log of logs) {
+      const own = since(nowMs, log);
+      expect(own[0]! - nowMs).toBeLessThanOrEqual(26_000);
+      expect(Math.max(...own.slice(1).map((ms, i) => ms - own[i]!))).toBeLessThanOrEqual(46_000);
+    }
+    expect(states.at(-1)).toBe("unknown");
+  });
+
+  it("read the logs that have rested for the longest time first", async () => {
+    quiet();
+    const [late, early] = [new Log(), new Log()];
+    await keep(early);
+    await clock.run(20_000);
+    await rounds.keep({}, "team/late", [late]);
+    await clock.run(100_000);
+    refusedMs.set("401", clock.monotonicMs());
+    const nowMs = clock.monotonicMs();
+    await clock.run(30_000);
+    expect(since(nowMs, early)[0]).toBeLessThan(since(nowMs, late)[0]!);
+  });
+
+  it("let no log rest that must not, or that grows fast", async () => {
+    quiet();
+    const [restless, growing] = [new Log(), new Log()];
+    restless.wakers = undefined;
+    growing.requests = 3;
+    await keep(restless, growing);
+    await clock.run(120_000);
+    expect(gaps(restless)).toHaveLength(4);
+    expect(gaps(growing)).toHaveLength(3);
+  });
+
+  it("read a log that has rested beside any number of suspects, and of healthy logs that are awake", async () => {
+    quiet();
+    refusedMs.delete("403");
+    const [log, awake] = [new Log(), some(2_000)];
+    for (const one of awake) one.wakers = ["403"];
+    await rounds.keep({}, "team/a", [log, ...awake, ...some(1_000, "suspect")]);
+    await clock.run(1_000_000);
+    expect(gaps(log).length).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...gaps(log))).toBeLessThan(700_000);
+  });
+
+  it("read the counters only for a leader that watches more than a few logs", async () => {
+    const owner = {};
+    const few = some(10);
+    await rounds.keep(owner, "team/a", few);
+    await clock.run(60_000);
+    expect([countsRead, gaps(few[0]!).length]).toEqual([0, 2]);
+    quiet();
+    await rounds.keep({}, "team/b", some(5));
+    await rounds.keep({}, "team/c", some(5));
+    await clock.run(60_000);
+    expect([countsRead, states.at(-1)]).toEqual([7, "quiet"]);
+    isLeader = false;
+    await clock.run(60_000);
+    expect(countsRead).toBe(7);
+  });
+
+  it("read as ever as soon as few logs are left", async () => {
+    quiet();
+    const [log, owner] = [new Log(), {}];
+    await rounds.keep(owner, "team/many", some(50));
+    await rounds.keep({}, "team/a", [log]);
+    await clock.run(100_000);
+    rounds.drop(owner);
+    await clock.run(30_000);
+    expect(gaps(log).length).toBeGreaterThanOrEqual(1);
+    expect([clock.pendingTimers, states.at(-1)]).toEqual([1, "unknown"]);
   });
 });
 

@@ -1,5 +1,14 @@
 import { type Cancel, type Clock, TokenBucket } from "../../core/time";
-import { HEALTHY_INTERVAL_MS, INTERVALS_MS, type LogRounds, type RoundsLog, type Urgency } from "../../core/readers";
+import {
+  HEALTHY_INTERVAL_MS,
+  INTERVALS_MS,
+  type LogRounds,
+  type Refusal,
+  type RefusalWatch,
+  RESTING_INTERVAL_MS,
+  type RoundsLog,
+  type Urgency,
+} from "../../core/readers";
 import type { LogMetrics } from "../../core/ports";
 
 /** Reads per second over all objects, unless set otherwise. 1,500 healthy logs are then read every 30 s. */
@@ -14,10 +23,20 @@ const MOST_IN_FLIGHT = 64;
 /** Logs whose last read has failed take no more of them. */
 const MOST_FAILING_IN_FLIGHT = 16;
 
-type Lane = Urgency;
+/** A program logs a refusal within this time, in milliseconds: until then, healthy logs are read as if it went on. */
+const LOGGED_WITHIN_MS = 60_000;
 
-/** Lanes that share the reads in flight fairly: those of logs whose last read has failed are one. */
-type Group = Exclude<Lane, "unreadable">;
+/** Reading so few logs costs the API servers less than reading their counters. */
+const FEW_LOGS = 10;
+
+/** A log that took more requests than this for one read grows too fast to rest: a part of it might be skipped. */
+const MOST_RESTING_REQUESTS = 2;
+
+/** `resting`: healthy, while no API server refuses anyone. */
+type Lane = Urgency | "resting";
+
+/** Lanes that share the reads in flight fairly: those of logs whose last read has failed are one, and so are the healthy ones. */
+type Group = Exclude<Urgency, "unreadable">;
 
 /** Each of them has this many for itself, so that no number of hanging reads of others delays it. They compete for the rest. */
 const OWN_IN_FLIGHT = 4;
@@ -25,7 +44,7 @@ const GROUPS: readonly Group[] = ["first", "suspect", "healthy", "failing"];
 const SHARED_IN_FLIGHT = MOST_IN_FLIGHT - GROUPS.length * OWN_IN_FLIGHT;
 
 /** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
-const TURNS: readonly Lane[] = [
+const TURNS: readonly Urgency[] = [
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "failing"] as const),
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "unreadable"] as const),
 ];
@@ -34,7 +53,9 @@ const TURNS: readonly Lane[] = [
 const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.length;
 
 /** Who is next where nothing is due in the lane whose turn it is. */
-const URGENT_FIRST: readonly Lane[] = ["suspect", "first", "healthy", "failing", "unreadable"];
+const URGENT_FIRST: readonly Urgency[] = ["suspect", "first", "healthy", "failing", "unreadable"];
+
+const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, resting: RESTING_INTERVAL_MS };
 
 interface Entry {
   readonly log: RoundsLog;
@@ -43,6 +64,8 @@ interface Entry {
   lane: Lane;
   /** Start of the last read, on the monotonic clock; -Infinity before the first. */
   startedMs: number;
+  /** Requests of the last read. */
+  requests: number;
   isReading: boolean;
   isDropped: boolean;
 }
@@ -54,11 +77,13 @@ export interface RoundsPorts {
   /** A standby reads nothing, also if a pass ends late. */
   readonly isLeader: () => boolean;
   readonly metrics: LogMetrics;
+  readonly refusals: RefusalWatch;
 }
 
 /**
  * Reads each log when its time has come, the urgent ones first, and never more than a number of requests per second: with more logs the
  * interval grows. A read that needed several requests is charged afterwards. Each lane is first in, first out, so every log has its turn.
+ * While no API server refuses anyone, healthy logs rest.
  */
 export class Rounds implements LogRounds {
   readonly #ports: RoundsPorts;
@@ -68,13 +93,16 @@ export class Rounds implements LogRounds {
     first: new Set(),
     suspect: new Set(),
     healthy: new Set(),
+    resting: new Set(),
     failing: new Set(),
     unreadable: new Set(),
   };
   readonly #byOwner = new Map<object, Map<RoundsLog, Entry>>();
   readonly #inFlight: Record<Group, number> = { first: 0, suspect: 0, healthy: 0, failing: 0 };
   #turn = 0;
-  #healthyAtMs = -Infinity;
+  /** When the last log of a lane was read. */
+  readonly #readAtMs = new Map<Lane, number>();
+  #isFollowing = false;
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
 
   constructor(ports: RoundsPorts, readsPerSecond = DEFAULT_READS_PER_SECOND) {
@@ -100,6 +128,7 @@ export class Rounds implements LogRounds {
     }
     this.#ports.metrics.logReadInterval(this.intervalMs() / 1000);
     this.#pump();
+    if (!this.#isFollowing && this.size > FEW_LOGS) void this.#follow();
     return Promise.resolve();
   }
 
@@ -130,6 +159,7 @@ export class Rounds implements LogRounds {
       key,
       lane: log.urgency(),
       startedMs: -Infinity,
+      requests: 0,
       isReading: false,
       isDropped: false,
     };
@@ -147,9 +177,46 @@ export class Rounds implements LogRounds {
     this.#lanes[entry.lane].delete(entry);
   }
 
-  /** Moves an entry to the lane of its present urgency. */
+  /** Reads what the API servers count as long as many logs are watched, and wakes the logs that rested. */
+  async #follow(): Promise<void> {
+    this.#isFollowing = this.size > FEW_LOGS && this.#ports.isLeader();
+    const { refusals, clock, metrics } = this.#ports;
+    const waitMs = this.#isFollowing ? await refusals.read() : 0;
+    const untilMs = this.#refusedUntilMs(["401"]);
+    const isQuiet = untilMs <= clock.monotonicMs();
+    metrics.logRounds(isQuiet ? "quiet" : untilMs === Infinity ? "unknown" : "refused");
+    this.#wake();
+    this.#pump();
+    if (this.#isFollowing) clock.after(waitMs, () => void this.#follow());
+  }
+
+  /** Until when a program may log a refusal. */
+  #refusedUntilMs(refusals: readonly Refusal[]): number {
+    return this.#isFollowing ? this.#ports.refusals.refusedUntilMs(refusals) + LOGGED_WITHIN_MS : Infinity;
+  }
+
+  /** Moves the logs that may not rest any more among the healthy ones, those that were not read for the longest time first. */
+  #wake(): void {
+    const { resting, healthy } = this.#lanes;
+    const woken = [...resting].filter(entry => this.#laneOf(entry) !== "resting");
+    const sorted = woken.length === 0 ? [] : [...woken, ...healthy].toSorted((a, b) => a.startedMs - b.startedMs);
+    for (const entry of sorted) {
+      this.#lanes[entry.lane].delete(entry);
+      entry.lane = "healthy";
+      healthy.add(entry);
+    }
+  }
+
+  #laneOf({ log, startedMs, requests }: Entry): Lane {
+    const urgency = log.urgency();
+    const refusals = log.wokenBy();
+    if (urgency !== "healthy" || refusals === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
+    return this.#refusedUntilMs(refusals) <= startedMs ? "resting" : urgency;
+  }
+
+  /** Moves an entry to its present lane. */
   #file(entry: Entry): void {
-    const lane = entry.log.urgency();
+    const lane = this.#laneOf(entry);
     if (entry.isReading || lane === entry.lane) return;
     this.#lanes[entry.lane].delete(entry);
     entry.lane = lane;
@@ -179,10 +246,13 @@ export class Rounds implements LogRounds {
     return undefined;
   }
 
-  #headOf(lane: Lane): Entry | undefined {
+  /** Healthy logs and those that rest have the same turns: the one that is due first is next. */
+  #headOf(lane: Urgency): Entry | undefined {
     if (!this.#mayStart(groupOf(lane))) return undefined;
     const [entry] = this.#lanes[lane];
-    return entry;
+    const [rested] = lane === "healthy" ? this.#lanes.resting : [];
+    if (entry === undefined || rested === undefined) return entry ?? rested;
+    return this.#dueMs(rested) < this.#dueMs(entry) ? rested : entry;
   }
 
   #mayStart(group: Group): boolean {
@@ -194,10 +264,10 @@ export class Rounds implements LogRounds {
   }
 
   /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
-  #dueMs(entry: Entry): number {
-    const dueMs = entry.startedMs + INTERVALS_MS[entry.lane];
-    if (entry.lane !== "healthy") return dueMs;
-    return Math.max(dueMs, this.#healthyAtMs + HEALTHY_INTERVAL_MS / 2 / (this.#lanes.healthy.size + 1));
+  #dueMs({ startedMs, lane }: Entry): number {
+    const dueMs = startedMs + LANES_MS[lane];
+    if (lane !== "healthy" && lane !== "resting") return dueMs;
+    return Math.max(dueMs, (this.#readAtMs.get(lane) ?? -Infinity) + LANES_MS[lane] / 2 / (this.#lanes[lane].size + 1));
   }
 
   #nextDueMs(): number {
@@ -212,7 +282,7 @@ export class Rounds implements LogRounds {
   #start(entry: Entry): void {
     const nowMs = this.#ports.clock.monotonicMs();
     this.#turn = (this.#turn + 1) % TURNS.length;
-    if (entry.lane === "healthy") this.#healthyAtMs = nowMs;
+    this.#readAtMs.set(entry.lane, nowMs);
     this.#lanes[entry.lane].delete(entry);
     entry.startedMs = nowMs;
     entry.isReading = true;
@@ -225,8 +295,9 @@ export class Rounds implements LogRounds {
     this.#budget.charge(requests - 1);
     this.#inFlight[group]--;
     entry.isReading = false;
+    entry.requests = requests;
     if (!entry.isDropped) {
-      entry.lane = entry.log.urgency();
+      entry.lane = this.#laneOf(entry);
       this.#lanes[entry.lane].add(entry);
       if (hasNews) this.#ports.requestPass(entry.key);
     }
@@ -248,5 +319,6 @@ export class Rounds implements LogRounds {
 }
 
 function groupOf(lane: Lane): Group {
+  if (lane === "resting") return "healthy";
   return lane === "unreadable" ? "failing" : lane;
 }

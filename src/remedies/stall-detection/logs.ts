@@ -10,6 +10,9 @@ import type { ContainerLog, Pass } from "./observed";
 // What the logs of the pods show: 403s that began while the program ran, and lost Leases. A program that probes for optional APIs is denied from
 // its start on, and goes on working.
 
+/** A lost Lease may come after none of them; it is found within five minutes, or when the program restarts. */
+const REFUSALS = ["401", "403", "429"] as const;
+
 /** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
 export async function readLogs(
   pods: readonly PodView[],
@@ -17,7 +20,8 @@ export async function readLogs(
 ): Promise<ReadonlyMap<string, readonly ContainerLog[]>> {
   const rule = denialRule(parseDuration(spec.for));
   const watched = pods.flatMap(watchedContainers);
-  await memory.logs.want(readers, watched, { windowMs: PERSISTENT.windowMs, find: findStalls, rule });
+  const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, wokenBy: REFUSALS };
+  await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
   const logs = watched.map((item): ContainerLog => {
     const { topics, searchedFromMs, persistence, error } = memory.logs.finding(item, rule, nowMs);

@@ -69,7 +69,7 @@ export async function observeTargets(
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
-  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule });
+  await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule, wokenBy: ["401"] });
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();

@@ -55,7 +55,7 @@ const PERMISSIONS: readonly Permission[] = [
     resource: "",
     url: "/metrics",
     verbs: ["get"],
-    why: "Checks that the API servers refuse requests, before a restart on log evidence alone.",
+    why: "Checks whether the API servers refuse requests: else no healthy log is read, nor a pod restarted on its log alone.",
   },
   {
     apiGroup: "discovery.k8s.io",

@@ -332,11 +332,17 @@ describe("paths that are no resources", () => {
       { verb: "list", group: "", resource: "pods" },
       { server: 0, code: 401, count: 3 },
     );
+    world.servers.request(
+      { namespace: "a", serviceAccount: "x" },
+      { verb: "list", group: "", resource: "pods" },
+      { server: 0, code: 403, count: 2 },
+    );
     const { body } = await world.ask("/metrics", { instance: { address: "10.0.0.1", port: 6443 } });
     expect(body).toContain(
-      'apiserver_flowcontrol_dispatched_requests_total{flow_schema="service-accounts",priority_level="workload-low"} 7',
+      'apiserver_flowcontrol_dispatched_requests_total{flow_schema="service-accounts",priority_level="workload-low"} 9',
     );
     expect(body).toContain('authentication_attempts{result="error"} 3');
+    expect(body).toContain('authorization_attempts_total{result="no-opinion"} 2');
     expect(body).toMatch(/process_start_time_seconds 1\.7\d+e\+09/);
     expect((await world.ask("/nothing")).body).toBe("404 page not found\n");
     expect((await world.ask("/apis/none/v1/things")).code).toBe(404);

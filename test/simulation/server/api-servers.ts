@@ -214,6 +214,7 @@ export class ApiServers {
     const admitted = server.flow.admit(flow, count, this.#world.clock.monotonicMs());
     server.counters.dispatched(flow, admitted);
     server.counters.rejected(flow, count - admitted);
+    server.counters.decided(code !== 403, admitted);
     return admitted === 0 && count > 0 ? 429 : code;
   }
 
@@ -327,7 +328,9 @@ export class ApiServers {
       return TOO_MANY;
     }
     counters.dispatched(place);
-    if (!this.#world.access.authorize(identity, ask)) return refusedWith(forbiddenTo(identity, ask));
+    const isAllowed = this.#world.access.authorize(identity, ask);
+    counters.decided(isAllowed);
+    if (!isAllowed) return refusedWith(forbiddenTo(identity, ask));
     const { headers, body } = request;
     return { ask, identity, headers, body, server: index, staleMs: outcome.staleMs ?? 0 };
   }

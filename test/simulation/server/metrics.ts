@@ -6,6 +6,7 @@ export class Counters {
   readonly #dispatched = new Map<string, number>();
   readonly #rejected = new Map<string, number>();
   readonly #attempts = new Map<string, number>();
+  readonly #decisions = new Map<string, number>();
   readonly #requests = new Map<string, number>();
   #stale = 0;
 
@@ -26,6 +27,11 @@ export class Counters {
     add(this.#attempts, `result="${isAccepted ? "success" : "error"}"`, count);
   }
 
+  /** Requests that were allowed or not. */
+  decided(isAllowed: boolean, count = 1): void {
+    if (count > 0) add(this.#decisions, `result="${isAllowed ? "allowed" : "no-opinion"}"`, count);
+  }
+
   requested(verb: string, resource: string, code: number, count = 1): void {
     add(this.#requests, `code="${code}",resource="${resource}",verb="${verb.toUpperCase()}"`, count);
   }
@@ -40,6 +46,7 @@ export class Counters {
       ...lines("apiserver_flowcontrol_rejected_requests_total", this.#rejected),
       ...lines("apiserver_request_total", this.#requests),
       ...lines("authentication_attempts", this.#attempts),
+      ...lines("authorization_attempts_total", this.#decisions),
       "# TYPE process_start_time_seconds gauge",
       `process_start_time_seconds ${goNumber(this.startSeconds)}`,
       "# TYPE serviceaccount_stale_tokens_total counter",
