@@ -11,15 +11,11 @@ import { deferred, stalled, type Assessment } from "./reasons";
 // The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
 // server, or are no 401s at all. A risen counter proves nothing about a single pod.
 
-/** Age of the counters while a restart depends on them, in milliseconds. A reading has megabytes. */
-const COUNTERS_AGE_MS = 10_000;
+/** An older reading is repeated, in milliseconds. The rounds of logs make younger ones, where the counters can prove anything. */
+const AGE_MS = 60_000;
 
-/** Age once they were asked for {@link BUSY_MS}: what has not been restarted by then waits for something else. */
-const CHRONIC_AGE_MS = 60_000;
-const BUSY_MS = 300_000;
-
-/** Age while they can prove nothing, such as with a single address. When they cannot be read, the last reading holds for as long. */
-const NO_WITNESS_AGE_MS = 300_000;
+/** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
+const HOLDS_MS = 300_000;
 
 /** The counters prove nothing before they cover this time, in milliseconds. */
 const COVERED_MS = 30_000;
@@ -27,14 +23,11 @@ const COVERED_MS = 30_000;
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
 const CLOCK_MARGIN_MS = 10_000;
 
-/** Asks the API servers how many requests they have refused, only while a restart on log evidence alone may follow. */
+/** Knows how many requests the API servers have refused. */
 export class Witness {
-  #hasSeveral = true;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
-  /** First and last request in a row, on the monotonic clock. */
-  #askedMs = { first: -Infinity, last: -Infinity };
 
-  /** Undefined: not asked, or there is no witness. */
+  /** Undefined: no restart on log evidence alone may follow, or there is no witness. */
   async ask(
     observed: Pick<Observed, "workloads" | "restarts" | "generation">,
     spec: TokenRestartSpec,
@@ -43,18 +36,9 @@ export class Witness {
     if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now())))
       return undefined;
     const nowMs = readers.clock.monotonicMs();
-    const rates = await readers.requestRates(this.#ageMs(nowMs));
-    this.#hasSeveral = rates.unknown !== undefined || rates.servers.found >= 2;
-    const refusals = refusalsIn(rates);
+    const refusals = refusalsIn(await readers.requestRates(AGE_MS));
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
-    return nowMs - this.#known.atMs < NO_WITNESS_AGE_MS ? this.#known.refusals : undefined;
-  }
-
-  #ageMs(nowMs: number): number {
-    const { first, last } = this.#askedMs;
-    this.#askedMs = { first: nowMs - last > CHRONIC_AGE_MS ? nowMs : first, last: nowMs };
-    if (!this.#hasSeveral) return NO_WITNESS_AGE_MS;
-    return nowMs - this.#askedMs.first > BUSY_MS ? CHRONIC_AGE_MS : COUNTERS_AGE_MS;
+    return nowMs - this.#known.atMs < HOLDS_MS ? this.#known.refusals : undefined;
   }
 }
 
