@@ -19,7 +19,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   serviceAccountMissing: ["ServiceAccountMissing", "Its ServiceAccount does not exist: create it."],
   barred: [
     "Rejected, LeaseNotRenewed",
-    "It, or its workload, has `controller-resilience.io/skip`; it is the operator's own; or with update strategy `OnDelete` an eviction would upgrade it: delete it once it may be.",
+    "It, or its workload, has `controller-resilience.io/skip`; it is the operator's own; or with update strategy `OnDelete` an eviction would upgrade it: delete it once it may be upgraded.",
   ],
   serviceAccountUnreadable: ["Forbidden", "Its ServiceAccount cannot be read: grant the right."],
   noTokenToRenew: ["Rejected", "It mounts no token for the API server: check its other credentials."],
@@ -42,7 +42,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     "Rejected",
     "Without proof: no API server has answered 401. Check which other server the pod asks. During the half minute of counting it says `RestartDeferred`.",
   ],
-  evidenceStale: [DEFERRED, "No 401 for longer than usual, until the next one: compare its node's clock."],
+  evidenceStale: [
+    DEFERRED,
+    "Its last 401 is older than usual, so it waits for the next one: compare the clock of its node.",
+  ],
   leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
@@ -56,10 +59,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     "BreakerTripped",
     "Two within an hour failed: find the cause, then reset the [breaker](reliability.md#the-restart-breaker).",
   ],
-  anotherOpen: [DEFERRED, "The outcome of another one is open, for half an hour at most."],
+  anotherOpen: [DEFERRED, "The outcome of another one is not known yet, for half an hour at most."],
   twoInDoubt: [
     DEFERRED,
-    "Two of the last hour failed, or are watched, as those of pods that had worked for less than half an hour are for half an hour.",
+    "Two of the last hour failed, or may still fail: where a pod had worked for less than half an hour, its successor is watched for as long.",
   ],
 };
 
