@@ -40,11 +40,11 @@ const KEPT = 20;
 /** A world says so often how far it is, and one that ends at its first broken promise looks for one. */
 const STEP_MS = 300_000;
 
-/** Runs a world to its end, or until a promise is broken. */
-export async function simulate(plan: Plan, isHasty = false, onStep = (): void => undefined): Promise<Outcome> {
+/** Runs a world to its end; a hasty one until a promise is broken. Who hears of its steps gets no story. */
+export async function simulate(plan: Plan, isHasty = false, onStep?: () => void): Promise<Outcome> {
   const world = new World(plan);
   const violations: Violation[] = [];
-  const story = new Story(world);
+  const story = new Story(world, onStep === undefined);
   const report: Report = (promise, sentence) => {
     if (violations.length >= KEPT) return;
     violations.push({ promise, atMs: world.clock.monotonicMs(), sentence });
@@ -69,7 +69,7 @@ export async function simulate(plan: Plan, isHasty = false, onStep = (): void =>
   for (let atMs = STEP_MS; violations.length === 0 || !isHasty; atMs += STEP_MS) {
     await world.clock.run(Math.min(atMs, plan.lastsMs));
     if (atMs >= plan.lastsMs) break;
-    onStep();
+    onStep?.();
   }
   if (!isHasty || violations.length === 0) {
     checkRenewals(world, report);

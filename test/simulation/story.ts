@@ -21,8 +21,12 @@ export class Story {
   #leader = "";
   #violations = 0;
 
-  constructor(private readonly sight: Sight) {
+  constructor(
+    private readonly sight: Sight,
+    isWanted: boolean,
+  ) {
     this.lines = introduction(sight.plan);
+    if (!isWanted) return;
     sight.onRequest(entry => this.#tell(entry));
     sight.clock.every(5_000, () => this.#lookAtPods());
   }

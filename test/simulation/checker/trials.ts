@@ -124,10 +124,14 @@ class Trials {
 
   /** A pod with a token that the operator shortened, and that only a longer one would have spared. */
   #isHarmed(pod: Obj): boolean {
-    if (workloadOf(pod)?.startsWith("DaemonSet/") !== true || !this.#isBroken(pod)) return false;
+    if (workloadOf(pod)?.startsWith("DaemonSet/") !== true) return false;
     const plan = this.sight.plan.workloads.find(({ name }) => name === pod.metadata.labels?.["app"]);
     const isShortened = secondsOf(pod) < (plan?.tokenSeconds ?? Infinity);
-    return isShortened && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
+    return (
+      isShortened &&
+      this.#isBroken(pod) &&
+      objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"))
+    );
   }
 
   #isBroken({ metadata: { uid } }: Obj): boolean {

@@ -217,6 +217,6 @@ function leaseAsked({ name, namespace }: LeaseTerms): Asked {
 }
 
 function writeLease({ store }: Ground, { namespace, name }: LeaseTerms, spec: LeaseSpec, isThere: boolean): void {
-  if (isThere) store.update("leases", namespace, name, draft => void (draft["spec"] = spec));
+  if (isThere) store.set("leases", namespace, name, { spec });
   else store.create("leases", { metadata: { namespace, name }, spec });
 }

@@ -44,11 +44,6 @@ export class ContainerLog {
     while (from > 0 && this.#times[from - 1]! >= sinceMs) from--;
     return from;
   }
-
-  /** The latest lines, for people. */
-  get lines(): readonly string[] {
-    return this.#lines;
-  }
 }
 
 /** The time stamp that a kubelet prints: nine digits. */

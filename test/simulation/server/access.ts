@@ -118,15 +118,6 @@ export class Access {
     return isValid ? identityOf(claims, nowMs) : undefined;
   }
 
-  /** Why a token is refused, for the truth of a world; undefined if it is accepted. */
-  whyRefused(token: string, server = 0): string | undefined {
-    if (this.authenticate(token, server) !== undefined) return undefined;
-    const claims = this.#claims.get(token);
-    if (claims === undefined) return "unknown";
-    if (!this.keysOf(server).includes(claims.kid)) return "key";
-    return this.#clock.now().getTime() >= 1000 * claims.exp ? "expired" : "unbound";
-  }
-
   authorize(identity: Identity, attributes: Attributes): boolean {
     return this.#rbac.allows(identity, attributes);
   }
@@ -164,11 +155,6 @@ export class Access {
   setKey(server: number, key: string, isAccepted: boolean): void {
     const others = this.keysOf(server).filter(one => one !== key);
     this.#keys[server] = isAccepted ? [...others, key] : others;
-  }
-
-  /** A server that joins with the keys of the first. */
-  addServer(): void {
-    this.#keys.push([...(this.#keys[0] ?? [this.#signer])]);
   }
 
   #newKey(): string {

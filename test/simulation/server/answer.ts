@@ -27,10 +27,6 @@ export class Answer implements AsyncIterable<Buffer> {
     return this as unknown as IncomingMessage;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   push(chunk: Buffer): void {
     if (this.#ended !== undefined) return;
     this.#chunks.push(chunk);
@@ -60,10 +56,6 @@ export class Answer implements AsyncIterable<Buffer> {
       (this.#handlers.get(event) ?? []).filter(one => one !== handler),
     );
     return this;
-  }
-
-  removeListener(event: string, handler: Handler): this {
-    return this.off(event, handler);
   }
 
   /** Lets the body flow to the listeners, or away. */

@@ -113,6 +113,7 @@ export class ApiServers {
   readonly #world: World;
   readonly #dispatch: Dispatch;
   readonly #servers: readonly Server[];
+  #date = { second: 0, text: "" };
   /** The server of a client's kept connection. */
   readonly #kept = new Map<string, number>();
 
@@ -182,12 +183,10 @@ export class ApiServers {
     const seen = { ask, from: request.from, server: server.index, body: request.body };
     const outcome = this.#outcomeOf(seen);
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(signal.reason as Error);
-      signal.addEventListener("abort", abort, { once: true });
+      const exchange: Exchange = { request, ask, server, outcome, signal, resolve, reject, abort: reject };
+      signal.addEventListener("abort", () => exchange.abort(signal.reason as Error), { once: true });
       const latencyMs = 1 + 3 * this.#world.dice.next();
-      this.#world.clock.after(latencyMs + (outcome.delayMs ?? 0), () =>
-        this.#execute({ request, ask, server, outcome, signal, resolve, reject }),
-      );
+      this.#world.clock.after(latencyMs + (outcome.delayMs ?? 0), () => this.#execute(exchange));
     });
   }
 
@@ -271,7 +270,8 @@ export class ApiServers {
       return;
     }
     if (outcome.reset === "before") {
-      this.#lose(exchange, networkError("ECONNRESET"));
+      this.#note(exchange, { code: 0, body: "" });
+      reject(networkError("ECONNRESET"));
       return;
     }
     // Nobody waits for what is read.
@@ -308,11 +308,6 @@ export class ApiServers {
       if (error instanceof Refusal) return refusedWith(error);
       throw error;
     }
-  }
-
-  #lose(exchange: Exchange, error: Error): void {
-    this.#note(exchange, { code: 0, body: "" });
-    exchange.reject(error);
   }
 
   /** Authentication, flow control and authorization. */
@@ -371,7 +366,7 @@ export class ApiServers {
     if (signal.aborted) return;
     server.counters.requested(ask.verb, ask.resource ?? "", 200);
     server.watches.set(stream, exchange.request.from);
-    signal.addEventListener("abort", () => stream.answer.destroy(signal.reason as Error), { once: true });
+    exchange.abort = reason => stream.answer.destroy(reason);
     stream.start();
     const { onClose } = stream.answer;
     stream.answer.onClose = () => {
@@ -383,10 +378,8 @@ export class ApiServers {
     resolve(stream.answer.message);
   }
 
-  #answer(
-    { server, ask, outcome, signal, resolve }: Exchange,
-    { code, body, contentType = "application/json" }: Served,
-  ): void {
+  #answer(exchange: Exchange, { code, body, contentType = "application/json" }: Served): void {
+    const { server, ask, outcome, signal, resolve } = exchange;
     if (signal.aborted) return;
     server.counters.requested(ask.verb, ask.resource ?? "", code);
     const seconds = outcome.retryAfterSeconds ?? retryAfterIn(code, body);
@@ -395,7 +388,7 @@ export class ApiServers {
       ...(seconds > 0 && { "retry-after": this.#later(seconds, outcome) }),
     };
     const answer = new Answer(code, headers);
-    signal.addEventListener("abort", () => answer.destroy(signal.reason as Error), { once: true });
+    exchange.abort = reason => answer.destroy(reason);
     const bytes = Buffer.from(body);
     if (outcome.truncate === undefined) {
       if (bytes.length > 0) answer.push(bytes);
@@ -413,15 +406,16 @@ export class ApiServers {
   }
 
   #headers({ offsetMs }: Server, contentType: string): Record<string, string> {
-    const date = new Date(this.#world.clock.now().getTime() + offsetMs).toUTCString();
-    return { "content-type": contentType, date, "cache-control": "no-cache, private" };
+    const second = Math.floor((this.#world.clock.now().getTime() + offsetMs) / 1_000);
+    if (second !== this.#date.second) this.#date = { second, text: new Date(1_000 * second).toUTCString() };
+    return { "content-type": contentType, date: this.#date.text, "cache-control": "no-cache, private" };
   }
 
   #note({ request, ask, server, outcome, user = "" }: Exchange, { code, before, after }: Served): void {
     const { group, resource, namespace, name, subresource, verb, path } = ask;
     const isLost = outcome.reset !== undefined || outcome.silence !== undefined;
     const { from, body } = request;
-    const [atMs, query] = [this.#world.clock.now().getTime(), ask.query.toString()];
+    const [atMs, query] = [this.#world.clock.now().getTime(), ask.queryText];
     this.journal.add({
       // Each field by itself: this is done for every request, and to spread several objects costs as much as to serve it.
       atMs,
@@ -453,6 +447,8 @@ interface Exchange {
   readonly signal: AbortSignal;
   readonly resolve: (answer: IncomingMessage) => void;
   readonly reject: (error: Error) => void;
+  /** What the end of the client's patience does: it gets no answer, or not its rest. */
+  abort: (reason: Error) => void;
   user?: string;
 }
 

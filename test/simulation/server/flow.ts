@@ -30,14 +30,16 @@ export class FlowControl {
   readonly #store: Store;
   readonly #known = new Map<string, Flow>();
   readonly #windows = new Map<string, Window>();
-  #version = "";
+  #version = -1;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
   flowOf(identity: Identity, attributes: Attributes): Flow {
-    this.#refresh();
+    const version = this.#store.version("flowschemas");
+    if (version !== this.#version) this.#known.clear();
+    this.#version = version;
     const { verb, group, resource, subresource, namespace, path } = attributes;
     const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${resource === undefined ? path : ""}`;
     const known = this.#known.get(id);
@@ -65,13 +67,6 @@ export class FlowControl {
     if (spec["type"] === "Exempt") return Infinity;
     const shares = objectOf(spec["limited"])["nominalConcurrencyShares"];
     return PER_SHARE * (typeof shares === "number" ? shares : 30);
-  }
-
-  #refresh(): void {
-    const version = `${this.#store.version("flowschemas")}`;
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#known.clear();
   }
 
   #match(identity: Identity, attributes: Attributes): Flow {

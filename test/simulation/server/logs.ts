@@ -7,11 +7,10 @@ import { badRequest, type Fault, invalid } from "./validation";
 
 /** get pods/log. @throws Refusal */
 export function readLog({ store, runtime }: World, call: Call): Served {
-  const { info, ask, namespace } = call;
+  const { info, ask } = call;
   const { query } = ask;
   const pod = find(store, call);
   if (pod === undefined) throw notFound(info, ask.name ?? "");
-  void namespace;
   const options = optionsOf(query);
   const faults = faultsOf(options);
   if (faults.length > 0) throw invalid({ ...info, kind: "PodLogOptions" }, ask.name ?? "", faults);

@@ -136,15 +136,23 @@ function sameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, at) => same(item, b[at]));
 }
 
-/** Removes fields that are undefined, which JSON does not have. */
-export function tidy<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  const fields = value as Record<string, unknown>;
-  for (const field in fields) {
-    if (fields[field] === undefined) Reflect.deleteProperty(fields, field);
-    else tidy(fields[field]);
-  }
-  return value;
+/** A changed copy of JSON without undefined fields; the parts that are as before are those from before. */
+export function settle<T>(value: T, old?: unknown): T {
+  if (value === old || !isCompound(value)) return value;
+  const isAlike = isCompound(old) && Array.isArray(old) === Array.isArray(value);
+  const before: Record<string, unknown> = isAlike ? old : {};
+  let alike = 0;
+  for (const field in value) if (settleField(value, field, before[field])) alike++;
+  const isSame = Object.keys(before).length === alike && Object.keys(value).length === alike;
+  return isSame && isAlike ? (before as T) : value;
+}
+
+/** Returns whether the field is as before. */
+function settleField(fields: Record<string, unknown>, field: string, old: unknown): boolean {
+  const part = settle(fields[field], old);
+  if (part === undefined) Reflect.deleteProperty(fields, field);
+  else if (part !== fields[field] && !Object.isFrozen(fields)) fields[field] = part;
+  return part === old && part !== undefined;
 }
 
 /** `namespace/name`, or the name of a cluster-scoped object: the order of the API server's lists. */

@@ -8,6 +8,7 @@ export interface Ask {
   /** Without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly queryText: string;
   /** Of a resource: get, list, watch, create, update, patch or delete; else the method. */
   readonly verb: string;
   readonly group?: string;
@@ -26,7 +27,7 @@ const VERBS: Readonly<Record<string, string>> = {
   GET: "get",
 };
 
-type Place = Omit<Ask, "method" | "query" | "verb">;
+type Place = Omit<Ask, "method" | "query" | "queryText" | "verb">;
 
 const places = new Map<string, Place>();
 
@@ -63,9 +64,10 @@ function readPlace(segments: readonly string[]): Pick<Place, "namespace" | "reso
 export function readRequest(method: string, url: string): Ask {
   const at = url.indexOf("?");
   const place = placeOf(at < 0 ? url : url.slice(0, at));
-  const query = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
-  if (place.resource === undefined) return { ...place, method, query, verb: method.toLowerCase() };
-  return { ...place, method, query, verb: verbOf(method, place, query) };
+  const queryText = at < 0 ? "" : url.slice(at + 1);
+  const query = new URLSearchParams(queryText);
+  const verb = place.resource === undefined ? method.toLowerCase() : verbOf(method, place, query);
+  return { ...place, method, query, queryText, verb };
 }
 
 function verbOf(method: string, { name }: Place, query: URLSearchParams): string {

@@ -3,7 +3,7 @@ import { toSeconds } from "../../../src/core/time";
 import type { Dice } from "../time";
 import { apiVersionOf, BUILT_IN, kindOfDefinition, type KindInfo, qualifiedName } from "./kinds";
 import { strategyOf } from "./registry";
-import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, Refusal, same, tidy } from "./objects";
+import { type By, clone, freeze, keyOf, type Meta, type NewObj, type Obj, Refusal, same, settle } from "./objects";
 
 /** A change of one object. */
 export interface Change {
@@ -61,21 +61,33 @@ class Collection {
   /** Grows with every change, also of a restore. */
   version = 0;
   readonly listeners = new Set<Listener>();
-  #sorted: readonly Obj[] | undefined;
-  readonly #parts = new Map<string, readonly Obj[]>();
+  /** Sorted, by namespace; all of them without one. They stay while objects only change. */
+  readonly #keys = new Map<string | undefined, readonly string[]>();
+  readonly #lists = new Map<string | undefined, readonly Obj[]>();
 
   list(namespace?: string): readonly Obj[] {
-    this.#sorted ??= [...this.objects.keys()].sort().map(key => this.objects.get(key)!);
-    if (namespace === undefined) return this.#sorted;
-    const known = this.#parts.get(namespace);
+    const known = this.#lists.get(namespace);
     if (known !== undefined) return known;
-    const part = this.#sorted.filter(({ metadata }) => metadata.namespace === namespace);
-    this.#parts.set(namespace, part);
-    return part;
+    const list = this.#keysOf(namespace).map(key => this.objects.get(key)!);
+    this.#lists.set(namespace, list);
+    return list;
+  }
+
+  #keysOf(namespace?: string): readonly string[] {
+    const known = this.#keys.get(namespace);
+    if (known !== undefined) return known;
+    const isWithin = (key: string): boolean => this.objects.get(key)!.metadata.namespace === namespace;
+    const keys = namespace === undefined ? [...this.objects.keys()].sort() : this.#keysOf().filter(isWithin);
+    this.#keys.set(namespace, keys);
+    return keys;
   }
 
   note(change: Change): void {
-    this.changed();
+    this.version++;
+    for (const place of [undefined, change.object.metadata.namespace]) {
+      this.#lists.delete(place);
+      if (change.type !== "MODIFIED") this.#keys.delete(place);
+    }
     this.changes.push(change);
     if (this.changes.length < 2 * KEPT_CHANGES) return;
     this.changes = this.changes.slice(-KEPT_CHANGES);
@@ -84,8 +96,8 @@ class Collection {
 
   changed(): void {
     this.version++;
-    this.#sorted = undefined;
-    this.#parts.clear();
+    this.#keys.clear();
+    this.#lists.clear();
   }
 }
 
@@ -164,7 +176,7 @@ export class Store {
   /** Sets uid, times and defaults. @throws Refusal 409 AlreadyExists */
   create(resource: string, object: NewObj): Obj {
     const info = this.info(resource);
-    const draft = tidy(clone(object)) as Obj;
+    const draft = settle(clone(object)) as Obj;
     Object.assign(draft, { apiVersion: object.apiVersion ?? apiVersionOf(info), kind: object.kind ?? info.kind });
     this.#begin(draft.metadata, info);
     this.#refuseTaken(draft.metadata, info);
@@ -177,16 +189,29 @@ export class Store {
 
   /** Changes one object. A change that changes nothing is none. @throws Refusal 404 */
   update(resource: string, namespace: string | undefined, name: string, change: (draft: Obj) => void): Obj {
+    return this.#replace(resource, namespace, name, old => {
+      const draft = clone(old);
+      change(draft);
+      return draft;
+    });
+  }
+
+  /** Sets whole fields of an object. @throws Refusal 404 */
+  set(resource: string, namespace: string | undefined, name: string, fields: Readonly<Record<string, unknown>>): Obj {
+    return this.#replace(resource, namespace, name, old => ({ ...old, ...fields, metadata: { ...old.metadata } }));
+  }
+
+  #replace(resource: string, namespace: string | undefined, name: string, revise: (old: Obj) => Obj): Obj {
     const info = this.info(resource);
     const old = this.get(resource, namespace, name);
     if (old === undefined) throw notFound(info, name);
-    const draft = clone(old);
-    change(draft);
-    tidy(draft);
-    this.#keepIdentity(draft.metadata, old.metadata);
+    const changed = revise(old);
+    this.#keepIdentity(changed.metadata, old.metadata);
     const strategy = this.#strategies(info, this);
-    strategy.update?.(draft, old, this);
-    if (same(draft, old)) return old;
+    strategy.update?.(changed, old, this);
+    const draft = settle(changed, old);
+    if (draft === old) return old;
+    draft.metadata = { ...draft.metadata };
     dropEmpty(draft.metadata);
     if (info.hasGeneration && (isNewSpec(draft, old) || isNewMark(info, draft, old)))
       draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -313,7 +338,6 @@ export class Store {
     const { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = old;
     const kept = { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds };
     Object.assign(metadata, kept, { resourceVersion: old.resourceVersion });
-    tidy(metadata);
   }
 
   #markDeleted(resource: string, draft: Obj, grace: number): void {

@@ -2,7 +2,7 @@ import { isObject, objectOf, parseObject, textOf } from "../../../src/core/json"
 import { toCoreEvent, toNewEvent } from "./events";
 import { apiVersionOf, NEW_EVENTS } from "./kinds";
 import { applyTo } from "./managed-fields";
-import { type By, clone, keyOf, type NewObj, type Obj, Refusal, tidy } from "./objects";
+import { type By, clone, keyOf, type NewObj, type Obj, Refusal, settle } from "./objects";
 import { schemaOf } from "./registry";
 import { prune, type Schema } from "./schema";
 import { type Call, header, type Served, type World } from "./serve";
@@ -104,7 +104,7 @@ export class Writes {
     let patch = this.#bodyOf(call);
     if (info === NEW_EVENTS) patch = toCoreEvent(patch);
     const after = this.#change(call, draft => {
-      const merged = tidy(mergePatch(clone(draft), patch)) as Obj;
+      const merged = settle(mergePatch(clone(draft), patch)) as Obj;
       this.#pruneStrictly(merged, call, true);
       this.#checkPatched(merged, draft, call);
       const keep = draft.metadata.managedFields;
@@ -288,7 +288,7 @@ export class Writes {
     Object.assign(object, { apiVersion: isNewEvent ? "v1" : apiVersionOf(info), kind: info.kind });
     if (!isObject(object["metadata"])) object["metadata"] = {};
     this.#pruneStrictly(object, call, false);
-    return tidy(object);
+    return settle(object);
   }
 
   #pruneStrictly(object: Fields, call: Call, isPatch: boolean): void {
