@@ -4,7 +4,6 @@ import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/por
 import {
   expiresAfterMs,
   fingerprint,
-  isCreated,
   isReleased,
   isSameHold,
   type LeaseAnnotation,
@@ -232,7 +231,8 @@ export class LeaderElector {
   }
 
   #noteCreated(written: LeaseRecord): void {
-    if (!isCreated(written)) this.#created = undefined;
+    // Each takeover counts one transition more than the hold before.
+    if (written.leaseTransitions > 0) this.#created = undefined;
     else if (this.#created?.acquireTimeMs !== written.acquireTimeMs) {
       this.#created = { acquireTimeMs: written.acquireTimeMs, sinceMs: this.#ports.clock.monotonicMs() };
     }

@@ -11,8 +11,7 @@ function makeBench() {
   const makeCandidate = (identity: string) => {
     const changes: (string | null)[] = [];
     const breaker = new LeaseBreaker(clock, why => void changes.push(why));
-    const elector = makeElector(identity, { store, clock }, breaker);
-    return { breaker, changes, elector };
+    return { breaker, changes, elector: makeElector(identity, { store, clock }, breaker) };
   };
   return { clock, store, makeCandidate };
 }
@@ -101,20 +100,21 @@ describe("the breaker on the Lease", () => {
     expect([elector.isLeader(), store.record?.breaker]).toEqual([true, undefined]);
   });
 
-  it("is not reset by the deletion of the Lease", async () => {
+  it.each(["deletion of the Lease", "restore of a backup"])("is not reset by the %s", async what => {
     const { clock, store, breaker } = await leading();
+    const backup = store.record!;
     breaker.trip("why");
     await clock.run(5_000);
-    store.remove();
-    await clock.run(5_000);
-    expect([breaker.state, store.record?.breaker]).toEqual(["why", "why"]);
+    if (what.startsWith("restore")) store.put(backup);
+    else store.remove();
+    await clock.run(60_000);
+    expect([breaker.state, breaker.resetMs, store.record?.breaker]).toEqual(["why", -Infinity, "why"]);
   });
 });
 
 function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
   const memory = new KeyMemory();
-  const elector = makeElector(identity, { store, clock }, new LeaseKeys(memory));
-  return { memory, elector };
+  return { memory, elector: makeElector(identity, { store, clock }, new LeaseKeys(memory)) };
 }
 
 it("the signing keys on the Lease reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {

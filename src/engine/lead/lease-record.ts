@@ -37,11 +37,6 @@ export function fingerprint(record: LeaseRecord | null): string {
   return JSON.stringify([holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions]);
 }
 
-/** Reports whether this hold began by creating the Lease: each that took it over counts one transition more than the one before. */
-export function isCreated(record: LeaseRecord): boolean {
-  return record.leaseTransitions === 0;
-}
-
 /** Reports whether `found` is the record that `written` wrote; labels, annotations and the duration may have been edited since. */
 export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
   return (
@@ -50,6 +45,12 @@ export function isSameHold(found: LeaseRecord, written: LeaseRecord): boolean {
     found.renewTimeMs === written.renewTimeMs &&
     found.leaseTransitions === written.leaseTransitions
   );
+}
+
+/** Reports whether a record was written before another one, as after a restore: its holder, whose clock made both times, or fewer transitions show it. */
+function isEarlier(record: LeaseRecord, last: LeaseRecord = record): boolean {
+  if (record.leaseTransitions < last.leaseTransitions) return true;
+  return record.holderIdentity === last.holderIdentity && record.renewTimeMs < last.renewTimeMs;
 }
 
 /** Returns the record that takes over or creates the Lease. */
@@ -63,7 +64,7 @@ export function takenOver(found: LeaseRecord | null, identity: string, durationM
     leaseTransitions: transitions,
     ...(found?.breaker === undefined ? {} : { breaker: found.breaker }),
     ...(found?.signingKeys === undefined ? {} : { signingKeys: found.signingKeys }),
-    ...precondition(found),
+    ...(found?.resourceVersion === undefined ? {} : { resourceVersion: found.resourceVersion }),
   };
 }
 
@@ -83,28 +84,23 @@ export function released(held: LeaseRecord, now: Date): LeaseRecord {
   };
 }
 
-function precondition(found: LeaseRecord | null): Pick<LeaseRecord, "resourceVersion"> {
-  return found?.resourceVersion === undefined ? {} : { resourceVersion: found.resourceVersion };
-}
-
 /**
  * The state of the restart breaker, an annotation on the Lease (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md). It survives a
  * restart and a change of leader. Only a person removes it; the next renewal then finds the Lease changed, and reads it.
  */
 export class LeaseBreaker implements LeaseAnnotation {
-  readonly #clock: Clock;
-  readonly #onChange: (why: string | null) => void;
   /** The annotation as last read, null without one; undefined before the first read. */
   #read: string | null | undefined;
   /** Tripped, but not confirmed by the API server yet. */
   #pending: string | undefined;
   #resetMs = -Infinity;
+  #last: LeaseRecord | undefined;
 
   /** `onChange` is called when the breaker is tripped, with the reason, and with null when it no longer is. */
-  constructor(clock: Clock, onChange: (why: string | null) => void = () => undefined) {
-    this.#clock = clock;
-    this.#onChange = onChange;
-  }
+  constructor(
+    private readonly clock: Clock,
+    private readonly onChange: (why: string | null) => void = () => undefined,
+  ) {}
 
   /** Why the breaker is tripped, or null if it is not; undefined: unknown. */
   get state(): string | null | undefined {
@@ -120,13 +116,12 @@ export class LeaseBreaker implements LeaseAnnotation {
   trip(why: string): void {
     if (typeof this.state === "string") return;
     this.#pending = why;
-    this.#onChange(why);
+    this.onChange(why);
   }
 
-  /** The record to write: with a trip that is not written yet. A deleted Lease is created with the last annotation. */
+  /** The record to write: with a trip that is not written yet. A deleted or restored Lease gets the last annotation again. */
   on(record: LeaseRecord): LeaseRecord {
-    const known = record.resourceVersion === undefined ? (this.#read ?? undefined) : record.breaker;
-    const breaker = this.#pending ?? known;
+    const breaker = this.#pending ?? record.breaker ?? this.#read ?? undefined;
     return breaker === undefined ? record : { ...record, breaker };
   }
 
@@ -134,17 +129,25 @@ export class LeaseBreaker implements LeaseAnnotation {
   seen(record: LeaseRecord | null): void {
     if (record === null) return;
     const before = this.state ?? null;
-    if (typeof this.#read === "string" && record.breaker === undefined) this.#resetMs = this.#clock.now().getTime();
-    this.#read = record.breaker ?? null;
+    this.#read = record.breaker ?? this.#withoutBreaker(record);
+    if (this.#read === (record.breaker ?? null)) this.#last = record;
     if (this.#read !== null) this.#pending = undefined;
-    if (this.state !== before) this.#onChange(this.state ?? null);
+    if (this.state !== before) this.onChange(this.state ?? null);
+  }
+
+  /** A person has reset it, unless the record is of a backup of before the trip. */
+  #withoutBreaker(record: LeaseRecord): string | null {
+    if (typeof this.#read !== "string") return null;
+    if (isEarlier(record, this.#last)) return this.#read;
+    this.#resetMs = this.clock.now().getTime();
+    return null;
   }
 
   /** Drops a trip that was not written: the next leader decides again, from the same facts. */
   endTerm(): void {
     const before = this.state ?? null;
     this.#pending = undefined;
-    if ((this.state ?? null) !== before) this.#onChange(this.state ?? null);
+    if ((this.state ?? null) !== before) this.onChange(this.state ?? null);
   }
 }
 
