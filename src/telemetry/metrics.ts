@@ -110,11 +110,11 @@ export class Metrics
   readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes read from container logs.");
   readonly #logInterval = this.#gauge(
     "log_read_interval_seconds",
-    "Time between two reads of a log without 401s; above 30 s, the budget of reads is used up.",
+    "Time between two reads of a log without 401s that does not rest; above 30 s, the budget of reads is used up.",
   );
   readonly #logRounds = this.#gauge(
     "log_rounds",
-    "Whether API servers refuse tokens: always 1. While quiet, healthy logs rest.",
+    "1 for what the API servers do: refused or unknown (logs are read every 30 s), or quiet (healthy logs every 5 minutes).",
     "state",
   );
   readonly #clockOffset = this.#gauge(
