@@ -35,7 +35,9 @@ const MOST_PER_MINUTE: Readonly<Record<string, number>> = {
   "create selfsubjectreviews": 4,
   // Whether a signing key is new, once a minute.
   "get /openid/v1/jwks": 4,
-  "get endpointslices": 4,
+  "get endpointslices": 6,
+  // Every five minutes, whether all API servers can be read: without an EndpointSlice they cannot, so that no log rests.
+  "get /metrics": 4,
 };
 
 /** A control plane alone has no EndpointSlice of its API servers. */

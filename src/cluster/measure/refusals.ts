@@ -16,7 +16,7 @@ const MAX_INTERVAL_MS = 60_000;
 const MISSES = 6;
 const RETRY_MS = 300_000;
 
-/** The same server must have answered so many new connections in a row before it counts as the only one at its address. */
+/** One server must have answered so many new connections in a row: several may answer at one address, one at a time. */
 const ALONE_READINGS = 6;
 
 /** Beyond the next reading, the last one holds for this long: the deadline of a page. */
@@ -42,7 +42,8 @@ export class RefusalMemory {
   #coveredMs = -Infinity;
   /** The end of the last interval in which the counters rose, or the servers changed. */
   readonly #untilMs = new Map<Refusal, number>(REFUSALS.map(refusal => [refusal, -Infinity]));
-  #alone = { startSeconds: NaN, readings: 0 };
+  /** Readings in a row of the only server. */
+  #alone = 0;
   #misses = 0;
   #bytes = 0;
 
@@ -54,9 +55,9 @@ export class RefusalMemory {
   note(reading: CountsReading): void {
     const { counts, scope, startedMs, endedMs } = reading;
     this.#bytes = Math.max(0, ...counts.map(({ bytes }) => bytes));
-    const isAll = scope === "each" || (scope === "one" && this.#isAlone(counts));
+    this.#alone = scope === "one" ? this.#alone + 1 : 0;
     this.#misses = scope === "hidden" ? MISSES : scope === "some" ? this.#misses + 1 : 0;
-    if (!isAll) return;
+    if (scope !== "each" && this.#alone < ALONE_READINGS) return;
     for (const refusal of REFUSALS) if (this.#isRisen(refusal, counts)) this.#untilMs.set(refusal, endedMs);
     this.#known = counts;
     this.#coveredMs = startedMs;
@@ -71,14 +72,6 @@ export class RefusalMemory {
 
   #intervalMs(): number {
     return Math.max(INTERVAL_MS, MS_PER_BYTE * this.#bytes);
-  }
-
-  /** Several API servers may answer at one address, one at a time. */
-  #isAlone([server]: readonly ServerCounts[]): boolean {
-    const startSeconds = server?.startSeconds ?? NaN;
-    const isSame = startSeconds === this.#alone.startSeconds;
-    this.#alone = { startSeconds, readings: isSame ? this.#alone.readings + 1 : 1 };
-    return this.#alone.readings >= ALONE_READINGS;
   }
 
   /** A server that is new, gone or restarted, or that does not count them, may have refused requests. */

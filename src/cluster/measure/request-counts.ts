@@ -1,4 +1,4 @@
-import { ForbiddenError, publicMessage } from "../../core/errors";
+import { publicMessage } from "../../core/errors";
 import {
   type Refusal,
   type RefusalWatch,
@@ -85,7 +85,6 @@ export class RequestCounts implements RefusalWatch {
       this.#noteChanges(counts, instances);
       scope = this.#scopeOf(counts, instances.length);
     } catch (error) {
-      if (error instanceof ForbiddenError) scope = "hidden";
       unknown = `Failed to read the request counters of the API servers: ${publicMessage(error)}.`;
     }
     if (scope === "some") this.#instances = { atMs: -Infinity, ready: [] };

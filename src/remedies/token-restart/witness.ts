@@ -11,8 +11,9 @@ import { deferred, stalled, type Assessment } from "./reasons";
 // The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
 // server, or are no 401s at all. A risen counter proves nothing about a single pod.
 
-/** An older reading is repeated, in milliseconds. The rounds of logs make younger ones, where the counters can prove anything. */
-const AGE_MS = 60_000;
+/** An older reading is repeated, in milliseconds: the rounds of logs make none for few logs. The second is for counters that prove nothing. */
+const AGE_MS = 10_000;
+const USELESS_AGE_MS = 60_000;
 
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
 const HOLDS_MS = 300_000;
@@ -25,6 +26,7 @@ const CLOCK_MARGIN_MS = 10_000;
 
 /** Knows how many requests the API servers have refused. */
 export class Witness {
+  #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
 
   /** Undefined: no restart on log evidence alone may follow, or there is no witness. */
@@ -36,7 +38,8 @@ export class Witness {
     if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now())))
       return undefined;
     const nowMs = readers.clock.monotonicMs();
-    const refusals = refusalsIn(await readers.requestRates(AGE_MS));
+    const refusals = refusalsIn(await readers.requestRates(this.#ageMs));
+    this.#ageMs = refusals === undefined ? USELESS_AGE_MS : AGE_MS;
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
     return nowMs - this.#known.atMs < HOLDS_MS ? this.#known.refusals : undefined;
   }
