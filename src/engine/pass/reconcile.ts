@@ -12,7 +12,7 @@ import type { ObjectRestarts, Restarts, SettledRestarts } from "../../restarts/l
 import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
 import { passMode, type OperatorMode, conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
-import { observeAndPlan, type RemedyPass, withReport } from "./remedy-pass";
+import { observeAndPlan, type RemedyPass, withPatience, withReport } from "./remedy-pass";
 import { Reporter } from "./reporter";
 
 /** What a pass works with. */
@@ -186,9 +186,12 @@ export class Reconciler {
   ): Promise<{ passes: Reported[]; executions: Execution[] }> {
     const passes: Reported[] = [];
     const executions: Execution[] = [];
+    const { conditions = [] } = scope.object.status ?? {};
     for (const pass of planned) {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
-      passes.push({ ...pass, reported: this.#unlessClockIsOff(await pass.report(outcomes)) });
+      const report = this.#unlessClockIsOff(await pass.report(outcomes));
+      const known = conditions.find(({ type }) => type === pass.remedy.condition);
+      passes.push({ ...pass, reported: withPatience(report, known, this.#now()) });
       executions.push(...[...outcomes.values()].flat());
     }
     return { passes, executions };

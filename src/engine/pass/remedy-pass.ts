@@ -1,3 +1,4 @@
+import type { StatusCondition } from "../../api/controller-resilience";
 import { withDeadline } from "../../core/time";
 import { ForbiddenError, framesOf, NotYetError, publicMessage, retryAfter, type Retry } from "../../core/errors";
 import {
@@ -59,7 +60,7 @@ export async function observeAndPlan(
   } catch (error) {
     if (error instanceof NotYetError) throw error;
     ports.log.warn({ remedy: remedy.name, error: publicMessage(error), stack: framesOf(error) }, "observe failed");
-    return observeFailed(remedy, error, isLasting(remedy, object, clock.now()));
+    return observeFailed(remedy, error);
   }
   try {
     const planned = await inSlices(clock, checked(remedy, observation.plan(clock.now(), ports.pending), clock.now()));
@@ -128,27 +129,26 @@ function bugReport(remedy: Remedy, error: unknown, log: Log): Report {
   return { status: "Unknown", reason: "DecideFailed", message };
 }
 
-/** What has failed for this long hardly ends by itself. In milliseconds. */
+/** What is unknown for this long hardly becomes known by itself. In milliseconds. */
 const LASTING_MS = 3_600_000;
 
-/** Goes by status, which outlives the leader. */
-function isLasting({ condition }: Remedy, { status }: ObjectInMode, now: Date): boolean {
-  const known = status?.conditions?.find(({ type }) => type === condition);
-  if (known?.reason !== "ObserveFailed") return false;
-  return now.getTime() - Date.parse(known.lastTransitionTime) >= LASTING_MS;
+/** A remedy whose condition has been Unknown for an hour is Stalled, whatever the reason. Goes by status, which outlives the leader. */
+export function withPatience(report: Report, known: StatusCondition | undefined, now: Date): Report {
+  const { status, reason, message, stalled, progressing = false } = report;
+  const isUnknown = status === "Unknown" && known?.status === "Unknown" && known.reason !== "Suspended";
+  if (!isUnknown || progressing || stalled !== undefined) return report;
+  if (now.getTime() - Date.parse(known.lastTransitionTime) < LASTING_MS) return report;
+  const wayOut = `It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`;
+  return { ...report, stalled: { reason, message: `${message} ${wayOut}` } };
 }
 
-function observeFailed(remedy: Remedy, error: unknown, lasts: boolean): RemedyPass {
+function observeFailed(remedy: Remedy, error: unknown): RemedyPass {
   const reason = error instanceof ForbiddenError ? "Forbidden" : "ObserveFailed";
   const message = `No action while reads fail: ${publicMessage(error)}.`;
-  const report: Report = { status: "Unknown", reason, message };
   const retry = retryAfter(error);
   // Only a person's change ends a terminal error.
   if (retry === undefined) return withReport(remedy, stalledBy(reason, message));
-  const wayOut =
-    "It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.";
-  const stalled = lasts && { stalled: { reason, message: `${message} ${wayOut}` } };
-  return withReport(remedy, { ...report, ...stalled }, retry);
+  return withReport(remedy, { status: "Unknown", reason, message }, retry);
 }
 
 /** Only a person can end this. */

@@ -47,9 +47,7 @@ describe("a change of a template", () => {
     const token = { mountsToken: false, audienceTokens: [{ audience, expirationSeconds: 86_400 }] };
     for (const pod of scene.podList)
       Object.assign(pod, token, { tokenExpirationSeconds: undefined, maxTokenExpirationSeconds: undefined });
-    const { status, reason, message } = await scene.pass();
-    expect([status, reason]).toEqual(["True", "LeftAlone"]);
-    expect(message).toContain("the audience of its tokens is not known");
+    expect((await scene.pass()).message).toContain("the audience of its tokens is not known");
     scene.audiences = [audience];
     await scene.run(84);
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
