@@ -99,7 +99,7 @@ Then follow, over all objects, those of restarts without [proof](reliability.md#
 
 ${list(Object.keys(WITHOUT_PROOF))}
 
-Finally, the operator makes one restart per 10 s over all objects.
+Finally, the operator makes one restart per 10 s over all objects, or one per 2 s if the token is proven dead.
 `;
 }
 

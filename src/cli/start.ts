@@ -34,7 +34,7 @@ const program = new Command("controller-resilience")
       .default("Enforce"),
   )
   .addOption(
-    new Option("--restart-interval <seconds>", "shortest time between two restarts, across all objects")
+    new Option("--restart-interval <seconds>", "least time between two restarts; a fifth if the token is proven dead")
       .env("RESILIENCE_RESTART_INTERVAL_SECONDS")
       .default("10"),
   )

@@ -13,6 +13,7 @@ import {
   checkRestartBudget,
   isUnproven,
   limited,
+  PROVEN_BY_POD,
 } from "./history";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
 import { LeaderWarmup, Rollouts } from "./rollouts";
@@ -98,11 +99,7 @@ export class Restarts {
     const { restarts: own = [] } = object.status ?? {};
     const known = this.#last.get(key);
     const isNew = known !== undefined && known.uid !== object.metadata.uid && own.length === 0;
-    if (isNew)
-      return {
-        ...object,
-        status: { ...object.status, restarts: known.restarts.map(entry => inherited(entry, object)) },
-      };
+    if (isNew) return { ...object, status: { ...object.status, restarts: inherited(known.restarts, object) } };
     this.#remember(key, object);
     return object;
   }
@@ -135,8 +132,8 @@ export class Restarts {
 }
 
 /** A new object of the same name counts its generations anew. */
-function inherited(entry: RestartStatus, { metadata: { generation } }: ControllerResilience): RestartStatus {
-  return entry.generation === undefined ? entry : { ...entry, generation };
+function inherited(restarts: readonly RestartStatus[], { metadata }: ControllerResilience): RestartStatus[] {
+  return restarts.map(entry => ({ ...entry, ...(entry.generation && { generation: metadata.generation }) }));
 }
 
 /** What all objects share. */
@@ -196,7 +193,7 @@ export class ObjectRestarts {
     this.#shared.breaker.note(this.#session.object, this.#own);
     const deferral = this.deferral(claim);
     if (deferral !== undefined) return deferral;
-    const pace = this.#shared.pacer.ask();
+    const pace = this.#shared.pacer.ask({ isProven: PROVEN_BY_POD.has(claim.cause) });
     if (!pace.allowed) return limited("RestartPacer", pace.retryAfterMs);
     const now = this.#shared.clock.now();
     const requested = requestedRestart(claim, now);
@@ -204,7 +201,7 @@ export class ObjectRestarts {
     try {
       await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));
     } catch (error) {
-      pace.permit.unused();
+      pace.permit(false);
       throw error;
     }
     this.#become(restarts);
@@ -233,8 +230,7 @@ export class ObjectRestarts {
   }
 
   #end(requested: RestartStatus, permit: RestartPermit, end: RestartEnd): void {
-    if (end === "Executed" || end === "Unknown") permit.used();
-    else permit.unused();
+    permit(end === "Executed" || end === "Unknown");
     const executed: RestartStatus = { ...requested, outcome: "Restarted" };
     if (end === "Executed") this.#become(this.#own.map(entry => (entry === requested ? executed : entry)));
     if (end !== "Refused") return;

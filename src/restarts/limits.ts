@@ -142,11 +142,8 @@ export function isExhausted(
   const recent = history
     .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry) && !isForgiven(entry, claim))
     .filter(({ time }) => now.getTime() - Date.parse(time) < heldMs);
-  return failures(isUnproven(claim) ? recent : recent.slice(-enough)) >= enough;
-}
-
-function failures(restarts: readonly RestartStatus[]): number {
-  return restarts.filter(({ outcome }) => outcome === "Ineffective").length;
+  const counted = isUnproven(claim) ? recent : recent.slice(-enough);
+  return counted.filter(({ outcome }) => outcome === "Ineffective").length >= enough;
 }
 
 // Rollouts of the workload's own template.

@@ -1,12 +1,10 @@
 import type { Clock } from "../core/time";
 
-/** Permission to restart once. Call exactly one of its methods. */
-export interface RestartPermit {
-  /** The restart was executed, or may have been: the interval starts now. */
-  used(): void;
-  /** The restart certainly was not executed: as if it had not been requested. */
-  unused(): void;
-}
+/**
+ * Permission to restart once. Call it once, afterwards: if the restart was executed, or may have been, the interval starts now. Otherwise it is as if
+ * it had not been requested.
+ */
+export type RestartPermit = (wasUsed: boolean) => void;
 
 export type PacerAnswer =
   | { readonly allowed: true; readonly permit: RestartPermit }
@@ -15,8 +13,12 @@ export type PacerAnswer =
 /** Default time between two restarts, in milliseconds. */
 export const DEFAULT_RESTART_INTERVAL_MS = 10_000;
 
+/** A pod whose token is proven to be dead waits for this share of the interval: it does no work, and many of them die at once. */
+const PROVEN_SHARE = 1 / 5;
+
 /**
- * The last protection against a mass restart: all restarts of the operator are an interval apart, with a burst of 1.
+ * The last protection against a mass restart: all restarts of the operator are an interval apart, with a burst of 1, or a part of it where the
+ * next pod is proven to be dead.
  *
  * One permit is out at a time, and the interval starts when it is returned as used. So the interval lies between two restarts from start to start
  * and from end to start, however long a write takes.
@@ -24,7 +26,8 @@ export const DEFAULT_RESTART_INTERVAL_MS = 10_000;
 export class RestartPacer {
   readonly #clock: Clock;
   readonly #intervalMs: number;
-  #notBeforeMs: number;
+  /** Of the last restart, or of what counts as one. */
+  #lastMs: number;
   #permitOut = false;
   #newestSeenMs = -Infinity;
 
@@ -32,7 +35,7 @@ export class RestartPacer {
   constructor(clock: Clock, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
     this.#clock = clock;
     this.#intervalMs = intervalMs;
-    this.#notBeforeMs = clock.monotonicMs() + intervalMs;
+    this.#lastMs = clock.monotonicMs();
   }
 
   /**
@@ -55,27 +58,27 @@ export class RestartPacer {
     this.#holdFrom(this.#clock.monotonicMs() - ageMs);
   }
 
-  /** Requests permission to restart once, now. */
-  ask(): PacerAnswer {
-    const waitMs = this.#notBeforeMs - this.#clock.monotonicMs();
-    if (this.#permitOut) return { allowed: false, retryAfterMs: Math.max(waitMs, this.#intervalMs) };
+  /** Requests permission to restart a pod once, now. */
+  ask({ isProven = false } = {}): PacerAnswer {
+    const intervalMs = this.#intervalMs * (isProven ? PROVEN_SHARE : 1);
+    const waitMs = this.#lastMs + intervalMs - this.#clock.monotonicMs();
+    if (this.#permitOut) return { allowed: false, retryAfterMs: Math.max(waitMs, intervalMs) };
     if (waitMs > 0) return { allowed: false, retryAfterMs: waitMs };
     this.#permitOut = true;
     return { allowed: true, permit: this.#issue() };
   }
 
   #issue(): RestartPermit {
-    let out = true;
-    const giveBack = (used: boolean) => {
-      if (!out) return;
-      out = false;
+    let isOut = true;
+    return wasUsed => {
+      if (!isOut) return;
+      isOut = false;
       this.#permitOut = false;
-      if (used) this.#holdFrom(this.#clock.monotonicMs());
+      if (wasUsed) this.#holdFrom(this.#clock.monotonicMs());
     };
-    return { used: () => giveBack(true), unused: () => giveBack(false) };
   }
 
   #holdFrom(atMs: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, atMs + this.#intervalMs);
+    this.#lastMs = Math.max(this.#lastMs, atMs);
   }
 }

@@ -237,16 +237,6 @@ describe("a restart", () => {
     expect(await early.execute(makeEviction())).toEqual({ result: "Executed" });
   });
 
-  it("of another workload waits for the restart pacer", async () => {
-    const bench = makeBench();
-    await bench.execute(makeEviction("app-1"));
-    const other = makeEviction("b-1");
-    const intent = { ...other, restart: { ...other.restart!, workload: "Deployment/b" } };
-    expect(await bench.execute(intent)).toEqual({ result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
-    bench.clock.advance(10_000);
-    expect(await bench.execute(intent)).toEqual({ result: "Executed" });
-  });
-
   it.each([
     new WaitError("a PodDisruptionBudget says no", 5_000),
     new ForbiddenError("create pods/eviction"),

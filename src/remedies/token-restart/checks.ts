@@ -146,13 +146,14 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 // The restart.
 
 function restartNeeded(state: WorkloadState): Assessment | undefined {
-  const { next, observed, rejected } = state;
-  if (next === undefined) return undefined;
-  const { pod, claim } = next;
+  const { observed, rejected } = state;
+  if (state.next === undefined) return undefined;
+  const { pod, claim } = state.next;
   const why = `${describeEvidence(pod)} (${describeCause(claim.cause)})`;
   const { mode } = observed;
   const isObserved = mode !== "Enforce";
   const others = rejected.length - 1;
+  const next = isObserved ? `${capitalize(whatWould(mode))} evict the pod.` : "The operator is about to evict the pod.";
   const rest = others > 0 ? `${count(others, "more pod")} of ${claim.workload} will follow.` : "";
   return {
     status: "False",
@@ -161,7 +162,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     intents: [evictionOf(pod.view, why, claim)],
     isProgressing: !isObserved,
     ...(!isObserved && { wayOut: BLOCKED_HINT }),
-    restart: { mode, rest },
+    restart: { next, rest },
   };
 }
 

@@ -268,17 +268,6 @@ describe("a change of the spec after the restarts were used up", () => {
       expect(await scene.pass()).toMatchObject(DEFERRED);
     }
   });
-
-  it("does not count forgiven restarts again after the next one failed", async () => {
-    const scene = recreated({ maxRestarts: 2, cooldown: "1m" });
-    for (const minutesAgo of [12, 9]) addRestart(scene, minutesAgo, ineffective);
-    expect(await scene.pass()).toMatchObject({ reason: "RestartsExhausted" });
-    scene.object = nextGeneration(scene.object);
-    scene.noteRestart((await scene.pass()).intents[0]!, "Ineffective");
-    const pass = await scene.pass();
-    expect(pass).toMatchObject(DEFERRED);
-    expect(pass.message).toContain("(cooldown)");
-  });
 });
 
 const NAMES = ["web-a", "web-b", "web-c"];

@@ -1,4 +1,4 @@
-import type { Mode, ReasonRule } from "../../core/remedy";
+import type { ReasonRule } from "../../core/remedy";
 import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */
@@ -62,8 +62,8 @@ export interface Assessment extends Finding<Reason> {
 
 /** A restart as people see it. */
 export interface PlannedRestart {
-  /** The restart is not executed unless this is Enforce. */
-  readonly mode: Mode;
+  /** What the operator does, or would do, unless it has tried. */
+  readonly next: string;
   /** `2 more pods of Deployment/web will follow.`, or empty. */
   readonly rest: string;
 }

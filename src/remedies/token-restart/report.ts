@@ -1,13 +1,6 @@
 import { count, splitKey } from "../../core/text";
 import type { Execution } from "../../core/intent";
-import {
-  capitalize,
-  whatWould,
-  type GaugeSample,
-  type Outcomes,
-  type Report,
-  type StatusGauge,
-} from "../../core/remedy";
+import type { GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
 import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
@@ -16,7 +9,7 @@ import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/summarize";
 import { TOKEN_CAUSES } from "./observed";
 import type { TokenRestartPlan, WorkloadItem } from "./plan";
-import { type PlannedRestart, REASONS, type Reason } from "./reasons";
+import { REASONS, type Reason } from "./reasons";
 import { joinFindings } from "./wording";
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
@@ -39,7 +32,7 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
     status: worst.status,
     reason,
     message: messageOf(plan, reason, outcomes, now),
-    ...recheckOf(plan, gravest),
+    ...recheckOf(plan, gravest, outcomes),
     progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
     ...stalledOf(plan, results, outcomes, now),
     lists: {
@@ -49,9 +42,19 @@ export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Da
   };
 }
 
-function recheckOf({ recheckAfterMs }: TokenRestartPlan, gravest: Reason | undefined): Pick<Report, "recheckAfterMs"> {
-  if (gravest !== undefined) return { recheckAfterMs: SUSPICIOUS_INTERVAL_MS };
-  return recheckAfterMs === undefined ? {} : { recheckAfterMs };
+function recheckOf(
+  { recheckAfterMs }: TokenRestartPlan,
+  gravest: Reason | undefined,
+  outcomes: Outcomes,
+): Pick<Report, "recheckAfterMs"> {
+  if (gravest === undefined) return recheckAfterMs === undefined ? {} : { recheckAfterMs };
+  const tried = [...outcomes.values()].flat().map(({ outcome }) => outcome);
+  // An object that has had its turn asks for the next one in time. If all did, many would ask in vain.
+  const paced = tried.flatMap(one =>
+    one.result === "Limited" && one.limit === "RestartPacer" ? one.retryAfterMs : [],
+  );
+  const hadTurn = tried.some(({ result }) => result === "Executed");
+  return { recheckAfterMs: Math.min(SUSPICIOUS_INTERVAL_MS, ...(hadTurn ? paced : [])) };
 }
 
 function messageOf(plan: TokenRestartPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
@@ -92,7 +95,7 @@ function findingOf(item: WorkloadItem, outcomes: Outcomes, now: Date): Finding<R
   if (assessment.restart === undefined) return assessment;
   const [result] = resultsOf(item, outcomes, now);
   const { sentence, restart } = assessment;
-  const next = result?.sentence ?? describePlan(restart);
+  const next = result?.sentence ?? restart.next;
   return { ...assessment, ...result, sentence: [sentence, next, restart.rest].filter(part => part !== "").join(" ") };
 }
 
@@ -107,12 +110,6 @@ function resultOf(execution: Execution, now: Date): Result | undefined {
   if (answer === undefined) return undefined;
   const isFailed = execution.outcome.result === "Failed" || execution.outcome.result === "Conflict";
   return { status: "False", ...answer, ...(isFailed && { reason: "Rejected" }) };
-}
-
-function describePlan({ mode }: PlannedRestart): string {
-  return mode === "Enforce"
-    ? "The operator is about to evict the pod."
-    : `${capitalize(whatWould(mode))} evict the pod.`;
 }
 
 function stalledOf(

@@ -31,7 +31,7 @@ export class Witness {
 
   /** Undefined: no restart on log evidence alone may follow, or there is no witness. */
   async ask(
-    observed: Pick<Observed, "workloads" | "restarts" | "generation">,
+    observed: Observed,
     spec: TokenRestartSpec,
     readers: Pick<Readers, "requestRates" | "clock">,
   ): Promise<Refusals | undefined> {
@@ -45,12 +45,7 @@ export class Witness {
   }
 }
 
-function mayRestart(
-  { view, pods }: ObservedWorkload,
-  observed: Pick<Observed, "restarts" | "generation">,
-  spec: TokenRestartSpec,
-  now: Date,
-): boolean {
+function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: TokenRestartSpec, now: Date): boolean {
   const claim = { cause: Cause.Unknown, ...budgetOf(spec, observed) };
   if (view.skip || isExhausted(claim, restartsOf(workloadId(view), observed.restarts), now)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);

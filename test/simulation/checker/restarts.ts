@@ -23,8 +23,12 @@ const OWN_401_MS = 15 * MINUTE;
 /** Unproven restarts of pods that work, in an hour, in the whole cluster. */
 const MOST_UNPROVEN = 2;
 
-/** Two evictions are at least this far apart, but for the time that requests are on their way. */
+/** Two evictions are at least this far apart, but for the time that requests are on their way; of the second one, a fifth if its token is proven dead. */
 const PACE_MS = 10_000 - 2_000;
+const PROVEN_PACE_MS = 2_000 - 500;
+
+/** Causes of which the operator has a proof. */
+const PROVEN: readonly Truth["cause"][] = ["service-account-recreated", "key-rotated"];
 
 /** An entry of status.restarts. */
 interface Restart {
@@ -90,7 +94,8 @@ class RestartChecks {
     const truths = this.#truthsOf(pod);
     this.#mayBe(pod, truths, atMs);
     this.#fewAtATime(key, pod);
-    this.#seldom(key, atMs);
+    const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
+    this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
     const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
   }
@@ -169,9 +174,9 @@ class RestartChecks {
   }
 
   /** Promise 3. */
-  #seldom(key: string, atMs: number): void {
+  #seldom(key: string, atMs: number, paceMs: number): void {
     const last = this.#evictions.at(-1);
-    if (last !== undefined && atMs - last.atMs < PACE_MS)
+    if (last !== undefined && atMs - last.atMs < paceMs)
       this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
     const inVain = this.#evictions.filter(
       one => one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !isForgotten(this.sight, one.atMs),

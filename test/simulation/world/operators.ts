@@ -8,9 +8,8 @@ import type { Dice } from "../time";
 
 // The pods of the operator's Deployment, with what its kubelets do for them: they mount a token, probe the process, and start it again.
 
-/** expirationSeconds of the operator's token, and when the kubelet renews it (deploy/install.yaml; 80 % of the life). */
-const TOKEN_SECONDS = 600;
-const RENEWS_AFTER_MS = 0.8 * TOKEN_SECONDS * 1_000;
+/** expirationSeconds of the operator's tokens (deploy/install.yaml), of which it finds the newest. The kubelet renews each after 80 % of its life. */
+const TOKEN_SECONDS = [600, 641, 682, 723, 764, 805, 846, 887];
 
 /** The kubelet tries again after this, if no token is issued. */
 const RETRY_MS = 30_000;
@@ -57,7 +56,7 @@ export class OperatorPod {
       spec: { serviceAccountName: "controller-resilience", containers: [{ name: "operator", image: "operator:1" }] },
       status: { phase: "Running" },
     });
-    this.#mount();
+    for (const lifeSeconds of TOKEN_SECONDS) this.#mount(lifeSeconds);
     this.#start();
     parts.clock.after(PROBE_MS, () => this.#probe());
   }
@@ -121,19 +120,19 @@ export class OperatorPod {
     this.parts.clock.after(PROBE_MS, () => this.#probe());
   }
 
-  #mount(): void {
+  #mount(lifeSeconds: number): void {
     const { access, clock, store } = this.parts;
     const pod = store.get("pods", OPERATOR_NAMESPACE, this.name);
     let againMs = RETRY_MS;
     try {
       this.#token = access.issueToken({
-        ...{ namespace: OPERATOR_NAMESPACE, serviceAccount: "controller-resilience", lifeSeconds: TOKEN_SECONDS },
+        ...{ namespace: OPERATOR_NAMESPACE, serviceAccount: "controller-resilience", lifeSeconds },
         ...(pod === undefined ? {} : { podName: this.name, podUid: pod.metadata.uid }),
       });
-      againMs = RENEWS_AFTER_MS;
+      againMs = 0.8 * lifeSeconds * 1_000;
     } catch {
       // The kubelet keeps the old token, and tries again.
     }
-    clock.after(againMs, () => this.#mount());
+    clock.after(againMs, () => this.#mount(lifeSeconds));
   }
 }
