@@ -152,8 +152,7 @@ function thinned(occasions: readonly Occasion[]): readonly Occasion[] {
     .slice(1, MAX_OCCASIONS / 2)
     .map((occasion, i) => lossWithout(occasion, occasions[i], occasions[i + 2], newest));
   const least = losses.indexOf(Math.min(...losses)) + 1;
-  const dropped = occasions[least];
-  const following = occasions[least + 1];
+  const [dropped, following] = occasions.slice(least, least + 2);
   if (dropped === undefined || following === undefined) return occasions;
   return occasions.toSpliced(least, 2, { ...following, quietMs: Math.max(following.quietMs, dropped.quietMs) });
 }
@@ -167,44 +166,58 @@ function lossWithout(occasion: Occasion, before = occasion, after = occasion, ne
  * run: a container that waits for its next life does not recover meanwhile.
  */
 export function persistenceOf(trace: UnauthorizedTrace, rule: PersistenceRule, nowMs: number, downMs = 0): Persistence {
-  if (trace.occasions.length === 0) return { state: "quiet", occasions: 0 };
-  const past = trace.occasions.filter(occasion => occasion.startMs <= nowMs);
+  const isPast = ({ startMs }: Occasion): boolean => startMs <= nowMs;
+  const past = trace.occasions.every(isPast) ? trace.occasions : trace.occasions.filter(isPast);
   const episode = currentEpisode(past);
-  const counted = episode.filter(occasion => nowMs - occasion.startMs < rule.windowMs);
-  const first = counted[0];
-  const last = counted.at(-1);
+  const counted = episode.occasions.filter(occasion => nowMs - occasion.startMs < rule.windowMs);
+  const [first, last] = [counted[0], counted.at(-1)];
   const ongoing =
     last !== undefined && !hasEnded(episode, past.length < trace.occasions.length ? 0 : trace.quietMs, nowMs - downMs);
   if (first === undefined || !ongoing) return { state: "quiet", occasions: 0 };
   const lastMs = Math.min(last.endMs, nowMs);
   const persistent = counted.length >= rule.occasions && lastMs - first.startMs >= rule.minDurationMs;
   const state = persistent ? "persistent" : "suspected";
-  const isFresh = nowMs - lastMs <= freshMs(episode) && trace.quietMs <= freshQuietMs(episode);
-  const beganMs = Math.min(...episode.map(({ startMs }) => startMs));
+  const { beganMs, gapMs, quietMs } = episode;
+  const isFresh =
+    nowMs - lastMs <= Math.max(FRESH_MS, FRESH_GAPS * gapMs) &&
+    trace.quietMs <= Math.max(FRESH_QUIET_MS, FRESH_GAPS * quietMs);
   return { state, occasions: counted.length, beganMs, firstMs: first.startMs, lastMs, isFresh };
 }
 
-function freshMs(episode: readonly Occasion[]): number {
-  return Math.max(FRESH_MS, FRESH_GAPS * longest(episode).gapMs);
+/** The occasions since a client last recovered. */
+interface Episode {
+  readonly occasions: readonly Occasion[];
+  readonly beganMs: number;
+  /** The longest gap between two of them, and the longest silence that the log shows within one. */
+  readonly gapMs: number;
+  readonly quietMs: number;
 }
 
-function freshQuietMs(episode: readonly Occasion[]): number {
-  return Math.max(FRESH_QUIET_MS, FRESH_GAPS * longest(episode).quietMs);
-}
+/** Time goes by more often than a log has another 401. */
+const episodes = new WeakMap<readonly Occasion[], Episode>();
 
 /**
  * Returns the occasions since the client last recovered. A burst at startup and one line many minutes later are two
  * episodes: the silence between them is long compared with those on one side of it.
  */
-function currentEpisode(occasions: readonly Occasion[]): readonly Occasion[] {
+function currentEpisode(occasions: readonly Occasion[]): Episode {
+  const known = episodes.get(occasions);
+  if (known !== undefined) return known;
   const forwards = splitAtSilence(occasions, false);
-  return splitAtSilence(forwards.toReversed(), true).toReversed();
+  const last = splitAtSilence(forwards.toReversed(), true).toReversed();
+  let [gapMs, quietMs] = [0, 0];
+  last.slice(1).forEach((occasion, i) => {
+    gapMs = Math.max(gapMs, occasion.startMs - (last[i]?.endMs ?? occasion.startMs));
+    quietMs = Math.max(quietMs, occasion.quietMs);
+  });
+  const episode = { occasions: last, beganMs: Math.min(...last.map(({ startMs }) => startMs)), gapMs, quietMs };
+  episodes.set(occasions, episode);
+  return episode;
 }
 
 /** Walks from one end and starts over at each silence that is long compared with those it has passed. */
 function splitAtSilence(occasions: readonly Occasion[], backwards: boolean): readonly Occasion[] {
-  let begin = 0;
-  let longestMs = 0;
+  let [begin, longestMs] = [0, 0];
   for (let i = 1; i < occasions.length; i++) {
     // The later of two occasions holds the silence between them.
     const quietMs = occasions[backwards ? i - 1 : i]?.quietMs ?? 0;
@@ -221,21 +234,8 @@ function recoveredAfterMs(longestQuietMs: number): number {
 }
 
 /** Whether the episode is over: its last 401 is not recent, or a long silence followed. */
-function hasEnded(episode: readonly Occasion[], quietMs: number, nowMs: number): boolean {
-  const last = episode.at(-1);
-  if (last === undefined) return true;
-  const { gapMs, quietMs: longestQuietMs } = longest(episode);
+function hasEnded({ occasions, gapMs, quietMs: longestQuietMs }: Episode, quietMs: number, nowMs: number): boolean {
+  const lastMs = occasions.at(-1)?.endMs ?? -Infinity;
   const recentMs = Math.min(MAX_RECENT_MS, Math.max(RECENT_MS, RECENT_GAPS * gapMs));
-  return nowMs - last.endMs > recentMs || quietMs > recoveredAfterMs(longestQuietMs);
-}
-
-/** The longest gap between two occasions of an episode, and the longest silence that the log shows within one. */
-function longest(episode: readonly Occasion[]): { readonly gapMs: number; readonly quietMs: number } {
-  let gapMs = 0;
-  let quietMs = 0;
-  episode.slice(1).forEach((occasion, i) => {
-    gapMs = Math.max(gapMs, occasion.startMs - (episode[i]?.endMs ?? occasion.startMs));
-    quietMs = Math.max(quietMs, occasion.quietMs);
-  });
-  return { gapMs, quietMs };
+  return nowMs - lastMs > recentMs || quietMs > recoveredAfterMs(longestQuietMs);
 }
