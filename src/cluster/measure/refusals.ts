@@ -1,7 +1,7 @@
 import type { Refusal } from "../../core/readers";
 import type { ServerCounts } from "./metrics";
 
-// Whether the API servers refuse anyone, from the counters of all of them together (docs/adr/0036-read-no-log-while-nobody-is-refused.md).
+// Whether the API servers refuse anyone, from the counters of all of them together (docs/adr/0036-read-no-healthy-log-while-no-request-is-refused.md).
 
 /** Time between two readings, in milliseconds. */
 const INTERVAL_MS = 10_000;
