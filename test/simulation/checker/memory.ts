@@ -1,13 +1,30 @@
+import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
-import type { Sight, Truth } from "./sight";
+import { type Sight, type Truth, workloadOf } from "./sight";
 
 // What was true of the pods before they were evicted: the request comes when a pod already ends.
 
 /** The truth is noted so often. */
 const LOOK_MS = 5_000;
 
+/** A successor without a 401 for so long has helped (SETTLED_MS of token-restart), but for the clocks. */
+const QUIET_MS = 75_000;
+
+/** An evicted pod whose valid token some API servers refused: the successor may ask others. */
+interface Split {
+  readonly pod: Obj;
+  readonly atMs: number;
+  successor?: Obj | undefined;
+  hasHelped: boolean;
+}
+
+function createdMs({ metadata }: Obj): number {
+  return Date.parse(metadata.creationTimestamp);
+}
+
 /** The last truth about each container before its pod was asked to end, and when each pod was last dead. */
 export class Memory {
+  readonly #split = new Map<string, Split>();
   readonly #before = new Map<string, Map<string, Truth>>();
   readonly #deadMs = new Map<string, number>();
 
@@ -18,6 +35,34 @@ export class Memory {
   /** The containers of a pod. */
   before(uid: string): readonly Truth[] {
     return [...(this.#before.get(uid)?.values() ?? [])];
+  }
+
+  /** To be called when a pod is evicted. */
+  evicted(pod: Obj): void {
+    const isSplit = this.before(pod.metadata.uid).some(({ state }) => state === "token-split");
+    if (isSplit) this.#split.set(pod.metadata.uid, { pod, atMs: this.sight.clock.now().getTime(), hasHelped: false });
+  }
+
+  /** Whether the eviction of a pod turned out to help: its successor asks another API server, which accepts its token. */
+  hasHelped(uid: string): boolean {
+    return this.#split.get(uid)?.hasHelped === true;
+  }
+
+  #followSplit(): void {
+    for (const one of this.#split.values()) {
+      one.successor ??= this.#successorOf(one);
+      const truths = this.sight.truths().filter(({ uid }) => uid === one.successor?.metadata.uid);
+      if (one.successor === undefined || truths.length === 0) continue;
+      const lastMs = Math.max(createdMs(one.successor), ...truths.map(({ logged401Ms = 0 }) => logged401Ms));
+      one.hasHelped = this.sight.clock.now().getTime() - lastMs >= QUIET_MS;
+    }
+  }
+
+  #successorOf({ pod, atMs }: Split): Obj | undefined {
+    const isYounger = (other: Obj): boolean =>
+      workloadOf(other) === workloadOf(pod) && createdMs(other) >= atMs - 1_000;
+    const younger = this.sight.store.list("pods", pod.metadata.namespace).filter(isYounger);
+    return younger.sort((a, b) => createdMs(a) - createdMs(b))[0];
   }
 
   /** When a restart would last have healed a pod: now, if its token died since the last look. */
@@ -32,6 +77,7 @@ export class Memory {
   }
 
   #look(): void {
+    this.#followSplit();
     for (const truth of this.sight.truths()) {
       const { uid, container, state } = truth;
       if (truth.healedByRestart || isDeadUnused(this.sight, truth))

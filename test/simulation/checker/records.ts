@@ -106,6 +106,7 @@ class Records {
     const eviction = { atMs, pod, workload, object, isInVain, isHopeless };
     if (isInVain) this.#inVain(eviction);
     this.#evictions.push(eviction);
+    this.memory.evicted(pod);
   }
 
   #inVain(eviction: Eviction): void {
@@ -117,7 +118,7 @@ class Records {
 
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
     const isAsked = objects.some(object => blockOf(object, "stallDetection")["onStall"] === "Restart");
-    if (!isAsked && this.memory.before(uid).some(({ cause }) => cause === "hangs"))
+    if (!isAsked && this.memory.before(uid).some(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead))
       this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
@@ -156,7 +157,9 @@ class Records {
   }
 
   #farApart({ atMs, workload, pod, object, isHopeless }: Eviction): void {
-    const before = this.#evictions.filter(one => one.isInVain && !isForgotten(this.sight, one.atMs));
+    const isCounted = ({ isInVain, atMs: at, pod: { metadata } }: Eviction): boolean =>
+      isInVain && !isForgotten(this.sight, at) && !this.memory.hasHelped(metadata.uid);
+    const before = this.#evictions.filter(isCounted);
     const last = before.at(-1);
     if (last !== undefined && atMs - last.atMs < OPEN_MS)
       this.report(

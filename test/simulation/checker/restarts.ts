@@ -76,7 +76,7 @@ class RestartChecks {
   readonly #evictions: Eviction[] = [];
   /** The evictions of a workload that have no successor yet. */
   readonly #down = new Map<string, readonly Down[]>();
-  readonly #unproven: number[] = [];
+  readonly #unproven: { readonly atMs: number; readonly uid: string }[] = [];
 
   constructor(
     private readonly sight: Sight,
@@ -125,9 +125,11 @@ class RestartChecks {
       this.report(1, `evicted ${name}, which no restart heals and whose log has no own 401 (${states})`);
       return;
     }
-    this.#unproven.push(atMs);
-    const counted = this.#unproven.filter(one => !isForgotten(this.sight, one) && !this.#isReset(one));
-    const recent = counted.filter(one => atMs - one < HOUR).length;
+    this.#unproven.push({ atMs, uid: pod.metadata.uid });
+    const counted = this.#unproven.filter(
+      one => !isForgotten(this.sight, one.atMs) && !this.#isReset(one.atMs) && !this.memory.hasHelped(one.uid),
+    );
+    const recent = counted.filter(one => atMs - one.atMs < HOUR).length;
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
     if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
