@@ -67,13 +67,13 @@ function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
   const askedMs = new Map<string, number>();
   const failedMs = new Map<string, number>();
   sight.onRequest(entry => {
-    const { from, resource, subresource, namespace = "", name = "", code, atMs } = entry;
+    const { from, resource, namespace = "", name = "", code, atMs } = entry;
     const key = `${from} ${namespace}/${name}`;
     const lastMs = Math.max(...[namespace, ""].map(space => failedMs.get(`${from} ${space}`) ?? -Infinity));
     if (code === 0 || code >= 400) failedMs.set(`${from} ${namespace}`, atMs);
     if (resource !== "controllerresiliences" || name === "") return;
     askedMs.set(key, atMs);
-    if (subresource !== "status" || !REPEATED.has(code) || atMs - lastMs < FINE_MS) return;
+    if (!isRepeated(entry) || atMs - lastMs < FINE_MS) return;
     sight.clock.after(REPEATED_MS, () => {
       const isThere = sight.store.get(resource, namespace, name) !== undefined;
       if (isThere && lead.mayWrite(from) && askedMs.get(key) === atMs)
@@ -83,6 +83,11 @@ function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
         );
     });
   });
+}
+
+/** A status that could not be written, unless it records a restart that is about to be requested: that has its own backoff, of up to ten minutes. */
+function isRepeated({ subresource, code, body = "" }: Entry): boolean {
+  return subresource === "status" && REPEATED.has(code) && !body.includes('"outcome":"Requested"');
 }
 
 function isUnwanted(entry: Entry, acting: ActingHistory): boolean {
