@@ -27,7 +27,8 @@ export function checkBindings(sight: Sight, report: Report): void {
       if (acts(object, "bindingRenewal")) actedMs.set(object.metadata.namespace ?? "", nowMs);
   });
   const actsIn = (namespace = ""): boolean =>
-    sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS;
+    sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS ||
+    sight.store.list("controllerresiliences", namespace).some(object => acts(object, "bindingRenewal"));
   const renewed = (before: Obj, after: Obj): void => {
     const [old = -Infinity, next = Infinity] = [expiryOf(before), expiryOf(after)];
     if (old === next) return;
