@@ -86,14 +86,9 @@ describe("requests may have been refused", () => {
     expect(until()).toBe(firstMs);
   });
 
-  it("now, after this process was frozen", () => {
+  it("now, once servers hide behind one address, since the next reading follows late", () => {
     read([server()]);
-    nowMs += 600_000;
-    expect(until()).toBe(Infinity);
-  });
-
-  it("always, where servers hide behind one address", () => {
-    for (let i = 0; i < 20; i++) read([server({ address: "" })], "hidden");
+    read([server({ address: "" })], "hidden");
     expect(until()).toBe(Infinity);
   });
 

@@ -57,6 +57,8 @@ export class RefusalMemory {
     this.#bytes = Math.max(0, ...counts.map(({ bytes }) => bytes));
     this.#alone = scope === "one" ? this.#alone + 1 : 0;
     this.#misses = scope === "hidden" ? MISSES : scope === "some" ? this.#misses + 1 : 0;
+    // The next reading follows later than the last one would hold.
+    if (scope === "hidden") this.#coveredMs = -Infinity;
     if (scope !== "each" && this.#alone < ALONE_READINGS) return;
     for (const refusal of REFUSALS) if (this.#isRisen(refusal, counts)) this.#untilMs.set(refusal, endedMs);
     this.#known = counts;

@@ -67,7 +67,6 @@ interface Entry {
   /** Requests of the last read. */
   requests: number;
   isReading: boolean;
-  isDropped: boolean;
 }
 
 export interface RoundsPorts {
@@ -120,7 +119,7 @@ export class Rounds implements LogRounds {
     const known = this.#byOwner.get(owner) ?? new Map<RoundsLog, Entry>();
     this.#byOwner.set(owner, known);
     const wanted = new Set(logs);
-    for (const [log, entry] of known) if (!wanted.has(log)) this.#forget(known, entry);
+    for (const [log, entry] of known) if (!wanted.has(log)) this.#remove(entry);
     for (const log of wanted) {
       const entry = known.get(log);
       if (entry === undefined) known.set(log, this.#added({ log, owner, key }));
@@ -139,9 +138,7 @@ export class Rounds implements LogRounds {
 
   /** Logs that are read. */
   get size(): number {
-    let size = 0;
-    for (const entries of this.#byOwner.values()) size += entries.size;
-    return size;
+    return Array.from(this.#byOwner.values()).reduce((sum, entries) => sum + entries.size, 0);
   }
 
   /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
@@ -161,19 +158,13 @@ export class Rounds implements LogRounds {
       startedMs: -Infinity,
       requests: 0,
       isReading: false,
-      isDropped: false,
     };
     this.#lanes[entry.lane].add(entry);
     return entry;
   }
 
-  #forget(known: Map<RoundsLog, Entry>, entry: Entry): void {
-    known.delete(entry.log);
-    this.#remove(entry);
-  }
-
   #remove(entry: Entry): void {
-    entry.isDropped = true;
+    this.#byOwner.get(entry.owner)?.delete(entry.log);
     this.#lanes[entry.lane].delete(entry);
   }
 
@@ -296,7 +287,7 @@ export class Rounds implements LogRounds {
     this.#inFlight[group]--;
     entry.isReading = false;
     entry.requests = requests;
-    if (!entry.isDropped) {
+    if (this.#byOwner.get(entry.owner)?.get(entry.log) === entry) {
       entry.lane = this.#laneOf(entry);
       this.#lanes[entry.lane].add(entry);
       if (hasNews) this.#ports.requestPass(entry.key);
