@@ -78,21 +78,26 @@ export function observedPod(
 }
 
 /**
- * Counts the kubelet's 401s as the API server's where a proof says that the token is dead, and they began afterwards. Else the kubelet may be
- * set up wrongly and reject every token.
+ * Counts the kubelet's 401s as the API server's where a proof says that the token is dead, and they certainly began afterwards. Else the kubelet
+ * may be set up wrongly and reject every token.
  */
 export function withKubelets401s(
   finding: LogFinding,
   proof: TokenProof | undefined,
   { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
 ): LogFinding {
-  const trace = finding.topics.get(KUBELETS_401);
+  const { topics, quiet } = finding;
+  const trace = topics.get(KUBELETS_401);
   if (trace === undefined || proof === undefined || proof.isCauseOnly === true) return finding;
   const persistence = persistenceOf(trace, rule, nowMs);
-  const { beganMs = -Infinity, lastMs = -Infinity } = persistence;
-  if (beganMs < proof.sinceMs || lastMs < (finding.persistence.lastMs ?? -Infinity)) return finding;
-  const { fromMs, untilMs } = finding.quiet;
-  return { ...finding, persistence, quiet: { fromMs: Math.max(fromMs, trace.quietFromMs), untilMs } };
+  const { lastMs = -Infinity } = persistence;
+  if (!hasBegunAfter(proof.sinceMs, persistence, finding) || lastMs < (finding.persistence.lastMs ?? -Infinity))
+    return finding;
+  return { ...finding, persistence, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, trace.quietFromMs) } };
+}
+
+function hasBegunAfter(ms: number, { beganMs = -Infinity }: Persistence, { searchedFromMs = Infinity }: LogFinding) {
+  return beganMs >= ms && searchedFromMs <= ms;
 }
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;

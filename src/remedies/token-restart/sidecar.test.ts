@@ -51,12 +51,14 @@ describe("401s of the kubelet", () => {
     ]);
   });
 
-  it("confirm nothing if the kubelet has rejected the token before", async () => {
+  it("confirm nothing if the kubelet has rejected the token before, also to a new leader, which reads the log from later on", async () => {
     const scene = new Scene();
     await scene.passes(30, refused(scene));
     const changedMs = +scene.clock.now();
     scene.rotation = { beforeMs: changedMs, changedMs };
-    expect(await scene.passes(60, refused(scene))).toMatchObject({ status: "True", intents: [] });
+    expect(await scene.passes(240, refused(scene))).toMatchObject({ status: "True", intents: [] });
+    scene.failOver();
+    expect(await scene.passes(30, refused(scene))).toMatchObject({ status: "True", intents: [] });
   });
 
   it("show that a log is not that of a healthy client whose ServiceAccount was recreated", async () => {
