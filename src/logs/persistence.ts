@@ -25,7 +25,7 @@ export const DEFAULT_RULE: PersistenceRule = { ...PERSISTENT, minDurationMs: 60_
 export const MAX_OCCASIONS = 256;
 
 /** Shortest silence that ends an episode. The longest pause of a work queue is 168 s. */
-const RECOVERED_AFTER_MS = 180_000;
+export const RECOVERED_AFTER_MS = 180_000;
 
 /** Such a silence also exceeds this many times the longest one before: a client may poll every five minutes. */
 const RECOVERED_AFTER_GAPS = 3;

@@ -2,22 +2,19 @@ import { describe, expect, it } from "vitest";
 import { UNAUTHENTICATED } from "../../core/readers";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
-/** Two API servers, which have refused this many requests every 10 s since the start. */
+/** What two API servers have refused in a time. */
+function refusedIn(fromMs: number, toMs: number, requests: number): Scene["rates"] {
+  return { spans: { [UNAUTHENTICATED]: [{ fromMs, toMs, requests }] }, servers: { found: 2, read: 2 } };
+}
+
+/** Two API servers, which are read every 10 s and have refused this many requests each time. */
 function counted(refused: number): { scene: Scene; step: (second: number) => void } {
   const scene = new Scene();
   const startMs = scene.clock.now().getTime();
-  const spans = (untilMs: number) =>
-    Array.from({ length: Math.floor((untilMs - startMs) / 10_000) }, (_, i) => ({
-      fromMs: startMs + i * 10_000,
-      toMs: startMs + (i + 1) * 10_000,
-      requests: refused,
-    }));
   const step = (): void => {
     scene.log(UNAUTHORIZED);
-    scene.rates = {
-      spans: { [UNAUTHENTICATED]: spans(scene.clock.now().getTime()) },
-      servers: { found: 2, read: 2 },
-    };
+    const readings = Math.floor((scene.clock.now().getTime() - startMs) / 10_000);
+    scene.rates = refusedIn(startMs, startMs + readings * 10_000, readings * refused);
   };
   return { scene, step };
 }
@@ -25,7 +22,8 @@ function counted(refused: number): { scene: Scene; step: (second: number) => voi
 describe("401s in a log", () => {
   it("lead to no restart while no API server refuses a request, and a person is told", async () => {
     const { scene, step } = counted(0);
-    const pass = await scene.passes(24, step);
+    expect(await scene.passes(24, step)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    const pass = await scene.passes(13, step);
     expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
     expect(pass.message).toContain("no API server of this cluster has answered a request with 401 meanwhile");
   });
@@ -39,14 +37,19 @@ describe("401s in a log", () => {
     const { scene } = counted(1);
     await scene.passes(14, () => scene.log(UNAUTHORIZED));
     const nowMs = scene.clock.now().getTime();
-    const covering = (ms: number) => ({
-      spans: { [UNAUTHENTICATED]: [{ fromMs: nowMs - ms, toMs: nowMs, requests: 1 }] },
-      servers: { found: 2, read: 2 },
-    });
-    scene.rates = covering(20_000);
+    scene.rates = refusedIn(nowMs - 20_000, nowMs, 1);
     expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [], progressing: true });
-    scene.rates = covering(40_000);
+    scene.rates = refusedIn(nowMs - 40_000, nowMs, 1);
     expect((await scene.pass()).intents).toHaveLength(1);
+  });
+
+  it("lead to no false accusation while the counters are older than the last of them", async () => {
+    const { scene } = counted(0);
+    await scene.passes(12, second => second % 30 === 0 && scene.log(UNAUTHORIZED));
+    const startMs = scene.clock.now().getTime() + 1_000;
+    scene.rates = refusedIn(startMs, startMs + 30_000, 0);
+    await scene.passes(9, second => second === 45 && scene.log(UNAUTHORIZED));
+    expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [] });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
+import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
@@ -55,14 +56,20 @@ function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: 
 export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { refusals } = observed;
   if (refusals === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
-  const { fromMs, toMs, count } = refusals;
-  const isCovered = toMs - fromMs >= COVERED_MS && (next.pod.logs.lastMs ?? 0) >= fromMs + CLOCK_MARGIN_MS;
+  const isCovered = covers(refusals, next.pod.logs);
   if (!isCovered)
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
       wayOut: "compare the clock of the pod's node with the clock of the API server",
     });
-  if (count > 0) return undefined;
+  if (refusals.count > 0) return undefined;
   return stalled(
     `${share}; no restart, because no API server of this cluster has answered a request with 401 meanwhile; check which other server pod ${next.pod.view.name} uses, such as an aggregated API server.`,
   );
+}
+
+/** Where nothing was counted, the last 401 may be younger than the counters, and the one before it older. */
+function covers({ fromMs, toMs, count }: Refusals, { firstMs = 0, lastMs = 0 }: Persistence): boolean {
+  const isOutside = firstMs < fromMs + CLOCK_MARGIN_MS || firstMs > toMs - CLOCK_MARGIN_MS;
+  const leastMs = count === 0 && isOutside ? RECOVERED_AFTER_MS : COVERED_MS;
+  return toMs - fromMs >= leastMs && lastMs >= fromMs + CLOCK_MARGIN_MS;
 }
