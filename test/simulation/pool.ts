@@ -23,7 +23,7 @@ export interface Order {
 }
 
 /** Most objects of a world live shortly: collected less often, fewer of them are copied. Much code runs only some hundred times in a world. */
-const FLAGS = ["--max-semi-space-size=64", "--always-sparkplug", "--single-threaded-gc"];
+const FLAGS = ["--max-semi-space-size=64", "--always-sparkplug"];
 
 /** Worlds have no deadlines: they leave the processor to what has. */
 const NICENESS = 10;
