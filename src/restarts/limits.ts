@@ -218,8 +218,9 @@ function tooManyDown({ pod, workload }: Due): Limit | undefined {
   const [down, others] = [downPods(workload), notReady(pod, workload)];
   const isFull = Math.max(down.length, others.length + missing(pod, workload, down)) >= maxUnavailable;
   if (!isFull && !isLastReady(pod, workload)) return undefined;
-  const [restarted] = down;
-  const wait = restarted === undefined ? otherWait(others) : `the successor of pod ${restarted} is healthy`;
+  const [[restarted], [other]] = [down, others];
+  const rest = other === undefined ? "all pods exist" : `pod ${other} is Ready`;
+  const wait = restarted === undefined ? rest : `the successor of pod ${restarted} is healthy`;
   return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
 }
 
@@ -228,10 +229,6 @@ function isLastReady({ uid, ready }: PodView, workload: LimitedWorkload): boolea
   const others = workload.pods.filter(one => isPresent(one) && one.view.uid !== uid);
   if (!ready || workload.view.replicas < 2 || others.some(({ view }) => view.ready)) return false;
   return absent(workload) > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
-}
-
-function otherWait([other]: readonly string[]): string {
-  return other === undefined ? "all pods exist" : `pod ${other} is Ready`;
 }
 
 /** If the pod is not Ready itself, its restart takes no further one down, and only the successors of restarted pods count. */

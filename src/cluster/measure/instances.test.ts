@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { instancesIn, readyInstances } from "./instances";
+import { WaitError } from "../../core/errors";
+import { FakeClock } from "../../core/testing/fake-clock";
+import { EachInstance, instancesIn, readyInstances } from "./instances";
 
 const slice = (endpoints: readonly object[], ports: readonly object[] = [{ name: "https", port: 6443 }]) => ({
   ports,
@@ -15,18 +17,23 @@ describe("the instances of the API server", () => {
       { addresses: ["fd00::1"] },
       { addresses: ["10.0.0.1"] },
     ];
-    expect(
-      instancesIn(
-        slice(endpoints, [
-          { name: "dns", port: 53 },
-          { name: "https", port: 6443 },
-        ]),
-      ),
-    ).toEqual([
-      { address: "10.0.0.1", port: 6443 },
-      { address: "10.0.0.3", port: 6443 },
-      { address: "fd00::1", port: 6443 },
-    ]);
+    const dns = { name: "dns", port: 53 };
+    const found = instancesIn(slice(endpoints, [dns, { name: "https", port: 6443 }]));
+    expect(found).toEqual(["10.0.0.1", "10.0.0.3", "fd00::1"].map(address => ({ address, port: 6443 })));
+  });
+
+  it("are not asked again before the time that they have asked for, five minutes at most", async () => {
+    const [clock, asked] = [new FakeClock(), [] as string[]];
+    const each = new EachInstance(clock);
+    const instances = ["a", "b"].map(address => ({ address, port: 1 }));
+    for (const ms of [0, 299_000, 1_000]) {
+      clock.advance(ms);
+      await each.ask(instances, ({ address }) => {
+        asked.push(address);
+        return address === "a" ? Promise.reject(new WaitError("busy", 9e9)) : Promise.resolve();
+      });
+    }
+    expect(asked).toEqual(["a", "b", "b", "a", "b"]);
   });
 
   it("are empty without valid endpoints", () => {

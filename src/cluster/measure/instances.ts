@@ -1,4 +1,5 @@
-import type { Clock } from "../../core/time";
+import { askedMs, type Clock } from "../../core/time";
+import { TransientError } from "../../core/errors";
 import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Api } from "../http/api";
@@ -52,10 +53,15 @@ function addressOf(endpoint: Readonly<Record<string, unknown>>): string[] {
 /** If no instance is reachable at its own address, the next attempt follows after this time, in milliseconds. */
 const RETRY_MS = 60_000;
 
+/** Longest wait that an API server is granted, in milliseconds. */
+const LONGEST_WAIT_MS = 300_000;
+
 /** Asks each API server at its own address, which a process outside of the cluster usually cannot reach. */
 export class EachInstance {
   readonly #clock: Clock;
   #fromMs = -Infinity;
+  /** By address: no request before this time, since the server has asked for that (Retry-After). */
+  readonly #heldMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -64,9 +70,19 @@ export class EachInstance {
   /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
   async ask<T>(instances: readonly Instance[], ask: (instance: Instance) => Promise<T>): Promise<T[]> {
     if (instances.length <= 1 || this.#clock.monotonicMs() < this.#fromMs) return [];
-    const asked = await Promise.allSettled(instances.map(instance => ask(instance)));
+    const asked = await Promise.allSettled(instances.map(instance => this.#askOne(instance, ask)));
     const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
     if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
     return answers;
+  }
+
+  async #askOne<T>(instance: Instance, ask: (instance: Instance) => Promise<T>): Promise<T> {
+    const heldMs = this.#heldMs.get(instance.address) ?? -Infinity;
+    if (this.#clock.monotonicMs() < heldMs) throw new TransientError("the API server has asked to wait");
+    return ask(instance).catch((error: unknown) => {
+      const waitMs = Math.min(askedMs(error), LONGEST_WAIT_MS);
+      this.#heldMs.set(instance.address, this.#clock.monotonicMs() + waitMs);
+      throw error;
+    });
   }
 }

@@ -232,17 +232,12 @@ describe("after a restart", () => {
       podUID: `uid-${minutesAgo}`,
       workload: "Deployment/web",
       time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
-      cause: "Unknown",
-      outcome: "Ineffective",
-      generation: 1,
+      ...{ cause: "Unknown", outcome: "Ineffective", generation: 1 },
     });
     scene.object = { ...scene.object, status: { restarts: [entry(110), entry(90), entry(50)] as never } };
     const exhausted = await scene.pass();
-    expect(exhausted).toMatchObject({
-      reason: "RestartsExhausted",
-      intents: [],
-      stalled: { reason: "RestartsExhausted" },
-    });
+    const reason = "RestartsExhausted";
+    expect(exhausted).toMatchObject({ reason, intents: [], stalled: { reason } });
     expect(exhausted.message).toContain("restarts did not help; find out why its requests get 401 responses.");
     change(scene);
     const pass = await scene.passes(15, () => scene.log(UNAUTHORIZED));
