@@ -137,7 +137,7 @@ function hasRecovered({ daemonSet, spec, nowMs }: Subject): boolean {
   if (pods.length < Math.max(daemonSet.pods.length, daemonSet.view.replicas)) return false;
   const canaries = pods.filter(({ pod }) => isCanary(pod, spec));
   const isProven = (one: ObservedPod): boolean => {
-    const endMs = one.pod.createdAtMs + trialMs(spec);
+    const endMs = (one.pod.readySinceMs ?? one.pod.createdAtMs) + trialMs(spec);
     return one.logState === "quiet" && nowMs >= endMs && one.logReadMs >= endMs;
   };
   return canaries.length > 0 && canaries.every(isProven);
