@@ -165,7 +165,8 @@ class RestartChecks {
     const isOther = ({ metadata: { uid, deletionTimestamp } }: Obj): boolean =>
       uid !== pod.metadata.uid && deletionTimestamp === undefined;
     const siblings = this.#podsOf(key).filter(isOther);
-    if (!wasReady || siblings.length === 0 || siblings.some(isReady)) return;
+    // What a stuck rollout adds to a workload of one pod, which has no other to serve meanwhile, is not waited for.
+    if (!wasReady || siblings.length === 0 || this.#desired(key) < 2 || siblings.some(isReady)) return;
     const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
     const isDead = ({ metadata }: Obj): boolean => {
       const truth = truths.get(metadata.uid);
