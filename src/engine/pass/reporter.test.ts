@@ -294,6 +294,28 @@ describe("Events on conditions", () => {
     ]);
   });
 
+  it("are not created for what the remedy's own Event has just said, which names the problem instead", () => {
+    const { reporter, events, clock } = makeReporter();
+    const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
+    const request = { type: "Warning", reason: "BindingContested", note: "It is Contested.", about } as const;
+    const contested = [condition("BindingsCurrent", "False", "Contested"), condition("Stalled", "True", "Contested")];
+    const pass = (after: readonly StatusCondition[], before: readonly StatusCondition[] = after): void => {
+      const requests = before === after ? [] : [request];
+      const object = makeObject(KEY, {}, { conditions: [...before] });
+      reporter.events(KEY, object, reporter.conditions(KEY, object, after, requests));
+      clock.advance(25_000);
+    };
+    pass(contested, []);
+    for (let passes = 0; passes < 10; passes++) pass(contested);
+    reporter.conditions(KEY, makeObject(KEY, {}, { conditions: contested }), [
+      condition("BindingsCurrent", "True", "Current"),
+    ]);
+    expect(events.records.map(({ type, reason, problem, isEnd }) => [type, reason, problem, isEnd])).toEqual([
+      ["Warning", "BindingContested", "BindingsCurrent", undefined],
+      ["Normal", "Current", "BindingsCurrent", true],
+    ]);
+  });
+
   it("end a problem of which an earlier leader has warned", () => {
     const { reporter, events } = makeReporter();
     reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [rejected] }), [rejected]);

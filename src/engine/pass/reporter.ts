@@ -79,7 +79,7 @@ export class Reporter {
   }
 
   /** Events that remedies request, unless the pass before recorded the same. */
-  events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
+  events(key: Key, object: ControllerResilience, requests: readonly TellingRequest[]): void {
     const reported = this.#reportedOf(key);
     const now = new Set<string>();
     for (const request of requests) {
@@ -91,14 +91,25 @@ export class Reporter {
     reported.events = now;
   }
 
-  /** Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions. */
-  conditions(key: Key, object: ControllerResilience, after: readonly StatusCondition[]): void {
+  /**
+   * Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions.
+   *
+   * @param requests the Events that remedies request; returned with the problems that they tell of instead of a condition's Event
+   */
+  conditions(
+    key: Key,
+    object: ControllerResilience,
+    after: readonly StatusCondition[],
+    requests: readonly EventRequest[] = [],
+  ): TellingRequest[] {
     this.#metrics.conditions(key, after);
     const before = object.status?.conditions ?? [];
-    for (const { condition, ...event } of this.#conditions.due(key, before, after, this.#clock.monotonicMs())) {
-      const { reason, message } = condition;
-      this.#recordOn(object, undefined, { ...event, reason, action: "Reconcile", note: message });
+    const due = this.#conditions.due(key, before, after, { nowMs: this.#clock.monotonicMs(), requests });
+    for (const { condition, by, ...event } of due) {
+      const { reason, message: note } = condition;
+      if (by === undefined) this.#recordOn(object, undefined, { ...event, reason, action: "Reconcile", note });
     }
+    return requests.map(request => ({ ...request, ...problemBy(request, due) }));
   }
 
   /** Sets the gauges of the remedies. */
@@ -127,6 +138,14 @@ export class Reporter {
     this.#reported.set(key, reported);
     return reported;
   }
+}
+
+/** A request, with the problem of a condition that it tells of. */
+type TellingRequest = EventRequest & Pick<EventRecord, "problem">;
+
+function problemBy(request: EventRequest, due: readonly ConditionEvent[]): Pick<EventRecord, "problem"> {
+  const { problem } = due.find(({ by }) => by === request) ?? {};
+  return problem === undefined ? {} : { problem };
 }
 
 interface Words {
@@ -174,9 +193,14 @@ function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef 
 /** A problem that lasts for less than this passes by itself and has no Event. In milliseconds. */
 export const GRACE_MS = 30_000;
 
+/** Conditions without Events: others say it. */
+const SILENT: ReadonlySet<string> = new Set([ConditionType.Ready, ConditionType.Reconciling]);
+
 /** An Event about a condition. */
 export interface ConditionEvent extends Pick<EventRecord, "type" | "problem" | "isEnd"> {
   readonly condition: StatusCondition;
+  /** The remedy's own Event that says the same in this pass, so the condition has none. */
+  readonly by?: EventRequest | undefined;
 }
 
 /** What Events have said of one condition. */
@@ -192,7 +216,8 @@ interface Told {
 
 /**
  * Decides which changes of conditions have an Event. A change to a Warning has one only if it lasts, and a change back to what was told
- * before has none. A person has to act when Stalled becomes True: that is a Warning, unless the remedy's own condition has said the same.
+ * before has none; nor has one whose message says what the remedy's own Event of this pass says. A person has to act when Stalled becomes
+ * True: that is a Warning, unless the remedy has said the same.
  *
  * Kept in memory only: a crash may lose or repeat an Event.
  */
@@ -214,23 +239,23 @@ export class ToldConditions {
     key: Key,
     before: readonly StatusCondition[],
     after: readonly StatusCondition[],
-    nowMs: number,
+    { nowMs, requests }: { readonly nowMs: number; readonly requests: readonly EventRequest[] },
   ): ConditionEvent[] {
     const known = this.#told.get(key);
     const told = new Map<string, Told>();
     const warned = this.#warned.get(key) ?? this.#warnedIn(before);
     const events: ConditionEvent[] = [];
     // Stalled is the last condition, so what it repeats comes before it.
-    for (const condition of after) {
-      if (condition.type === ConditionType.Ready || condition.type === ConditionType.Reconciling) continue;
+    for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
       const previous = before.find(({ type }) => type === condition.type);
       const type = this.#eventType(condition);
       const last = toldBefore(known?.get(condition.type), previous);
-      const next = nextTold(last, condition, { type, mayPass: this.#mayPass(condition, type), nowMs });
-      const isTold = next.state !== last.state && type !== "None";
-      if (isTold && !(condition.type === ConditionType.Stalled && isRepetition(next, told, nowMs))) {
-        events.push({ condition, type, ...problemOf(condition, { type, after, warned }) });
-      }
+      const by = requests.find(request => request.type === type && isSaidBy(condition, request));
+      const mayPass = by === undefined && this.#mayPass(condition, type);
+      const next = nextTold(last, condition, { type, mayPass, nowMs });
+      const isNews = next.state !== last.state && type !== "None";
+      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs))
+        events.push({ condition, type, by, ...problemOf(condition, { type, after, warned }) });
       told.set(condition.type, next);
     }
     this.#told.set(key, told);
@@ -301,12 +326,18 @@ function toldBefore(known: Told | undefined, previous: StatusCondition | undefin
   return known?.seen === read && known !== undefined ? known : { state: read };
 }
 
-/** Reports whether the condition of a remedy has just told the same as Stalled. */
-function isRepetition({ seen }: Told, others: ReadonlyMap<string, Told>, nowMs: number): boolean {
-  const reason = reasonOf(seen);
+/** Reports whether the condition of a remedy has told the same as Stalled, shortly before Stalled became True or since. */
+function isRepetition({ type, reason }: StatusCondition, others: ReadonlyMap<string, Told>, sinceMs: number): boolean {
+  if (type !== ConditionType.Stalled) return false;
   return [...others.values()].some(
-    ({ state, toldMs = -Infinity }) => state !== undefined && reasonOf(state) === reason && nowMs - toldMs <= GRACE_MS,
+    ({ state, toldMs = -Infinity }) =>
+      state !== undefined && reasonOf(state) === reason && sinceMs - toldMs <= GRACE_MS,
   );
+}
+
+/** Stalled repeats a condition, so it is none that an Event says first. */
+function isSaidBy({ type, message }: StatusCondition, { note }: EventRequest): boolean {
+  return type !== ConditionType.Stalled && message.includes(note.replace(/\.$/, ""));
 }
 
 function stateOf({ status, reason }: StatusCondition): string {
