@@ -115,6 +115,19 @@ describe("the event sink", () => {
     expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
   });
 
+  it("has a bounded queue for all namespaces together", async () => {
+    const { sink, holdBack, lost, calls } = setUp();
+    const open = holdBack();
+    for (let i = 0; i < 6_000; i++) sink.record(event("n", `namespace-${i}`));
+    expect(lost()).toBe(999);
+    open();
+    await settle();
+    expect(calls).toHaveLength(5_001);
+    sink.record(event("later", "another"));
+    await settle();
+    expect([lost(), calls.length]).toEqual([999, 5_002]);
+  });
+
   it("loses nothing of a quiet namespace beside a loud one, and writes it in its turn", async () => {
     const { calls, sink, holdBack, lost } = setUp();
     const open = holdBack();

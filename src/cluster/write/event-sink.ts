@@ -12,8 +12,9 @@ import { pause } from "../http/retry";
 /** A repetition within this time becomes part of the Event's series. */
 const SERIES_MS = 300_000;
 
-/** Longest queue of a namespace; further Events of it are lost and counted. */
+/** Longest queue of a namespace, and of all together; further Events are lost and counted. */
 const MAX_WAITING = 200;
+const MAX_WAITING_IN_ALL = 5_000;
 
 const MAX_REMEMBERED = 1_000;
 
@@ -48,6 +49,7 @@ export class ApiEventSink implements EventSink {
   readonly #remembered = new Map<string, Remembered>();
   /** What waits, by namespace. */
   readonly #waiting = new Map<string, Remembered[]>();
+  #size = 0;
   readonly #stopped = new AbortController();
   /** Rejected since nothing was waiting. */
   #rejected = 0;
@@ -62,12 +64,14 @@ export class ApiEventSink implements EventSink {
     const entry = this.#remember(event);
     if (entry.queued) return;
     const queue = this.#waiting.get(eventNamespace(event)) ?? [];
-    if (this.#stopped.signal.aborted || queue.length >= MAX_WAITING) {
+    const isFull = queue.length >= MAX_WAITING || this.#size >= MAX_WAITING_IN_ALL;
+    if (this.#stopped.signal.aborted || isFull) {
       this.#reject();
       return;
     }
     entry.queued = true;
     queue.push(entry);
+    this.#size++;
     this.#waiting.set(eventNamespace(event), queue);
     this.#working ??= this.#work();
   }
@@ -110,6 +114,7 @@ export class ApiEventSink implements EventSink {
       this.#waiting.delete(namespace);
       const entry = queue.shift();
       if (queue.length > 0) this.#waiting.set(namespace, queue);
+      this.#size--;
       if (entry !== undefined) return entry;
     }
     return undefined;

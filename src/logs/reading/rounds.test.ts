@@ -13,6 +13,7 @@ let intervals: number[];
 /** Until when requests may have been refused, and how often the counters were read. */
 let refusedMs: Map<Refusal, number>;
 let countsRead: number;
+let nextReadingMs: number;
 let states: string[];
 /** Starts of all reads, in milliseconds. */
 let reads: { readonly log: Log; readonly ms: number }[];
@@ -70,8 +71,9 @@ function begin(readsPerSecond = 50): void {
   isLeader = true;
   refusedMs = new Map();
   countsRead = 0;
+  nextReadingMs = 10_000;
   const refusals = {
-    read: () => Promise.resolve(10_000).finally(() => countsRead++),
+    read: () => Promise.resolve(nextReadingMs).finally(() => countsRead++),
     refusedUntilMs: (kinds: readonly Refusal[]) => Math.max(...kinds.map(kind => refusedMs.get(kind) ?? Infinity)),
   };
   const requestPass = (key: string): void => void passes.push(key);
@@ -277,6 +279,18 @@ describe("while no API server refuses anyone, rounds", () => {
       expect(Math.max(...own.slice(1).map((ms, i) => ms - own[i]!))).toBeLessThanOrEqual(46_000);
     }
     expect(states.at(-1)).toBe("unknown");
+  });
+
+  it("let no log rest for long on what others have read, however late their own next reading is", async () => {
+    quiet();
+    nextReadingMs = 300_000;
+    const log = new Log();
+    await keep(log);
+    await clock.run(100_000);
+    refusedMs.clear();
+    const nowMs = clock.monotonicMs();
+    await clock.run(90_000);
+    expect(since(nowMs, log).length).toBeGreaterThan(0);
   });
 
   it("read a log that has rested before healthy ones that were awake meanwhile", async () => {

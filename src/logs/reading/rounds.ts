@@ -178,7 +178,9 @@ export class Rounds implements LogRounds {
     metrics.logRounds(isQuiet ? "quiet" : untilMs === Infinity ? "unknown" : "refused");
     this.#wake();
     this.#pump();
-    if (this.#isFollowing) clock.after(waitMs, () => void this.#follow());
+    // Others read the counters, too, and may stop: no log rests long on what they last showed.
+    const nextMs = this.#lanes.resting.size > 0 ? Math.min(waitMs, LOGGED_WITHIN_MS) : waitMs;
+    if (this.#isFollowing) clock.after(nextMs, () => void this.#follow());
   }
 
   /** Until when a program may log a refusal. */
