@@ -7,7 +7,7 @@ import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { readServerCounts } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
-import type { RequestRates } from "../../src/core/readers";
+import type { Refusal, RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
@@ -118,6 +118,22 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     const direct = await readServerCounts(source, instance);
     expect(direct).toMatchObject({ address: server.host, startSeconds: ordinary.startSeconds });
     expect(direct.requests.get(flowSchema)).toBe(ordinary.requests.get(flowSchema));
+  });
+
+  it("come with what was refused: tokens that are not valid, and requests that RBAC does not allow", async () => {
+    const source = { api, clock: systemClock };
+    const before = (await readServerCounts(source)).refused;
+    await request(5);
+    const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster()!;
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(cluster, { name: "nobody", token: "invalid" });
+    const nobody = new Connection(() => config, systemClock);
+    connections.push(nobody);
+    const wire = { method: "GET", path: "/api/v1/namespaces", headers: {} };
+    (await nobody.send(await nobody.access(), wire, new AbortController().signal)).resume();
+    const after = (await readServerCounts(source)).refused;
+    const more = (code: Refusal) => (after.get(code) ?? NaN) - (before.get(code) ?? NaN);
+    expect([more("401") >= 1, more("403") >= 5, more("429") >= 0]).toEqual([true, true, true]);
   });
 
   it("are unknown without one of the rights, and the error names that right", async () => {

@@ -305,10 +305,4 @@ describe("refusals", () => {
     servers.ordinary = [servers.clock.now().getTime() / 1_000 - 86_400, 0];
     expect(await sinceRefusal(10)).toBe(-Infinity);
   });
-
-  it("may happen at any time without the right to read the counters", async () => {
-    servers.instances.set("10.0.0.1", [1, 0]);
-    servers.slice = new ForbiddenError("get endpointslices default/kubernetes: not allowed (403)");
-    expect([await sinceRefusal(10), await servers.counts.read()]).toEqual([-Infinity, 300_000]);
-  });
 });

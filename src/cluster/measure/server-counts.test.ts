@@ -53,12 +53,11 @@ describe("the counts of an API server", () => {
       'authentication_attempts{result="error"} 30',
       decisions("allowed", 9_000),
       decisions("no-opinion", 4),
-      decisions("denied", 1),
       `${DISPATCHED}{flow_schema="exempt"} 5`,
       `${REJECTED}{flow_schema="service-accounts",reason="queue-full"} 2`,
       `${REJECTED}{flow_schema="controller-resilience-kai",reason="time-out"} 3`,
     ];
-    expect(refusedIn(...lines)).toEqual({ 401: 30, 403: 5, 429: 5 });
+    expect(refusedIn(...lines)).toEqual({ 401: 30, 403: 4, 429: 5 });
     expect(refusedIn('authentication_attempts{result="error"} NaN')).toEqual({ 401: NaN });
   });
 
