@@ -3,7 +3,7 @@ import type { Obj } from "../server/objects";
 import type { Dice } from "../time";
 import { ContainerLife } from "./container";
 import { tell } from "./events";
-import { type Ground, nowMs, setCondition, stamp } from "./ground";
+import { type Condition, type Ground, nowMs, setCondition, stamp } from "./ground";
 import type { ContainerLog } from "./log-store";
 import { TOKEN_FOLDER } from "./pods";
 import { accountOf, type Tokens } from "./tokens";
@@ -102,8 +102,6 @@ export class PodRun {
       ...{ spec, life: undefined, previous: undefined },
       ...{ restarts: 0, isReady: false, logged401Ms: undefined, waiting: "ContainerCreating" },
     }));
-    // A backup brought the pod back: its node has nothing of it any more, and says so.
-    if ("containerStatuses" in ((pod["status"] ?? {}) as object)) this.#report();
     this.#after(host.dice.between(300, 1_500), () => this.#begin());
   }
 
@@ -368,6 +366,9 @@ export class PodRun {
         at,
       );
     condition("PodReadyToStartContainers", this.#isSandboxed, this.#volumesSince);
+    // Of a pod that a backup brought back it was True before, of another sandbox.
+    const sandboxed = (status["conditions"] as Condition[]).find(({ type }) => type === "PodReadyToStartContainers");
+    Object.assign(sandboxed!, this.#volumesSince !== undefined && { lastTransitionTime: this.#volumesSince });
     condition("Initialized", true);
     condition("ContainersReady", isAllReady);
     condition("Ready", isAllReady);
