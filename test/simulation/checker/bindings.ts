@@ -1,6 +1,7 @@
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import { parseDuration } from "../../../src/core/time";
+import { accountOf } from "../cluster/tokens";
 import { acts, blockOf, objectsOf } from "./objects";
 import type { Report, Sight } from "./sight";
 
@@ -14,6 +15,9 @@ const LATEST = "controller-resilience.io/latest-expiry";
 /** A renewal that was sent before an object was suspended or deleted may still be on its way. */
 const ON_ITS_WAY_MS = 45_000;
 
+/** What keeps a binding from being renewed. */
+const REFUSING = /^(binding-owned|role-widened)$/;
+
 /** A binding that is asked for is renewed, however late the pass is. */
 const LATE_MS = 10 * 60_000;
 
@@ -26,6 +30,12 @@ export function checkBindings(sight: Sight, report: Report): void {
     for (const object of sight.store.list("controllerresiliences"))
       if (acts(object, "bindingRenewal")) actedMs.set(object.metadata.namespace ?? "", nowMs);
   });
+  /** It may not be renewed, and that is no news. */
+  const isRefusedFor = (binding: Obj): boolean =>
+    isRefused(sight, binding) &&
+    sight.plan.happenings.some(
+      ({ what, atMs }) => REFUSING.test(what) && sight.clock.monotonicMs() - atMs > ON_ITS_WAY_MS,
+    );
   const actsIn = (namespace = ""): boolean =>
     sight.clock.monotonicMs() - (actedMs.get(namespace) ?? -Infinity) <= ON_ITS_WAY_MS ||
     sight.store.list("controllerresiliences", namespace).some(object => acts(object, "bindingRenewal"));
@@ -37,6 +47,10 @@ export function checkBindings(sight: Sight, report: Report): void {
       [old <= sight.clock.now().getTime(), `extended ${name}, which had expired`],
       [next < old, `shortened ${name}`],
       [!isWanted(sight, before), `renewed ${name} without consent`],
+      [
+        isRefusedFor(before) && isRefused(sight, before),
+        `renewed ${name}, which has an owner, or a role that is too powerful`,
+      ],
       [!actsIn(before.metadata.namespace), `renewed ${name}, and no object that acts renews`],
       [isContested(before), `extended ${name}, whose expiry a person had moved to an earlier time`],
       [next > latestFor(sight, before, old), `extended ${name} by more than it may be`],
@@ -96,20 +110,28 @@ export function checkRenewals(sight: Sight, report: Report): void {
 }
 
 /** Whether it has the annotation, and an object without an end of all renewals sees it. */
-function isRenewedBySome({ store }: Sight, binding: Obj): boolean {
+function isRenewedBySome(sight: Sight, binding: Obj): boolean {
+  const { store } = sight;
   const { namespace, annotations } = binding.metadata;
   const objects = store.list("controllerresiliences", namespace);
   const [subject] = (binding["subjects"] ?? []) as { name: string }[];
   const isLimited = objects.some(object => blockOf(object, "bindingRenewal")["renewUntil"] !== undefined);
   const sees = (object: Obj): boolean => acts(object, "bindingRenewal") && runsAs(store, object, subject?.name);
-  return annotations?.[RENEW] === "true" && !isLimited && objects.some(sees);
+  return annotations?.[RENEW] === "true" && !isLimited && !isRefused(sight, binding) && objects.some(sees);
 }
 
-/** Whether a workload that an object targets runs as a ServiceAccount; that has the workload's name. */
+/** Whether a workload that an object targets runs as a ServiceAccount. */
 function runsAs(store: Store, object: Obj, account: string | undefined): boolean {
-  const { namespace } = object.metadata;
-  const pods = store.list("pods", namespace).filter(({ metadata }) => metadata.labels?.["app"] === account);
+  const pods = store.list("pods", object.metadata.namespace).filter(pod => accountOf(pod) === account);
   return pods.some(pod => objectsOf(store, pod).includes(object));
+}
+
+/** Whether the operator must leave it alone: it belongs to another object, or its role lets its holder bind any other (docs/remedies/binding-renewal.md). */
+function isRefused({ store }: Sight, { metadata, roleRef }: Obj): boolean {
+  const { kind, name } = roleRef as { kind: string; name: string };
+  const role = kind === "ClusterRole" ? store.get("clusterroles", undefined, name) : undefined;
+  const rules = (role?.["rules"] ?? []) as readonly { verbs: readonly string[] }[];
+  return (metadata.ownerReferences ?? []).length > 0 || rules.some(({ verbs }) => verbs.includes("bind"));
 }
 
 interface Block {

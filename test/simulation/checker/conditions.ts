@@ -1,5 +1,6 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
+import { accountOf } from "../cluster/tokens";
 import { expiryOf, extensionOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
 import { blockOf, objectsOf } from "./objects";
@@ -75,15 +76,22 @@ function liesOf(sight: Sight, object: Obj): { readonly type: string; readonly wh
   });
   const isWhole = pods.every(({ state, cause }) => state === "works" && cause === "none");
   const facts = { sight, object, pods, isWhole };
-  const own = conditions.flatMap(condition => {
-    const why = [LIES[condition.type], ...GENERAL]
-      .map(lie => lie?.(condition, facts))
-      .find(found => found !== undefined);
-    return why === undefined
-      ? []
-      : [{ type: condition.type, why: `${condition.type} ${condition.status}: ${condition.reason}, ${why}` }];
-  });
+  const own = conditions
+    .filter(condition => !tellsOfForged(sight, condition))
+    .flatMap(condition => {
+      const why = [LIES[condition.type], ...GENERAL]
+        .map(lie => lie?.(condition, facts))
+        .find(found => found !== undefined);
+      return why === undefined
+        ? []
+        : [{ type: condition.type, why: `${condition.type} ${condition.status}: ${condition.reason}, ${why}` }];
+    });
   return [...own, ...disagreement(conditions)];
+}
+
+/** Any tenant can write Events, and they are told of, as what they may be. */
+function tellsOfForged({ plan }: Sight, { message }: Condition): boolean {
+  return /Events of only one namespace/.test(message) && plan.happenings.some(({ what }) => what === "events-forged");
 }
 
 /** Ready says what the others say. */
@@ -191,7 +199,7 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
       const earlyMs = Math.min(renewMs, extensionOf(block, binding) / 3);
       return leftMs > 0 && leftMs < earlyMs - LAGS_MS && isWanted(sight, binding);
     });
-    return late !== undefined && serves(late.binding, pods)
+    return late !== undefined && serves(sight, late.binding, pods)
       ? `and ${late.binding.metadata.name} is not renewed`
       : undefined;
   }
@@ -202,9 +210,10 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
     : `and no binding expires soon: ${message}`;
 };
 
-function serves(binding: Obj, pods: readonly Truth[]): boolean {
+function serves({ store }: Sight, binding: Obj, pods: readonly Truth[]): boolean {
   const subjects = (binding["subjects"] ?? []) as { name: string }[];
-  return pods.some(({ workload }) => subjects.some(({ name }) => workload.endsWith(`/${name}`)));
+  const accounts = pods.map(({ namespace, name }) => accountOf(store.get("pods", namespace, name) ?? binding));
+  return subjects.some(({ name }) => accounts.includes(name));
 }
 
 function wasShortened({ plan }: Sight, namespace: string): boolean {

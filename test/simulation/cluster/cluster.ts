@@ -190,6 +190,12 @@ export class Cluster {
     return run?.logOf(container, options.previous === true)?.read(options, nowMs(this.ground) + offset);
   }
 
+  /** Writes a record into a log that its program has not written; it looks like an own 401. */
+  forgeLog({ metadata: { uid } }: Obj, container: string, record: string): void {
+    const slots = this.#kubelets.runs.get(uid)?.slots ?? [];
+    slots.find(({ spec }) => spec.name === container)?.life?.forgeLog(record);
+  }
+
   /** The node of a pod answers, so its log can be read. */
   isReachable(pod: Obj): boolean {
     return this.#kubelets.machine(nodeOf(pod))?.isUp === true;

@@ -61,6 +61,12 @@ export class ContainerLife {
     this.#isOver = true;
   }
 
+  /** Someone else writes a record that looks like an own 401. */
+  forgeLog(record: string): void {
+    this.log.append(this.#nodeMs(), record);
+    Object.assign(this.program, { logged401Ms: this.#nodeMs() });
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }

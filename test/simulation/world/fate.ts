@@ -3,6 +3,7 @@ import { DEEDS, TOOLS } from "./deeds";
 import type { Bounds } from "./generate";
 import type { Kinds, Subject } from "./kind";
 import { FAULTS } from "./machinery";
+import { ODDITIES } from "./oddities";
 import type { Happening, Plan } from "./plan";
 import { TROUBLES } from "./troubles";
 
@@ -10,6 +11,13 @@ import { TROUBLES } from "./troubles";
 
 /** Everything that is broken is whole again in the last 40 % of the time: what can heal must heal by then. */
 const TROUBLE_UNTIL = 0.6;
+
+/** With inhabitants that every few worlds have. */
+const RARE: Kinds = {
+  ...ODDITIES,
+  "large-object": { ...DEEDS["large-object"]!, weight: 2 },
+  "refusing-server": { ...FAULTS["refusing-server"]!, weight: 2 },
+};
 
 /** Draws some troubles, faults, deeds and tools, in the order of their times. */
 export function drawHappenings(dice: Dice, plan: Omit<Plan, "happenings">, bounds: Bounds): Happening[] {
@@ -22,13 +30,14 @@ export function drawHappenings(dice: Dice, plan: Omit<Plan, "happenings">, bound
     ...draw("fault", FAULTS, bounds.faults),
     ...draw("deed", DEEDS, bounds.deeds),
     ...draw("tool", TOOLS, bounds.tools),
+    ...draw("oddity", RARE, bounds.oddities),
   ].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Nothing, if the world has nothing for it to happen to. */
 function drawOne(dice: Dice, kinds: Kinds, plan: Omit<Plan, "happenings">): Happening[] {
   const what = dice.pick(Object.keys(kinds).flatMap(name => Array<string>(kinds[name]!.weight ?? 1).fill(name)));
-  const { on: subject, lasts, amount } = kinds[what]!;
+  const { on: subject, lasts, amount, text } = kinds[what]!;
   const endMs = TROUBLE_UNTIL * plan.lastsMs;
   const atMs = Math.round(dice.between(0.02, TROUBLE_UNTIL) * plan.lastsMs);
   const subjects = subject === undefined ? [undefined] : subjectsOf(plan, subject);
@@ -41,6 +50,7 @@ function drawOne(dice: Dice, kinds: Kinds, plan: Omit<Plan, "happenings">): Happ
       ...(on === undefined ? {} : { on }),
       ...(forMs === undefined ? {} : { forMs }),
       ...(amount === undefined ? {} : { amount: amount(dice) }),
+      ...(text === undefined ? {} : { text: text(dice) }),
     },
   ];
 }

@@ -37,7 +37,14 @@ const WRONGS: readonly [kind: string, meets: (seen: Seen) => boolean, outcome: (
 export const FAULT_KINDS: readonly string[] = [
   ...WRONGS.map(([kind]) => kind),
   ...["slow answer", "lagging server", "silent watch", "lost event", "repeated event"],
-  ...["refused eviction", "refused flow change", "network gone", "killed in a write"],
+  ...[
+    "refused eviction",
+    "refused flow change",
+    "refused binding change",
+    "refused object change",
+    "network gone",
+    "killed in a write",
+  ],
 ];
 
 /** Begins and ends faults, and counts how often each really hit a request. */
@@ -134,11 +141,9 @@ export class Faults {
   }
 
   /** A webhook refuses some changes. */
-  refuse(what: "eviction" | "flow change", isRefused: (ask: Seen["ask"]) => boolean): () => void {
+  refuse(what: string, isRefused: (ask: Seen["ask"]) => boolean, status = 403): () => void {
     const message = 'admission webhook "policy.example" denied the request: not now';
-    return this.#begin(({ ask }) =>
-      isRefused(ask) ? this.#hit(`refused ${what}`, { status: 403, message }) : undefined,
-    );
+    return this.#begin(({ ask }) => (isRefused(ask) ? this.#hit(`refused ${what}`, { status, message }) : undefined));
   }
 
   /** A process loses its network: nothing of it arrives any more, or nothing about one resource. */

@@ -19,34 +19,35 @@ export interface Bounds {
   readonly nodes: number;
   readonly operators: number;
   readonly servers: number;
-  /** Troubles of programs, faults of the machinery, deeds of people, and tools that stay. */
+  /** Troubles of programs, faults of the machinery, deeds of people, tools that stay, and what is rare. */
   readonly troubles: number;
   readonly faults: number;
   readonly deeds: number;
   readonly tools: number;
+  readonly oddities: number;
 }
 
 const BOUNDS: Readonly<Record<Size, Bounds>> = {
   small: {
     ...{ namespaces: 2, workloads: 6, nodes: 3, operators: 2, servers: 2 },
-    ...{ troubles: 3, faults: 4, deeds: 2, tools: 1 },
+    ...{ troubles: 3, faults: 4, deeds: 2, tools: 1, oddities: 2 },
   },
   medium: {
     ...{ namespaces: 6, workloads: 30, nodes: 8, operators: 3, servers: 3 },
-    ...{ troubles: 8, faults: 8, deeds: 6, tools: 3 },
+    ...{ troubles: 8, faults: 8, deeds: 6, tools: 3, oddities: 4 },
   },
   wide: {
     ...{ namespaces: 30, workloads: 300, nodes: 50, operators: 3, servers: 3 },
-    ...{ troubles: 20, faults: 10, deeds: 20, tools: 10 },
+    ...{ troubles: 20, faults: 10, deeds: 20, tools: 10, oddities: 10 },
   },
   "bad-day": {
     ...{ namespaces: 3, workloads: 10, nodes: 5, operators: 3, servers: 3 },
-    ...{ troubles: 10, faults: 20, deeds: 10, tools: 3 },
+    ...{ troubles: 10, faults: 20, deeds: 10, tools: 3, oddities: 5 },
   },
 };
 
 /** What else happens in a scene. */
-const BESIDE_A_SCENE = { ...BOUNDS.small, troubles: 0, faults: 1, deeds: 1, tools: 0 };
+const BESIDE_A_SCENE = { ...BOUNDS.small, troubles: 0, faults: 1, deeds: 1, tools: 0, oddities: 0 };
 
 /** Returns the world of a seed: the same for the same seed, size and length. */
 export function generate(seed: number, size: Size, hours = 2): Plan {

@@ -24,12 +24,13 @@ const batches = Array.from({ length: Math.ceil(names.length / 20) }, (_, at) => 
 
 it.each(batches)("%s and the next ones begin, end, and are told", async (...batch) => {
   const happenings = batch.map((what, at) => {
-    const { on: subject, lasts, amount } = HAPPENINGS[what]!;
+    const { on: subject, lasts, amount, text } = HAPPENINGS[what]!;
     const [on] = subject === undefined ? [] : subjectsOf(world, subject);
     return {
       ...{ atMs: 180_000 + 20_000 * at, what, ...(on !== undefined && { on }) },
       ...(lasts !== undefined && { forMs: 15_000 }),
       ...(amount !== undefined && { amount: 0.5 }),
+      ...(text !== undefined && { text: 'tokenRestart.cooldown="1h"' }),
     };
   });
   const { story } = await simulate({ ...world, happenings });

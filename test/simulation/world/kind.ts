@@ -7,7 +7,7 @@ import type { World } from "./world";
 export type Subject = "workload" | "object" | "cluster object" | "binding" | "namespace" | "server" | "operator";
 
 /** One happening, as its kind gets it. */
-export interface Given extends Required<Pick<Happening, "on" | "amount">> {
+export interface Given extends Required<Pick<Happening, "on" | "amount" | "text">> {
   readonly dice: Dice;
 }
 
@@ -19,10 +19,12 @@ export interface Kind {
   readonly lasts?: readonly [least: number, most: number];
   /** Its amount in generated worlds. */
   readonly amount?: (dice: Dice) => number;
+  /** Its text in generated worlds. */
+  readonly text?: (dice: Dice) => string;
   /** How often it is drawn, compared with others; absent: 1. */
   readonly weight?: number;
   /** As the story tells it; `%` is what it happens to, `#` its amount. */
-  readonly says: string | ((amount: number) => string);
+  readonly says: string | ((amount: number, text: string) => string);
   /** As the story tells its end. */
   readonly ends?: string;
   /** Changes the world. @returns a function that ends it; anything else if nothing does */

@@ -39,6 +39,8 @@ export interface Happening {
   readonly forMs?: number;
   /** A share of requests, a number of milliseconds; each happening says which. */
   readonly amount?: number;
+  /** What someone writes, such as a field and its value. */
+  readonly text?: string;
 }
 
 /** A world. */

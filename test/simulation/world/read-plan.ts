@@ -44,7 +44,7 @@ const PLAN: Shape = {
       list: {
         fields: {
           ...{ atMs: "number", what: { oneOf: Object.keys(HAPPENINGS) } },
-          ...{ "on?": "string", "forMs?": "number", "amount?": "number" },
+          ...{ "on?": "string", "forMs?": "number", "amount?": "number", "text?": "string" },
         },
       },
     },

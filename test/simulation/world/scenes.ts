@@ -1,7 +1,9 @@
 import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import type { BindingPlan, Happening, ObjectPlan, Plan } from "./plan";
+import { ODD_SCENES } from "./odd-scenes";
+import type { BindingPlan, Happening } from "./plan";
+import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
 
 // Small worlds that are about one thing: who lives there, and what happens, is drawn so that a slip of the operator does harm in many of them. Whatever
 // else happens is drawn as in every world.
@@ -9,43 +11,14 @@ import type { BindingPlan, Happening, ObjectPlan, Plan } from "./plan";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** What a scene says of its world; the rest is drawn. */
-export type Scene = Pick<Plan, "workloads" | "objects" | "happenings"> &
-  Partial<Pick<Plan, "bindings" | "servers" | "operators" | "nodes">>;
-
 /** Returns the scene of a world, or undefined: every third one is about nothing in particular. */
 export function drawScene(dice: Dice): Scene | undefined {
+  const odd = dice.fork("peculiar");
+  if (odd.chance(0.08)) return odd.pick(ODD_SCENES)(odd);
   if (!dice.chance(0.65)) return undefined;
   const name = dice.pick(Object.keys(SCENES));
   return SCENES[name]!(dice.fork(name));
 }
-
-const CLIENTS: readonly ProgramName[] = ["client-go-old", "client-go-middle", "client-go-new", "kopf", "fabric8"];
-
-function workload(
-  namespace: string,
-  name: string,
-  program: ProgramName,
-  more: Partial<WorkloadPlan> = {},
-): WorkloadPlan {
-  return { namespace, name, kind: "Deployment", program, replicas: 1, ...more };
-}
-
-/** The object of a namespace that names some workloads. */
-function objectFor(workloads: readonly WorkloadPlan[], blocks: object): ObjectPlan {
-  const targets = workloads.map(({ kind, name }) => ({ kind, name }));
-  return { namespace: workloads[0]!.namespace, name: "main", spec: { targets, ...blocks } };
-}
-
-const keyOf = ({ namespace, name }: { readonly namespace?: string; readonly name: string }): string =>
-  `${namespace ?? ""}/${name}`;
-
-/** Something happens after some minutes, for some minutes. */
-function at(dice: Dice, minutes: readonly [number, number], what: string, more: Partial<Happening> = {}): Happening {
-  return { atMs: Math.round(dice.between(...minutes) * MINUTE), what, ...more };
-}
-
-const forMinutes = (minutes: number): Pick<Happening, "forMs"> => ({ forMs: Math.round(minutes * MINUTE) });
 
 /** Many tokens die at once, in namespaces that act, observe, are paused or have a workload to skip; evictions and their answers are in trouble. */
 function deadTokens(dice: Dice): Scene {
