@@ -59,6 +59,9 @@ export function checkWrites(sight: Sight, report: Report): void {
   });
 }
 
+/** A pass whose record of a restart failed takes it back at once, with the version from before. */
+const SAME_PASS_MS = 1_000;
+
 /** Before that nothing may have failed for so long: the backoff of a pass doubles. */
 const FINE_MS = 60_000;
 
@@ -66,14 +69,17 @@ const FINE_MS = 60_000;
 function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
   const askedMs = new Map<string, number>();
   const failedMs = new Map<string, number>();
+  const recordedMs = new Map<string, number>();
   sight.onRequest(entry => {
     const { from, resource, namespace = "", name = "", code, atMs } = entry;
     const key = `${from} ${namespace}/${name}`;
-    const lastMs = Math.max(...[namespace, ""].map(space => failedMs.get(`${from} ${space}`) ?? -Infinity));
-    if (code === 0 || code >= 400) failedMs.set(`${from} ${namespace}`, atMs);
+    const fineMs = Math.min(...[namespace, ""].map(space => sinceMs(failedMs, `${from} ${space}`, atMs)));
+    if (hasFailed(entry)) failedMs.set(`${from} ${namespace}`, atMs);
     if (resource !== "controllerresiliences" || name === "") return;
     askedMs.set(key, atMs);
-    if (!isRepeated(entry) || atMs - lastMs < FINE_MS) return;
+    if (isRecord(entry)) recordedMs.set(key, atMs);
+    const isExpected = fineMs < FINE_MS || sinceMs(recordedMs, key, atMs) < SAME_PASS_MS;
+    if (isExpected || !isRefusedStatus(entry)) return;
     sight.clock.after(REPEATED_MS, () => {
       const isThere = sight.store.get(resource, namespace, name) !== undefined;
       if (isThere && lead.mayWrite(from) && askedMs.get(key) === atMs)
@@ -85,9 +91,21 @@ function checkRepeats(sight: Sight, lead: LeadHistory, report: Report): void {
   });
 }
 
-/** A status that could not be written, unless it records a restart that is about to be requested: that has its own backoff, of up to ten minutes. */
-function isRepeated({ subresource, code, body = "" }: Entry): boolean {
-  return subresource === "status" && REPEATED.has(code) && !body.includes('"outcome":"Requested"');
+function hasFailed({ code }: Entry): boolean {
+  return code === 0 || code >= 400;
+}
+
+function sinceMs(times: ReadonlyMap<string, number>, key: string, nowMs: number): number {
+  return nowMs - (times.get(key) ?? -Infinity);
+}
+
+/** The record of a restart that is about to be requested: without it, the restart has its own backoff, of up to ten minutes. */
+function isRecord({ subresource, body = "" }: Entry): boolean {
+  return subresource === "status" && body.includes('"outcome":"Requested"');
+}
+
+function isRefusedStatus({ subresource, code }: Entry): boolean {
+  return subresource === "status" && REPEATED.has(code);
 }
 
 function isUnwanted(entry: Entry, acting: ActingHistory): boolean {
