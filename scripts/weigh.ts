@@ -26,10 +26,10 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_760 },
+    { name: "source: lines", found: lines(source), budget: 38_745 },
     { name: "source: files", found: source.length, budget: 239 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_350 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_440 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_345 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_435 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_000 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
     {
