@@ -63,7 +63,8 @@ export class ApiEventSink implements EventSink {
   record(event: EventRecord): void {
     const entry = this.#remember(event);
     if (entry.queued) return;
-    const queue = this.#waiting.get(eventNamespace(event)) ?? [];
+    const namespace = eventNamespace(event);
+    const queue = this.#waiting.get(namespace) ?? [];
     const isFull = queue.length >= MAX_WAITING || this.#size >= MAX_WAITING_IN_ALL;
     if (this.#stopped.signal.aborted || isFull) {
       this.#reject();
@@ -72,7 +73,7 @@ export class ApiEventSink implements EventSink {
     entry.queued = true;
     queue.push(entry);
     this.#size++;
-    this.#waiting.set(eventNamespace(event), queue);
+    this.#waiting.set(namespace, queue);
     this.#working ??= this.#work();
   }
 
@@ -110,14 +111,14 @@ export class ApiEventSink implements EventSink {
 
   /** The first of the namespace whose turn it is, which is the last in turn afterwards. */
   #next(): Remembered | undefined {
-    for (const [namespace, queue] of this.#waiting) {
-      this.#waiting.delete(namespace);
-      const entry = queue.shift();
-      if (queue.length > 0) this.#waiting.set(namespace, queue);
-      this.#size--;
-      if (entry !== undefined) return entry;
-    }
-    return undefined;
+    const [first] = this.#waiting;
+    if (first === undefined) return undefined;
+    const [namespace, queue] = first;
+    const entry = queue.shift();
+    this.#waiting.delete(namespace);
+    if (queue.length > 0) this.#waiting.set(namespace, queue);
+    this.#size--;
+    return entry;
   }
 
   async #work(): Promise<void> {
