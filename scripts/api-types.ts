@@ -17,6 +17,7 @@ interface Schema {
   items?: Schema;
   enum?: string[];
   additionalProperties?: Schema;
+  "x-kubernetes-int-or-string"?: boolean;
 }
 
 // Names of the interfaces by path in the schema; other objects are inline.
@@ -30,6 +31,8 @@ const titles: Record<string, string> = {
   "spec.tokenLifetime": "TokenLifetimeSpec",
   "spec.flowIsolation": "FlowIsolationSpec",
   "spec.stallDetection": "StallDetectionSpec",
+  "spec.stallDetection.progress[]": "ProgressSpec",
+  "spec.stallDetection.metrics": "MetricsSpec",
   "status.conditions[]": "StatusCondition",
   "status.targets[]": "TargetStatus",
   "status.restarts[]": "RestartStatus",
@@ -38,6 +41,10 @@ const titles: Record<string, string> = {
   "status.daemonSets[].previous[]": "PreviousExpiration",
   "status.flows[]": "FlowStatus",
   "status.stalls[]": "StallStatus",
+};
+
+const references: Record<string, string> = {
+  "spec.stallDetection.progress[].selector": "LabelSelector",
 };
 
 const clusterTitles: Record<string, string> = {
@@ -65,7 +72,7 @@ interface Names {
 
 /** Fields with a default are always present when an object is read, hence required; only an object that is about to be created has no status. */
 function asRead(schema: Schema, path: string, names: Names): JSONSchema {
-  const reference = names.references[path];
+  const reference = schema["x-kubernetes-int-or-string"] ? "number | string" : names.references[path];
   return reference === undefined
     ? inFull(schema, path, names)
     : { tsType: reference, description: schema.description ?? "" };
@@ -99,7 +106,7 @@ function inFull(schema: Schema, path: string, names: Names): JSONSchema {
 export function apiTypes(root: string): Types {
   return typesOf(root, {
     ...{ from: CRD_FILE, path: "src/api/generated/controller-resilience.ts", name: "ControllerResilienceBody" },
-    names: { titles, references: {} },
+    names: { titles, references },
   });
 }
 

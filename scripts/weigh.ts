@@ -26,18 +26,18 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_745 },
+    { name: "source: lines", found: lines(source), budget: 38_800 },
     { name: "source: files", found: source.length, budget: 239 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_345 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_400 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_435 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_000 },
-    { name: "fields of a ControllerResilience's spec", found: own.length, budget: 43 },
+    { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
       found: fields(specOf(CLUSTER_CRD_FILE)).filter(path => !inherited.has(path)).length,
       budget: 10,
     },
-    { name: "reasons of conditions", found: reasons().size, budget: 61 },
+    { name: "reasons of conditions", found: reasons().size, budget: 65 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
     { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 43 },
   ];

@@ -96,9 +96,14 @@ export const Cause = {
   TokenTooLong: "TokenTooLong",
   /** The pod holds a Lease and no longer renews it. */
   LeaseNotRenewed: "LeaseNotRenewed",
+  /** Work is due, nothing moves, and the metrics of the pod show that it does nothing. */
+  ProgressStopped: "ProgressStopped",
   /** The pod persistently gets 401 responses, and the cause is not known. */
   Unknown: "Unknown",
 } as const;
+
+/** Causes of restarts by stallDetection. */
+export const STALL_CAUSES: readonly Cause[] = [Cause.LeaseNotRenewed, Cause.ProgressStopped];
 
 /** One of the causes. */
 export type Cause = (typeof Cause)[keyof typeof Cause];

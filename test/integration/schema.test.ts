@@ -20,6 +20,11 @@ const target = { kind: "Deployment", name: "a" };
 const restart = (tokenRestart: object) => ({ targets: [target], tokenRestart });
 const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal });
 
+const stalls = (stallDetection: object) => ({ targets: [target], stallDetection });
+const kinds = (kind: object, count = 1) =>
+  stalls({ progress: Array(count).fill({ apiVersion: "example.com/v1", kind: "Widget", ...kind }) });
+const metrics = (block: object) => stalls({ metrics: block });
+
 const windows = (window: object, count = 1) => ({
   targets: [target],
   tokenLifetime: { windows: Array(count).fill({ schedule: "0 2 * * 6", duration: "3h", ...window }) },
@@ -59,14 +64,40 @@ describe("the schema refuses", () => {
     ],
     [
       "evidence that does nothing",
-      { targets: [target], stallDetection: { evidence: ["Hunch"] } },
-      'supported values: "Lease", "Forbidden", "LeaderLoss"',
+      stalls({ evidence: ["Hunch"] }),
+      'supported values: "Lease", "Forbidden", "LeaderLoss", "Progress", "Metrics"',
     ],
-    ["a short time", { targets: [target], stallDetection: { for: "59s" } }, "expected a duration between 1m and 6h"],
+    ["a short time", stalls({ for: "59s" }), "expected a duration between 1m and 6h"],
     [
       "a Lease with a path",
-      { targets: [target], stallDetection: { leases: [{ namespace: "a", name: "b/c" }] } },
+      stalls({ leases: [{ namespace: "a", name: "b/c" }] }),
       "expected a name of lower-case letters",
+    ],
+    ["nine kinds", kinds({}, 9), "must have at most 8 items"],
+    ["a kind that is a resource", kinds({ kind: "widgets" }), "expected a kind of letters and digits that begins with"],
+    ["a group without a version", kinds({ apiVersion: "example.com" }), "expected a group and a version, such as"],
+    ["an empty rule for what is due", kinds({ due: "" }), "at least 1 chars"],
+    ["a long rule for what is due", kinds({ due: "a".repeat(1_025) }), "may not be more than 1024"],
+    ["a short time for a kind", kinds({ for: "4m" }), '"4m": expected a duration between 5m and 6h'],
+    ["an empty selector of a kind", kinds({ selector: {} }), "leave out selector for all objects of the kind"],
+    [
+      "kinds without their evidence",
+      stalls({ evidence: ["Lease"], progress: [{ apiVersion: "example.com/v1", kind: "Widget" }] }),
+      "expected Progress in evidence, because progress is set",
+    ],
+    [
+      "metrics without their evidence",
+      stalls({ evidence: ["Lease"], metrics: {} }),
+      "expected Metrics in evidence, because metrics is set",
+    ],
+    ["port 0", metrics({ port: 0 }), "expected the name of a port, such as metrics, or a number between 1 and 65535"],
+    ["a port as text", metrics({ port: "8080/metrics" }), "expected the name of a port, such as metrics"],
+    ["a port that is a fraction", metrics({ port: 1.5 }), "integer"],
+    ["another scheme", metrics({ scheme: "http" }), 'supported values: "HTTP", "HTTPS"'],
+    [
+      "a token of another namespace",
+      metrics({ tokenFrom: "monitoring/reader" }),
+      "expected the name of a ServiceAccount",
     ],
     [
       "a target with neither name nor selector",
@@ -186,6 +217,27 @@ describe("the schema accepts", () => {
         requestRate: { threshold: 100, for: "30s", onRunaway: "Report", release: "5m" },
       },
     });
+  });
+
+  it("kinds and metrics, and fills in their defaults", async () => {
+    const kind = { kind: "Widget", apiVersion: "example.com/v1" };
+    const selector = { matchExpressions: [{ key: "shard", operator: "In", values: ["a"] }] };
+    const progress = [
+      { ...kind, due: "object.spec.size > 1", selector },
+      ...Array.from({ length: 7 }, () => ({ ...kind, for: "6h" })),
+    ];
+    const { ok, said } = await apply(stalls({ progress, metrics: { port: 8443, tokenFrom: "metrics.reader" } }));
+    expect(ok, said).toBe(true);
+    expect((JSON.parse(said) as { spec: object }).spec).toMatchObject({
+      stallDetection: {
+        evidence: ["Lease", "Forbidden", "LeaderLoss", "Progress", "Metrics"],
+        ...{ for: "5m", onStall: "Report", leases: [] },
+        progress: [{ ...kind, for: "15m", selector }, ...progress.slice(1)],
+        metrics: { port: 8443, tokenFrom: "metrics.reader" },
+      },
+    });
+    for (const port of [1, 65_535, "https", "a".repeat(15)])
+      expect(await apply(metrics({ port }))).toMatchObject({ ok: true });
   });
 
   it("a selector, and every bound at its edge", async () => {

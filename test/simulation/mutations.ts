@@ -40,7 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", IN_VAIN],
     [
       "every restart is proven",
-      "return cause === Cause.Unknown || cause === Cause.LeaseNotRenewed;",
+      "return cause === Cause.Unknown || STALL_CAUSES.some(one => one === cause);",
       "return false;",
       IN_VAIN_TWICE,
     ],

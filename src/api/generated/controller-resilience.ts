@@ -191,19 +191,19 @@ export interface FlowIsolationSpec {
   };
 }
 /**
- * stallDetection finds controllers that run and do nothing: a Lease that is no longer renewed, lost permissions, or leadership that is lost again and again.
+ * stallDetection finds controllers that run and do nothing: a Lease that is no longer renewed, lost permissions, leadership that is lost again and again, or work that is due while nothing moves.
  */
 export interface StallDetectionSpec {
   /**
-   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses that began while they ran. LeaderLoss: a pod loses its Lease three times in an hour.
+   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses that began while they ran. LeaderLoss: a pod loses its Lease three times in an hour. Progress: an object of a kind in progress is due, and no object of that kind moves. Metrics: the metrics of a pod show work that is waiting, and none that is done.
    */
-  evidence: ("Lease" | "Forbidden" | "LeaderLoss")[];
+  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Progress" | "Metrics")[];
   /**
-   * How long the evidence must last. A Lease must also miss four of its durations.
+   * How long Lease and Forbidden must last. A Lease must also miss four of its durations. Kinds in progress have a time of their own.
    */
   for: string;
   /**
-   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, within cooldown, maxRestarts and maxUnavailable of tokenRestart, or their defaults without that block. All other evidence is only reported.
+   * onStall is Report or Restart. Report only reports. Restart evicts a pod that no longer renews its Lease, or whose metrics show that it does nothing while work is due, within cooldown, maxRestarts and maxUnavailable of tokenRestart, or their defaults without that block. All other evidence is only reported.
    */
   onStall: "Report" | "Restart";
   /**
@@ -219,6 +219,50 @@ export interface StallDetectionSpec {
      */
     name: string;
   }[];
+  /**
+   * Kinds of objects that these controllers handle. Work is due, and nothing moves, if an object is due for its time while the status of no object of that kind changes. The operator needs a ClusterRole with the label controller-resilience.io/aggregate-to-progress: "true" that allows get and list of the kind, and the author of this object must be allowed to list it.
+   */
+  progress?: ProgressSpec[];
+  metrics?: MetricsSpec;
+}
+export interface ProgressSpec {
+  /**
+   * apiVersion of the kind, such as example.com/v1. Optional for kinds that the operator knows, such as Application of Argo CD.
+   */
+  apiVersion?: string;
+  /**
+   * Kind of the objects, such as Widget.
+   */
+  kind: string;
+  /**
+   * CEL expression over `object` that is true while the controller has to do something for it. By default what is known for the kind, or else has(object.status.observedGeneration) && object.metadata.generation > object.status.observedGeneration.
+   */
+  due?: string;
+  /**
+   * How long an object must be due, and nothing of its kind move.
+   */
+  for: string;
+  /**
+   * Label selector. Other objects of the kind are left to another controller.
+   */
+  selector?: LabelSelector;
+}
+/**
+ * Where the metrics of the pods are, for the evidence Metrics; `{}` uses every default. The operator reads them from each pod every 30 s, without credentials unless tokenFrom is set. They show work queues that stand still, and requests that get 401 responses. Work that is done speaks against the evidence Progress.
+ */
+export interface MetricsSpec {
+  /**
+   * Name of a port that a container declares, or a number. By default the first that is named metrics, http-metrics, http-prom, https-metrics or https. Pods with hostNetwork are read only at a number.
+   */
+  port?: number | string;
+  /**
+   * scheme is HTTP or HTTPS. By default HTTPS for ports whose names begin with https.
+   */
+  scheme?: "HTTP" | "HTTPS";
+  /**
+   * Name of a ServiceAccount in this namespace. The operator sends a token of it, valid for 600 s, to the pods. Choose one that may get /metrics and nothing else; the author of this object must be allowed to create serviceaccounts/token for it.
+   */
+  tokenFrom?: string;
 }
 /**
  * status is what the operator observed and did. It never contains log text.
@@ -351,11 +395,11 @@ export interface RestartStatus {
    */
   time: string;
   /**
-   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, LeaseNotRenewed or Unknown.
+   * Cause of the restart: ServiceAccountRecreated, SigningKeyRotated, CniCredentialRejected, TokenTooLong, LeaseNotRenewed, ProgressStopped or Unknown.
    */
   cause: string;
   /**
-   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, or it renews its Lease. Replaced: nothing confirms that it helped: the log of the successor, which is Ready, is empty, or, after a restart for a Lease, the workload was scaled to zero or deleted. Ineffective: the tokens of the successor are rejected, or it renews no Lease.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, it renews its Lease, or work that was due moves. Replaced: nothing confirms that it helped: the log of the successor, which is Ready, is empty, or, after a restart for a Lease, the workload was scaled to zero or deleted. Ineffective: the tokens of the successor are rejected, it renews no Lease, or nothing moves.
    */
   outcome: "Requested" | "Restarted" | "Recovered" | "Replaced" | "Ineffective";
   /**
@@ -506,7 +550,7 @@ export interface StallStatus {
   /**
    * What shows that it is stalled.
    */
-  evidence: "Lease" | "Forbidden" | "LeaderLoss";
+  evidence: "Lease" | "Forbidden" | "LeaderLoss" | "Progress" | "Metrics";
   /**
    * Time when the operator found it.
    */
@@ -527,6 +571,10 @@ export interface StallStatus {
    * resourceVersion of the Lease when it was found. While the Lease has it, a new leader of the operator knows that it was not renewed.
    */
   leaseVersion?: string;
+  /**
+   * Kind and name of the object that is due, such as Widget blue; with its namespace if that is another, as in Widget shop/blue.
+   */
+  object?: string;
   /**
    * What was denied, such as list pods in namespace web.
    */

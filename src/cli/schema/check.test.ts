@@ -18,6 +18,8 @@ describe("a ControllerResilience against its schema", () => {
     [{ targets, flowIsolation: { requestRate: { threshold: 1, for: "1h" } } }],
     [{ targets, tokenLifetime: { windows: [{ schedule: "0 2 * * 6", duration: "4h" }] } }],
     [{ targets, bindingRenewal: { renewUntil: "2027-01-31T00:00:00Z" } }],
+    [{ targets, stallDetection: { progress: [{ kind: "Application" }], metrics: { port: 8080 } } }],
+    [{ targets, stallDetection: { metrics: { port: "http-prom", scheme: "HTTP" } } }],
     [{ targets: [{ kind: "DaemonSet", selector: { matchExpressions: [{ key: "a", operator: "Exists" }] } }] }],
   ])("accepts %o", spec => expect(check(spec)).toEqual([]));
 
@@ -34,6 +36,8 @@ describe("a ControllerResilience against its schema", () => {
       { targets, tokenLifetime: { windows: [{ schedule: "always", duration: "4h" }] } },
       "expected a cron schedule of five fields",
     ],
+    [{ targets, stallDetection: { metrics: { port: 65_536 } } }, "a number between 1 and 65535"],
+    [{ targets, stallDetection: { evidence: ["Lease"], metrics: {} } }, "expected Metrics in evidence"],
     [{ targets, tokenRestart: { extraPhrases: [" \t "] } }, ".spec.tokenRestart.extraPhrases[0]: "],
   ])("rejects %o", (spec, error) => {
     const errors = check(spec);

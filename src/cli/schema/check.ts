@@ -40,7 +40,7 @@ const FORMATS = {
 /** Fills in the schema's defaults in `block`, and returns what is wrong with it, one sentence per error. */
 export function checkSpec(block: unknown, schema: Schema, path: string): string[] {
   const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true, formats: FORMATS });
-  ajv.addVocabulary(["x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-list-map-keys"]);
+  ajv.addVocabulary(["list-type", "map-type", "list-map-keys", "int-or-string"].map(word => `x-kubernetes-${word}`));
   const errors: string[] = [];
   ajv.addKeyword({
     keyword: "x-kubernetes-validations",

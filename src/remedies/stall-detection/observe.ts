@@ -1,4 +1,4 @@
-import { Cause } from "../../api/conditions";
+import { STALL_CAUSES } from "../../api/conditions";
 import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import { serviceAccountUser } from "../../core/text";
@@ -43,7 +43,7 @@ export async function observeControllers(
   return {
     generation: object.metadata.generation,
     mode: object.mode,
-    restarts: (status?.restarts ?? []).filter(({ cause }) => cause === Cause.LeaseNotRenewed),
+    restarts: (status?.restarts ?? []).filter(({ cause }) => STALL_CAUSES.some(one => one === cause)),
     previous: status?.stalls ?? [],
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,

@@ -15,6 +15,22 @@ export const REASONS = {
     event: "Warning",
     help: "A running pod holds a Lease and has stopped renewing it. Look at the pod, then delete it, or set `onStall: Restart`.",
   },
+  ProgressStopped: {
+    event: "Warning",
+    help: "An object is due, and no object of its kind has moved since. Look at the pods and at the object that the message names.",
+  },
+  QueueStuck: {
+    event: "Warning",
+    help: "Items wait in the queue of the pod, and none is done: its workers are blocked. Look at its log, then delete the pod.",
+  },
+  WatchesDead: {
+    event: "Warning",
+    help: "The pod renews its Lease and has not opened a watch for 11 minutes: it sees no change. Delete the pod.",
+  },
+  WorkerStuck: {
+    event: "Warning",
+    help: "One worker of the pod has worked on one item for much longer than ever before; others go on.",
+  },
   AccessLost: {
     event: "Warning",
     help: "The pods have got 403 responses for some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",

@@ -1,4 +1,4 @@
-import { Cause, ConditionType } from "../../api/conditions";
+import { ConditionType, STALL_CAUSES } from "../../api/conditions";
 import type { StallStatus } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
 import { keyOf, splitKey } from "../../core/text";
@@ -73,7 +73,7 @@ export function createStallDetection(): Remedy<"stallDetection"> {
     owns: "stalls",
     permissions: PERMISSIONS,
     gauges: [STALLED],
-    causes: [Cause.LeaseNotRenewed],
+    causes: STALL_CAUSES,
     observe: (object, spec, readers) => observeControllers(object, spec, readers, memories.of(keyOf(object))),
     plan: planStalls,
     report: reportStalls,

@@ -1,4 +1,4 @@
-import { Cause } from "../../api/conditions";
+import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Mode } from "../../core/remedy";
 import type { RecreatingHook, PodView, WorkloadView } from "../../core/views";
@@ -12,11 +12,11 @@ import type { Holder } from "../../restarts/holder";
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
 
 /** Why this remedy restarts a pod. */
-export type TokenCause = Exclude<Cause, "TokenTooLong" | "LeaseNotRenewed">;
+export type TokenCause = Exclude<Cause, "TokenTooLong" | "LeaseNotRenewed" | "ProgressStopped">;
 
 /** All causes of this remedy: it settles the restarts in status with these causes. */
 export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
-  cause => cause !== Cause.TokenTooLong && cause !== Cause.LeaseNotRenewed,
+  cause => cause !== Cause.TokenTooLong && !STALL_CAUSES.includes(cause),
 );
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */

@@ -38,7 +38,7 @@ interface Restart {
 }
 
 /** Causes without proof. */
-const UNPROVEN = /^(Unknown|LeaseNotRenewed)$/;
+const UNPROVEN = /^(Unknown|LeaseNotRenewed|ProgressStopped)$/;
 
 /** Happenings that concern workloads alone, not the operator, its status or the API servers. */
 const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|kube-janitor|delete-pod|roll-out)/;

@@ -14,7 +14,7 @@ import { createStallDetection } from "../remedy";
 
 /** Defaults of the schema. */
 export const DEFAULTS: StallDetectionSpec = {
-  evidence: ["Lease", "Forbidden", "LeaderLoss"],
+  evidence: ["Lease", "Forbidden", "LeaderLoss", "Progress", "Metrics"],
   for: "5m",
   onStall: "Report",
   leases: [],
