@@ -113,6 +113,11 @@ export default tseslint.config(
             ),
             layer("./src/logs", ["./src/core", "./src/api", "./src/logs"], "logs imports core and api only."),
             layer(
+              "./src/evidence",
+              ["./src/core", "./src/api", "./src/evidence"],
+              "evidence imports core and api only.",
+            ),
+            layer(
               "./src/remedies/kit",
               ["./src/core", "./src/api", "./src/restarts", "./src/remedies/kit"],
               "kit imports core, api and restarts only.",
@@ -120,8 +125,11 @@ export default tseslint.config(
             ...remedies.map(remedy =>
               layer(
                 remedy,
-                ["./src/core", "./src/api", "./src/logs", "./src/restarts", "./src/remedies/kit", remedy],
-                "A remedy imports core, api, logs, restarts and kit, and no other remedy.",
+                [
+                  ...["./src/core", "./src/api", "./src/logs", "./src/evidence", "./src/restarts"],
+                  ...["./src/remedies/kit", remedy],
+                ],
+                "A remedy imports core, api, logs, evidence, restarts and kit, and no other remedy.",
               ),
             ),
             layer(
@@ -141,8 +149,8 @@ export default tseslint.config(
             door("./src/restarts", "ledger.ts", "./src/engine"),
             layer(
               "./src/cluster",
-              ["./src/core", "./src/api", "./src/cluster"],
-              "cluster imports core and client libraries.",
+              ["./src/core", "./src/api", "./src/evidence", "./src/cluster"],
+              "cluster imports core, evidence and client libraries.",
             ),
             ...rooms("cluster", {
               http: [],
@@ -190,7 +198,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/{core,logs,restarts,remedies,engine}/**/*.ts"],
+    files: ["src/{core,logs,evidence,restarts,remedies,engine}/**/*.ts"],
     ignores: ["**/*.test.ts"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [

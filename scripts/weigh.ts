@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_800 },
-    { name: "source: files", found: source.length, budget: 239 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_400 },
+    { name: "source: lines", found: lines(source), budget: 39_150 },
+    { name: "source: files", found: source.length, budget: 242 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_740 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_435 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_000 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_010 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",

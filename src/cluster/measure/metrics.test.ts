@@ -7,7 +7,8 @@ import { ForbiddenError, TerminalError, TransientError } from "../../core/errors
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
-import { metricLines, parseSample } from "./metrics";
+import { parseSample } from "../../core/pod-metrics";
+import { metricLines } from "./metrics";
 
 describe("the lines of an API server's metrics", () => {
   // A fake server for behavior that a real API server does not show on demand.

@@ -3,6 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { FLOW_PREFIX } from "../../api/names";
 import { describeError, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { parseSample, type Sample } from "../../core/pod-metrics";
 import { type Refusal, UNAUTHENTICATED } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import { type Api, TimeoutError } from "../http/api";
@@ -74,29 +75,6 @@ function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
   if (response.headers["content-encoding"] !== "gzip") return response;
   // A failure of either stream ends both and reaches the reader.
   return pipeline(response, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
-}
-
-/** One sample of the Prometheus text format. */
-export interface Sample {
-  readonly name: string;
-  readonly labels: ReadonlyMap<string, string>;
-  /** NaN for what is no number, and for infinity. */
-  readonly value: number;
-}
-
-/** As Go prints it, without a timestamp. The labels that are read here have names as values, so nothing is escaped. */
-const SAMPLE = /^([a-z_]+)(?:\{((?:[a-z_]+="[^"\\]*",?)*)\})? (\S+)$/;
-const LABEL = /([a-z_]+)="([^"\\]*)"/g;
-
-/** Parses a line without its line break; null for a comment or any other line. */
-export function parseSample(line: string): Sample | null {
-  const [, name, labels = "", value] = SAMPLE.exec(line) ?? [];
-  if (name === undefined) return null;
-  return {
-    name,
-    labels: new Map(Array.from(labels.matchAll(LABEL), ([, key = "", text = ""]) => [key, text])),
-    value: Number(value),
-  };
 }
 
 /** Counters of one API server since its start. */

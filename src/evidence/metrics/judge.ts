@@ -1,0 +1,87 @@
+import { GET_GAP_MS, type PodMetricsTrack, type QueueTrack } from "../../core/pod-metrics";
+
+// What the metrics of a process show: the four rules. Pure. A series that is missing is unknown, never healthy and never an accusation. Times are
+// on the monotonic clock.
+
+/** No item was finished for this long, in milliseconds, or for so many times the longest that an item has taken. */
+const STUCK_MS = 900_000;
+const STUCK_TIMES = 3;
+
+/** One item has been worked on for this long, in milliseconds, or for so many times the longest that an item has taken. */
+const WORKER_MS = 1_800_000;
+const WORKER_TIMES = 10;
+
+/** A process that sent a GET every few minutes for this long, in milliseconds, uses watches. */
+const WATCHED_MS = 3_600_000;
+
+/** Nothing was answered 2xx for this long, in milliseconds. A client repeats what got a 401 within half a minute. */
+const REJECTED_MS = 120_000;
+
+/** What a rule says about a queue. */
+export interface QueueFinding {
+  readonly queue: string;
+  readonly sinceMs: number;
+  /** Items that wait; absent in a finding about a worker. */
+  readonly depth?: number;
+}
+
+/** A standby does no work, and an old one fills its queue. Without an election every replica works. */
+function isWorking({ isLeader }: PodMetricsTrack): boolean {
+  return isLeader !== false;
+}
+
+/** Returns the queues that have items, and have finished none for too long. */
+export function stuckQueues(track: PodMetricsTrack): QueueFinding[] {
+  if (!isWorking(track)) return [];
+  return Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
+    const { depth = 0, waitingFromMs = Infinity, idleFromMs } = one;
+    const sinceMs = Math.max(waitingFromMs, idleFromMs);
+    return track.readMs - sinceMs >= limitMs(one, STUCK_MS, STUCK_TIMES) ? [{ queue, sinceMs, depth }] : [];
+  });
+}
+
+/** Returns the queues with a worker that has been busy with one item for too long. */
+export function stuckWorkers(track: PodMetricsTrack): QueueFinding[] {
+  if (!isWorking(track)) return [];
+  return Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
+    const { longestMs = 0 } = one;
+    return longestMs > limitMs(one, WORKER_MS, WORKER_TIMES) ? [{ queue, sinceMs: track.readMs - longestMs }] : [];
+  });
+}
+
+/** Infinite while no item was finished: nothing shows then that it ever works, or how long an item takes. */
+function limitMs({ slowestMs = Infinity }: QueueTrack, leastMs: number, times: number): number {
+  return Math.max(leastMs, times * slowestMs);
+}
+
+/** Returns since when the process has not sent a GET, if it renews its Lease, and went no such time without one for an hour before. */
+export function watchesDeadSince({ requests, readMs, isLeader }: PodMetricsTrack): number | undefined {
+  if (requests === undefined || isLeader !== true) return undefined;
+  const { getMs, getsFromMs, putsFromMs } = requests;
+  const hasWatched = getMs - getsFromMs >= WATCHED_MS;
+  const isRenewing = putsFromMs <= getMs;
+  return hasWatched && isRenewing && readMs - getMs >= GET_GAP_MS ? getMs : undefined;
+}
+
+/** Returns since when all requests of the process have been answered 401, as far as they were answered. */
+export function rejectedSince({ requests, readMs }: PodMetricsTrack): number | undefined {
+  // Another server may reject another credential.
+  if (requests?.isOneHost !== true) return undefined;
+  const { acceptedMs, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
+  const isGrowing = readMs - unauthorizedMs < REJECTED_MS && unauthorizedMs > unauthorizedFromMs;
+  return isGrowing && readMs - Math.max(acceptedMs, unauthorizedFromMs) >= REJECTED_MS ? unauthorizedFromMs : undefined;
+}
+
+/** Returns when a queue of that kind last finished an item or counted an error: the controller works, whatever becomes of an object. */
+export function workedOn(kind: string, tracks: readonly PodMetricsTrack[]): number | undefined {
+  const times = tracks.flatMap(({ queues }) =>
+    Array.from(queues).flatMap(([queue, { workedMs }]) => (isOfKind(queue, kind) ? (workedMs ?? []) : [])),
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+/** controller-runtime names the queue after the kind. cert-manager begins the names with the plural, such as `certificates-issuing`. */
+function isOfKind(queue: string, kind: string): boolean {
+  const name = kind.toLowerCase();
+  return queue === name || queue === `${name}s` || queue.startsWith(`${name}s-`);
+}

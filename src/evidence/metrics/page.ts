@@ -1,0 +1,197 @@
+import {
+  GET_GAP_MS,
+  type MetricsPage,
+  parseSample,
+  type PodMetricsTrack,
+  type QueuePage,
+  type QueueTrack,
+  READINGS_APART_MS,
+  type RequestCounts,
+  type RequestTrack,
+  type Sample,
+} from "../../core/pod-metrics";
+
+// From the lines of a page to what it says, and from page to page of the same process. Pure.
+
+/** Most queues of a page that are kept: a large manager has dozens. */
+const MAX_QUEUES = 256;
+
+/** Most series of buckets of one queue: client-go has 12. */
+const MAX_BUCKETS = 64;
+
+/** A name that may appear in status and messages. A queue with another name is left out. */
+const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,63}$/;
+
+/** A process without it cannot be told from its successor. */
+export const START = "process_start_time_seconds";
+
+const LEADER = "leader_election_master_status";
+const REQUESTS = "rest_client_requests_total";
+const DEPTH = "workqueue_depth";
+const BUCKET = "workqueue_work_duration_seconds_bucket";
+const LONGEST = "workqueue_longest_running_processor_seconds";
+
+/** Each counts that a queue, or the controller of that name, has worked. client-go, controller-runtime, and cert-manager. */
+const WORK = [
+  "workqueue_work_duration_seconds_count",
+  "controller_runtime_reconcile_errors_total",
+  "certmanager_controller_sync_call_count",
+  "certmanager_controller_sync_error_count",
+];
+
+/** A page has hundreds of lines, and may have hundreds of thousands, of other metrics. */
+const WANTED = new RegExp(`^(?:${[START, LEADER, REQUESTS, DEPTH, BUCKET, LONGEST, ...WORK].join("|")})[ {]`);
+
+/** Takes the lines of one page. */
+export class PageLines {
+  readonly #queues = new Map<string, Draft>();
+  readonly #hosts = new Set<string>();
+  #requests: RequestCounts | undefined;
+  #startSeconds = NaN;
+  #isLeader: boolean | undefined;
+
+  /** Takes a line of any metric. Returns false for a wanted one that is no sample: without it a count would seem to fall, and to rise later. */
+  take(line: string): boolean {
+    if (!WANTED.test(line)) return true;
+    const sample = parseSample(line);
+    if (sample === null) return false;
+    const { name, value } = sample;
+    if (name === START) this.#startSeconds = value;
+    else if (name === LEADER) this.#isLeader = this.#isLeader === true || value === 1;
+    else if (name === REQUESTS) this.#request(sample);
+    else this.#queue(sample);
+    return true;
+  }
+
+  /** Undefined: it has no start time of the process. */
+  page(): MetricsPage | undefined {
+    if (!Number.isFinite(this.#startSeconds)) return undefined;
+    const requests = this.#requests;
+    return {
+      startSeconds: this.#startSeconds,
+      ...(this.#isLeader === undefined ? {} : { isLeader: this.#isLeader }),
+      queues: new Map(Array.from(this.#queues, ([name, draft]) => [name, queueOf(draft)])),
+      ...(requests === undefined ? {} : { requests: { ...requests, isOneHost: this.#hosts.size === 1 } }),
+    };
+  }
+
+  #request({ labels, value }: Sample): void {
+    const [code, verb] = [labels.get("code") ?? "", labels.get("method") ?? labels.get("verb") ?? ""];
+    // One is enough to know that there are others.
+    if (this.#hosts.size < 2) this.#hosts.add(labels.get("host") ?? "");
+    const before = this.#requests ?? NO_REQUESTS;
+    const add = (count: number, is: boolean): number => count + (is ? value : 0);
+    this.#requests = {
+      gets: add(before.gets, verb === "GET"),
+      puts: add(before.puts, verb === "PUT"),
+      accepted: add(before.accepted, /^2\d\d$/.test(code)),
+      unauthorized: add(before.unauthorized, code === "401"),
+      refused: add(before.refused, /^(401|403|422)$/.test(code)),
+      isOneHost: false,
+    };
+  }
+
+  #queue({ name: metric, labels, value }: Sample): void {
+    const draft = this.#draftOf(labels.get("name") ?? labels.get("controller") ?? "");
+    if (draft === undefined) return;
+    if (metric === DEPTH) draft.depth = (draft.depth ?? 0) + value;
+    else if (metric === LONGEST) draft.longest = Math.max(draft.longest ?? 0, value);
+    else if (metric === BUCKET) addBucket(draft.buckets, labels.get("le"), value);
+    else draft.done += value;
+  }
+
+  #draftOf(name: string): Draft | undefined {
+    const known = this.#queues.get(name);
+    if (known !== undefined || !QUEUE_NAME.test(name) || this.#queues.size >= MAX_QUEUES) return known;
+    const draft = { done: 0, buckets: new Map<number, number>() };
+    this.#queues.set(name, draft);
+    return draft;
+  }
+}
+
+const NO_REQUESTS: RequestCounts = { gets: 0, puts: 0, accepted: 0, unauthorized: 0, refused: 0, isOneHost: false };
+
+interface Draft {
+  depth?: number;
+  done: number;
+  longest?: number;
+  /** Items by the upper bound of their duration in seconds, those of lower bounds included. */
+  readonly buckets: Map<number, number>;
+}
+
+function addBucket(buckets: Draft["buckets"], bound: string | undefined, value: number): void {
+  const seconds = bound === "+Inf" ? Infinity : Number(bound ?? NaN);
+  if (Number.isNaN(seconds) || (buckets.size >= MAX_BUCKETS && !buckets.has(seconds))) return;
+  buckets.set(seconds, (buckets.get(seconds) ?? 0) + value);
+}
+
+function queueOf({ depth, done, longest, buckets }: Draft): QueuePage {
+  const all = buckets.get(Infinity) ?? 0;
+  const slowest = Math.min(...[...buckets].filter(([, items]) => items === all).map(([seconds]) => seconds));
+  return {
+    done,
+    ...(depth !== undefined && Number.isFinite(depth) ? { depth } : {}),
+    ...(longest !== undefined && Number.isFinite(longest) ? { longestMs: 1000 * longest } : {}),
+    ...(all > 0 ? { slowestMs: 1000 * slowest } : {}),
+  };
+}
+
+/**
+ * Returns what is known of a process after one more page. It begins anew with another process, and after a time without a page.
+ *
+ * @param nowMs on the monotonic clock
+ */
+export function followPage(before: PodMetricsTrack | undefined, page: MetricsPage, nowMs: number): PodMetricsTrack {
+  const isSame = before?.startSeconds === page.startSeconds && nowMs - before.readMs <= READINGS_APART_MS;
+  const known = isSame && before.isLeader === page.isLeader ? before : undefined;
+  const { requests, queues, ...state } = page;
+  return {
+    ...state,
+    fromMs: known?.fromMs ?? nowMs,
+    readMs: nowMs,
+    queues: new Map(Array.from(queues, ([name, queue]) => [name, followQueue(known?.queues.get(name), queue, nowMs)])),
+    ...(requests === undefined ? {} : { requests: followRequests(known?.requests, requests, nowMs) }),
+  };
+}
+
+function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: number): QueueTrack {
+  const { depth = 0, done } = queue;
+  const waits = depth > 0 ? { waitingFromMs: before?.waitingFromMs ?? nowMs } : {};
+  if (before === undefined) return { ...queue, ...waits, idleFromMs: nowMs };
+  // What is no number never equals what it was before.
+  if (before.done !== done) return { ...queue, ...waits, idleFromMs: nowMs, workedMs: nowMs };
+  const worked = before.workedMs === undefined ? {} : { workedMs: before.workedMs };
+  return { ...queue, ...waits, idleFromMs: before.idleFromMs, ...worked };
+}
+
+function followRequests(before: RequestTrack | undefined, counts: RequestCounts, nowMs: number): RequestTrack {
+  if (before === undefined) return { ...counts, getMs: nowMs, getsFromMs: nowMs, putsFromMs: nowMs, acceptedMs: nowMs };
+  const has = (count: keyof Omit<RequestCounts, "isOneHost">): boolean => counts[count] !== before[count];
+  const refused = has("refused") ? { refusedMs: nowMs } : pick(before, "refusedMs");
+  return {
+    ...counts,
+    getMs: has("gets") ? nowMs : before.getMs,
+    getsFromMs: has("gets") && nowMs - before.getMs > GET_GAP_MS ? nowMs : before.getsFromMs,
+    putsFromMs: has("puts") ? before.putsFromMs : nowMs,
+    ...refused,
+    ...followAnswers(before, { isAccepted: has("accepted"), isUnauthorized: has("unauthorized") }, nowMs),
+  };
+}
+
+function followAnswers(
+  before: RequestTrack,
+  { isAccepted, isUnauthorized }: { readonly isAccepted: boolean; readonly isUnauthorized: boolean },
+  nowMs: number,
+): Pick<RequestTrack, "acceptedMs" | "unauthorizedFromMs" | "unauthorizedMs"> {
+  if (isAccepted) return { acceptedMs: nowMs };
+  const { acceptedMs, unauthorizedFromMs = nowMs } = before;
+  if (!isUnauthorized) return { acceptedMs, ...pick(before, "unauthorizedFromMs"), ...pick(before, "unauthorizedMs") };
+  return { acceptedMs, unauthorizedFromMs, unauthorizedMs: nowMs };
+}
+
+function pick<K extends "refusedMs" | "unauthorizedFromMs" | "unauthorizedMs">(
+  track: RequestTrack,
+  key: K,
+): Pick<RequestTrack, K> | object {
+  return track[key] === undefined ? {} : { [key]: track[key] };
+}

@@ -1,0 +1,67 @@
+import type { MetricsPage } from "../../../core/pod-metrics";
+import { PageLines } from "../page";
+
+/** What a program of a test serves. */
+export interface Program {
+  readonly startSeconds?: number;
+  readonly isLeader?: boolean;
+  readonly queues?: readonly {
+    readonly name: string;
+    readonly depth?: number;
+    readonly done: number;
+    readonly slowestSeconds?: number;
+    readonly longestSeconds?: number;
+  }[];
+  readonly requests?: {
+    readonly gets: number;
+    readonly puts: number;
+    readonly accepted: number;
+    readonly unauthorized?: number;
+    readonly forbidden?: number;
+    readonly hosts?: number;
+  };
+}
+
+/** The page of a program, as client-go writes it. */
+export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Program): string {
+  const request = (code: number, method: string, count: number, host = "10.96.0.1:443"): string =>
+    `rest_client_requests_total{code="${code}",host="${host}",method="${method}"} ${count}`;
+  const lines = [
+    "# TYPE process_start_time_seconds gauge",
+    `process_start_time_seconds ${startSeconds}`,
+    ...(isLeader === undefined ? [] : [`leader_election_master_status{name="election"} ${Number(isLeader)}`]),
+    ...queues.flatMap(({ name, depth, done, slowestSeconds, longestSeconds }) => {
+      const bucket = (le: string, count: number): string =>
+        `workqueue_work_duration_seconds_bucket{name="${name}",le="${le}"} ${count}`;
+      return [
+        ...(depth === undefined ? [] : [`workqueue_depth{name="${name}",priority=""} ${depth}`]),
+        `workqueue_work_duration_seconds_count{name="${name}"} ${done}`,
+        bucket("+Inf", done),
+        ...(slowestSeconds === undefined || slowestSeconds === Infinity ? [] : [bucket(`${slowestSeconds}`, done)]),
+        ...(longestSeconds === undefined
+          ? []
+          : [`workqueue_longest_running_processor_seconds{name="${name}"} ${longestSeconds}`]),
+      ];
+    }),
+    ...(requests === undefined
+      ? []
+      : [
+          request(0, "GET", requests.gets),
+          request(0, "PUT", requests.puts),
+          request(200, "PATCH", requests.accepted),
+          request(401, "POST", requests.unauthorized ?? 0),
+          request(403, "POST", requests.forbidden ?? 0),
+          ...((requests.hosts ?? 1) > 1 ? [request(200, "GET", 1, "other:443")] : []),
+        ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** What the operator reads of it. */
+export function pageOf(program: Program): MetricsPage {
+  const lines = new PageLines();
+  for (const line of textOf(program).split("\n")) if (!lines.take(line)) throw new Error(`not a sample: ${line}`);
+  const page = lines.page();
+  if (page === undefined) throw new Error("no start");
+  return page;
+}
