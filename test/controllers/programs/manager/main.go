@@ -1,9 +1,10 @@
-// A small controller on controller-runtime, as kubebuilder makes them: a manager with leader election
-// that reconciles the ConfigMaps of its namespace. The lab puts it into an image and lets it stall.
+// A small controller on controller-runtime, as kubebuilder makes them: a manager that reconciles the ConfigMaps of its namespace, or with
+// --workers the Widgets (widget.go). The lab puts it into an image and lets it stall.
 package main
 
 import (
 	"context"
+	"flag"
 	"os"
 	"time"
 
@@ -28,16 +29,19 @@ func (r reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 }
 
 func main() {
+	workers := flag.Int("workers", 0, "Workers that handle Widgets; 0: ConfigMaps instead.")
+	metrics := flag.String("metrics", "0", "Address of plain metrics; 0: none.")
+	flag.Parse()
 	ctrl.SetLogger(zap.New())
-	if err := run(os.Getenv("NAMESPACE"), os.Getenv("LEASE")); err != nil {
+	if err := run(os.Getenv("NAMESPACE"), os.Getenv("LEASE"), *metrics, *workers); err != nil {
 		ctrl.Log.Error(err, "manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(namespace, lease string) error {
+func run(namespace, lease, metrics string, workers int) error {
 	manager, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
+		Metrics:                 metricsserver.Options{BindAddress: metrics},
 		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
 		LeaderElection:          lease != "",
 		LeaderElectionID:        lease,
@@ -46,8 +50,15 @@ func run(namespace, lease string) error {
 	if err != nil {
 		return err
 	}
-	if err := ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{}).Complete(reconciler{manager.GetClient()}); err != nil {
+	if err := addController(manager, workers); err != nil {
 		return err
 	}
 	return manager.Start(ctrl.SetupSignalHandler())
+}
+
+func addController(manager ctrl.Manager, workers int) error {
+	if workers > 0 {
+		return addWidgets(manager, workers)
+	}
+	return ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{}).Complete(reconciler{manager.GetClient()})
 }
