@@ -31,6 +31,11 @@ export interface ProcessContext {
   readonly token: () => string;
   /** Sends a request to the API servers. */
   readonly send: (request: SentRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+  /** Asks a pod for its metrics. */
+  readonly scrape: (
+    request: { readonly address: string; readonly port: number },
+    signal: AbortSignal,
+  ) => Promise<IncomingMessage>;
   readonly env?: Readonly<Record<string, string>>;
   /** Called once, when the process has ended by itself. */
   readonly onExit: (code: number) => void;
@@ -59,6 +64,7 @@ export class OperatorProcess {
       log: countRepeatedFailures(this.#log({}), this.clock),
       loadKubeConfig: () => kubeConfigOf(context.token),
       send: (access, wire, signal) => this.#send({ ...wire, headers: { ...wire.headers, ...access.headers } }, signal),
+      ...this.#scrapes,
       serve: pages => {
         this.#pages = pages;
         return { start: () => undefined, stop: () => Promise.resolve() };
@@ -106,10 +112,20 @@ export class OperatorProcess {
   }
 
   #send(request: Omit<SentRequest, "from">, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#answered(() => this.context.send({ ...request, from: this.context.name }, signal));
+  }
+
+  /** Pods are asked beside the API servers. */
+  readonly #scrapes = {
+    scrape: (request: Parameters<ProcessContext["scrape"]>[0], signal: AbortSignal) =>
+      this.#answered(() => this.context.scrape(request, signal)),
+  };
+
+  #answered(send: () => Promise<IncomingMessage>): Promise<IncomingMessage> {
     // Of a dead process no promise settles any more.
     if (this.clock.isDead) return new Promise(() => undefined);
     return new Promise((resolve, reject) => {
-      this.context.send({ ...request, from: this.context.name }, signal).then(
+      send().then(
         answer => {
           if (this.clock.isDead) return void answer.destroy();
           this.#open.add(answer);

@@ -1,3 +1,4 @@
+import { objectOf } from "../../../src/core/json";
 import type { Clock } from "../../../src/core/time";
 import type { CauseName, State } from "../programs/causes";
 import type { ProgramFactory, Truth } from "../programs/program";
@@ -75,7 +76,7 @@ export class Cluster {
     this.ground = {
       ...{ clock, dice: dice.fork("cluster"), store, rights, servers },
       ...{ images: new Map(), podRefusals: new Set(), tokenRefusals: new Set(), programFaults: new Set() },
-      hashes: new Map(),
+      ...{ hashes: new Map(), addresses: 0 },
       children: new Children(store),
     };
     this.#tokens = new Tokens(this.ground);
@@ -188,6 +189,13 @@ export class Cluster {
     const run = this.#kubelets.runs.get(pod.metadata.uid);
     const offset = this.#kubelets.machine(nodeOf(pod))?.clockOffsetMs ?? 0;
     return run?.logOf(container, options.previous === true)?.read(options, nowMs(this.ground) + offset);
+  }
+
+  /** The pod of an address, and what it answers for /metrics; undefined: nothing listens there; null: no answer comes. */
+  pageAt(address: string): { readonly pod?: Obj; readonly page: string | undefined | null } {
+    const pod = this.ground.store.list("pods").find(({ status }) => objectOf(status)["podIP"] === address);
+    if (pod === undefined || this.#kubelets.machine(nodeOf(pod))?.isOnline !== true) return { page: null };
+    return { pod, page: this.#kubelets.runs.get(pod.metadata.uid)?.page() };
   }
 
   /** Writes a record into a log that its program has not written; it looks like an own 401. */

@@ -86,6 +86,8 @@ export class ContainerLife {
       token: () => host.tokenFile(),
       ask: (token, asked, times) => this.#ask(token, asked, times),
       renew: (token, lease) => this.#renew(token, lease),
+      objects: resource => host.ground.store.list(resource, metadata.namespace).filter(one => isOf(one, metadata)),
+      writeStatus: (token, resource, name, status) => this.#writeStatus(token, resource, name, status),
       release: (token, lease) => this.#release(token, lease),
       writeCniCredential: token => void (host.cni.credential = token),
       after: (delayMs, callback) => this.#after(delayMs, callback),
@@ -160,6 +162,19 @@ export class ContainerLife {
     return 200;
   }
 
+  #writeStatus(token: string | undefined, resource: string, name: string, status: object): Answer {
+    const { store } = this.host.ground;
+    const { namespace, labels } = this.host.pod.metadata;
+    const { group, kind } = store.info(resource);
+    const asked = { verb: "update", group, resource: `${resource}/status`, kind, namespace: namespace ?? "", name };
+    const answer = this.#ask(token, asked);
+    if (answer !== 200) return answer;
+    if (store.get(resource, namespace, name) === undefined) return 404;
+    const by = { manager: labels?.["app"] ?? "manager", subresource: "status" };
+    store.as(by, () => store.set(resource, namespace, name, { status }));
+    return answer;
+  }
+
   #release(token: string | undefined, lease: LeaseTerms): void {
     const { ground, pod } = this.host;
     const before = ground.store.get("leases", lease.namespace, lease.name);
@@ -189,6 +204,11 @@ export class ContainerLife {
 }
 
 const RBAC = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
+
+/** An object is for the program of this pod. */
+function isOf({ metadata }: Obj, { labels }: Obj["metadata"]): boolean {
+  return metadata.labels?.["app"] === labels?.["app"];
+}
 
 interface LeaseSpec {
   holderIdentity?: string;

@@ -48,6 +48,8 @@ export interface Ground {
   readonly children: Children;
   /** Hashes of templates, by uid of their workload. */
   readonly hashes: Map<string, { readonly generation: number | undefined; readonly hash: string }>;
+  /** Pods that have got an address. */
+  addresses: number;
   /** Each may refuse a pod that a controller is about to create, such as a webhook: the message, or undefined. */
   readonly podRefusals: Set<(pod: NewObj) => string | undefined>;
   /** Each may refuse valid tokens of programs at a server for a while, as a broken authenticator does. */

@@ -1,4 +1,5 @@
 import { type Place, type ProgramName, programOf } from "../programs/library";
+import { METRICS_PORT, WIDGET_RULES } from "../programs/widgets";
 import type { NewObj, Obj } from "../server/objects";
 import type { Cluster } from "./cluster";
 
@@ -39,6 +40,8 @@ export interface WorkloadPlan {
   /** Its PodDisruptionBudgets. */
   readonly budgets?: readonly BudgetPlan[];
   readonly progressDeadlineSeconds?: number;
+  /** Of a program that handles Widgets: specs of some of them change so often. Absent: never. */
+  readonly changesEveryMinutes?: number;
 }
 
 const RESOURCE = { Deployment: "deployments", StatefulSet: "statefulsets", DaemonSet: "daemonsets" } as const;
@@ -79,13 +82,22 @@ export function grant({ ground: { store } }: Cluster, plan: WorkloadPlan): void 
   const { annotations = {}, labels = {} } = plan.binding ?? {};
   const metadata = { namespace, name };
   if (store.get("serviceaccounts", namespace, name) === undefined) store.create("serviceaccounts", { metadata });
-  if (store.get("roles", namespace, name) === undefined) store.create("roles", { metadata, rules: RULES });
+  if (store.get("roles", namespace, name) === undefined) store.create("roles", { metadata, rules: rulesOf(plan) });
   if (store.get("rolebindings", namespace, name) !== undefined) return;
   store.create("rolebindings", {
     metadata: { ...metadata, annotations, labels },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
     subjects: [{ kind: "ServiceAccount", name, namespace }],
   });
+}
+
+/** The program handles Widgets. */
+export function handlesWidgets({ program }: Pick<WorkloadPlan, "program">): boolean {
+  return program.startsWith("widgets");
+}
+
+function rulesOf(plan: WorkloadPlan): object[] {
+  return handlesWidgets(plan) ? [...RULES, ...WIDGET_RULES] : RULES;
 }
 
 /** What the library's programs need. */
@@ -134,6 +146,9 @@ function templateOf(plan: WorkloadPlan): object {
   const container = (title: string, one: ProgramName): object => ({
     ...{ name: title, image: imageOf(plan, one) },
     ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
+    ...(title === "main" && handlesWidgets(plan)
+      ? { ports: [{ name: "metrics", containerPort: METRICS_PORT, protocol: "TCP" }] }
+      : {}),
   });
   return {
     metadata: { labels: { app: name } },

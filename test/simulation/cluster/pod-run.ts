@@ -31,6 +31,7 @@ interface ContainerSpec {
   readonly name: string;
   readonly image?: string;
   readonly restartPolicy?: string;
+  readonly ports?: readonly object[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
@@ -92,12 +93,14 @@ export class PodRun {
   #isReporting = false;
   #sandboxTries = 0;
   #lastTruths: readonly ContainerTruth[] | undefined;
+  readonly #address: string;
 
   constructor(
     private readonly host: PodHost,
     readonly pod: Obj,
   ) {
     const { containers = [] } = pod["spec"] as PodSpec;
+    this.#address = `10.244.${host.ground.addresses >> 8}.${host.ground.addresses++ & 255}`;
     this.slots = containers.map(spec => ({
       ...{ spec, life: undefined, previous: undefined },
       ...{ restarts: 0, isReady: false, logged401Ms: undefined, waiting: "ContainerCreating" },
@@ -121,6 +124,12 @@ export class PodRun {
       logged401Ms: life?.program.logged401Ms ?? logged401Ms,
       isTokenDead: this.#isTokenDead(spec),
     }));
+  }
+
+  /** What it answers on its port of metrics; undefined: nothing listens there. */
+  page(): string | undefined {
+    const life = this.slots.map(one => one.life).find(one => one?.program.page !== undefined);
+    return life === undefined || life.isOver ? undefined : life.program.page!();
   }
 
   logOf(container: string, previous: boolean): ContainerLog | undefined {
@@ -359,6 +368,7 @@ export class PodRun {
     status["phase"] = isRunning ? "Running" : "Pending";
     status["startTime"] ??= now;
     status["hostIP"] = "192.0.2.10";
+    if (this.slots.some(({ spec }) => spec.ports !== undefined)) status["podIP"] = this.#address;
     const condition = (type: string, isTrue: boolean, at = now): void =>
       setCondition(
         draft,

@@ -7,6 +7,7 @@ export type State =
   | "credential-dead"
   | "access-gone"
   | "hangs"
+  | "stuck"
   | "floods"
   | "loses-lease"
   | "crashes"
@@ -92,6 +93,30 @@ export const CAUSES = {
     healedByRestart: false,
     log: "nothing",
     sentence: "Its process does nothing any more, and so will each successor.",
+  },
+  "workers-blocked": {
+    state: "stuck",
+    healedByRestart: true,
+    log: "nothing",
+    sentence: "All of its workers wait for each other.",
+  },
+  "watch-silent": {
+    state: "stuck",
+    healedByRestart: true,
+    log: "nothing",
+    sentence: "Its watch is open, and says nothing any more.",
+  },
+  "workers-poisoned": {
+    state: "stuck",
+    healedByRestart: false,
+    log: "nothing",
+    sentence: "All of its workers block on objects on which each successor will block, too.",
+  },
+  "worker-blocked": {
+    state: "works",
+    healedByRestart: false,
+    log: "nothing",
+    sentence: "A worker blocks on one object, and the others work.",
   },
   "loses-lease": {
     state: "loses-lease",

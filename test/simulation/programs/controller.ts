@@ -44,6 +44,8 @@ const UNREADY_AFTER = 3;
 /** A controller with watches, a round of work and, if it has one, a Lease. */
 export class Controller implements Program {
   logged401Ms: number | undefined;
+  /** Its watch stays open, and says nothing more. */
+  isDeaf = false;
   #context: ProgramContext | undefined;
   #token: string | undefined;
   #readMs = -Infinity;
@@ -54,6 +56,7 @@ export class Controller implements Program {
   #renewedMs = -Infinity;
   #lostLeases = 0;
   #rounds = 0;
+  #hasListed = false;
 
   constructor(private readonly options: ControllerOptions) {}
 
@@ -108,7 +111,21 @@ export class Controller implements Program {
     return lease === undefined ? watches : [...watches, leaseRequest(lease)];
   }
 
+  /** It does the work: it has no Lease, or holds it. */
+  get leads(): boolean {
+    return !this.#stands && (this.options.lease === undefined || this.#isLeader);
+  }
+
+  /** Its watch tells it what changes. */
+  get hears(): boolean {
+    return this.#hasListed && this.#failures === 0 && !this.isDeaf;
+  }
+
   /** The token that its next request has. */
+  get token(): string | undefined {
+    return this.#current();
+  }
+
   #current(): string | undefined {
     const context = this.#context;
     const nowMs = context?.nowMs() ?? 0;
@@ -124,7 +141,7 @@ export class Controller implements Program {
   /** Lists, then watches for some minutes. An open watch is not authenticated again. */
   #list(): void {
     const context = this.#context!;
-    if (this.#stands) {
+    if (this.#stands || this.isDeaf) {
       context.after(1_000, () => this.#list());
       return;
     }
@@ -133,6 +150,7 @@ export class Controller implements Program {
     this.#report(answer, asked);
     if (answer === 200) {
       this.#failures = 0;
+      this.#hasListed = true;
       context.setReady(true);
       context.after(context.dice.between(5, 10) * MINUTE, () => this.#list());
       return;

@@ -12,6 +12,7 @@ import {
   KUBE_RS,
   type Wording,
 } from "./wordings";
+import { type Fate, WidgetController } from "./widgets";
 
 /** What every program of the library needs to know of its workload. */
 export interface Place {
@@ -48,6 +49,12 @@ export const PROGRAMS = [
   "crashes",
   "never-ready",
   "writes-in-parts",
+  "widgets",
+  "widgets-slow",
+  "widgets-blocked",
+  "widgets-deaf",
+  "widgets-poisoned",
+  "widgets-one-poisoned",
 ] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
@@ -79,7 +86,27 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   crashes: () => () => new Broken("crashes"),
   "never-ready": () => () => new Broken("never-ready"),
   hangs: place => hangsOnce(place),
+  widgets: place => handlesWidgets(place, {}),
+  "widgets-slow": place => handlesWidgets(place, { takesMs: [400_000, 600_000] }),
+  "widgets-blocked": place => handlesWidgets(place, { fate: { what: "blocks", afterMs: 35 * MINUTE } }),
+  "widgets-deaf": place => handlesWidgets(place, { fate: { what: "deaf", afterMs: 70 * MINUTE } }),
+  "widgets-poisoned": place => handlesWidgets(place, { fate: { poisoned: 4, afterMs: 35 * MINUTE } }),
+  "widgets-one-poisoned": place => handlesWidgets(place, { fate: { poisoned: 1, afterMs: 20 * MINUTE } }),
 };
+
+/** All of its lives have one fate. */
+function handlesWidgets(
+  place: Place,
+  { takesMs = [50, 4_000], fate }: { readonly takesMs?: readonly [number, number]; readonly fate?: Fate },
+): ProgramFactory {
+  const { namespace } = place;
+  const list = { verb: "list", group: "example.com", resource: "widgets", kind: "Widget", namespace };
+  const shared = fate && { ...fate };
+  return dice => {
+    const own = { ...base(place, CONTROLLER_RUNTIME, dice), watches: [list], worksEveryMs: 10 * MINUTE };
+    return new WidgetController({ base: own, takesMs, ...(shared && { fate: shared }) });
+  };
+}
 
 /** The other cluster refuses all at once, after more than half an hour; a successor a moment after its start. */
 function worksForLong(): ProgramFactory {

@@ -1,3 +1,4 @@
+import type { Obj } from "../server/objects";
 import type { Dice } from "../time";
 import type { CauseName, State } from "./causes";
 
@@ -58,6 +59,10 @@ export interface ProgramContext {
   ask(token: string | undefined, asked: Asked, times?: number): Answer;
   /** Takes or renews a Lease; 409 while another one holds it. */
   renew(token: string | undefined, lease: LeaseTerms): Answer;
+  /** Objects of its namespace with its name as their label `app`, as an open watch tells them. */
+  objects(resource: string): readonly Obj[];
+  /** Writes the status of one of them. */
+  writeStatus(token: string | undefined, resource: string, name: string, status: object): Answer;
   /** Gives a Lease back. */
   release(token: string | undefined, lease: LeaseTerms): void;
   /** Writes the credential that the network plugin of the node uses. */
@@ -82,6 +87,8 @@ export interface Program {
   onStart(context: ProgramContext): void;
   /** The container gets SIGTERM; returns how long it takes to end, Infinity if it ignores the signal. */
   onStop?(): number;
+  /** Its page of metrics; absent: it has none. */
+  page?(): string;
   /** When the API server last answered its own request 401, and it wrote that to its log. Milliseconds since 1970. */
   readonly logged401Ms?: number | undefined;
 }

@@ -1,11 +1,13 @@
 import type { Identity } from "./access";
 import { evict } from "./eviction";
+import { apiVersionOf, BUILT_IN, kindOfDefinition } from "./kinds";
 import { readLog } from "./logs";
 import { type Obj, Refusal } from "./objects";
 import { Reads } from "./reads";
 import { type Ask, isServedGroup, servedKind } from "./request";
 import { review, reviewKind } from "./reviews";
 import { type Call, header, type Served, type World } from "./serve";
+import type { Store } from "./store";
 import { Writes } from "./writes";
 
 /** A request that is authenticated and authorized. */
@@ -146,7 +148,7 @@ function notAllowed(): never {
 }
 
 /** What is for no resource: keys, metrics, probes and the version. */
-export function servePath({ ask, headers, server }: Allowed, { access }: World, metrics: () => string): Served {
+export function servePath({ ask, headers, server }: Allowed, { access, store }: World, metrics: () => string): Served {
   switch (ask.path) {
     case "/metrics":
       return {
@@ -163,8 +165,22 @@ export function servePath({ ask, headers, server }: Allowed, { access }: World, 
     case "/version":
       return { code: 200, body: JSON.stringify({ major: "1", minor: "34", gitVersion: "v1.34.0" }) };
     default:
-      return NOT_FOUND;
+      return servedResources(ask.path, store) ?? NOT_FOUND;
   }
+}
+
+/** The discovery document of a group and version. */
+function servedResources(path: string, store: Store): Served | undefined {
+  const groupVersion = path.replace(/^\/apis\//, "");
+  const custom = store.list("customresourcedefinitions").flatMap(one => kindOfDefinition(one) ?? []);
+  const kinds = [...BUILT_IN.values(), ...custom].filter(info => apiVersionOf(info) === groupVersion);
+  if (kinds.length === 0) return undefined;
+  const resources = kinds.map(({ plural, kind, isNamespaced }) => ({
+    ...{ name: plural, singularName: kind.toLowerCase(), namespaced: isNamespaced, kind },
+    verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  }));
+  const list = { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
+  return { code: 200, body: JSON.stringify(list) };
 }
 
 function serveKeys(keys: readonly string[], accept: string): Served {

@@ -77,9 +77,13 @@ const ISSUER: Rule = {
   ],
 };
 
+interface Aggregation {
+  readonly clusterRoleSelectors?: readonly { readonly matchLabels?: Readonly<Record<string, string>> }[];
+}
+
 const RESOURCES = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
 
-/** Authorizes by the roles and bindings in the store, without aggregation. */
+/** Authorizes by the roles and bindings in the store. */
 export class Rbac {
   readonly #store: Store;
   #grants = new Map<string, readonly Grant[]>();
@@ -120,7 +124,17 @@ export class Rbac {
       kind === "ClusterRole"
         ? this.#store.get("clusterroles", undefined, name)
         : this.#store.get("roles", namespace, name);
-    return role === undefined ? undefined : ((role["rules"] ?? []) as Rule[]);
+    if (role === undefined) return undefined;
+    const own = (role["rules"] ?? []) as Rule[];
+    const { clusterRoleSelectors: selectors = [] } = (role["aggregationRule"] ?? {}) as Aggregation;
+    const aggregated = selectors.flatMap(({ matchLabels = {} }) =>
+      this.#store
+        .list("clusterroles")
+        .filter(({ metadata: { labels } }) =>
+          Object.entries(matchLabels).every(([key, value]) => labels?.[key] === value),
+        ),
+    );
+    return [...own, ...aggregated.flatMap(({ rules }) => (rules ?? []) as Rule[])];
   }
 
   #refresh(): void {

@@ -87,7 +87,9 @@ const COMMON: readonly ProgramName[] = [
 ];
 
 /** Of the others some live in scenes alone. */
-const ANY = PROGRAMS.filter(name => name !== "writes-in-parts" && name !== "other-cluster-late");
+const ANY = PROGRAMS.filter(
+  name => name !== "writes-in-parts" && name !== "other-cluster-late" && !name.startsWith("widgets"),
+);
 
 const KINDS = ["Deployment", "Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet"] as const;
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../src/core/time";
-import { type LogLine, OPERATOR_NAMESPACE, OperatorProcess } from "../operator";
+import { type LogLine, OPERATOR_NAMESPACE, OperatorProcess, type ProcessContext } from "../operator";
 import type { Access } from "../server/access";
 import type { SentRequest } from "../server/api-servers";
 import type { Store } from "../server/store";
@@ -29,6 +29,7 @@ export interface OperatorParts {
   readonly store: Store;
   readonly access: Access;
   readonly send: (request: SentRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+  readonly scrape: ProcessContext["scrape"];
   readonly onLog: (pod: string, line: LogLine) => void;
 }
 
@@ -89,14 +90,14 @@ export class OperatorPod {
   }
 
   #start(): void {
-    const { clock, dice, send, onLog } = this.parts;
+    const { clock, dice, send, scrape, onLog } = this.parts;
     const { name } = this;
     this.#starts++;
     this.#process = new OperatorProcess({
       ...{ name, clock, offsetMs: this.#offsetMs },
       dice: dice.fork(`${name} ${this.#starts}`),
       token: () => this.#token,
-      send,
+      ...{ send, scrape },
       onExit: () => this.#restartLater(Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#starts, 8))),
       onLog: line => onLog(name, line),
     });

@@ -26,7 +26,7 @@ const WORKLOAD: Shape = {
     ...{ "replicas?": "number", "leaseSeconds?": "number", "tokenSeconds?": "number" },
     ...{ "isSkipped?": "boolean", "isPaused?": "boolean", "updateStrategy?": { oneOf: ["OnDelete"] } },
     ...{ "maxUnavailable?": "object", "progressDeadlineSeconds?": "number", "nodeSelector?": "object" },
-    ...{ "budgets?": { list: "object" }, "serviceAccount?": "string" },
+    ...{ "budgets?": { list: "object" }, "serviceAccount?": "string", "changesEveryMinutes?": "number" },
   },
 };
 

@@ -1,21 +1,25 @@
 import { readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Entry, Sight, Truth } from "../checker/sight";
 import { Cluster, type PodTruth } from "../cluster/cluster";
-import { install, type WorkloadPlan } from "../cluster/install";
+import { handlesWidgets, install, type WorkloadPlan } from "../cluster/install";
 import type { LogLine } from "../operator";
+import { METRICS_PORT } from "../programs/widgets";
 import { Access } from "../server/access";
+import { Answer } from "../server/answer";
 import { installDefinitions } from "../server/bootstrap";
 import type { NewObj, Obj } from "../server/objects";
 import type { Entry as JournalEntry } from "../server/journal";
-import { ApiServers } from "../server/api-servers";
+import { ApiServers, networkError } from "../server/api-servers";
 import { Store } from "../server/store";
 import { Dice, START_MS, VirtualClock } from "../time";
 import { Faults } from "./faults";
 import { OperatorPod } from "./operators";
 import { attempt } from "./people";
 import type { BindingPlan, Happening, Plan } from "./plan";
+import { installWidgets } from "./widgets";
 
 // A world: what a plan says, brought to life.
 
@@ -54,6 +58,8 @@ export class World implements Sight {
   readonly operators: OperatorPod[] = [];
   /** What the operators log, for those who look into a seed. */
   readonly logs: { readonly pod: string; readonly line: LogLine }[] = [];
+  /** Pages of metrics instead of their own, by `namespace/name` of their workload; null: no answer comes. */
+  readonly oddPages = new Map<string, string | null>();
   readonly #dice: Dice;
   readonly #listeners = new Set<(entry: Entry) => void>();
   #truths: { readonly found: readonly PodTruth[]; readonly told: readonly Truth[] } = { found: [], told: [] };
@@ -129,6 +135,25 @@ export class World implements Sight {
     return this.servers.refusedMs;
   }
 
+  /** GET /metrics of a pod. */
+  scrape(
+    { address, port }: { readonly address: string; readonly port: number },
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const { pod, page: own } = this.cluster.pageAt(address);
+    const odd = this.oddPages.get(`${pod?.metadata.namespace}/${pod?.metadata.labels?.["app"]}`);
+    const page = odd === undefined || own === undefined ? own : odd;
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      if (page === null) return;
+      const answer = new Answer(200, { "content-type": "text/plain; version=0.0.4" });
+      answer.push(Buffer.from(page ?? ""));
+      answer.end();
+      const isThere = page !== undefined && port === METRICS_PORT;
+      this.clock.after(3, () => (isThere ? resolve(answer.message) : reject(networkError("ECONNREFUSED"))));
+    });
+  }
+
   /** The pods of the workload of `namespace/name`. */
   podsOf(key = ""): readonly Obj[] {
     const [namespace = "", name = ""] = key.split("/");
@@ -171,6 +196,7 @@ export class World implements Sight {
       {
         ...{ clock, store, access, dice: this.#dice.fork("operators") },
         send: (request, signal) => servers.send(request, signal),
+        scrape: (request, signal) => this.scrape(request, signal),
         onLog: (pod, line) => this.logs.push({ pod, line }),
       },
       at,
@@ -181,6 +207,7 @@ export class World implements Sight {
   #install(workload: WorkloadPlan): void {
     this.cluster.addNamespace(workload.namespace, { team: workload.namespace });
     install(this.cluster, { ...workload, labels: { protect: "yes" } });
+    if (handlesWidgets(workload)) installWidgets(this, workload, this.#dice.fork(`widgets ${workload.name}`));
   }
 
   #bind({ namespace, name, account, expiresMs, lifeMs, consents }: BindingPlan): void {
