@@ -57,7 +57,7 @@ describe("readSettings", () => {
       { RESILIENCE_HEALTH_PORT: "http" },
       'RESILIENCE_HEALTH_PORT: found "http", expected a whole number from 0 to 65535',
     ],
-    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack or alertmanager'],
+    [{ RESILIENCE_NOTIFY_FORMAT: "xml" }, 'found "xml", expected cloudevents or slack'],
     [{ RESILIENCE_HEALTH_PORT: "70000" }, "expected a whole number from 0 to 65535"],
     [{ RESILIENCE_RESTART_INTERVAL_SECONDS: "0" }, "expected a whole number from 1 to 3600"],
     [{ RESILIENCE_API_SERVER_SETTLE_SECONDS: "-1" }, "expected a whole number from 0 to 3600"],

@@ -1,6 +1,6 @@
 import { splitKey } from "./core/text";
 import type { Random } from "./core/time";
-import { type NotifyFormat, NOTIFY_FORMATS } from "./cluster/notify/webhook";
+import type { NotifyFormat, WebhookSettings } from "./cluster/notify/webhook";
 
 /** Settings from the environment, which `npm start` sets from its options. */
 export interface Settings {
@@ -25,17 +25,8 @@ export interface Settings {
   /** Interval of the full pass over all objects. Only tests change it. */
   readonly fullPassMs: number;
   /** Absent: no notifications are sent. */
-  readonly notify?: NotifySettings;
+  readonly notify?: WebhookSettings;
   readonly logLevel: LogLevel;
-}
-
-/** Where to post Warnings. */
-export interface NotifySettings {
-  /** Has the files `url`, `header.<name>` and `ca.crt`. */
-  readonly folder: string;
-  readonly format: NotifyFormat;
-  /** Tells the clusters of one receiver apart. */
-  readonly cluster: string;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -99,9 +90,9 @@ function oneOf<T extends string>(env: Environment, name: string, values: readonl
   throw new RangeError(`${name}: found "${text}", expected ${values.join(" or ")}`);
 }
 
-function notify(env: Environment): { readonly notify?: NotifySettings } {
+function notify(env: Environment): Pick<Settings, "notify"> {
   const folder = env["RESILIENCE_NOTIFY_DIR"];
-  const format = oneOf(env, "RESILIENCE_NOTIFY_FORMAT", NOTIFY_FORMATS);
+  const format = oneOf<NotifyFormat>(env, "RESILIENCE_NOTIFY_FORMAT", ["cloudevents", "slack"]);
   const cluster = env["RESILIENCE_NOTIFY_CLUSTER"] || "kubernetes";
   return folder ? { notify: { folder, format, cluster } } : {};
 }

@@ -54,7 +54,7 @@ const program = new Command("controller-resilience")
   .addOption(
     new Option("--notify-format <format>", "body of a notification")
       .env("RESILIENCE_NOTIFY_FORMAT")
-      .choices(["cloudevents", "slack", "alertmanager"])
+      .choices(["cloudevents", "slack"])
       .default("cloudevents"),
   )
   .addOption(

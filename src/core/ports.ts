@@ -68,10 +68,6 @@ export interface EventRecord {
   readonly action: string;
   /** Bounded to 1 kB by the adapter, as the API demands. */
   readonly note: string;
-  /** What a Warning is about, and the Event that ends it: the type of a condition, or `BreakerTripped`. */
-  readonly problem?: string;
-  /** It says that this problem is over. */
-  readonly isEnd?: boolean;
 }
 
 /** Records Events. Never throws and never blocks the loop: a lost Event is logged and counted. */

@@ -145,7 +145,7 @@ function createRestarts(
 ): Restarts {
   const onTripped = (note: string): void => {
     events.record({
-      ...{ regarding: lease.ref, type: "Warning", reason: BREAKER, problem: BREAKER, action: "TripBreaker", note },
+      ...{ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note },
     });
   };
   return new Restarts(
@@ -153,8 +153,6 @@ function createRestarts(
     restartIntervalMs,
   );
 }
-
-const BREAKER = "BreakerTripped";
 
 /** Each replica reports the state that it reads from the Lease; the leader records an Event of the reset. */
 function breakerReporter({ log, metrics, events, lease }: EnginePorts, isLeader: () => boolean) {
@@ -167,9 +165,6 @@ function breakerReporter({ log, metrics, events, lease }: EnginePorts, isLeader:
     log.info({}, "restart breaker is reset");
     if (!isLeader()) return;
     const note = "The restart breaker is reset.";
-    events.record({
-      ...{ regarding: lease.ref, type: "Normal", reason: "BreakerReset", action: "ResetBreaker", note },
-      ...{ problem: BREAKER, isEnd: true },
-    });
+    events.record({ regarding: lease.ref, type: "Normal", reason: "BreakerReset", action: "ResetBreaker", note });
   };
 }

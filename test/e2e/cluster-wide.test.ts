@@ -140,18 +140,17 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
     }),
   );
   expect(new Map(shown).get("Pods with rejected tokens")).toContainEqual({ namespace: OBSERVED, workload });
-  const told = () =>
-    receiver.received.filter(
-      ({ data: { regarding, problem } }) => regarding.namespace === OBSERVED && problem === "TokensAccepted",
-    );
+  const told = () => receiver.received.filter(({ data: { regarding } }) => regarding.namespace === OBSERVED);
   const begins = () => told().filter(({ subject }) => subject === "WouldRestart");
   // A Warning about a condition is written once it has lasted for half a minute.
   await client.until("the notification", () => Promise.resolve(begins().length > 0), HEAL_MS);
-  expect(begins()).toMatchObject([{ data: { isEnd: false } }]);
+  expect(begins()).toMatchObject([{ type: "io.controller-resilience.event.warning" }]);
 
   await walk("Heal it");
   await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
-  await client.until("the end of the problem", () => Promise.resolve(told().at(-1)?.data.isEnd === true), HEAL_MS);
+  const later = () => told().slice(told().findLastIndex(({ subject }) => subject === "WouldRestart") + 1);
+  const isOver = (): boolean => later().some(({ type, subject }) => type.endsWith(".normal") && subject === "Accepted");
+  await client.until("the end of the problem", () => Promise.resolve(isOver()), HEAL_MS);
   const ofOperator =
     /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|ClockOff|BreakerTripped)$/;
   const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");

@@ -12,8 +12,6 @@ interface ReceivedEvent {
   readonly data: {
     readonly regarding: { readonly namespace?: string; readonly name: string };
     readonly note: string;
-    readonly problem?: string;
-    readonly isEnd: boolean;
   };
 }
 

@@ -12,7 +12,7 @@ import { Webhook } from "./webhook";
 const SECRET = "secret-path";
 const warning = (note: string, more: Partial<EventRecord> = {}): EventRecord => ({
   regarding: { apiVersion: "v1", kind: "ControllerResilience", namespace: "team", name: "web", uid: "u" },
-  ...{ type: "Warning", reason: "Rejected", action: "Reconcile", note, problem: "TokensAccepted" },
+  ...{ type: "Warning", reason: "Rejected", action: "Reconcile", note },
   ...more,
 });
 
@@ -56,14 +56,17 @@ afterEach(() => {
 });
 
 describe("an Event", () => {
-  it("is posted if it is a Warning or ends one, with the headers that the files have at that moment", async () => {
+  it("is posted if it is a Warning or later about its object alone, with the headers that the files have at that moment", async () => {
     const sink = webhook();
     put("header.Authorization", "Bearer one\n");
+    sink.record(warning("before", { type: "Normal" }));
     sink.record(warning("one"));
-    sink.record(warning("routine", { type: "Normal" }));
+    const related = { apiVersion: "v1", kind: "Pod", namespace: "team", name: "web-1" };
+    sink.record(warning("done", { type: "Normal", related }));
     await expect.poll(() => results).toEqual(["sent"]);
     put("header.Authorization", "Bearer two\n");
-    sink.record(warning("over", { type: "Normal", isEnd: true }));
+    sink.record(warning("over", { type: "Normal" }));
+    sink.record(warning("of another", { type: "Normal", regarding: related }));
     await expect.poll(() => results).toEqual(["sent", "sent"]);
     expect(notes()).toEqual(["one", "over"]);
     expect(received.map(({ headers }) => headers.authorization)).toEqual(["Bearer one", "Bearer two"]);

@@ -1,20 +1,21 @@
 import { readdir, readFile } from "node:fs/promises";
-import { request as requestHttp, type RequestOptions } from "node:http";
+import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { join } from "node:path";
-import { backoffMs, type Clock, type Random } from "../../core/time";
-import { TerminalError } from "../../core/errors";
-import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
+import { askedMs, backoffMs } from "../../core/time";
+import { publicMessage, TerminalError, TransientError, WaitError } from "../../core/errors";
+import type { EventRecord, EventSink, NotificationMetrics } from "../../core/ports";
 import { cutMessage } from "../../core/status";
 import { oneLine } from "../../core/text";
-import { pause } from "../http/retry";
+import { type ErrandPorts, pause } from "../http/retry";
 import { retryAfterMs } from "../http/status-errors";
 
 /** Longest queue; further Events are lost and counted. */
 const MAX_WAITING = 200;
 
+/** Objects that had a Warning; beyond that all are forgotten. */
+const MAX_WARNED = 1_000;
 const MAX_NOTE = 1_024;
-
 /** A request without an answer fails after this long, and an Event is given up after this long. In milliseconds. */
 const DEADLINE_MS = 10_000;
 const GIVE_UP_AFTER_MS = 3_600_000;
@@ -24,25 +25,28 @@ const STOPPING = "the queue is full, or the operator is stopping";
 /** Refusals that a person or another Secret may end soon, unlike the other 3xx and 4xx. */
 const PASSING = [401, 403, 408, 425, 429];
 
+/** The formats that a receiver may want, and their types. */
+const TYPES = { cloudevents: "application/cloudevents+json; charset=utf-8", slack: "application/json" } as const;
+export type NotifyFormat = keyof typeof TYPES;
+
+/** Where to post Warnings. */
 export interface WebhookSettings {
-  /** Folder with `url`, `header.*` and `ca.crt`. */
+  /** Has the files `url`, `header.<name>` and `ca.crt`. */
   readonly folder: string;
   readonly format: NotifyFormat;
+  /** Tells the clusters of one receiver apart. */
   readonly cluster: string;
 }
 
-export interface WebhookContext {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: NotificationMetrics;
-}
+type WebhookContext = Omit<ErrandPorts, "signal"> & { readonly metrics: NotificationMetrics };
 
-/** Posts Warnings, and the Events that end one, to one receiver: in the background, one after the other. */
+/** Posts Warnings, and the later Events about the same object alone, to one receiver: in the background, one after the other. */
 export class Webhook implements EventSink {
   readonly #settings: WebhookSettings;
   readonly #context: WebhookContext;
-  readonly #queue: (Posted & { readonly queuedMs: number })[] = [];
+  readonly #queue: Posted[] = [];
+  /** Objects that had a Warning. */
+  readonly #warned = new Set<string>();
   readonly #stopped = new AbortController();
   #working: Promise<void> | undefined;
   #sequence = 0;
@@ -53,15 +57,15 @@ export class Webhook implements EventSink {
   }
 
   record(event: EventRecord): void {
-    if (event.type === "Normal" && event.isEnd !== true) return;
-    const { clock } = this.#context;
-    const time = clock.now().toISOString();
-    const { uid, name } = event.regarding;
-    const id = oneLine([uid ?? name, event.reason, time, this.#sequence++].join("/"));
+    if (!this.#isTold(event)) return;
     if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
       this.#lose("dropped", event, STOPPING);
       return;
     }
+    const { clock } = this.#context;
+    const { uid, name } = event.regarding;
+    const time = clock.now().toISOString();
+    const id = oneLine([uid ?? name, event.reason, time, this.#sequence++].join("/"));
     const note = cutMessage(oneLine(event.note), MAX_NOTE);
     this.#queue.push({ id, time, event: { ...event, note }, queuedMs: clock.monotonicMs() });
     this.#working ??= this.#work();
@@ -75,43 +79,67 @@ export class Webhook implements EventSink {
     this.#stopped.abort();
   }
 
+  /** A Normal Event that is related to another object says what was done to that one. */
+  #isTold({ type, related, regarding: { kind, namespace, name } }: EventRecord): boolean {
+    const object = [kind, namespace, name].join("/");
+    if (type === "Normal") return related === undefined && this.#warned.has(object);
+    if (this.#warned.size >= MAX_WARNED) this.#warned.clear();
+    this.#warned.add(object);
+    return true;
+  }
+
   async #work(): Promise<void> {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      await this.#deliver(next, next.queuedMs + GIVE_UP_AFTER_MS);
-    }
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) await this.#deliver(next);
     this.#working = undefined;
   }
 
-  async #deliver(posted: Posted, untilMs: number): Promise<void> {
+  async #deliver(posted: Posted): Promise<void> {
     const { clock, log, metrics, random } = this.#context;
-    for (let failures = 0; ; failures++) {
-      const problem = await this.#post(posted);
-      const isFinal = problem?.isFinal === true || clock.monotonicMs() >= untilMs;
-      if (problem === undefined) metrics.notified("sent");
-      else if (isFinal) this.#lose("failed", posted.event, problem.why);
-      else if (this.#stopped.signal.aborted) this.#lose("dropped", posted.event, STOPPING);
-      if (problem === undefined || isFinal || this.#stopped.signal.aborted) return;
-      log.warn({ reason: posted.event.reason, error: problem.why }, "failed to send notification, retrying");
-      await pause(clock, backoffMs(failures, random, problem.afterMs), this.#stopped.signal);
+    const { event, queuedMs } = posted;
+    for (let failures = 0, isOver = false; !isOver; failures++) {
+      try {
+        await this.#post(posted);
+        metrics.notified("sent");
+        isOver = true;
+      } catch (error) {
+        const isFinal = error instanceof TerminalError || clock.monotonicMs() - queuedMs >= GIVE_UP_AFTER_MS;
+        isOver = isFinal || this.#stopped.signal.aborted;
+        const why = publicMessage(error);
+        if (isOver) this.#lose(isFinal ? "failed" : "dropped", event, isFinal ? why : STOPPING);
+        else log.warn({ reason: event.reason, error: why }, "failed to send notification, retrying");
+        if (!isOver) await pause(clock, backoffMs(failures, random, askedMs(error)), this.#stopped.signal);
+      }
     }
   }
 
-  /** Returns why it was not delivered. */
-  async #post(posted: Posted): Promise<Problem | undefined> {
-    const { folder, format, cluster } = this.#settings;
-    const late = new AbortController();
-    const cancel = this.#context.clock.after(DEADLINE_MS, () => late.abort());
-    try {
-      const signal = AbortSignal.any([late.signal, this.#stopped.signal]);
-      const { code, afterMs } = await post(await readReceiver(folder), bodyOf(posted, format, cluster), signal);
-      if (code >= 200 && code < 300) return undefined;
-      const isFinal = code >= 300 && code < 500 && !PASSING.includes(code);
-      return { why: `the receiver answered ${code}`, isFinal, afterMs };
-    } catch (error) {
-      return { why: late.signal.aborted ? "the receiver did not answer in time" : describe(error), isFinal: false };
-    } finally {
-      cancel();
-    }
+  /**
+   * Sends one body. Redirects are not followed, since headers may be secret.
+   *
+   * @throws TerminalError if the receiver will never take it; of another error only the code is named, since its text may have the address
+   */
+  async #post(posted: Posted): Promise<void> {
+    const { url, ca, headers } = await readReceiver(this.#settings.folder);
+    const text = bodyOf(posted, this.#settings);
+    const deadline = new AbortController();
+    const tooLate = new TransientError("the receiver did not answer in time");
+    const cancel = this.#context.clock.after(DEADLINE_MS, () => deadline.abort(tooLate));
+    const signal = AbortSignal.any([deadline.signal, this.#stopped.signal]);
+    const own = { "content-type": TYPES[this.#settings.format], "user-agent": "controller-resilience" };
+    const all = { ...headers, ...own, "content-length": Buffer.byteLength(text) };
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const response = await new Promise<IncomingMessage>((resolve, reject) =>
+      send(url, { method: "POST", headers: all, signal, agent: false, ca }, resolve)
+        .on("error", ({ cause, code = "unknown error" }: NodeJS.ErrnoException) =>
+          reject(cause === tooLate ? tooLate : new TransientError(`the receiver cannot be reached (${code})`)),
+        )
+        .end(text),
+    ).finally(cancel);
+    response.destroy();
+    const { statusCode: code = 0 } = response;
+    if (code >= 200 && code < 300) return;
+    const why = `the receiver answered ${code}`;
+    if (code >= 300 && code < 500 && !PASSING.includes(code)) throw new TerminalError(why);
+    throw new WaitError(why, retryAfterMs(response.headers) ?? 0);
   }
 
   #lose(result: "failed" | "dropped", { reason, regarding: { kind, name } }: EventRecord, error: string): void {
@@ -120,111 +148,36 @@ export class Webhook implements EventSink {
   }
 }
 
-interface Problem {
-  readonly why: string;
-  /** The receiver will never take this Event. */
-  readonly isFinal: boolean;
-  /** How long it asked to wait. */
-  readonly afterMs?: number | undefined;
-}
-
-interface Reply {
-  readonly code: number;
-  readonly afterMs: number | undefined;
-}
-
-/** Where to send. Everything here may be secret. */
-interface Receiver {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Certificates to trust instead of the system's. */
-  readonly ca: string | undefined;
-}
-
-/** Reads the receiver from a folder, such as a mounted Secret, for each request: a rotated Secret counts at once. */
-async function readReceiver(folder: string): Promise<Receiver> {
+/** Reads the receiver from a folder, such as a mounted Secret, for each request: a rotated Secret counts at once. All of it may be secret. */
+async function readReceiver(folder: string) {
   const names = await readdir(folder).catch((): string[] => []);
   const read = async (name: string): Promise<string> => (await readFile(join(folder, name), "utf8")).trim();
-  const text = names.includes("url") ? await read("url") : "";
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TerminalError(EXPECTED);
-  const headers = names.filter(name => name.startsWith("header."));
-  const values = await Promise.all(
-    headers.map(async name => [name.slice("header.".length), await read(name)] as const),
-  );
-  return { url, headers: Object.fromEntries(values), ca: names.includes("ca.crt") ? await read("ca.crt") : undefined };
+  const url = names.includes("url") ? await read("url") : "";
+  if (!/^https?:/.test(url) || !URL.canParse(url))
+    throw new TransientError("the file url in the folder of --notify-dir: expected one http or https address");
+  const headers: Record<string, string> = {};
+  for (const name of names) if (name.startsWith("header.")) headers[name.slice("header.".length)] = await read(name);
+  return { url: new URL(url), headers, ca: names.includes("ca.crt") ? await read("ca.crt") : undefined };
 }
-
-const EXPECTED = "the file url in the folder of --notify-dir: expected one http or https address";
-
-/** Sends one body. Redirects are not followed, since headers may be secret. */
-function post({ url, headers, ca }: Receiver, { contentType, text }: Body, signal: AbortSignal): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const own = { "content-type": contentType, "content-length": Buffer.byteLength(text) };
-    const all = { ...headers, ...own, "user-agent": "controller-resilience" };
-    const options: RequestOptions & { ca?: string | undefined } = {
-      method: "POST",
-      headers: all,
-      signal,
-      agent: false,
-      ca,
-    };
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    const request = send(url, options, response => {
-      resolve({ code: response.statusCode ?? 0, afterMs: retryAfterMs(response.headers) });
-      response.destroy();
-    });
-    request.on("error", reject);
-    request.end(text);
-  });
-}
-
-/** Only the code of the error: its text may have the address. */
-function describe(error: unknown): string {
-  if (error instanceof TerminalError) return error.message;
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return `the receiver cannot be reached${typeof code === "string" ? ` (${code})` : ""}`;
-}
-
-/** The formats that a receiver may want. */
-export const NOTIFY_FORMATS = ["cloudevents", "slack", "alertmanager"] as const;
-
-/** One of the formats. */
-export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
 
 /** An Event to post. */
 export interface Posted {
   /** The same for each attempt, so that receivers can drop duplicates. */
   readonly id: string;
-  /** When it was recorded; RFC 3339. */
+  /** When it was recorded; RFC 3339, and on the monotonic clock. */
   readonly time: string;
+  readonly queuedMs: number;
   readonly event: EventRecord;
 }
 
-/** A request body and its type. */
-export interface Body {
-  readonly contentType: string;
-  readonly text: string;
-}
-
-/** Alertmanager ends an alert without an end after five minutes, and a Warning is posted only once. */
-const ALERT_LASTS_MS = 86_400_000;
-
-/** Returns the body of one Event. `cluster` tells the clusters of one receiver apart. Pure. */
-export function bodyOf(posted: Posted, format: NotifyFormat, cluster: string): Body {
-  switch (format) {
-    case "cloudevents":
-      return json(cloudEvent(posted, cluster), "application/cloudevents+json; charset=utf-8");
-    case "slack":
-      return json({ text: slackText(posted, cluster) });
-    case "alertmanager":
-      return json([alert(posted, cluster)]);
-  }
+/** Returns the body of one Event. Pure. */
+export function bodyOf(posted: Posted, { format, cluster }: Omit<WebhookSettings, "folder">): string {
+  return JSON.stringify(format === "slack" ? { text: slackText(posted, cluster) } : cloudEvent(posted, cluster));
 }
 
 /** CloudEvents 1.0 in structured mode. */
 function cloudEvent({ id, time, event }: Posted, cluster: string): object {
-  const { regarding, related, type, reason, note, problem, isEnd = false } = event;
+  const { regarding, related, type, reason, note } = event;
   const { kind, namespace, name } = regarding;
   const place = namespace === undefined ? [] : ["namespaces", namespace];
   return {
@@ -235,31 +188,13 @@ function cloudEvent({ id, time, event }: Posted, cluster: string): object {
     subject: reason,
     time,
     datacontenttype: "application/json",
-    data: { cluster, type, reason, note, regarding, related, problem, isEnd },
+    data: { cluster, type, reason, note, regarding, related },
   };
 }
 
-function slackText({ event: { regarding, reason, note, isEnd = false } }: Posted, cluster: string): string {
-  const { kind, namespace, name } = regarding;
-  const id = [cluster, namespace, name].filter(Boolean).join("/");
-  // Slack's own escapes; without them a message could mention a whole channel.
-  const [what, why] = [`${isEnd ? "Resolved: " : ""}${reason}: ${kind} ${id}`, note].map(text =>
-    text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
-  );
-  return `*${what ?? ""}*\n${why ?? ""}`;
-}
-
-/** An alert of Alertmanager's API v2. A problem and its end have the same labels. */
-function alert({ time, event: { regarding, reason, note, problem = reason, isEnd = false } }: Posted, cluster: string) {
-  const { kind, namespace = "", name } = regarding;
-  return {
-    labels: { alertname: `ControllerResilience${problem}`, cluster, kind, namespace, name },
-    annotations: { summary: `${kind} ${namespace}/${name}: ${reason}`, description: note },
-    startsAt: time,
-    endsAt: isEnd ? time : new Date(Date.parse(time) + ALERT_LASTS_MS).toISOString(),
-  };
-}
-
-function json(value: unknown, contentType = "application/json"): Body {
-  return { contentType, text: JSON.stringify(value) };
+/** With Slack's own escapes, so that no message can mention a whole channel. */
+function slackText({ event: { regarding, reason, note } }: Posted, cluster: string): string {
+  const id = [cluster, regarding.namespace, regarding.name].filter(Boolean).join("/");
+  const text = `*${reason}: ${regarding.kind} ${id}*\n${note}`;
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -171,10 +171,10 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(10);
     world.onWrite = () => undefined;
     await world.run(3_600);
-    const told = world.events.records.filter(({ problem }) => problem === "Stalled");
+    const told = world.events.records.filter(({ action }) => action === "Protect");
     expect(told).toMatchObject([
       { type: "Warning", reason: "Refused" },
-      { type: "Normal", reason: "NoLongerStalled", isEnd: true },
+      { type: "Normal", reason: "NoLongerStalled" },
     ]);
   });
 

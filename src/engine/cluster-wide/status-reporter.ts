@@ -156,12 +156,12 @@ export class StatusReporter {
   #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
     const now = problemIn(conditions);
     const before = problemIn(object.status?.conditions);
-    const event = { regarding: refOf(object), action: "Protect", problem: ConditionType.Stalled };
+    const event = { regarding: refOf(object), action: "Protect" };
     if (now !== undefined && before === undefined) {
       this.#ports.events.record({ ...event, type: "Warning", reason: now.reason, note: now.message });
     } else if (now === undefined && before !== undefined) {
       const note = conditions.find(({ type }) => type === ConditionType.Ready)?.message ?? "";
-      this.#ports.events.record({ ...event, type: "Normal", reason: "NoLongerStalled", note, isEnd: true });
+      this.#ports.events.record({ ...event, type: "Normal", reason: "NoLongerStalled", note });
     }
   }
 }

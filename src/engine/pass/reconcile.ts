@@ -216,9 +216,9 @@ export class Reconciler {
   #report({ key, session }: Pass, status: ControllerResilienceStatus, passes: readonly Reported[]): void {
     const before = { ...session.object, status: session.statusRead };
     const requests = passes.flatMap(({ reported }) => reported.events ?? []);
-    const told = this.#reporter.conditions(key, before, status.conditions ?? [], requests);
+    this.#reporter.conditions(key, before, status.conditions ?? [], requests);
     this.#reporter.status(key, { spec: session.object.spec, status });
-    this.#reporter.events(key, session.object, told);
+    this.#reporter.events(key, session.object, requests);
   }
 
   #statusOf(

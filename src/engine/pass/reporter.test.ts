@@ -271,30 +271,7 @@ describe("Events on conditions", () => {
     ]);
   });
 
-  it("name the problem of a Warning, and end it when the condition becomes True again", () => {
-    const { reporter, events, clock } = makeReporter();
-    const step = lifeOf(reporter, clock);
-    const idle = condition("Stalled", "False", "Idle");
-    const deferred = condition("TokensAccepted", "False", "RestartDeferred");
-    step(60, accepted, idle);
-    step(60, rejected, idle);
-    step(60, deferred, idle);
-    step(60, accepted, idle);
-    step(3_600, deferred, idle);
-    step(60, deferred, condition("Stalled", "True", "RestartDeferred"));
-    step(60, accepted, idle);
-    expect(events.records.map(({ type, reason, problem, isEnd }) => [type, reason, problem, isEnd])).toEqual([
-      ["Normal", "Accepted", undefined, undefined],
-      ["Warning", "Rejected", "TokensAccepted", undefined],
-      ["Normal", "RestartDeferred", undefined, undefined],
-      ["Normal", "Accepted", "TokensAccepted", true],
-      ["Normal", "RestartDeferred", undefined, undefined],
-      ["Warning", "RestartDeferred", "TokensAccepted", undefined],
-      ["Normal", "Accepted", "TokensAccepted", true],
-    ]);
-  });
-
-  it("are not created for what the remedy's own Event has just said, which names the problem instead", () => {
+  it("are not created for what the remedy's own Event has just said", () => {
     const { reporter, events, clock } = makeReporter();
     const about = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "team", name: "edit" };
     const request = { type: "Warning", reason: "BindingContested", note: "It is Contested.", about } as const;
@@ -302,7 +279,8 @@ describe("Events on conditions", () => {
     const pass = (after: readonly StatusCondition[], before: readonly StatusCondition[] = after): void => {
       const requests = before === after ? [] : [request];
       const object = makeObject(KEY, {}, { conditions: [...before] });
-      reporter.events(KEY, object, reporter.conditions(KEY, object, after, requests));
+      reporter.conditions(KEY, object, after, requests);
+      reporter.events(KEY, object, requests);
       clock.advance(25_000);
     };
     pass(contested, []);
@@ -310,17 +288,10 @@ describe("Events on conditions", () => {
     reporter.conditions(KEY, makeObject(KEY, {}, { conditions: contested }), [
       condition("BindingsCurrent", "True", "Current"),
     ]);
-    expect(events.records.map(({ type, reason, problem, isEnd }) => [type, reason, problem, isEnd])).toEqual([
-      ["Warning", "BindingContested", "BindingsCurrent", undefined],
-      ["Normal", "Current", "BindingsCurrent", true],
+    expect(events.records.map(({ type, reason }) => [type, reason])).toEqual([
+      ["Warning", "BindingContested"],
+      ["Normal", "Current"],
     ]);
-  });
-
-  it("end a problem of which an earlier leader has warned", () => {
-    const { reporter, events } = makeReporter();
-    reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [rejected] }), [rejected]);
-    reporter.conditions(KEY, makeObject(KEY, {}, { conditions: [rejected] }), [accepted]);
-    expect(events.records).toMatchObject([{ type: "Normal", problem: "TokensAccepted", isEnd: true }]);
   });
 
   it("do not repeat what another leader has written", () => {

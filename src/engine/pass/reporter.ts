@@ -3,7 +3,7 @@ import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";
-import { ConditionType, SUMMARIES } from "../../api/conditions";
+import { ConditionType } from "../../api/conditions";
 
 /** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
 const REPEATED_AFTER_MS = 900_000;
@@ -79,7 +79,7 @@ export class Reporter {
   }
 
   /** Events that remedies request, unless the pass before recorded the same. */
-  events(key: Key, object: ControllerResilience, requests: readonly TellingRequest[]): void {
+  events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
     const reported = this.#reportedOf(key);
     const now = new Set<string>();
     for (const request of requests) {
@@ -94,22 +94,21 @@ export class Reporter {
   /**
    * Events about changes of conditions ({@link ToldConditions}), and the metrics of all conditions.
    *
-   * @param requests the Events that remedies request; returned with the problems that they tell of instead of a condition's Event
+   * @param requests the Events that remedies request in this pass
    */
   conditions(
     key: Key,
     object: ControllerResilience,
     after: readonly StatusCondition[],
     requests: readonly EventRequest[] = [],
-  ): TellingRequest[] {
+  ): void {
     this.#metrics.conditions(key, after);
     const before = object.status?.conditions ?? [];
     const due = this.#conditions.due(key, before, after, { nowMs: this.#clock.monotonicMs(), requests });
-    for (const { condition, by, ...event } of due) {
+    for (const { condition, type } of due) {
       const { reason, message: note } = condition;
-      if (by === undefined) this.#recordOn(object, undefined, { ...event, reason, action: "Reconcile", note });
+      this.#recordOn(object, undefined, { type, reason, action: "Reconcile", note });
     }
-    return requests.map(request => ({ ...request, ...problemBy(request, due) }));
   }
 
   /** Sets the gauges of the remedies. */
@@ -138,14 +137,6 @@ export class Reporter {
     this.#reported.set(key, reported);
     return reported;
   }
-}
-
-/** A request, with the problem of a condition that it tells of. */
-type TellingRequest = EventRequest & Pick<EventRecord, "problem">;
-
-function problemBy(request: EventRequest, due: readonly ConditionEvent[]): Pick<EventRecord, "problem"> {
-  const { problem } = due.find(({ by }) => by === request) ?? {};
-  return problem === undefined ? {} : { problem };
 }
 
 interface Words {
@@ -197,10 +188,8 @@ export const GRACE_MS = 30_000;
 const SILENT: ReadonlySet<string> = new Set([ConditionType.Ready, ConditionType.Reconciling]);
 
 /** An Event about a condition. */
-export interface ConditionEvent extends Pick<EventRecord, "type" | "problem" | "isEnd"> {
+export interface ConditionEvent extends Pick<EventRecord, "type"> {
   readonly condition: StatusCondition;
-  /** The remedy's own Event that says the same in this pass, so the condition has none. */
-  readonly by?: EventRequest | undefined;
 }
 
 /** What Events have said of one condition. */
@@ -224,8 +213,6 @@ interface Told {
 export class ToldConditions {
   readonly #rules: ReadonlyMap<string, ReasonRule>;
   readonly #told = new Map<Key, ReadonlyMap<string, Told>>();
-  /** Types of the conditions that had a Warning, and have not become True since. */
-  readonly #warned = new Map<Key, Set<string>>();
 
   constructor(remedies: readonly Pick<RemedyDeclaration, "condition" | "reasons">[]) {
     const rules = remedies.flatMap(({ condition, reasons }) =>
@@ -243,36 +230,26 @@ export class ToldConditions {
   ): ConditionEvent[] {
     const known = this.#told.get(key);
     const told = new Map<string, Told>();
-    const warned = this.#warned.get(key) ?? this.#warnedIn(before);
     const events: ConditionEvent[] = [];
     // Stalled is the last condition, so what it repeats comes before it.
     for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
       const previous = before.find(({ type }) => type === condition.type);
       const type = this.#eventType(condition);
       const last = toldBefore(known?.get(condition.type), previous);
-      const by = requests.find(request => request.type === type && isSaidBy(condition, request));
-      const mayPass = by === undefined && this.#mayPass(condition, type);
+      const isSaid = requests.some(request => request.type === type && isSaidBy(condition, request));
+      const mayPass = !isSaid && this.#mayPass(condition, type);
       const next = nextTold(last, condition, { type, mayPass, nowMs });
-      const isNews = next.state !== last.state && type !== "None";
-      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs))
-        events.push({ condition, type, by, ...problemOf(condition, { type, after, warned }) });
+      const isNews = next.state !== last.state && type !== "None" && !isSaid;
+      if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs)) events.push({ condition, type });
       told.set(condition.type, next);
     }
     this.#told.set(key, told);
-    this.#warned.set(key, warned);
     return events;
   }
 
   /** Drops what is remembered of an object that is gone. */
   forget(key: Key): void {
     this.#told.delete(key);
-    this.#warned.delete(key);
-  }
-
-  /** What status shows was told by an earlier leader. */
-  #warnedIn(conditions: readonly StatusCondition[]): Set<string> {
-    const isWarning = (one: StatusCondition): boolean => this.#eventType(one) === "Warning";
-    return new Set(conditions.filter(isWarning).map(({ type }) => type));
   }
 
   #eventType({ type, status, reason }: StatusCondition): ReasonRule["event"] {
@@ -285,23 +262,6 @@ export class ToldConditions {
   #mayPass({ type, reason }: StatusCondition, event: ReasonRule["event"]): boolean {
     return event === "Warning" || this.#rules.get(`${type}/${reason}`)?.passes === true;
   }
-}
-
-/**
- * What the Event is about. A Warning of Stalled is about the condition with the same reason. The Event by which a condition becomes True again
- * ends the Warnings about it.
- */
-function problemOf(
-  { type, status, reason }: StatusCondition,
-  context: { readonly type: string; readonly after: readonly StatusCondition[]; readonly warned: Set<string> },
-): Pick<EventRecord, "problem" | "isEnd"> {
-  const { after, warned } = context;
-  if (context.type === "Warning") {
-    const problem = after.find(one => one.reason === reason && !SUMMARIES.includes(one.type))?.type ?? type;
-    warned.add(problem);
-    return { problem };
-  }
-  return status === "True" && warned.delete(type) ? { problem: type, isEnd: true } : {};
 }
 
 /** Returns what to record of a condition after a pass. */
