@@ -26,9 +26,9 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 39_027 },
-    { name: "source: files", found: source.length, budget: 242 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 65_689 },
+    { name: "source: lines", found: lines(source), budget: 40_050 },
+    { name: "source: files", found: source.length, budget: 249 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 66_360 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_950 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_010 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },

@@ -1,6 +1,7 @@
 import type { ControllerResilience } from "../api/controller-resilience";
 import type { Clock } from "./time";
 import type { LeaseReading } from "./leases";
+import type { KindQuestion, KindReading } from "./progress";
 import type { KeyRotation } from "./signing-keys";
 import type {
   BindingKind,
@@ -268,4 +269,9 @@ export interface Readers {
    * but not more often than every two seconds. Never throws.
    */
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading>;
+  /**
+   * The objects of a kind in the whole cluster for which the question finds work, and when one last moved. Asking begins to read them every
+   * minute, for all who ask together; they are read as long as they are asked for every three minutes. Waits for no reading. Never throws.
+   */
+  kind(question: KindQuestion): Promise<KindReading>;
 }

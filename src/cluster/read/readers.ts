@@ -1,6 +1,7 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import type { Clock } from "../../core/time";
 import type { LeaseReading } from "../../core/leases";
+import type { KindQuestion, KindReading } from "../../core/progress";
 import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
 import type { Log } from "../../core/ports";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
@@ -25,6 +26,7 @@ import { describeCall, listPages, PAGE_SIZE, pathOf, type Place, type Resource }
 import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, objectView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
+import { KindReadings } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
@@ -67,6 +69,7 @@ export class ClusterReaders implements Readers {
   readonly #rights: Pick<Rights, "may">;
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
+  readonly #kinds: KindReadings;
   readonly #ownUser: () => Promise<string | undefined>;
   readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
@@ -84,6 +87,7 @@ export class ClusterReaders implements Readers {
     this.#rights = context.rights ?? new Rights(api, clock);
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
+    this.#kinds = new KindReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
@@ -183,6 +187,10 @@ export class ClusterReaders implements Readers {
 
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
     return this.#leases.leases(namespace, maxAgeMs);
+  }
+
+  kind(question: KindQuestion): Promise<KindReading> {
+    return Promise.resolve(this.#kinds.kind(question));
   }
 
   /** @throws GoneError if the API server does not serve the resource */

@@ -3,6 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
+import type { KindQuestion, KindReading } from "../progress";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, LogRounds, Readers, RequestRates, Right } from "../readers";
 import type { KeyRotation } from "../signing-keys";
@@ -109,5 +110,9 @@ export class EmptyReaders implements Readers {
 
   leases(_namespace: string, _maxAgeMs?: number): Promise<LeaseReading> {
     return Promise.resolve({ leases: [], readMs: this.clock.monotonicMs(), intervalMs: 10_000 });
+  }
+
+  kind(_question: KindQuestion): Promise<KindReading> {
+    return Promise.resolve({ due: [], movedMs: -Infinity, passedMs: -Infinity, steadyMs: Infinity });
   }
 }

@@ -1,0 +1,95 @@
+// What the operator learns of a kind by looking at its objects again and again: which of them need work, and when the last one moved. Times are
+// those of the operator's own monotonic clock, at its own readings. Pure.
+
+import type { JsonObject } from "./json";
+
+/**
+ * What an object needs of its controller:
+ * - `due`: work.
+ * - `done`: nothing.
+ * - `paused`: nothing is expected, such as while a person has suspended it.
+ * - `unknown`: the question cannot be answered for it.
+ */
+export type Work = "due" | "done" | "paused" | "unknown";
+
+/** Metadata of an object. */
+export interface KindObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number | undefined;
+  readonly createdMs: number | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly isDeleted: boolean;
+  readonly hasFinalizers: boolean;
+  /** A controller may have written to it: it has a status or finalizers. */
+  readonly isWritten: boolean;
+  /** Changes when a controller has written: the status, or finalizers. */
+  readonly written: string;
+}
+
+/** What is asked about the objects of a kind. */
+export interface KindQuestion {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Questions about a kind with the same id have the same answers. */
+  readonly id: string;
+  /** Reports whether the object is meant: one that is not also shows nothing about the controller. */
+  selects(object: KindObject): boolean;
+  /** Reports whether its metadata shows that nothing is expected. */
+  isPaused(object: KindObject): boolean;
+  /** Answers for a whole object. Throws nothing. */
+  workOf(object: JsonObject): Work;
+}
+
+/** An object that is due. */
+export interface DueObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly createdMs: number | undefined;
+  readonly generation: number | undefined;
+  /** status.observedGeneration, if it has one. */
+  readonly observed: number | undefined;
+  /** Since when it is seen to be due. */
+  readonly dueMs: number;
+  /** It was seen without work before: its controller has handled it. */
+  readonly wasDone: boolean;
+  /** When its own status was last seen to change; -Infinity: never. */
+  readonly movedMs: number;
+}
+
+/** The answer to a question. */
+export interface KindReading {
+  readonly due: readonly DueObject[];
+  /** When the status of one of the objects was last seen to change; -Infinity: never. */
+  readonly movedMs: number;
+  /**
+   * The latest time from which on an object was due and has been handled, as far as is known; -Infinity: there was none. What is due for longer
+   * was passed over.
+   */
+  readonly passedMs: number;
+  /** Since when readings have succeeded without a break. */
+  readonly steadyMs: number;
+  /** The last successful reading; absent: there was none yet. */
+  readonly readMs?: number;
+  /** Name of the resource, such as `widgets`. */
+  readonly resource?: string;
+  /** An object for which the question has no answer. */
+  readonly unanswered?: string;
+  /** Why the objects are not known, or not any more. Absent: they are known. */
+  readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+}
+
+/**
+ * Returns the resource that Kubernetes guesses for a kind (UnsafeGuessKindToResource). Admission checks the author's rights on it, so no other
+ * resource is read.
+ */
+export function guessResource(kind: string): string {
+  const name = kind.toLowerCase();
+  if (name.endsWith("endpoints")) return name;
+  if (name.endsWith("s")) return `${name}es`;
+  return name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;
+}

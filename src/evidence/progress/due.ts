@@ -1,0 +1,155 @@
+import {
+  type ASTNode,
+  Environment,
+  EvaluationError,
+  ParseError,
+  TypeError as CelTypeError,
+} from "@marcbachmann/cel-js";
+import { isObject, type JsonObject } from "../../core/json";
+
+// Evaluates `due`: CEL over `object`. Other people write expressions and objects, so what an evaluation costs is bounded: by the functions that
+// are known, by how deep macros are nested, and by how much of an object is read.
+
+/** Longest expression, as in the schema. */
+const MAX_LENGTH = 1024;
+
+/** Fields and items of an object that one evaluation reads. A string counts once more for each {@link TEXT} characters. */
+const MAX_READS = 10_000;
+const TEXT = 64;
+
+const MACROS = new Set(["all", "exists", "exists_one", "filter", "map"]);
+
+/** Each takes time in proportion to what it reads. Regular expressions may take far more, and so may what makes texts and lists longer. */
+const FUNCTIONS = new Set([
+  ...MACROS,
+  ...["has", "size", "contains", "startsWith", "endsWith", "orValue"],
+  ...["timestamp", "duration", "int", "double", "string", "bool"],
+]);
+
+const ENVIRONMENT = new Environment({
+  homogeneousAggregateLiterals: false,
+  enableOptionalTypes: true,
+  limits: { maxAstNodes: 250, maxDepth: 50 },
+}).registerVariable("object", "dyn");
+
+/** Answers whether an object is due. */
+export interface Due {
+  /** @throws DueError if the expression has no answer for this object, such as without a field that it names */
+  holds(object: JsonObject): boolean;
+}
+
+/** The expression, or an object, is not as expected. The message is a part of a sentence. */
+export class DueError extends Error {}
+
+/** @throws DueError if the expression does not compile, or could take too long */
+export function compileDue(text: string): Due {
+  if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
+  const program = parsed(text);
+  return {
+    holds: object => {
+      const answer = evaluated(() => program({ object: new Reads().of(object) }) as unknown);
+      if (typeof answer === "boolean") return answer;
+      throw new DueError(`expected true or false, got ${typeof answer}`);
+    },
+  };
+}
+
+function parsed(text: string) {
+  return evaluated(() => {
+    const program = ENVIRONMENT.parse(text);
+    checkCost(program.ast, false);
+    const { valid, type = "dyn", error } = program.check();
+    if (!valid) throw error ?? new DueError("invalid");
+    if (type !== "bool" && type !== "dyn") throw new DueError(`expected true or false, got a value of type ${type}`);
+    return program;
+  });
+}
+
+/** Converts errors of the library to sentences of one line, with the position. */
+function evaluated<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ParseError || error instanceof EvaluationError || error instanceof CelTypeError) {
+      const at = error.range === undefined ? "" : ` at character ${error.range.start + 1}`;
+      throw new DueError(`${error.summary}${at}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/**
+ * Refuses what could take long: a function that is not known, and a macro inside of another unless both go through fields of the object, which
+ * are counted when they are read.
+ *
+ * @throws DueError
+ */
+function checkCost(node: ASTNode, isInMacro: boolean): void {
+  const [name, [first, ...others]] = partsOf(node);
+  if (name !== undefined && !FUNCTIONS.has(name))
+    throw new DueError(`unknown function ${name} at character ${node.start + 1}`);
+  const isMacro = name !== undefined && MACROS.has(name);
+  if (isMacro && first !== undefined)
+    checkMacro(node, { list: first, isInner: isInMacro, isOuter: others.some(hasMacro) });
+  if (first !== undefined) checkCost(first, isInMacro);
+  for (const other of others) checkCost(other, isInMacro || isMacro);
+}
+
+function checkMacro(
+  { start }: ASTNode,
+  { list, isInner, isOuter }: { readonly list: ASTNode; readonly isInner: boolean; readonly isOuter: boolean },
+): void {
+  const at = `at character ${start + 1}`;
+  if (isInner && isOuter) throw new DueError(`expected at most two macros inside of each other ${at}`);
+  if ((isInner || isOuter) && !isPath(list))
+    throw new DueError(`expected macros inside of each other to go through fields of object ${at}`);
+}
+
+/** The function that a node calls, and its operands: the receiver first. */
+function partsOf({ op, args }: ASTNode): readonly [string | undefined, readonly ASTNode[]] {
+  if (op === "call") return [args[0], args[1]];
+  if (op === "rcall") return [args[0], [args[1], ...args[2]]];
+  return [undefined, [args].flat(2).filter(isNode)];
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return isObject(value) && "op" in value && "args" in value;
+}
+
+function hasMacro(node: ASTNode): boolean {
+  const [name, children] = partsOf(node);
+  return (name !== undefined && MACROS.has(name)) || children.some(hasMacro);
+}
+
+/** A variable, or a field of one. */
+function isPath({ op, args }: ASTNode): boolean {
+  return op === "id" || ((op === "." || op === ".?") && isPath(args[0]));
+}
+
+/** Shows an object to CEL, and counts what is read of it. Whole numbers become CEL's, which distinguishes them from others. */
+class Reads {
+  #left = MAX_READS;
+
+  of(value: unknown): unknown {
+    if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : value;
+    if (typeof value === "string") this.#count(value.length / TEXT);
+    if (typeof value !== "object" || value === null) return value;
+    return new Proxy(value, {
+      get: (target, key) => {
+        this.#count(1);
+        const found: unknown = Reflect.get(target, key);
+        return Object.hasOwn(target, key) && !(Array.isArray(target) && key === "length") ? this.of(found) : found;
+      },
+      ownKeys: target => {
+        const keys = Reflect.ownKeys(target);
+        this.#count(keys.length);
+        return keys;
+      },
+    });
+  }
+
+  #count(reads: number): void {
+    this.#left -= reads;
+    if (this.#left < 0) throw new DueError("the object is too large for the expression");
+  }
+}
