@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 40_050 },
     { name: "source: files", found: source.length, budget: 249 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 66_360 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 66_500 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 19_950 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_010 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
@@ -39,7 +39,7 @@ export function weigh(): Weight[] {
     },
     { name: "reasons of conditions", found: reasons().size, budget: 65 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
-    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 43 },
+    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 45 },
   ];
 }
 

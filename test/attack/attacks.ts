@@ -22,6 +22,10 @@ export const ATTACKS: readonly Attack[] = [
     ["have pods evicted, DaemonSets patched or bindings renewed", [POLICY, "needs exactly the rights for %s"]],
     ["do so in another namespace", [POLICY, "needs the right in the namespace of the object"]],
     ["have logs searched for a phrase", [POLICY, "may not search logs for %s in Observe mode"]],
+    [
+      "have objects of any kind looked at, or a token sent to their own pod",
+      [POLICY, "may not have other objects looked at than before"],
+    ],
     ["write it suspended, then resume it", [POLICY, "may stop all remedies with %s, but not start them again"]],
     ["widen what someone with more rights wrote", [POLICY, "may not widen %s.%s: %j"]],
     [

@@ -14,6 +14,8 @@ export interface Right {
   /** With its subresource, such as `pods/eviction`. */
   readonly resource: string;
   readonly isCluster?: true;
+  /** How a refusal names it, where that is not verb and resource alone. */
+  readonly said?: string;
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io";
@@ -30,6 +32,11 @@ export const RIGHTS = {
   bindClusterRoles: { verb: "bind", group: RBAC_GROUP, resource: "clusterroles" },
   bindClusterRolesEverywhere: { verb: "bind", group: RBAC_GROUP, resource: "clusterroles", isCluster: true },
   readClusterRoleBindings: { verb: "get", group: RBAC_GROUP, resource: "clusterrolebindings", isCluster: true },
+  listWidgets: {
+    ...{ verb: "list", group: "example.com", resource: "widgets", isCluster: true },
+    said: "list widgets.example.com in all namespaces",
+  },
+  createTokens: { verb: "create", group: "", resource: "serviceaccounts/token" },
   createFlowSchemas: { verb: "create", group: FLOWS, resource: "flowschemas", isCluster: true },
 } as const satisfies Readonly<Record<string, Right>>;
 

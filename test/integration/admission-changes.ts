@@ -29,7 +29,10 @@ export const FULL = {
     priorityLevel: "",
     requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
   },
-  stallDetection: { evidence: ["Lease", "LeaderLoss"], for: "5m", onStall: "Restart", leases: [leaseA, leaseB] },
+  stallDetection: {
+    ...{ evidence: ["Lease", "LeaderLoss", "Progress", "Metrics"], for: "5m", onStall: "Restart" },
+    leases: [leaseA, leaseB],
+  },
 } as const;
 
 type Change = readonly [field: string, value: unknown];
@@ -136,6 +139,7 @@ export const CHANGES: Readonly<Record<keyof typeof FULL, Changes>> = {
     ],
     wider: [
       ["evidence", ["Lease", "LeaderLoss", "Forbidden"]],
+      ["metrics", {}],
       ["for", "4m"],
       ["leases", [leaseA, leaseB, { namespace: "kube-system", name: "c" }]],
     ],

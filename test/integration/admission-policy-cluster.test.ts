@@ -114,6 +114,18 @@ describe("the author of a ClusterControllerResilience", () => {
     expect(await refusal(await withRights(), unnamed)).toBeUndefined();
   });
 
+  it("needs to list the kinds that it names, and to create tokens, in all namespaces, also to observe", async () => {
+    const progress = [{ apiVersion: "example.com/v1", kind: "Widget" }];
+    const spec = { template: { stallDetection: { progress, metrics: { tokenFrom: "reader" } } } };
+    const rights: Right[] = [RIGHTS.listWidgets, everywhere(RIGHTS.createTokens)];
+    expect(await refusal(await withRights(...rights), spec)).toBeUndefined();
+    const [list, token] = rights;
+    expect(await refusal(await withRights(token!), spec)).toContain(`may not ${list!.said}, and spec.template.`);
+    expect(await refusal(await withRights(list!), spec)).toContain(
+      "may not create serviceaccounts/token in all namespaces, and",
+    );
+  });
+
   it("needs the right to read logs for phrases of their own, also to observe", async () => {
     const spec = { template: { tokenRestart: { extraPhrases: ["denied"] } } };
     const none = await withRights();

@@ -69,14 +69,15 @@ async function refusal(author: Author, wanted: Spec, old?: { readonly name: stri
 }
 
 /** The part of the refusal that names a missing right of an author. */
-function words({ name }: Author, { verb, resource, isCluster }: Right): string {
-  return `user ${name} may not ${verb} ${resource}${isCluster === true ? "" : ` in namespace ${namespace}`}, and spec.`;
+function words({ name }: Author, { verb, resource, isCluster, said = `${verb} ${resource}` }: Right): string {
+  return `user ${name} may not ${said}${isCluster === true ? "" : ` in namespace ${namespace}`}, and spec.`;
 }
 
 const { evict, patchDaemonSets, readLogs } = RIGHTS;
 const { updateRoleBindings, bindRoles, bindClusterRoles } = RIGHTS;
 const { updateClusterRoleBindings, bindClusterRolesEverywhere } = RIGHTS;
-const { readClusterRoleBindings, createFlowSchemas } = RIGHTS;
+const { readClusterRoleBindings, createFlowSchemas, listWidgets, createTokens } = RIGHTS;
+const widgets = { apiVersion: "example.com/v1", kind: "Widget" };
 const throttles = { requestRate: { onRunaway: "Throttle" } };
 
 const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
@@ -98,6 +99,9 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
   ["a flow", spec({ flowIsolation: throttles }), [createFlowSchemas]],
   ["a restart for a stale Lease", spec({ stallDetection: { onStall: "Restart" } }), [evict]],
   ["a report of stalls", spec({ stallDetection: {} }), []],
+  ["kinds and metrics", spec({ stallDetection: { progress: [widgets], metrics: {} } }), [listWidgets]],
+  ["metrics behind a token", spec({ stallDetection: { metrics: { tokenFrom: "reader" } } }), [createTokens]],
+  ["restarts by metrics", spec({ stallDetection: { metrics: {}, onStall: "Restart" } }), [evict]],
   ["two remedies", spec({ tokenRestart: {}, tokenLifetime: {} }, [agent]), [evict, patchDaemonSets]],
   // In Observe mode an author needs rights only for what the operator reads.
   [
@@ -114,6 +118,11 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     "a named binding in Observe mode",
     { ...spec({ bindingRenewal: { bindings: [clusterRoleBinding] } }), mode: "Observe" },
     [readClusterRoleBindings],
+  ],
+  [
+    "kinds, and metrics behind a token, in Observe mode",
+    { ...spec({ stallDetection: { progress: [widgets], metrics: { tokenFrom: "reader" } } }), mode: "Observe" },
+    [listWidgets, createTokens],
   ],
   [
     "all remedies, suspended",
@@ -243,6 +252,33 @@ describe("an author without rights", () => {
     expect(await change({ ...eight, suspend: true }, eight)).toContain(words(unprivileged, lease));
   });
 
+  it("may not have other objects looked at than before, nor others get a token, also in Observe mode", async () => {
+    const observed = (stallDetection: object, targets: readonly object[] = all): Spec => ({
+      ...spec({ stallDetection }, targets),
+      mode: "Observe",
+    });
+    const kinds = (...progress: object[]): Spec => observed({ progress });
+    const two = kinds(widgets, { ...widgets, due: "object.spec.size > 1" });
+    expect(await change(two, kinds(widgets))).toBeUndefined();
+    for (const other of [{ due: "object.spec.size > 2" }, { selector: { matchLabels: { a: "b" } } }, { for: "5m" }])
+      expect(await change(two, kinds({ ...widgets, ...other }))).toContain(words(unprivileged, listWidgets));
+    expect(await change({ ...two, suspend: true }, two)).toContain(words(unprivileged, listWidgets));
+    const metrics = { tokenFrom: "reader", port: "metrics" };
+    const sent = observed({ metrics });
+    expect(await change(sent, observed({ metrics, for: "1m" }))).toBeUndefined();
+    expect(await change(sent, observed({ metrics: { port: "metrics" } }))).toBeUndefined();
+    for (const other of [observed({ metrics: { ...metrics, port: 1 } }), observed({ metrics }, [...all, database])])
+      expect(await change(sent, other)).toContain(words(unprivileged, createTokens));
+  });
+
+  it("may not have metrics justify restarts of rejected pods", async () => {
+    const { tokenRestart } = FULL;
+    const restarted = spec({ tokenRestart, stallDetection: {} }, all);
+    const measured = spec({ tokenRestart, stallDetection: { metrics: {} } }, all);
+    expect(await change(restarted, measured)).toContain(words(unprivileged, evict));
+    expect(await change(measured, restarted)).toBeUndefined();
+  });
+
   it("may not begin to throttle", async () => {
     const reported = withBlock("flowIsolation", {
       requestRate: { ...FULL.flowIsolation.requestRate, onRunaway: "Report" },
@@ -322,7 +358,7 @@ describe("the policy", () => {
     const requestRate = blocks["flowIsolation"]!.properties!["requestRate"]!.properties!;
     expect(Object.keys(requestRate).toSorted()).toEqual(Object.keys(FULL.flowIsolation.requestRate).toSorted());
     // Warnings change nothing. The other fields have tests of their own above, or can only be narrowed from the full object.
-    const elsewhere = ["tokenRestart.extraPhrases", "stallDetection.onStall"];
+    const elsewhere = ["tokenRestart.extraPhrases", "stallDetection.onStall", "stallDetection.progress"];
     const oneWay = ["tokenLifetime.windows"];
     expect(missing.toSorted()).toEqual([...elsewhere, ...oneWay, "bindingRenewal.warnBefore"].toSorted());
   });
@@ -378,8 +414,31 @@ describe("the policy", () => {
     ).toBeUndefined();
   });
 
-  it("passes the API server's type check against the schema", async () => {
-    const path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/controller-resilience";
+  it("stays within the cost limit when it checks every right", async () => {
+    const leases = Array.from("abcdefgh", name => ({ namespace, name }));
+    const kind = (due: string) => ({ ...widgets, due: due.repeat(1_000), for: "6h" });
+    const most = (letters: string): Spec =>
+      spec({
+        ...{ tokenRestart: { extraPhrases: ["denied"] }, tokenLifetime: {}, flowIsolation: throttles },
+        bindingRenewal: { bindings: [roleBinding, clusterRoleBinding] },
+        stallDetection: {
+          ...{ onStall: "Restart", leases, metrics: { tokenFrom: "reader" } },
+          progress: Array.from(letters, kind),
+        },
+      });
+    const getLeases = { verb: "get", group: "coordination.k8s.io", resource: "leases" };
+    const author = await authors.with([...Object.values(RIGHTS), getLeases]);
+    expect(await refusal(author, most("abcdefgh"))).toBeUndefined();
+    const { metadata } = await admin.create<{ metadata: { name: string; resourceVersion: string } }>(objects, {
+      ...{ apiVersion: "controller-resilience.io/v1alpha1", kind: "ControllerResilience" },
+      ...{ metadata: { generateName: "most-" }, spec: most("abcdefgh") },
+    });
+    expect(await refusal(unprivileged, most("hgfedcba"), metadata)).toBeUndefined();
+    expect(await refusal(author, most("ijklmnop"), metadata)).toBeUndefined();
+  });
+
+  it.each(["", "-progress", "-cluster"])("passes the API server's type check against the schema: %j", async name => {
+    const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/controller-resilience${name}`;
     const read = () => admin.get<{ status?: { typeChecking?: { expressionWarnings?: object[] } } }>(path);
     const { status } = await eventually(read, found => found.status?.typeChecking !== undefined);
     expect(status?.typeChecking).toEqual({});

@@ -164,6 +164,12 @@ describe("the network policy", () => {
     expect(pod.containers[0]?.env).toContainEqual({ name: "RESILIENCE_NOTIFY_FORMAT", value: "slack" });
   });
 
+  it("lets the pods reach metrics of other pods at the listed ports", async () => {
+    const ports = [8080, "metrics"].map(port => ({ protocol: "TCP", port }));
+    const to = [{ namespaceSelector: {} }];
+    expect(await spec('metrics.ports=[8080,"metrics"]')).toMatchObject({ egress: [{}, { to, ports }] });
+  });
+
   it("lets the pods reach the configured addresses, and DNS only for notifications", async () => {
     const ports = [443, 6443].map(port => ({ protocol: "TCP", port }));
     expect(await spec()).toMatchObject({ egress: [{ ports }] });
@@ -273,6 +279,19 @@ describe("the rights", () => {
     expect(changing(rulesIn(await render())).filter(resource => String(resource).endsWith("bindings"))).toEqual([]);
   });
 
+  it("to create tokens are granted for the listed ServiceAccounts, and to read kinds by whoever labels a ClusterRole", async () => {
+    const tokensIn = (objects: readonly ChartObject[]) =>
+      rulesIn(objects).filter(({ resources = [] }) => resources.includes("serviceaccounts/token"));
+    const listed = await render('metrics.tokens=["metrics-reader"]');
+    const token = { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] };
+    expect(tokensIn(listed)).toEqual([{ ...token, resourceNames: ["metrics-reader"] }]);
+    expect(tokensIn(await render())).toEqual([]);
+    const role = listed.find(({ metadata: { name }, kind }) => kind === "ClusterRole" && name.endsWith("-progress"));
+    const matchLabels = { "controller-resilience.io/aggregate-to-progress": "true" };
+    expect(role).toMatchObject({ aggregationRule: { clusterRoleSelectors: [{ matchLabels }] } });
+    expect(role).not.toHaveProperty("rules");
+  });
+
   it("change no DaemonSet without tokenLifetime", async () => {
     const verbsOf = (rules: readonly Rule[]): unknown[] =>
       rules.flatMap(({ resources = [], verbs }) => (resources.includes("daemonsets") ? verbs : []));
@@ -299,6 +318,8 @@ describe("an invalid value", () => {
     ['monitoring.prometheusRule.runbookBaseUrl="git.example.com"', "at '/monitoring/prometheusRule/runbookBaseUrl'"],
     ['image.digest="abc"', "at '/image/digest': 'abc' does not match pattern"],
     ['networkPolicy.apiServer.cidrs=["10.0.0.1"]', "at '/networkPolicy/apiServer/cidrs/0': '10.0.0.1' does not match"],
+    ['metrics.tokens=["*"]', "at '/metrics/tokens/0': '*' does not match pattern"],
+    ["metrics.ports=[0]", "at '/metrics/ports/0'"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"*"}]', "at '/bindingRenewal/bind/0/name': '*' does not match"],
     ['bindingRenewal.bind=[{"kind":"Role","name":"web"}]', "at '/bindingRenewal/bind/0': missing property 'namespace'"],
     ['bindingRenewal.bind=[{"kind":"ClusterRole","name":"cluster-admin"}]', "may bind it is cluster-admin itself"],

@@ -73,6 +73,11 @@ describe("the schema refuses", () => {
       stalls({ leases: [{ namespace: "a", name: "b/c" }] }),
       "expected a name of lower-case letters",
     ],
+    [
+      "a kind of any group",
+      stalls({ progress: [{ kind: "Cluster" }] }),
+      "expected apiVersion, which only kinds such as",
+    ],
     ["nine kinds", kinds({}, 9), "must have at most 8 items"],
     ["a kind that is a resource", kinds({ kind: "widgets" }), "expected a kind of letters and digits that begins with"],
     ["a group without a version", kinds({ apiVersion: "example.com" }), "expected a group and a version, such as"],
@@ -236,6 +241,7 @@ describe("the schema accepts", () => {
         metrics: { port: 8443, tokenFrom: "metrics.reader" },
       },
     });
+    expect(await apply(stalls({ progress: [{ kind: "Application" }] }))).toMatchObject({ ok: true });
     for (const port of [1, 65_535, "https", "a".repeat(15)])
       expect(await apply(metrics({ port }))).toMatchObject({ ok: true });
   });

@@ -64,6 +64,80 @@ deletion with --cascade=orphan; the label then stays.
 && object.metadata.labels['controller-resilience.io/generated-for'] == oldObject.metadata.labels['controller-resilience.io/generated-for']))
 {{- end }}
 
+{{- /* Which writes of ControllerResiliences the policies check. */ -}}
+{{- define "controller-resilience.authorsMatch" -}}
+matchConstraints:
+  resourceRules:
+    - apiGroups: [controller-resilience.io]
+      apiVersions: [v1alpha1]
+      operations: [CREATE, UPDATE]
+      # Without the status subresource, which the operator writes.
+      resources: [controllerresiliences]
+matchConditions:
+  # Every author may change finalizers, labels and annotations, except what ties a generated object to its ClusterControllerResilience: without that
+  # it would outlive the object whose author was allowed to ask for it. Untied, it is checked like a new one.
+  - name: spec-is-new-or-untied
+    expression: >-
+      oldObject == null || object.spec != oldObject.spec || {{ include "controller-resilience.isUntied" . | nindent 6 | trim }}
+  # What the operator generates was checked when the author of the ClusterControllerResilience wrote it (admission-policy-cluster.yaml).
+  - name: is-not-generated
+    expression: >-
+      request.userInfo.username != 'system:serviceaccount:{{ .Release.Namespace }}:{{ include "controller-resilience.name" . }}'
+      || !has(object.metadata.ownerReferences)
+      || !object.metadata.ownerReferences.exists(owner, owner.kind == 'ClusterControllerResilience')
+{{- end }}
+
+{{- /* Variables that the policies share. */ -}}
+{{- define "controller-resilience.authorsVariables" -}}
+# Whether the operator reads for the object, and did before.
+- name: isUntied
+  expression: >-
+    {{- include "controller-resilience.isUntied" . | nindent 4 }}
+- name: reads
+  expression: "!object.spec.suspend"
+- name: hasRead
+  expression: oldObject != null && !variables.isUntied && !oldObject.spec.suspend
+- name: hasNoNewTarget
+  # Of a long list each change counts as new, since the comparison would cost too much.
+  expression: >-
+    oldObject != null && (object.spec.targets == oldObject.spec.targets
+    || object.spec.targets.size() <= 64 && object.spec.targets.all(target, target in oldObject.spec.targets))
+# Parts of the messages.
+- name: mayNot
+  expression: "'user ' + request.userInfo.username + ' may not '"
+- name: here
+  expression: "' in namespace ' + request.namespace"
+{{- end }}
+
+{{- /*
+CEL: the groups of kinds, and their resources as Kubernetes guesses them (guessResource in src/core/progress.ts). A kind without apiVersion is well known.
+*/ -}}
+{{- define "controller-resilience.kindVariables" -}}
+- name: groups
+  expression: >-
+    variables.newKinds.map(one, !has(one.apiVersion)
+    ? {{ .Files.Get "files/known-kinds.yaml" | fromYaml | toJson }}[one.kind]
+    : one.apiVersion.contains('/') ? one.apiVersion.split('/')[0] : '')
+- name: resources
+  expression: >-
+    variables.newKinds.map(one, one.kind.lowerAscii()).map(name, name.endsWith('endpoints') ? name
+    : name.endsWith('s') ? name + 'es'
+    : name.endsWith('y') ? name.substring(0, name.size() - 1) + 'ies' : name + 's')
+{{- end }}
+
+{{- /* Checks that the author may list each of the kinds, in all namespaces; the argument is the path of the list. */ -}}
+{{- define "controller-resilience.kindValidations" -}}
+{{- range $i := until 8 }}
+- expression: >-
+    variables.newKinds.size() <= {{ $i }}
+    || authorizer.group(variables.groups[{{ $i }}]).resource(variables.resources[{{ $i }}]).check('list').allowed()
+  messageExpression: >-
+    variables.mayNot + 'list ' + variables.resources[{{ $i }}] + (variables.groups[{{ $i }}] == '' ? '' : '.' + variables.groups[{{ $i }}])
+    + ' in all namespaces, and {{ $ }} would have the operator do it'
+  reason: Forbidden
+{{- end }}
+{{- end }}
+
 {{- /* What the rules of a role allow so that its holder can take more rights, as in src/remedies/binding-renewal/role.ts; empty if nothing does. */ -}}
 {{- define "controller-resilience.excess" -}}
 {{- $found := list }}
