@@ -8,6 +8,7 @@ import type { ErrandPorts } from "./cluster/http/retry";
 import { Webhook } from "./cluster/notify/webhook";
 import { cachedReaders, InformerCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
+import type { Scrape } from "./cluster/measure/pod-metrics";
 import { RequestCounts } from "./cluster/measure/request-counts";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
@@ -52,6 +53,8 @@ export interface Surroundings {
   readonly loadKubeConfig: () => KubeConfig;
   /** How requests reach the API servers; over the network by default. */
   readonly send?: Send;
+  /** How pods are asked for their metrics; over the network by default. */
+  readonly scrape?: Scrape;
   /** Whether the metrics contain those of the process. */
   readonly hasProcessMetrics: boolean;
   /** Serves the pages from `start` on. */
@@ -95,7 +98,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
   const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(() => probed) };
-  const readers = new ClusterReaders({ ...shared, ...settings, ...reading });
+  const readers = new ClusterReaders({ ...shared, ...settings, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,
     { isOurs: key => isWatched(settings, key), clock, random, log },

@@ -24,16 +24,6 @@ export function parseSample(line: string): Sample | null {
   };
 }
 
-/** Where a pod serves its metrics: a block of the spec. */
-export interface MetricsAddress {
-  /** Name of a declared container port, or a number; absent: the usual names. */
-  readonly port?: string | number;
-  /** Absent: by the name of the port. */
-  readonly scheme?: "HTTP" | "HTTPS";
-  /** Name of the ServiceAccount whose token is sent; absent: none is. */
-  readonly tokenFrom?: string;
-}
-
 /** What one page says of a work queue. What it does not say is absent. */
 export interface QueuePage {
   /** Items that wait. */

@@ -1,4 +1,5 @@
-import type { ControllerResilience } from "../api/controller-resilience";
+import type { ControllerResilience, MetricsSpec } from "../api/controller-resilience";
+import type { PodMetricsReading } from "./pod-metrics";
 import type { Clock } from "./time";
 import type { LeaseReading } from "./leases";
 import type { KindQuestion, KindReading } from "./progress";
@@ -274,4 +275,9 @@ export interface Readers {
    * minute, for all who ask together; they are read as long as they are asked for every three minutes. Waits for no reading. Never throws.
    */
   kind(question: KindQuestion): Promise<KindReading>;
+  /**
+   * What a pod of a target says of itself. Asking begins to read it every 30 s, as long as it is asked for every three minutes. Never waits and
+   * never throws.
+   */
+  podMetrics(pod: PodView, metrics: MetricsSpec): PodMetricsReading;
 }

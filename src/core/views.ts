@@ -35,6 +35,13 @@ export interface ContainerView {
   readonly lastFinishedAtMs?: number;
 }
 
+/** A port that a container declares. */
+export interface PortView {
+  /** Empty: it has none. */
+  readonly name: string;
+  readonly port: number;
+}
+
 /** A pod. */
 export interface PodView extends Identity {
   readonly phase: string;
@@ -46,6 +53,10 @@ export interface PodView extends Identity {
   readonly nodeUnreachable?: boolean;
   /** It is in the network of its node, as every agent of a network plugin has to be. Absent: it is not. */
   readonly hostNetwork?: boolean;
+  /** Its own address, which the kubelet reports. Absent: none yet. */
+  readonly podIP?: string;
+  /** TCP ports that its containers declare. Absent: none. */
+  readonly ports?: readonly PortView[];
   /** It mounts a CNI folder of its node (`cni` is a part of its path), which it needs to write a credential there. Absent: it doesn't. */
   readonly cniFolder?: boolean;
   /** A component of the cluster. Absent: it is not. */

@@ -60,6 +60,24 @@ describe("podView", () => {
     });
   });
 
+  it("keeps its address and the TCP ports that it declares", () => {
+    const ports = [
+      { name: "metrics", containerPort: 8080 },
+      { containerPort: 53, protocol: "UDP" },
+      { containerPort: 81 },
+    ];
+    const view = podView({
+      metadata,
+      spec: { containers: [{ name: "a", ports }, { name: "b" }] },
+      status: { podIP: "10.1.2.3" },
+    });
+    expect(view?.podIP).toBe("10.1.2.3");
+    expect(view?.ports).toEqual([
+      { name: "metrics", port: 8080 },
+      { name: "", port: 81 },
+    ]);
+  });
+
   it("knows a pod that nothing has happened to yet", () => {
     expect(podView({ metadata, spec: { containers: [{ name: "main" }] } })).toMatchObject({
       phase: "Unknown",

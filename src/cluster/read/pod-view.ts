@@ -9,7 +9,7 @@ import type {
 } from "@kubernetes/client-node";
 import { isCniFolder, isComponent, type Signs } from "../../core/components";
 import { objectOf, textOf, timeOf } from "../../core/json";
-import type { ContainerView, PodView } from "../../core/views";
+import type { ContainerView, PodView, PortView } from "../../core/views";
 import { identityOf, isSkipped, itemsOf, labelsOf, ownerOf, present, type Received, sharedText } from "./received";
 
 type Spec = Received<V1PodSpec>;
@@ -30,6 +30,7 @@ export function podView(raw: unknown): PodView | null {
     ...stateOf(status),
     ...present({ nodeUnreachable: isNodeUnreachable(spec, status) ? true : undefined }),
     ...placeOf(spec),
+    ...present({ podIP: textOf(status.podIP) || undefined, ports: portsOf(spec) }),
     ...present({ isComponent: isComponent(signs) ? true : undefined }),
     serviceAccountName,
     ...tokenOf(spec),
@@ -81,6 +82,14 @@ function placeOf(spec: Spec): Pick<PodView, "nodeName" | "hostNetwork" | "cniFol
     hostNetwork: spec.hostNetwork === true ? true : undefined,
     cniFolder: hostPathsOf(spec).some(isCniFolder) ? true : undefined,
   });
+}
+
+function portsOf({ containers }: Spec): readonly PortView[] | undefined {
+  const ports = itemsOf(containers)
+    .flatMap(container => itemsOf(container.ports))
+    .filter(({ protocol }) => (protocol ?? "TCP") === "TCP")
+    .map(({ name, containerPort }) => ({ name: sharedText(name ?? ""), port: containerPort ?? 0 }));
+  return ports.length === 0 ? undefined : ports;
 }
 
 /** Returns what the spec of pods says about what they are. */

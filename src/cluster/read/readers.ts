@@ -1,7 +1,8 @@
-import type { ControllerResilience } from "../../api/controller-resilience";
+import type { ControllerResilience, MetricsSpec } from "../../api/controller-resilience";
 import type { Clock } from "../../core/time";
 import type { LeaseReading } from "../../core/leases";
 import type { KindQuestion, KindReading } from "../../core/progress";
+import type { PodMetricsReading } from "../../core/pod-metrics";
 import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
 import type { Log } from "../../core/ports";
 import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
@@ -28,6 +29,7 @@ import { bindingView, clusterObjectView, namespaceView, objectView, roleView, se
 import { daemonSetView, workloadView } from "./workload-views";
 import { KindReadings } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
+import { PodMetricsReadings, type Scrape } from "../measure/pod-metrics";
 import { PublishedKeys } from "../measure/published-keys";
 import { RequestCounts } from "../measure/request-counts";
 import { Rights } from "./rights";
@@ -57,6 +59,8 @@ export interface ReadersContext {
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<Rights, "may">;
   readonly log?: Log;
+  /** How pods are asked for their metrics; absent: over the network. */
+  readonly scrape?: Scrape | undefined;
 }
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
@@ -70,6 +74,7 @@ export class ClusterReaders implements Readers {
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
   readonly #kinds: KindReadings;
+  readonly #podMetrics: PodMetricsReadings;
   readonly #ownUser: () => Promise<string | undefined>;
   readonly #apiAudiences: () => Promise<readonly string[]>;
   readonly #keyMemory: KeyMemory;
@@ -88,6 +93,8 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#kinds = new KindReadings({ api, clock, fullPassMs: context.fullPassMs });
+    const { scrape, fullPassMs } = context;
+    this.#podMetrics = new PodMetricsReadings({ api, clock, scrape, fullPassMs, pods: name => this.pods(name) });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }
@@ -191,6 +198,10 @@ export class ClusterReaders implements Readers {
 
   kind(question: KindQuestion): Promise<KindReading> {
     return Promise.resolve(this.#kinds.kind(question));
+  }
+
+  podMetrics(pod: PodView, metrics: MetricsSpec): PodMetricsReading {
+    return this.#podMetrics.of(pod, metrics);
   }
 
   /** @throws GoneError if the API server does not serve the resource */

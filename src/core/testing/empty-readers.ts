@@ -1,9 +1,10 @@
-import type { ControllerResilience } from "../../api/controller-resilience";
+import type { ControllerResilience, MetricsSpec } from "../../api/controller-resilience";
 
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
 import type { KindQuestion, KindReading } from "../progress";
+import type { PodMetricsReading } from "../pod-metrics";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, LogRounds, Readers, RequestRates, Right } from "../readers";
 import type { KeyRotation } from "../signing-keys";
@@ -114,5 +115,9 @@ export class EmptyReaders implements Readers {
 
   kind(_question: KindQuestion): Promise<KindReading> {
     return Promise.resolve({ due: [], movedMs: -Infinity, passedMs: -Infinity, steadyMs: Infinity });
+  }
+
+  podMetrics(_pod: PodView, _metrics: MetricsSpec): PodMetricsReading {
+    return {};
   }
 }

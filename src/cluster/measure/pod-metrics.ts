@@ -1,0 +1,311 @@
+import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { BlockList, isIP } from "node:net";
+import type { MetricsSpec } from "../../api/controller-resilience";
+import { ForbiddenError, publicMessage, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { objectOf, textOf } from "../../core/json";
+import { KINDS } from "../../core/kinds";
+import {
+  type MetricsPage,
+  METRICS_INTERVAL_MS,
+  type PodMetricsReading,
+  READINGS_APART_MS,
+} from "../../core/pod-metrics";
+import type { Clock } from "../../core/time";
+import type { PodView, PortView } from "../../core/views";
+import { followPage, PageLines, START } from "../../evidence/metrics/page";
+import type { Api } from "../http/api";
+import { FairLimiter } from "../http/fair-limiter";
+import { describeCall, pathOf } from "../http/resources";
+import { LineSplitter } from "../watch/stream";
+
+// The metrics that pods serve about themselves, read from each pod at its own address, and without any credential of the operator. A pod may
+// answer anything: an answer costs bounded time and memory, and nothing of its text is repeated but the names of queues.
+
+/** Where one page is. */
+export interface ScrapeRequest {
+  /** An IP address. */
+  readonly address: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** Sent as a bearer token; absent: no credential is sent. */
+  readonly token?: string;
+}
+
+/** Asks for `/metrics`; resolves with the head of the answer. Rejects when the signal fires. */
+export type Scrape = (request: ScrapeRequest, signal: AbortSignal) => Promise<IncomingMessage>;
+
+/** Own agents: no connection is kept, and no proxy of the environment is used. */
+const PLAIN = new Agent({ keepAlive: false });
+/** The certificates of metrics ports are self-signed as a rule, and nobody else has the address of the pod. */
+const TLS = new HttpsAgent({ keepAlive: false, rejectUnauthorized: false });
+
+/** Over the network. */
+export const scrapeByNetwork: Scrape = ({ address, port, isTls, token }, signal) => {
+  const headers = { Accept: "text/plain", ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };
+  const options = { hostname: address, port, path: "/metrics", headers, signal, agent: isTls ? TLS : PLAIN };
+  return new Promise((resolve, reject) => {
+    const request = (isTls ? requestHttps : requestHttp)(options, resolve);
+    request.on("error", reject);
+    request.end();
+  });
+};
+
+/** Deadline of a whole answer, in milliseconds. */
+const DEADLINE_MS = 5_000;
+
+/** Longest page: that of kube-controller-manager has 220 KB. */
+const MAX_BYTES = 2 * 1024 * 1024;
+const MAX_LINE_BYTES = 16 * 1024;
+
+/** Pods that are read at the same time, in all and of one namespace: slow pods of one do not delay those of another. */
+const CONCURRENT = 16;
+const CONCURRENT_PER_NAMESPACE = 4;
+
+/** Most pods that are followed. */
+const MAX_PODS = 1_000;
+
+/** So many readings must fail before that is said: pods that start refuse connections. */
+const FAILURES = 3;
+
+/** Without a question for so many full passes, and a minute more, a pod is no longer read. */
+const WANTED_PASSES = 2;
+const FULL_PASS_MS = 60_000;
+
+/** Names of ports that serve metrics, the likeliest first. */
+const PORT_NAMES = ["metrics", "http-metrics", "http-prom", "https-metrics", "https"];
+
+/** No pod has such an address of its own: loopback, link-local (with the metadata of clouds), unspecified, multicast. */
+const NEVER = new BlockList();
+for (const [net, bits] of [
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["0.0.0.0", 8],
+  ["224.0.0.0", 3],
+] as const)
+  NEVER.addSubnet(net, bits, "ipv4");
+for (const [net, bits] of [
+  ["::", 127],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const)
+  NEVER.addSubnet(net, bits, "ipv6");
+
+/** What the readings work with. */
+export interface PodMetricsContext {
+  readonly api: Pick<Api, "json">;
+  readonly clock: Clock;
+  /** From the watch cache: a page is asked for only where the pod still is. */
+  readonly pods: (namespace: string) => Promise<readonly PodView[]>;
+  readonly scrape?: Scrape | undefined;
+  /** Time between two full passes; absent: a minute. */
+  readonly fullPassMs?: number | undefined;
+}
+
+interface Known {
+  wantedMs: number;
+  reading: PodMetricsReading;
+  failures: number;
+}
+
+/** Reads the metrics of the pods that are asked for, again and again. */
+export class PodMetricsReadings {
+  readonly #context: PodMetricsContext;
+  readonly #scrape: Scrape;
+  readonly #tokens: PodTokens;
+  readonly #wantedMs: number;
+  readonly #limiter = new FairLimiter(CONCURRENT);
+  readonly #known = new Map<string, Known>();
+
+  constructor(context: PodMetricsContext) {
+    this.#context = context;
+    this.#scrape = context.scrape ?? scrapeByNetwork;
+    this.#tokens = new PodTokens(context.api, context.clock);
+    this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, context.fullPassMs ?? 0) + FULL_PASS_MS;
+  }
+
+  /** What is known of a pod. Asking begins to read it. */
+  of(pod: PodView, spec: MetricsSpec): PodMetricsReading {
+    const wantedMs = this.#context.clock.monotonicMs();
+    const key = [pod.uid, spec.port, spec.scheme, spec.tokenFrom].join(" ");
+    const known = this.#known.get(key) ?? { wantedMs, reading: {}, failures: 0 };
+    known.wantedMs = wantedMs;
+    if (!this.#known.has(key)) {
+      if (this.#known.size >= MAX_PODS) return unknown(`the metrics of more than ${MAX_PODS} pods are wanted`);
+      this.#known.set(key, known);
+      void this.#run(pod, spec, known).finally(() => this.#known.delete(key));
+    }
+    const { track } = known.reading;
+    if (track === undefined || wantedMs - track.readMs <= READINGS_APART_MS) return known.reading;
+    return known.reading.unknown === undefined ? {} : { unknown: known.reading.unknown };
+  }
+
+  async #run(pod: PodView, spec: MetricsSpec, known: Known): Promise<void> {
+    const { clock } = this.#context;
+    while (clock.monotonicMs() - known.wantedMs <= this.#wantedMs) {
+      await this.#read(pod, spec, known);
+      await new Promise<void>(resolve => clock.after(METRICS_INTERVAL_MS, resolve));
+    }
+  }
+
+  async #read({ namespace, uid, name }: PodView, spec: MetricsSpec, known: Known): Promise<void> {
+    const { clock, pods } = this.#context;
+    const share = { key: namespace, limit: CONCURRENT_PER_NAMESPACE };
+    let release: (() => void) | undefined;
+    try {
+      release = await this.#limiter.acquire([share], new AbortController().signal);
+      const pod = (await pods(namespace)).find(one => one.uid === uid);
+      if (pod?.phase !== "Running" || pod.deletedAtMs !== undefined) return void (known.reading = {});
+      const page = await this.#page(pod, spec);
+      known.failures = 0;
+      known.reading = { track: followPage(known.reading.track, page, clock.monotonicMs()) };
+    } catch (error) {
+      known.failures += 1;
+      const message = `the metrics of pod ${name} cannot be read: ${publicMessage(error)}`;
+      const isSaid = error instanceof TerminalError || known.failures >= FAILURES;
+      known.reading = { ...known.reading, ...(isSaid && unknown(message, error instanceof ForbiddenError)) };
+    } finally {
+      release?.();
+    }
+  }
+
+  async #page(pod: PodView, spec: MetricsSpec): Promise<MetricsPage> {
+    const { tokenFrom } = spec;
+    const target = targetOf(pod, spec);
+    const token = tokenFrom === undefined ? {} : { token: await this.#tokens.of(pod.namespace, tokenFrom) };
+    const end = new AbortController();
+    const late = new TransientError(`there was no whole answer within ${DEADLINE_MS / 1000} s`);
+    const cancel = this.#context.clock.after(DEADLINE_MS, () => end.abort(late));
+    try {
+      const answer = await this.#scrape({ ...target, ...token }, end.signal);
+      end.signal.addEventListener("abort", () => answer.destroy(late));
+      return await pageIn(answer, tokenFrom).finally(() => answer.destroy());
+    } catch (error) {
+      if (end.signal.aborted) throw late;
+      throw error instanceof ResilienceError ? error : new TransientError(describeFailure(error, target.port));
+    } finally {
+      cancel();
+    }
+  }
+}
+
+function unknown(message: string, forbidden = false): PodMetricsReading {
+  return { unknown: { forbidden, message } };
+}
+
+/** Only the code of an error is repeated: its message may have text of the pod. */
+function describeFailure(error: unknown, port: number): string {
+  const { code } = error as { readonly code?: unknown };
+  const isCode = typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code);
+  return `asking at port ${port} failed (${isCode ? code : "no HTTP answer"})`;
+}
+
+/** Returns where the pod serves metrics. @throws TerminalError if it does not, or may not be asked there */
+export function targetOf(pod: PodView, { port, scheme }: MetricsSpec): ScrapeRequest {
+  const { name, port: number } = typeof port === "number" ? numberedPort(pod, port) : namedPort(pod, port);
+  const isTls = scheme === undefined ? name.startsWith("https") : scheme === "HTTPS";
+  return { address: addressOf(pod), port: number, isTls };
+}
+
+/** Other programs of its node have the same address as a pod in the network of the node. */
+function namedPort({ ports = [], hostNetwork }: PodView, wanted: string | undefined): PortView {
+  const names = wanted === undefined ? PORT_NAMES : [wanted];
+  const [declared] = names.flatMap(name => ports.find(one => one.name === name) ?? []);
+  if (hostNetwork === true)
+    throw new TerminalError(
+      "it is in the network of its node; set metrics.port to the number of a port that it declares",
+    );
+  if (declared === undefined) throw new TerminalError(`it declares no TCP port named ${names.join(", ")}`);
+  return declared;
+}
+
+function numberedPort({ ports = [], hostNetwork }: PodView, port: number): PortView {
+  const declared = ports.find(one => one.port === port);
+  if (declared === undefined && hostNetwork === true) throw new TerminalError(`it declares no TCP port ${port}`);
+  return declared ?? { name: "", port };
+}
+
+function addressOf({ podIP = "" }: PodView): string {
+  const family = isIP(podIP);
+  if (family === 0) throw new TransientError("it has no address yet");
+  if (NEVER.check(podIP, family === 4 ? "ipv4" : "ipv6"))
+    throw new TerminalError("its address is none that a pod can have of its own");
+  return podIP;
+}
+
+/** Reads the body of an answer. @throws an error of core, also for an answer that is no page */
+async function pageIn(answer: IncomingMessage, tokenFrom: string | undefined): Promise<MetricsPage> {
+  const trouble = troubleOf(answer, tokenFrom);
+  if (trouble !== undefined) throw new TransientError(trouble);
+  const lines = new PageLines();
+  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new TransientError(`expected at most ${MAX_BYTES} bytes, got more`);
+    if (!splitter.push(chunk).every(line => lines.take(line)))
+      throw new TransientError("expected samples in the text format of Prometheus, got another line");
+  }
+  const page = lines.page();
+  if (splitter.pending > 0 || page === undefined)
+    throw new TransientError(`expected a whole page with ${START}, got another`);
+  return page;
+}
+
+function troubleOf({ statusCode = 0, headers }: IncomingMessage, tokenFrom: string | undefined): string | undefined {
+  if (statusCode === 401 || statusCode === 403) return describeRefusal(statusCode, tokenFrom);
+  if (statusCode !== 200) return `expected a page, got the answer ${statusCode}`;
+  // Nobody asked for it: such an answer is not decompressed.
+  const isPlain = (headers["content-encoding"] ?? "identity") === "identity";
+  return isPlain ? undefined : "expected a plain page, got a compressed one";
+}
+
+function describeRefusal(code: number, tokenFrom: string | undefined): string {
+  if (tokenFrom === undefined)
+    return `it answers ${code}; set metrics.tokenFrom to a ServiceAccount that may get /metrics`;
+  return `it answers ${code} to a token of ServiceAccount ${tokenFrom}, which must be allowed to get /metrics`;
+}
+
+/** Life of a token, in seconds: the shortest that the API server issues. */
+const TOKEN_SECONDS = 600;
+
+/** So long one is used, in milliseconds, and so long a failure is not repeated. */
+const TOKEN_USED_MS = 0.8 * TOKEN_SECONDS * 1000;
+const TOKEN_RETRY_MS = 30_000;
+
+/** Tokens of ServiceAccounts that may read metrics and nothing else. They are never logged. */
+class PodTokens {
+  readonly #api: Pick<Api, "json">;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, { readonly token: Promise<string>; untilMs: number }>();
+
+  constructor(api: Pick<Api, "json">, clock: Clock) {
+    this.#api = api;
+    this.#clock = clock;
+  }
+
+  of(namespace: string, name: string): Promise<string> {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, { untilMs }] of this.#known) if (untilMs <= nowMs) this.#known.delete(key);
+    const known = this.#known.get(`${namespace}/${name}`);
+    if (known !== undefined) return known.token;
+    const entry = { token: this.#request(namespace, name), untilMs: nowMs + TOKEN_USED_MS };
+    entry.token.catch(() => (entry.untilMs = nowMs + TOKEN_RETRY_MS));
+    this.#known.set(`${namespace}/${name}`, entry);
+    return entry.token;
+  }
+
+  async #request(namespace: string, name: string): Promise<string> {
+    const place = { namespace, name, subresource: "token" };
+    const what = describeCall("create", KINDS.ServiceAccount, place);
+    const body = {
+      ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" },
+      spec: { expirationSeconds: TOKEN_SECONDS },
+    };
+    const path = pathOf(KINDS.ServiceAccount, place);
+    const answer = await this.#api.json({ what, method: "POST", path, body, deadlineMs: DEADLINE_MS });
+    const token = textOf(objectOf(objectOf(answer)["status"])["token"]);
+    if (token === undefined) throw new TransientError(`${what}: expected a token, got none`);
+    return token;
+  }
+}
