@@ -1,7 +1,7 @@
-import type { PodTruth } from "../cluster/cluster";
+import type { PodTruth as Truth } from "../cluster/cluster";
 import { isReady as hasReadyCondition } from "../cluster/ground";
 import type { LogLine } from "../operator";
-import type { Entry as JournalEntry } from "../server/journal";
+import type { Entry } from "../server/journal";
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
 import type { VirtualClock } from "../time";
@@ -9,16 +9,7 @@ import type { Plan } from "../world/plan";
 
 // What the checker sees: the world, never what the operator thinks of it.
 
-/** The truth about one container of a pod. Its time is from the start of the world, in milliseconds; that of its log is since 1970. */
-export interface Truth extends Omit<PodTruth, "workload"> {
-  /** Kind and name, such as `Deployment/app-3`. */
-  readonly workload: string;
-}
-
-/** A request of an operator that an API server has served, or refused; its time is from the start of the world, in milliseconds. */
-export interface Entry extends JournalEntry {
-  readonly resource: string;
-}
+export type { Entry, Truth };
 
 /** The world as the checker sees it. */
 export interface Sight {

@@ -10,42 +10,38 @@ import { Disruptions, GarbageCollector, Namespaces, NodeWatch } from "./caretake
 import { Children, controllerOf, type Ground, nowMs, type Rights, type Servers, stamp } from "./ground";
 import { Kubelets, nodeOf } from "./kubelet";
 import type { LogOptions } from "./log-store";
-import type { PodRun } from "./pod-run";
+import type { ContainerTruth, PodRun } from "./pod-run";
 import { Deployments } from "./replica-sets";
 import { Scheduler } from "./scheduler";
 import { DaemonSets, StatefulSets } from "./sets";
 import { Tokens } from "./tokens";
 
-/** A workload, as `truths` names it. */
-export interface WorkloadName {
-  readonly kind: string;
-  readonly name: string;
-}
-
-/** The truth about one container, from the world alone. */
+/** The truth about one container of a pod, from the world alone. */
 export interface PodTruth {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
   readonly node: string;
-  readonly workload: WorkloadName | undefined;
+  /** Kind and name, such as `Deployment/app-3`; empty for a bare pod. */
+  readonly workload: string;
   readonly container: string;
   readonly state: State;
-  /** Since when it is in that state for that cause, by the world's clock. */
+  /** Since when it is in that state for that cause, in milliseconds from the start of the world. */
   readonly sinceMs: number;
   readonly cause: CauseName;
   /** A new pod would work. Of a pod that is being deleted: as it was when that began. */
   readonly healedByRestart: boolean;
-  /** When it last wrote to its log that its own request was answered 401. */
+  /** When it last wrote to its log that its own request was answered 401, since 1970. */
   readonly logged401Ms: number | undefined;
   /** Every API server refuses the token in its file, whether it uses it or not. */
   readonly isTokenDead: boolean;
 }
 
-interface Since {
-  readonly state: State;
-  readonly cause: CauseName;
-  readonly sinceMs: number;
+/** What is known of a pod that runs. */
+interface Known {
+  readonly workload: string;
+  /** Of each container. */
+  readonly truths: PodTruth[];
 }
 
 /** What a cluster is made of. */
@@ -64,12 +60,10 @@ export class Cluster {
   readonly #kubelets: Kubelets;
   readonly #controllers: readonly { catchUp(): void }[];
   readonly #nodes: NodeWatch;
-  /** By uid of the pod, one for each of its containers. */
-  readonly #since = new Map<string, Since[]>();
+  readonly #known = new Map<PodRun, Known>();
   /** Several checks ask at the same moment. */
   #asked: { readonly mark: string; readonly truths: readonly PodTruth[] } = { mark: "", truths: [] };
   #changes = 0;
-  readonly #workloads = new Map<string, WorkloadName | undefined>();
 
   constructor({ clock, dice, store, access, servers }: ClusterParts) {
     const rights = rightsOf(access, servers.count);
@@ -209,76 +203,78 @@ export class Cluster {
     return this.#kubelets.machine(nodeOf(pod))?.isUp === true;
   }
 
-  /** The truth about every container of every pod that is bound to a node. */
+  /** The truth about every container of every pod that is bound to a node. What is as before is told by the same object. */
   truths(): readonly PodTruth[] {
     const { clock, store, rights, tokenRefusals } = this.ground;
     const version = [store.revision, rights.keysVersion(), tokenRefusals.size, this.#changes];
     const mark = `${clock.monotonicMs()}/${version.join("/")}`;
-    if (mark !== this.#asked.mark)
-      this.#asked = { mark, truths: store.list("pods").flatMap(pod => this.#truthsOf(pod)) };
+    if (mark !== this.#asked.mark) {
+      const truths: PodTruth[] = [];
+      for (const pod of store.list("pods")) this.#addTruths(pod, truths);
+      this.#asked = { mark, truths };
+    }
     return this.#asked.truths;
   }
 
-  #truthsOf(pod: Obj): readonly PodTruth[] {
+  #addTruths(pod: Obj, truths: PodTruth[]): void {
     const run = this.#kubelets.runs.get(pod.metadata.uid);
-    if (run === undefined) return [];
+    if (run === undefined) return;
+    const known = this.#known.get(run) ?? { workload: this.#workloadOf(pod), truths: [] };
+    this.#known.set(run, known);
+    for (const [at, one] of run.truths().entries()) {
+      const before = known.truths[at];
+      const truth = overruled(pod, run, one.truth);
+      if (before === undefined || !isAsBefore(before, one, truth))
+        known.truths[at] = this.#newTruth(pod, { ...one, truth }, known.workload, before);
+      truths.push(known.truths[at]!);
+    }
+  }
+
+  #newTruth(
+    pod: Obj,
+    { container, truth: { state, cause, healedByRestart }, logged401Ms, isTokenDead }: ContainerTruth,
+    workload: string,
+    before: PodTruth | undefined,
+  ): PodTruth {
     const { uid, namespace = "", name } = pod.metadata;
-    if (!this.#workloads.has(uid)) this.#workloads.set(uid, this.#workloadOf(pod));
-    const workload = this.#workloads.get(uid);
-    return run.truths().map(({ container, truth, logged401Ms, isTokenDead }, at) => {
-      const { state, cause, healedByRestart } = this.#overrule(pod, run, truth);
-      const sinceMs = this.#sinceWhen(uid, at, { state, cause });
-      return {
-        uid,
-        namespace,
-        name,
-        node: nodeOf(pod),
-        workload,
-        container,
-        state,
-        sinceMs,
-        cause,
-        healedByRestart,
-        logged401Ms,
-        isTokenDead,
-      };
-    });
+    const isSame = before?.state === state && before.cause === cause;
+    const sinceMs = isSame ? before.sinceMs : this.ground.clock.monotonicMs();
+    return {
+      ...{ uid, namespace, name, node: nodeOf(pod), workload, container },
+      ...{ state, sinceMs, cause, healedByRestart, logged401Ms, isTokenDead },
+    };
   }
 
-  /** What the node and the life of the pod say, before its program has a say. */
-  #overrule(pod: Obj, run: PodRun, truth: Truth): Truth {
-    if (run.isStopping) return truth;
-    if (pod.metadata.deletionTimestamp !== undefined)
-      return { state: "terminating", cause: "terminating", healedByRestart: false };
-    if (this.#kubelets.machine(nodeOf(pod))?.isUp !== true)
-      return { state: "unreachable", cause: "node-away", healedByRestart: false };
-    return truth;
-  }
-
-  #sinceWhen(uid: string, at: number, { state, cause }: Pick<Since, "state" | "cause">): number {
-    const ofPod = this.#since.get(uid) ?? [];
-    this.#since.set(uid, ofPod);
-    const before = ofPod[at];
-    if (before?.state === state && before.cause === cause) return before.sinceMs;
-    const sinceMs = nowMs(this.ground);
-    ofPod[at] = { state, cause, sinceMs };
-    return sinceMs;
-  }
-
-  #workloadOf(pod: Obj): WorkloadName | undefined {
+  #workloadOf(pod: Obj): string {
     const owner = controllerOf(pod);
-    if (owner?.kind !== "ReplicaSet") return owner && { kind: owner.kind, name: owner.name };
-    const set = this.ground.store.get("replicasets", pod.metadata.namespace, owner.name);
-    const above = set && controllerOf(set);
-    return { kind: above?.kind ?? owner.kind, name: above?.name ?? owner.name };
+    if (owner === undefined) return "";
+    const set = owner.kind === "ReplicaSet" && this.ground.store.get("replicasets", pod.metadata.namespace, owner.name);
+    const { kind, name } = (set && controllerOf(set)) || owner;
+    return `${kind}/${name}`;
   }
 
   /** Notes since when each state lasts. */
   #observe(): void {
     this.truths();
-    for (const key of this.#since.keys()) if (!this.#kubelets.runs.has(key)) this.#since.delete(key);
-    for (const key of this.#workloads.keys()) if (!this.#kubelets.runs.has(key)) this.#workloads.delete(key);
+    for (const run of this.#known.keys())
+      if (this.#kubelets.runs.get(run.pod.metadata.uid) !== run) this.#known.delete(run);
   }
+}
+
+/** What the node and the life of the pod say, before its program has a say. */
+function overruled(pod: Obj, run: PodRun, truth: Truth): Truth {
+  if (run.isStopping) return truth;
+  if (pod.metadata.deletionTimestamp !== undefined) return TERMINATING;
+  return run.isReachable ? truth : UNREACHABLE;
+}
+
+const TERMINATING: Truth = { state: "terminating", cause: "terminating", healedByRestart: false };
+const UNREACHABLE: Truth = { state: "unreachable", cause: "node-away", healedByRestart: false };
+
+function isAsBefore(before: PodTruth, { logged401Ms, isTokenDead }: ContainerTruth, truth: Truth): boolean {
+  const { state, cause, healedByRestart } = truth;
+  const isSame = before.state === state && before.cause === cause && before.healedByRestart === healedByRestart;
+  return isSame && before.logged401Ms === logged401Ms && before.isTokenDead === isTokenDead;
 }
 
 function rightsOf(access: Access, servers: number): Rights {

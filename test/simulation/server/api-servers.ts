@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import type { Dice } from "../time";
+import { type Dice, START_MS } from "../time";
 import type { Identity } from "./access";
 import { Answer } from "./answer";
 import { bootstrap, collectCustomResources, judgeFlowSchemas, registerAddresses } from "./bootstrap";
 import { type Allowed, Dispatch, servePath } from "./dispatch";
 import { FlowControl } from "./flow";
-import { Journal } from "./journal";
+import type { Entry } from "./journal";
 import { Counters } from "./metrics";
 import { Refusal } from "./objects";
 import { type Ask, readRequest } from "./request";
@@ -106,7 +106,8 @@ export function networkError(code: "ECONNRESET" | "ECONNREFUSED"): Error {
 
 /** API servers behind one address. */
 export class ApiServers {
-  readonly journal = new Journal();
+  /** Called with each request, when it has been served. */
+  readonly listeners = new Set<(entry: Entry) => void>();
   readonly faults = new Set<Fault>();
   /** When a token was last refused, in milliseconds from the start of the world. */
   refusedMs = -Infinity;
@@ -412,13 +413,13 @@ export class ApiServers {
   }
 
   #note({ request, ask, server, outcome, user = "" }: Exchange, { code, before, after }: Served): void {
-    const { group, resource, namespace, name, subresource, verb, path } = ask;
+    const { group, resource = "", namespace, name, subresource, verb, path } = ask;
     const isLost = outcome.reset !== undefined || outcome.silence !== undefined;
     const { from, body } = request;
-    const [atMs, query] = [this.#world.clock.now().getTime(), ask.queryText];
-    this.journal.add({
+    const query = ask.queryText;
+    const entry = {
       // Each field by itself: this is done for every request, and to spread several objects costs as much as to serve it.
-      atMs,
+      atMs: this.#world.clock.now().getTime() - START_MS,
       server: server.index,
       from,
       user,
@@ -435,7 +436,8 @@ export class ApiServers {
       before,
       after,
       isLost,
-    });
+    };
+    for (const listener of this.listeners) listener(entry);
   }
 }
 

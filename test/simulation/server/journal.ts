@@ -2,6 +2,7 @@ import type { Obj } from "./objects";
 
 /** One request, as the world's truth knows it. */
 export interface Entry {
+  /** From the start of the world. */
   readonly atMs: number;
   readonly server: number;
   /** Name of the client's process. */
@@ -10,7 +11,8 @@ export interface Entry {
   readonly verb: string;
   readonly path: string;
   readonly group?: string | undefined;
-  readonly resource?: string | undefined;
+  /** Empty for a path that is no resource. */
+  readonly resource: string;
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
@@ -28,24 +30,6 @@ export interface Entry {
 const READS = new Set(["get", "list", "watch"]);
 
 /** Whether a request could change something. */
-export function isWrite({ verb, resource = "" }: Pick<Entry, "verb" | "resource">): boolean {
+export function isWrite({ verb, resource = "" }: { readonly verb: string; readonly resource?: string }): boolean {
   return !READS.has(verb) && !resource.endsWith("reviews");
-}
-
-/** Every request to the API servers. It keeps all writes, and counts reads. */
-export class Journal {
-  readonly writes: Entry[] = [];
-  /** Called with each request, reads too. */
-  readonly listeners = new Set<(entry: Entry) => void>();
-  #requests = 0;
-
-  get requests(): number {
-    return this.#requests;
-  }
-
-  add(entry: Entry): void {
-    this.#requests++;
-    if (isWrite(entry)) this.writes.push(entry);
-    for (const listener of this.listeners) listener(entry);
-  }
 }

@@ -50,7 +50,7 @@ export interface Served {
   readonly code: number;
   readonly body: string;
   readonly contentType?: string;
-  /** For the journal: the object that was written, before and after. */
+  /** For listeners: the object that was written, before and after. */
   readonly before?: Obj | undefined;
   readonly after?: Obj | undefined;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Entry, Sight, Truth } from "../checker/sight";
-import { Cluster, type PodTruth } from "../cluster/cluster";
+import { Cluster } from "../cluster/cluster";
 import { handlesWidgets, install, type WorkloadPlan } from "../cluster/install";
 import type { LogLine } from "../operator";
 import { METRICS_PORT } from "../programs/widgets";
@@ -11,7 +11,6 @@ import { Access } from "../server/access";
 import { Answer } from "../server/answer";
 import { installDefinitions } from "../server/bootstrap";
 import type { NewObj, Obj } from "../server/objects";
-import type { Entry as JournalEntry } from "../server/journal";
 import { ApiServers, networkError } from "../server/api-servers";
 import { Store } from "../server/store";
 import { Dice, START_MS, VirtualClock } from "../time";
@@ -61,8 +60,6 @@ export class World implements Sight {
   /** Pages of metrics instead of their own, by `namespace/name` of their workload; null: no answer comes. */
   readonly oddPages = new Map<string, string | null>();
   readonly #dice: Dice;
-  readonly #listeners = new Set<(entry: Entry) => void>();
-  #truths: { readonly found: readonly PodTruth[]; readonly told: readonly Truth[] } = { found: [], told: [] };
 
   constructor(readonly plan: Plan) {
     const dice = new Dice(plan.seed);
@@ -76,7 +73,6 @@ export class World implements Sight {
     });
     this.faults = new Faults({ dice: dice.fork("faults"), servers: this.servers });
     this.cluster = new Cluster({ clock, dice, store: this.store, access: this.access, servers: this.servers });
-    this.servers.journal.listeners.add(entry => this.#hear(entry));
   }
 
   /** Creates everything. The operators start when the workloads run. */
@@ -108,19 +104,11 @@ export class World implements Sight {
   }
 
   truths(): readonly Truth[] {
-    const found = this.cluster.truths();
-    if (found !== this.#truths.found) this.#truths = { found, told: found.map(tell) };
-    return this.#truths.told;
-  }
-
-  /** Passes on the requests of operators. */
-  #hear(entry: JournalEntry): void {
-    const heard = { ...entry, atMs: entry.atMs - START_MS, resource: entry.resource ?? "" };
-    for (const listener of this.#listeners) listener(heard);
+    return this.cluster.truths();
   }
 
   onRequest(listener: (entry: Entry) => void): void {
-    this.#listeners.add(listener);
+    this.servers.listeners.add(listener);
   }
 
   calmSinceMs(namespace?: string): number {
@@ -246,14 +234,6 @@ export class World implements Sight {
       subjects: [{ kind: "ServiceAccount", namespace: "controller-resilience-system", name: "controller-resilience" }],
     });
   }
-}
-
-function tell({ workload, sinceMs, ...truth }: PodTruth): Truth {
-  return {
-    ...truth,
-    workload: workload === undefined ? "" : `${workload.kind}/${workload.name}`,
-    sinceMs: sinceMs - START_MS,
-  };
 }
 
 /** From then on it disturbs whom it concerns, again and again. */
