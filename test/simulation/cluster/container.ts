@@ -5,6 +5,7 @@ import { microTime } from "../../../src/core/time";
 import type { Dice } from "../time";
 import { type Ground, nowMs, type TokenOwner } from "./ground";
 import { ContainerLog } from "./log-store";
+import { rbacVersion } from "../server/rbac";
 import { accountOf, type Tokens } from "./tokens";
 
 /** What a container has of its node and of its pod. */
@@ -188,7 +189,7 @@ export class ContainerLife {
 
   #judgeAccess(asked: readonly Asked[]): CauseName | undefined {
     const { ground } = this.host;
-    const version = RBAC.reduce((sum, resource) => sum + ground.store.version(resource), 0);
+    const version = rbacVersion(ground.store, this.#owner.namespace);
     if (this.#access?.version === version) return this.#access.cause;
     const cause = asked.every(one => ground.rights.allows(this.#owner, one)) ? undefined : "binding-gone";
     this.#access = { version, cause };
@@ -202,8 +203,6 @@ export class ContainerLife {
     return state.cause === "no-token" ? { ...state, healedByRestart: true } : state;
   }
 }
-
-const RBAC = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
 
 /** An object is for the program of this pod. */
 function isOf({ metadata }: Obj, { labels }: Obj["metadata"]): boolean {

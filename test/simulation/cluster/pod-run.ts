@@ -60,6 +60,8 @@ export interface ContainerTruth {
 /** A container of the pod, over its lives. */
 interface Slot {
   readonly spec: ContainerSpec;
+  /** The volume with its token. */
+  readonly home: string | undefined;
   life: ContainerLife | undefined;
   previous:
     | { readonly log: ContainerLog; readonly startedAt: string; readonly finishedAt: string; readonly exitCode: number }
@@ -101,8 +103,9 @@ export class PodRun {
   ) {
     const { containers = [] } = pod["spec"] as PodSpec;
     this.#address = `10.244.${host.ground.addresses >> 8}.${host.ground.addresses++ & 255}`;
+    const volumes = this.#projected().map(({ name }) => name);
     this.slots = containers.map(spec => ({
-      ...{ spec, life: undefined, previous: undefined },
+      ...{ spec, home: homeOf(spec, volumes), life: undefined, previous: undefined },
       ...{ restarts: 0, isReady: false, logged401Ms: undefined, waiting: "ContainerCreating" },
     }));
     this.#after(host.dice.between(300, 1_500), () => this.#begin());
@@ -112,17 +115,22 @@ export class PodRun {
     return this.#isStopping;
   }
 
+  /** Its kubelet answers. */
+  get isReachable(): boolean {
+    return this.host.machine.isUp;
+  }
+
   /** The truth of each container with a program. */
   truths(): readonly ContainerTruth[] {
     return this.#lastTruths ?? this.#truths();
   }
 
   #truths(): readonly ContainerTruth[] {
-    return this.slots.map(({ spec, life, logged401Ms }) => ({
+    return this.slots.map(({ spec, home, life, logged401Ms }) => ({
       container: spec.name,
       truth: truthOf(life),
       logged401Ms: life?.program.logged401Ms ?? logged401Ms,
-      isTokenDead: this.#isTokenDead(spec),
+      isTokenDead: this.#isTokenDead(home),
     }));
   }
 
@@ -277,7 +285,7 @@ export class PodRun {
     slot.life = new ContainerLife(
       {
         ...{ ground, tokens, pod: this.pod, container: slot.spec.name, dice: luck, cni: machine.cni },
-        tokenFile: () => this.#tokenOf(slot.spec),
+        tokenFile: () => this.#tokenIn(slot.home),
         clockOffsetMs: () => machine.clockOffsetMs,
         isOnline: () => machine.isOnline,
         onReady: isReady => this.#setReady(slot, isReady),
@@ -295,15 +303,13 @@ export class PodRun {
     this.#after(this.host.dice.between(20_000, 60_000), () => this.#start(slot));
   }
 
-  #isTokenDead(spec: ContainerSpec): boolean {
-    const token = this.#tokenOf(spec);
+  #isTokenDead(home: string | undefined): boolean {
+    const token = this.#tokenIn(home);
     return token !== undefined && this.host.tokens.judge(token).state === "refused";
   }
 
-  #tokenOf({ volumeMounts = [] }: ContainerSpec): string | undefined {
-    const mounted = volumeMounts.filter(({ name }) => this.#files.has(name));
-    const home = mounted.find(({ mountPath }) => mountPath === TOKEN_FOLDER) ?? mounted[0];
-    return home && this.#files.get(home.name);
+  #tokenIn(home: string | undefined): string | undefined {
+    return home === undefined ? undefined : this.#files.get(home);
   }
 
   /** Readiness is probed every few seconds. */
@@ -384,6 +390,11 @@ export class PodRun {
     condition("Ready", isAllReady);
     status["containerStatuses"] = this.slots.map(slot => statusOf(slot));
   }
+}
+
+function homeOf({ volumeMounts = [] }: ContainerSpec, volumes: readonly string[]): string | undefined {
+  const mounted = volumeMounts.filter(({ name }) => volumes.includes(name));
+  return (mounted.find(({ mountPath }) => mountPath === TOKEN_FOLDER) ?? mounted[0])?.name;
 }
 
 const STARTING: Truth = { state: "starting", cause: "starting", healedByRestart: false };

@@ -7,26 +7,42 @@ import { DEFAULT_TOKEN_SECONDS } from "./pods";
 interface Issued {
   readonly owner: TokenOwner;
   readonly accountUid: string;
-  readonly podUid: string;
   readonly expiresMs: number;
+  known: Known;
+}
+
+/** What was found out about a token. It holds until something changes, or the token expires: programs and the checker ask often. */
+interface Known {
+  readonly epoch: number;
+  /** By server. */
+  readonly accepted: (boolean | undefined)[];
+  state?: TokenState;
+  untilMs: number;
 }
 
 /** A year: what the API server makes of the default. */
 const EXTENDED_SECONDS = 365 * 24 * 3_600;
 
+const NO_TOKEN: TokenState = { state: "refused", cause: "no-token", healedByRestart: false };
+const ACCEPTED: TokenState = { state: "accepted", cause: "none", healedByRestart: false };
+const FORGOTTEN: TokenState = { state: "refused", cause: "terminating", healedByRestart: true };
+const UNKNOWN: Known = { epoch: -1, accepted: [], untilMs: 0 };
+
 /** All tokens of pods, and who accepts them. */
 export class Tokens {
   readonly #issued = new Map<string, Issued>();
-  /** Verdicts hold until something changes, or the token expires: programs and the checker ask often. */
-  readonly #verdicts = new Map<string, TokenState>();
-  /** By server. */
-  readonly #accepted = new Map<string, (boolean | undefined)[]>();
+  /** By uid of the pod. */
+  readonly #ofPod = new Map<string, string[]>();
+  /** Grows when whatever was known of tokens may be wrong. */
+  #epoch = 0;
   #keys = -1;
   #accounts = -1;
 
   constructor(private readonly ground: Ground) {
-    ground.store.subscribe("pods", ({ type }) => {
-      if (type === "DELETED") this.changed();
+    // A token is bound to its pod.
+    ground.store.subscribe("pods", ({ type, object }) => {
+      if (type !== "DELETED") return;
+      for (const token of this.#ofPod.get(object.metadata.uid) ?? []) this.#issued.get(token)!.known = UNKNOWN;
     });
   }
 
@@ -41,76 +57,64 @@ export class Tokens {
     const owner = { namespace, serviceAccount };
     const token = ground.rights.issue({ ...owner, pod: name, podUid: uid, lifeSeconds: asked });
     const expiresMs = nowMs(ground) + (asked === DEFAULT_TOKEN_SECONDS ? EXTENDED_SECONDS : asked) * 1_000;
-    this.#issued.set(token, { owner, accountUid: account.metadata.uid, podUid: uid, expiresMs });
+    this.#issued.set(token, { owner, accountUid: account.metadata.uid, expiresMs, known: UNKNOWN });
+    this.#ofPod.set(uid, [...(this.#ofPod.get(uid) ?? []), token]);
     return token;
   }
 
   /** How a server answers a request with this token, before it looks at rights. */
   isAccepted(token: string | undefined, server: number): boolean {
-    const owner = token === undefined ? undefined : this.#issued.get(token)?.owner;
-    if (token === undefined || owner === undefined) return false;
-    for (const refuses of this.ground.tokenRefusals) if (refuses(owner, server)) return false;
-    return this.#isValid(token, server);
+    const issued = token === undefined ? undefined : this.#issued.get(token);
+    return issued !== undefined && this.#isAccepted(token!, issued, server);
   }
 
-  #isValid(token: string, server: number): boolean {
-    this.#refresh();
-    if (nowMs(this.ground) >= (this.#issued.get(token)?.expiresMs ?? 0)) return false;
-    const known = this.#accepted.get(token) ?? [];
-    this.#accepted.set(token, known);
-    return (known[server] ??= this.ground.rights.accepts(token, server));
+  #isAccepted(token: string, issued: Issued, server: number): boolean {
+    for (const refuses of this.ground.tokenRefusals) if (refuses(issued.owner, server)) return false;
+    const { accepted } = this.#knownOf(issued);
+    if (nowMs(this.ground) >= issued.expiresMs) return false;
+    return (accepted[server] ??= this.ground.rights.accepts(token, server));
   }
 
   /** The truth about a token. */
   judge(token: string | undefined): TokenState {
-    if (token === undefined) return { state: "refused", cause: "no-token", healedByRestart: false };
-    this.#refresh();
-    const known = this.#verdicts.get(token);
-    const isExpired = nowMs(this.ground) >= (this.#issued.get(token)?.expiresMs ?? 0);
-    if (known !== undefined && !isExpired) return known;
-    const state = this.#judge(token);
-    this.#verdicts.set(token, state);
-    return state;
+    if (token === undefined) return NO_TOKEN;
+    const issued = this.#issued.get(token);
+    if (issued === undefined) return FORGOTTEN;
+    const known = this.#knownOf(issued);
+    const now = nowMs(this.ground);
+    if (known.state !== undefined && now < known.untilMs) return known.state;
+    known.untilMs = now < issued.expiresMs ? issued.expiresMs : Infinity;
+    return (known.state = this.#judge(token, issued));
   }
 
   /** Whatever was known of tokens may be wrong now. */
   changed(): void {
-    this.#verdicts.clear();
-    this.#accepted.clear();
+    this.#epoch++;
   }
 
   /** A pod is gone, and its tokens with it. */
   forget(podUid: string): void {
-    for (const [token, issued] of this.#issued) {
-      if (issued.podUid !== podUid) continue;
-      this.#issued.delete(token);
-      this.#verdicts.delete(token);
-    }
+    for (const token of this.#ofPod.get(podUid) ?? []) this.#issued.delete(token);
+    this.#ofPod.delete(podUid);
   }
 
-  #judge(token: string): TokenState {
-    const accepting = this.#acceptedBy(token);
+  #judge(token: string, issued: Issued): TokenState {
     const { count } = this.ground.servers;
-    if (accepting === count) return { state: "accepted", cause: "none", healedByRestart: false };
+    let accepting = 0;
+    for (let server = 0; server < count; server++) if (this.#isAccepted(token, issued, server)) accepting++;
+    if (accepting === count) return ACCEPTED;
     const state = accepting === 0 ? "refused" : "split";
-    const issued = this.#issued.get(token);
-    if (issued === undefined) return { state, cause: "terminating", healedByRestart: true };
     return { state, ...this.#why(issued, state), healedByRestart: this.#isHealedBy(issued) };
   }
 
-  #refresh(): void {
+  #knownOf(issued: Issued): Known {
     const { rights, store, tokenRefusals } = this.ground;
     const [keys, accounts] = [rights.keysVersion(), store.version("serviceaccounts")];
-    if (keys === this.#keys && accounts === this.#accounts && tokenRefusals.size === 0) return;
+    if (keys !== this.#keys || accounts !== this.#accounts || tokenRefusals.size > 0) this.changed();
     this.#keys = keys;
     this.#accounts = accounts;
-    this.changed();
-  }
-
-  #acceptedBy(token: string): number {
-    let accepting = 0;
-    for (let server = 0; server < this.ground.servers.count; server++) if (this.isAccepted(token, server)) accepting++;
-    return accepting;
+    if (issued.known.epoch !== this.#epoch) issued.known = { epoch: this.#epoch, accepted: [], untilMs: 0 };
+    return issued.known;
   }
 
   #why({ owner, accountUid, expiresMs }: Issued, state: "split" | "refused"): Pick<TokenState, "cause"> {

@@ -57,8 +57,13 @@ export class Controller implements Program {
   #lostLeases = 0;
   #rounds = 0;
   #hasListed = false;
+  /** What its account must be allowed. */
+  readonly #needs: readonly Asked[];
 
-  constructor(private readonly options: ControllerOptions) {}
+  constructor(private readonly options: ControllerOptions) {
+    const { lease, watches } = options;
+    this.#needs = lease === undefined ? watches : [...watches, leaseRequest(lease)];
+  }
 
   onStart(context: ProgramContext): void {
     this.#context = context;
@@ -95,7 +100,7 @@ export class Controller implements Program {
     const token = context.judgeToken(this.#current());
     if (token.state !== "accepted")
       return { ...token, state: token.state === "refused" ? "token-dead" : "token-split" };
-    const access = context.judgeAccess(this.#needs());
+    const access = context.judgeAccess(this.#needs);
     return access && { state: "access-gone", cause: access, healedByRestart: false };
   }
 
@@ -104,11 +109,6 @@ export class Controller implements Program {
     if (this.options.pausesEveryMs !== undefined && this.#lostLeases > 0)
       return { state: "loses-lease", cause: "loses-lease", healedByRestart: false };
     return undefined;
-  }
-
-  #needs(): readonly Asked[] {
-    const { lease, watches } = this.options;
-    return lease === undefined ? watches : [...watches, leaseRequest(lease)];
   }
 
   /** It does the work: it has no Lease, or holds it. */

@@ -23,12 +23,6 @@ export interface Rule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** Rules of a user in one namespace; without it everywhere. */
-interface Grant {
-  readonly namespace: string | undefined;
-  readonly rules: readonly Rule[];
-}
-
 interface Subject {
   readonly kind: string;
   readonly name: string;
@@ -81,14 +75,24 @@ interface Aggregation {
   readonly clusterRoleSelectors?: readonly { readonly matchLabels?: Readonly<Record<string, string>> }[];
 }
 
-const RESOURCES = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"];
+/** A number that changes with the rights that somebody has in a namespace; without it, with those at the cluster scope. */
+export function rbacVersion(store: Store, namespace?: string): number {
+  const everywhere = store.version("clusterroles") + store.version("clusterrolebindings");
+  if (namespace === undefined) return everywhere;
+  return everywhere + store.version("roles", namespace) + store.version("rolebindings", namespace);
+}
+
+/** What was found out about one namespace. */
+interface Known {
+  readonly version: number;
+  readonly rules: Map<string, readonly Rule[]>;
+  readonly answers: Map<string, boolean>;
+}
 
 /** Authorizes by the roles and bindings in the store. */
 export class Rbac {
   readonly #store: Store;
-  #grants = new Map<string, readonly Grant[]>();
-  #answers = new Map<string, boolean>();
-  #version = -1;
+  readonly #known = new Map<string | undefined, Known>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -96,26 +100,25 @@ export class Rbac {
 
   allows(identity: Identity, attributes: Attributes): boolean {
     if (identity.groups.includes("system:masters")) return true;
-    this.#refresh();
     const { verb, group, resource, subresource, namespace, name, path } = attributes;
-    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${namespace}|${name}|${resource === undefined ? path : ""}`;
-    const known = this.#answers.get(id);
+    const { answers } = this.#knownOf(namespace);
+    const id = `${identity.user}|${verb}|${group}|${resource}|${subresource}|${name}|${resource === undefined ? path : ""}`;
+    const known = answers.get(id);
     if (known !== undefined) return known;
     const allowed = this.rulesOf(identity, namespace).some(rule => covers(rule, attributes));
-    this.#answers.set(id, allowed);
+    answers.set(id, allowed);
     return allowed;
   }
 
   /** The rules of a user in a namespace, or in none. */
   rulesOf(identity: Identity, namespace?: string): readonly Rule[] {
-    this.#refresh();
+    const { rules } = this.#knownOf(namespace);
     const id = `${identity.user}|${identity.groups.join(",")}`;
-    const known = this.#grants.get(id);
-    const grants = known ?? this.#grantsOf(identity);
-    if (known === undefined) this.#grants.set(id, grants);
-    return grants
-      .filter(grant => grant.namespace === undefined || grant.namespace === namespace)
-      .flatMap(({ rules }) => rules);
+    const known = rules.get(id);
+    if (known !== undefined) return known;
+    const found = this.#rulesOf(identity, namespace);
+    rules.set(id, found);
+    return found;
   }
 
   /** The rules of a role that a binding refers to; undefined if there is none. */
@@ -137,25 +140,26 @@ export class Rbac {
     return [...own, ...aggregated.flatMap(({ rules }) => (rules ?? []) as Rule[])];
   }
 
-  #refresh(): void {
-    const version = RESOURCES.reduce((sum, resource) => sum + this.#store.version(resource), 0);
-    if (version === this.#version) return;
-    this.#version = version;
-    this.#grants = new Map();
-    this.#answers = new Map();
+  #knownOf(namespace: string | undefined): Known {
+    const version = rbacVersion(this.#store, namespace);
+    const known = this.#known.get(namespace);
+    if (known?.version === version) return known;
+    const fresh = { version, rules: new Map<string, readonly Rule[]>(), answers: new Map<string, boolean>() };
+    this.#known.set(namespace, fresh);
+    return fresh;
   }
 
-  #grantsOf(identity: Identity): Grant[] {
+  #rulesOf(identity: Identity, namespace: string | undefined): readonly Rule[] {
     const isBound = ({ subjects, metadata }: Obj): boolean =>
       ((subjects ?? []) as Subject[]).some(subject => isSubject(subject, identity, metadata.namespace));
-    const grant = ({ roleRef, metadata }: Obj): Grant => {
-      const rules = this.rulesOfRole(roleRef as RoleRef, metadata.namespace) ?? [];
-      return { namespace: metadata.namespace, rules };
-    };
-    const bindings = [...this.#store.list("clusterrolebindings"), ...this.#store.list("rolebindings")];
+    const within = namespace === undefined ? [] : this.#store.list("rolebindings", namespace);
+    const bindings = [...this.#store.list("clusterrolebindings"), ...within].filter(isBound);
+    const granted = bindings.flatMap(
+      ({ roleRef, metadata }) => this.rulesOfRole(roleRef as RoleRef, metadata.namespace) ?? [],
+    );
     const common = identity.groups.includes("system:authenticated") ? BASIC : [];
     const issuer = identity.groups.includes("system:serviceaccounts") ? [ISSUER] : [];
-    return [{ namespace: undefined, rules: [...common, ...issuer] }, ...bindings.filter(isBound).map(grant)];
+    return [...common, ...issuer, ...granted];
   }
 }
 

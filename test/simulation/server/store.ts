@@ -58,12 +58,18 @@ class Collection {
   changes: Change[] = [];
   /** A watch must begin at this revision or later. */
   floor = 0;
-  /** Grows with every change, also of a restore. */
-  version = 0;
+  /** Grows with every change, also by a restore; in a namespace, with those in it. */
+  #version = 0;
+  #restored = 0;
+  readonly #versions = new Map<string | undefined, number>();
   readonly listeners = new Set<Listener>();
   /** Sorted, by namespace; all of them without one. They stay while objects only change. */
   readonly #keys = new Map<string | undefined, readonly string[]>();
   readonly #lists = new Map<string | undefined, readonly Obj[]>();
+
+  version(namespace?: string): number {
+    return namespace === undefined ? this.#version : (this.#versions.get(namespace) ?? this.#restored);
+  }
 
   list(namespace?: string): readonly Obj[] {
     const known = this.#lists.get(namespace);
@@ -83,7 +89,7 @@ class Collection {
   }
 
   note(change: Change): void {
-    this.version++;
+    this.#versions.set(change.object.metadata.namespace, ++this.#version);
     for (const place of [undefined, change.object.metadata.namespace]) {
       this.#lists.delete(place);
       if (change.type !== "MODIFIED") this.#keys.delete(place);
@@ -95,7 +101,8 @@ class Collection {
   }
 
   changed(): void {
-    this.version++;
+    this.#restored = ++this.#version;
+    this.#versions.clear();
     this.#keys.clear();
     this.#lists.clear();
   }
@@ -127,9 +134,9 @@ export class Store {
     return this.#revision;
   }
 
-  /** A number that changes with every change of a resource. */
-  version(resource: string): number {
-    return this.#of(resource).version;
+  /** A number that grows with every change of a resource, or of those in a namespace. */
+  version(resource: string, namespace?: string): number {
+    return this.#of(resource).version(namespace);
   }
 
   get(resource: string, namespace: string | undefined, name: string): Obj | undefined {
