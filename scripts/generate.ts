@@ -7,6 +7,7 @@ import { choices } from "./choices";
 import { chartReadme } from "./chart-readme";
 import { clusterCrd } from "./cluster-crd";
 import { dashboardFile } from "./dashboard/dashboard";
+import { knownKinds } from "./known-kinds";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
 import { remedyPages } from "./reason-tables";
@@ -26,6 +27,7 @@ const outputs: readonly Output[] = [
   { path: CLUSTER_CRD_FILE, from: CRD_FILE, text: () => clusterCrd(root) },
   ...[apiTypes(root), clusterApiTypes(root), choices(root)],
   ...[CRD_FILE, CLUSTER_CRD_FILE].map(chartCopy),
+  knownKinds(),
   argocdConfig(root),
   ...remedyPages(root),
   restartLimits(),

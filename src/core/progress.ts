@@ -84,12 +84,11 @@ export interface KindReading {
 }
 
 /**
- * Returns the resource that Kubernetes guesses for a kind (UnsafeGuessKindToResource). Admission checks the author's rights on it, so no other
- * resource is read.
+ * Returns the resource of a kind, as its name is formed as a rule; Kubernetes' own guess would be `gatewaies`. Admission checks the author's rights on it
+ * (deploy/chart/templates/_helpers.tpl), so no other resource is read.
  */
 export function guessResource(kind: string): string {
   const name = kind.toLowerCase();
-  if (name.endsWith("endpoints")) return name;
-  if (name.endsWith("s")) return `${name}es`;
-  return name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;
+  if (/(s|x|ch|sh)$/.test(name)) return name.endsWith("endpoints") ? name : `${name}es`;
+  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
 }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { ForbiddenError } from "../../src/core/errors";
+import { guessResource } from "../../src/core/progress";
+import { WELL_KNOWN } from "../../src/evidence/progress/well-known";
 import { type Author, Authors, type Right, RIGHTS } from "./admission-authors";
 import { CHANGES, FULL } from "./admission-changes";
 import { installAdmissionPolicy, removeAdmissionPolicy } from "../cluster/admission-policy";
@@ -269,6 +271,23 @@ describe("an author without rights", () => {
     expect(await change(sent, observed({ metrics: { port: "metrics" } }))).toBeUndefined();
     for (const other of [observed({ metrics: { ...metrics, port: 1 } }), observed({ metrics }, [...all, database])])
       expect(await change(sent, other)).toContain(words(unprivileged, createTokens));
+  });
+
+  it.each(["Widget", "Policy", "Gateway", "Ingress", "Mesh", "Branch", "Box", "Endpoints"])(
+    "is asked for the resource of kind %s that the operator reads",
+    async kind => {
+      const said = `list ${guessResource(kind)}.example.com in all namespaces`;
+      const progress = [{ ...widgets, kind }];
+      expect(await refusal(unprivileged, spec({ stallDetection: { progress } }))).toContain(said);
+    },
+  );
+
+  it("is asked for the group of each kind that is clear without an apiVersion", async () => {
+    const clear = WELL_KNOWN.filter(({ kind }) => WELL_KNOWN.filter(row => row.kind === kind).length === 1);
+    for (const { kind, apiVersion } of clear) {
+      const said = `list ${guessResource(kind)}.${apiVersion.split("/")[0]!} in all namespaces`;
+      expect(await refusal(unprivileged, spec({ stallDetection: { progress: [{ kind }] } }))).toContain(said);
+    }
   });
 
   it("may not have metrics justify restarts of rejected pods", async () => {

@@ -110,7 +110,7 @@ matchConditions:
 {{- end }}
 
 {{- /*
-CEL: the groups of kinds, and their resources as Kubernetes guesses them (guessResource in src/core/progress.ts). A kind without apiVersion is well known.
+CEL: the groups of kinds, and their resources by the rule of plurals (guessResource in src/core/progress.ts). A kind without apiVersion is well known.
 */ -}}
 {{- define "controller-resilience.kindVariables" -}}
 - name: groups
@@ -121,8 +121,8 @@ CEL: the groups of kinds, and their resources as Kubernetes guesses them (guessR
 - name: resources
   expression: >-
     variables.newKinds.map(one, one.kind.lowerAscii()).map(name, name.endsWith('endpoints') ? name
-    : name.endsWith('s') ? name + 'es'
-    : name.endsWith('y') ? name.substring(0, name.size() - 1) + 'ies' : name + 's')
+    : name.matches('(s|x|ch|sh)$') ? name + 'es'
+    : name.matches('[^aeiou]y$') ? name.substring(0, name.size() - 1) + 'ies' : name + 's')
 {{- end }}
 
 {{- /* Checks that the author may list each of the kinds, in all namespaces; the argument is the path of the list. */ -}}

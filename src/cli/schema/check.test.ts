@@ -1,3 +1,4 @@
+import { WELL_KNOWN } from "../../evidence/progress/well-known";
 import { describe, expect, it } from "vitest";
 import { checkSpec, type Schema, brokenRules, type Rule, schemaOf } from "./check";
 
@@ -44,6 +45,14 @@ describe("a ControllerResilience against its schema", () => {
     expect(errors.join("\n")).toContain(error);
     expect(errors).toHaveLength(1);
   });
+});
+
+it("lets exactly the well-known kinds do without an apiVersion, where they have one group", () => {
+  const accepted = (kind: string): boolean => check({ targets, stallDetection: { progress: [{ kind }] } }).length === 0;
+  const kinds = WELL_KNOWN.map(({ kind }) => kind);
+  for (const kind of kinds) expect([kind, accepted(kind)]).toEqual([kind, kinds.filter(k => k === kind).length === 1]);
+  const rule = rulesOf(schemaOf("ControllerResilience")).find(one => one.rule.startsWith("has(self.apiVersion) || "));
+  expect(rule?.rule.match(/'/g)).toHaveLength(2 * kinds.filter(accepted).length);
 });
 
 describe("a ClusterControllerResilience against its schema", () => {
