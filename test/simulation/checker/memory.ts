@@ -1,5 +1,6 @@
 import type { Obj } from "../server/objects";
 import type { Store } from "../server/store";
+import { restartsOf } from "./objects";
 import { type Sight, type Truth, workloadOf } from "./sight";
 
 // What was true of the pods before they were evicted: the request comes when a pod already ends.
@@ -27,9 +28,29 @@ export class Memory {
   readonly #split = new Map<string, Split>();
   readonly #before = new Map<string, Map<string, Truth>>();
   readonly #deadMs = new Map<string, number>();
+  /** The pods that were evicted, and those of which a leader cannot know: no status had them when it took over. */
+  readonly #evicted = new Set<string>();
+  readonly #unknown = new Set<string>();
+  #leader: unknown;
 
   constructor(private readonly sight: Sight) {
     sight.clock.every(LOOK_MS, () => this.#look());
+    sight.onRequest(({ resource, after }) => {
+      if (resource === "leases") this.#led(after);
+    });
+  }
+
+  #led(lease: Obj | undefined): void {
+    const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
+    if (holderIdentity === this.#leader) return;
+    this.#leader = holderIdentity;
+    const known = new Set(this.sight.store.list("controllerresiliences").flatMap(restartsOf));
+    for (const uid of this.#evicted) if (!known.has(uid)) this.#unknown.add(uid);
+  }
+
+  /** Whether the leader does not know of an eviction, since the status that had it was deleted, or is that of a backup: budgets are in status (docs/adr/0010). */
+  isForgotten(atMs: number, uid: string): boolean {
+    return this.#unknown.has(uid) || isTakenBack(this.sight, atMs);
   }
 
   /** The containers of a pod. */
@@ -39,6 +60,7 @@ export class Memory {
 
   /** To be called when a pod is evicted. */
   evicted(pod: Obj): void {
+    this.#evicted.add(pod.metadata.uid);
     const isSplit = this.before(pod.metadata.uid).some(({ state }) => state === "token-split");
     if (isSplit) this.#split.set(pod.metadata.uid, { pod, atMs: this.sight.clock.now().getTime(), hasHelped: false });
   }
@@ -117,8 +139,8 @@ interface Subject {
   readonly namespace?: string;
 }
 
-/** Whether a restore from a backup has taken back what status said of an eviction: budgets are in status (docs/adr/0010). */
-export function isForgotten({ plan, clock }: Sight, atMs: number): boolean {
+/** Whether a restore from a backup has taken back what status said of an eviction. */
+function isTakenBack({ plan, clock }: Sight, atMs: number): boolean {
   const nowMs = clock.monotonicMs();
   return plan.happenings.some(({ what, atMs: takenMs, forMs = 0 }) => {
     const restoredMs = takenMs + forMs;

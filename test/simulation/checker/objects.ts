@@ -61,3 +61,22 @@ function isTarget(
   const labels = workload?.metadata.labels ?? {};
   return Object.entries(target.selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
 }
+
+/** An entry of status.restarts. */
+export interface RestartEntry {
+  readonly pod: string;
+  readonly podUID?: string;
+  readonly time: string;
+  readonly cause: string;
+  readonly outcome: string;
+}
+
+/** status.restarts. */
+export function entriesOf(object: Obj): readonly RestartEntry[] {
+  return ((object["status"] ?? {}) as { restarts?: readonly RestartEntry[] }).restarts ?? [];
+}
+
+/** Uids of the pods in status.restarts. */
+export function restartsOf(object: Obj): readonly (string | undefined)[] {
+  return entriesOf(object).map(({ podUID }) => podUID);
+}

@@ -1,7 +1,7 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, mayBeTried } from "./objects";
-import { isForgotten, type Memory } from "./memory";
+import { actingOn, blockOf, entriesOf, mayBeTried, restartsOf } from "./objects";
+import type { Memory } from "./memory";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
@@ -15,7 +15,7 @@ const COUNTS_MS = 55 * MINUTE;
 /** Objects that are younger have lost the status of a predecessor. */
 const YOUNG_MS = MINUTE;
 
-/** At most one restart without proof is open in the cluster, and the outcome of one is not known before this. */
+/** At most one restart without proof is open in the cluster. Of one that seems to help, the outcome is not known before this. */
 const OPEN_MS = MINUTE;
 
 /** A pod that was dead so short a time ago was not evicted in vain. */
@@ -133,12 +133,12 @@ class Records {
       one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
     );
     for (const { pod, atMs } of own.slice(-KEPT))
-      if (this.#counts(atMs) && !known.includes(pod.metadata.uid))
+      if (this.#counts(atMs, pod.metadata.uid) && !known.includes(pod.metadata.uid))
         this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
   }
 
-  #counts(atMs: number): boolean {
-    return this.sight.clock.monotonicMs() - atMs < COUNTS_MS && !isForgotten(this.sight, atMs);
+  #counts(atMs: number, uid: string): boolean {
+    return this.sight.clock.monotonicMs() - atMs < COUNTS_MS && !this.memory.isForgotten(atMs, uid);
   }
 
   #isInVain(pod: Obj, atMs: number): boolean {
@@ -158,10 +158,10 @@ class Records {
 
   #farApart({ atMs, workload, pod, object, isHopeless }: Eviction): void {
     const isCounted = ({ isInVain, atMs: at, pod: { metadata } }: Eviction): boolean =>
-      isInVain && !isForgotten(this.sight, at) && !this.memory.hasHelped(metadata.uid);
+      isInVain && !this.memory.isForgotten(at, metadata.uid) && !this.memory.hasHelped(metadata.uid);
     const before = this.#evictions.filter(isCounted);
     const last = before.at(-1);
-    if (last !== undefined && atMs - last.atMs < OPEN_MS)
+    if (last !== undefined && atMs - last.atMs < Math.min(OPEN_MS, this.#minDurationMs(last.pod)))
       this.report(
         3,
         `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
@@ -176,6 +176,11 @@ class Records {
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
     this.report(3, `evicted pods of ${workload} in vain, ${minutes} min apart: less than the cooldown`);
+  }
+
+  /** Its successor may be rejected so soon. */
+  #minDurationMs(pod: Obj): number {
+    return Math.min(...this.#restartBlocks(pod).map(({ minDuration = "60s" }) => parseDuration(minDuration as string)));
   }
 
   #restartBlocks(pod: Obj): Record<string, unknown>[] {
@@ -201,21 +206,4 @@ class Records {
 /** A change of the spec allows more restarts. */
 function isSameSpec(one: Obj | undefined, other: Obj | undefined): boolean {
   return one?.metadata.uid === other?.metadata.uid && one?.metadata.generation === other?.metadata.generation;
-}
-
-interface RestartEntry {
-  readonly pod: string;
-  readonly podUID?: string;
-  readonly time: string;
-  readonly outcome: string;
-}
-
-/** status.restarts. */
-function entriesOf(object: Obj): readonly RestartEntry[] {
-  return ((object["status"] ?? {}) as { restarts?: readonly RestartEntry[] }).restarts ?? [];
-}
-
-/** Uids of the pods in status.restarts. */
-function restartsOf(object: Obj): readonly (string | undefined)[] {
-  return entriesOf(object).map(({ podUID }) => podUID);
 }

@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, mayBeTried } from "./objects";
-import { isDeadUnused, isForgotten, type Memory } from "./memory";
+import { actingOn, blockOf, entriesOf, mayBeTried } from "./objects";
+import { isDeadUnused, type Memory } from "./memory";
 import { type Entry, isReady, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promises 1 to 3: who is evicted, how many at a time, and how often.
@@ -30,13 +30,6 @@ const PROVEN_PACE_MS = 2_000 - 500;
 /** Causes of which the operator has a proof. */
 const PROVEN: readonly Truth["cause"][] = ["service-account-recreated", "key-rotated"];
 
-/** An entry of status.restarts. */
-interface Restart {
-  readonly time: string;
-  readonly cause: string;
-  readonly outcome: string;
-}
-
 /** Causes without proof. */
 const UNPROVEN = /^(Unknown|LeaseNotRenewed|ProgressStopped)$/;
 
@@ -48,6 +41,7 @@ interface Eviction {
   readonly atMs: number;
   readonly workload: string;
   readonly pod: string;
+  readonly uid: string;
   /** Whether a restart could help, in truth. */
   readonly canHelp: boolean;
 }
@@ -97,7 +91,7 @@ class RestartChecks {
     const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
     this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
     const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
-    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, canHelp });
+    this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
   }
 
   /** The eviction has been served, so the pod is being terminated by now. */
@@ -127,7 +121,7 @@ class RestartChecks {
     }
     this.#unproven.push({ atMs, uid: pod.metadata.uid });
     const counted = this.#unproven.filter(
-      one => !isForgotten(this.sight, one.atMs) && !this.#isReset(one.atMs) && !this.memory.hasHelped(one.uid),
+      one => !this.memory.isForgotten(one.atMs, one.uid) && !this.#isReset(one.atMs) && !this.memory.hasHelped(one.uid),
     );
     const recent = counted.filter(one => atMs - one.atMs < HOUR).length;
     if (recent > MOST_UNPROVEN)
@@ -138,9 +132,7 @@ class RestartChecks {
   /** Two within an hour that status calls in vain, while nothing could hide them from the leader, or reset the breaker. */
   #hasTripped(): boolean {
     if (!this.sight.plan.happenings.every(({ what }) => OF_WORKLOADS.test(what))) return false;
-    const restarts = this.sight.store.list("controllerresiliences").flatMap(({ status }) => {
-      return (status as { restarts?: readonly Restart[] } | undefined)?.restarts ?? [];
-    });
+    const restarts = this.sight.store.list("controllerresiliences").flatMap(entriesOf);
     const inVain = restarts.filter(({ cause, outcome }) => UNPROVEN.test(cause) && outcome === "Ineffective");
     const times = inVain.map(({ time }) => Date.parse(time)).sort((a, b) => a - b);
     return times.some((ms, at) => at > 0 && ms - times[at - 1]! < HOUR);
@@ -182,7 +174,8 @@ class RestartChecks {
     if (last !== undefined && atMs - last.atMs < paceMs)
       this.report(3, `evicted pods ${atMs - last.atMs} ms apart: ${last.pod}, then one of ${key}`);
     const inVain = this.#evictions.filter(
-      one => one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !isForgotten(this.sight, one.atMs),
+      one =>
+        one.workload === key && !one.canHelp && atMs - one.atMs < HOUR && !this.memory.isForgotten(one.atMs, one.uid),
     );
     const most = this.#mostRestarts(key);
     if (inVain.length > most)
