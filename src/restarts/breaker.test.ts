@@ -95,7 +95,7 @@ class Bench {
 
   async #write(key: string, session: ObjectSession, restarts: ObjectRestarts): Promise<void> {
     await session.writeStatus({ ...session.statusRead, ...restarts.status() });
-    this.#restarts.reported(key, session.object);
+    this.#restarts.load(key, session.object);
   }
 
   async #session(key: string): Promise<ObjectSession> {

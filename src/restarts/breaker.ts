@@ -2,7 +2,7 @@ import { BREAKER_ANNOTATION } from "../api/names";
 import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
 import { type Clock, timeInMessage, toSeconds } from "../core/time";
 import type { Deferral, ObjectRef } from "../core/intent";
-import { isOpen, isUnproven, isWatched, limited, restartId, UNPROVEN_OPEN_MS } from "./history";
+import { isOpen, isUnproven, isWatched, limited, RECHECK_MS, restartId, UNPROVEN_OPEN_MS } from "./history";
 
 // One rule for restarts on log evidence alone, over all objects: none while two of the last hour did not help, or may still turn out not to. At
 // most one of them is open in the cluster, and two that did not help trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
@@ -14,9 +14,6 @@ const HOUR_MS = 3_600_000;
  * drops the operator may refuse everybody, and controllers with a valid token recover within this time.
  */
 const OWN_TROUBLE_MS = 120_000;
-
-/** Time until a deferred restart is tried again, in milliseconds. */
-const RECHECK_MS = 10_000;
 
 /** The state of the breaker. It outlives this process. */
 export interface BreakerState {

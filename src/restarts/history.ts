@@ -50,6 +50,9 @@ export function checkRestartBudget(
   return limited("MaxRestarts", RESTARTS_WINDOW_MS - age(oldest, now));
 }
 
+/** Time until a restart or a rollout that waits for another is tried again, in milliseconds. */
+export const RECHECK_MS = 10_000;
+
 /** A deferral by a limit that ends after this time. */
 export function limited(limit: LimitReason, retryAfterMs: number, detail?: string): Deferral {
   return { result: "Limited", limit, retryAfterMs, ...(detail !== undefined && { detail }) };
@@ -290,7 +293,22 @@ function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs:
 }
 
 /** Without a visible effect for this long, in milliseconds, an executed restart did not help, so that it does not delay others forever. */
-export const UNKNOWN_MS = 600_000;
+const UNKNOWN_MS = 600_000;
+
+/** Reports whether that time has passed since the end of the pod's grace period. An unreadable time counts as long ago. */
+export function isOverdue(
+  { time, podUID }: RestartStatus,
+  { view: { graceMs = 0 }, pods }: { readonly view: { graceMs?: number }; readonly pods: readonly { view: PodView }[] },
+  nowMs: number,
+): boolean {
+  const { deletedAtMs = 0 } = pods.find(({ view }) => view.uid === podUID)?.view ?? {};
+  return !(nowMs - Math.max(Date.parse(time) + graceMs, deletedAtMs) < UNKNOWN_MS);
+}
+
+/** Settles an entry of a workload that is gone or no target any more: nothing shows whether it helped. */
+export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
+  return isOpen(entry) && isOverdue(entry, { view: {}, pods: [] }, nowMs) ? { ...entry, outcome: "Replaced" } : entry;
+}
 
 /** Reports whether a pod is not being deleted. */
 export function isPresent({ view }: { readonly view: PodView }): boolean {

@@ -74,7 +74,7 @@ export class Restarts {
   }
 
   /**
-   * Loads the restarts in the status of an object that was read. Returns the object, with the restarts of its predecessor of the same name if
+   * Loads the restarts in the status of an object that was read or written. Returns the object, with the restarts of its predecessor of the same name if
    * it has none: an object that is deleted and created again, as by `kubectl replace --force`, does not get a new budget.
    *
    * @param mode absent: that of its spec
@@ -110,18 +110,6 @@ export class Restarts {
     if (restarts.length > 0) this.#last.set(key, { uid, restarts });
     const [oldest] = this.#last.keys();
     if (oldest !== undefined && this.#last.size > MAX_REMEMBERED) this.#last.delete(oldest);
-  }
-
-  /**
-   * Takes note of a status that a pass has written: without that, other objects would wait for a restart or a rollout that has ended until
-   * the next full pass.
-   *
-   * @param mode as in {@link load}
-   */
-  reported(key: Key, object: ControllerResilience, mode?: Mode): void {
-    this.#remember(key, object);
-    this.#shared.breaker.note(object, object.status?.restarts ?? []);
-    this.#shared.rollouts.note(key, object, mode);
   }
 
   /** Begins the restarts of one object in one pass. `settled` has the outcomes that remedies have settled in this pass. */

@@ -4,7 +4,7 @@ import type { Clock } from "../core/time";
 import { keyOf } from "../core/text";
 import type { Deferral, RolloutClaim } from "../core/intent";
 import type { Mode } from "../core/remedy";
-import { limited } from "./history";
+import { limited, RECHECK_MS } from "./history";
 
 /** Objects requested at a time; callers ask again every few seconds. */
 const REQUEST_BATCH = 10;
@@ -45,9 +45,6 @@ export class LeaderWarmup {
     return false;
   }
 }
-
-/** Time until a rollout that waits is tried again, in milliseconds. */
-const RECHECK_MS = 10_000;
 
 /** A rollout that was begun counts for this long although status does not show it, as after a write of status that failed. */
 const UNRECORDED_MS = 600_000;

@@ -63,10 +63,12 @@ function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeig
   };
 }
 
-type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences">;
+type PodFields = Pick<WorkloadView, "automount" | "tokenAudiences" | "graceMs">;
 
 function podsOf(spec: Received<V1PodSpec>): PodFields {
+  const { terminationGracePeriodSeconds: graceS } = spec;
   return present({
+    graceMs: typeof graceS === "number" ? graceS * 1000 : undefined,
     automount: spec.automountServiceAccountToken,
     tokenAudiences: unlessEmpty(distinct(tokenSourcesOf(spec).map(({ audience }) => audience ?? ""))),
   });

@@ -131,7 +131,7 @@ export class Reconciler {
     const status = this.#statusOf(pass, scope.restarts, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
     await pass.session.writeStatus(status);
-    this.#ports.restarts.reported(pass.key, pass.session.object, pass.mode);
+    this.#ports.restarts.load(pass.key, pass.session.object, pass.mode);
     this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
     await this.#cleanup.release(pass.session, passes, swept);

@@ -50,6 +50,20 @@ describe("a pod that could not renew", () => {
     expect(await scene.run(320)).toMatchObject({ status: "True", reason: "Active", intents: [] });
   });
 
+  it.each<[number, number]>([
+    [40, 3_600],
+    [180, 300],
+  ])("has none left, %d s after its last renewal a sidecar has restarted, and %d s later", async (after, seconds) => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    await scene.run(after);
+    const proxy = { name: "proxy", role: "main", restartCount: 1, running: true, startedAtMs: scene.nowMs } as const;
+    scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, proxy] }));
+    scene.logs.write("web-5d-a", "proxy");
+    expect(await scene.run(seconds - 20)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect((await scene.run(30)).intents).toHaveLength(after < 60 ? 0 : 1);
+  });
+
   it("needs a person if its container keeps restarting for an hour", async () => {
     const scene = await learned();
     scene.renewer = undefined;

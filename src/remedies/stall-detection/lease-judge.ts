@@ -39,7 +39,7 @@ export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
   const isResumed = isUnchangedSince(held);
   if (!isResumed && !wasRenewed(held)) return "unknown";
   if (!isResumed && untilStaleMs(held, forMs) > 0) return "renewed";
-  return hasRestarted(held) && !isConfirmed && !isResumed ? "unconfirmed" : "stale";
+  return isExcused(held, forMs) && !isConfirmed && !isResumed ? "unconfirmed" : "stale";
 }
 
 /** Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. */
@@ -104,21 +104,23 @@ function isUnchangedSince({ track, pod, previous }: HeldLease): boolean {
  * The pod runs on a node that answers, and is not being deleted. Between two lives of a main container nothing is expected of it: that one
  * may be the program with the Lease.
  */
-export function isRunning(pod: PodView): boolean {
-  const main = pod.containers.filter(({ role }) => role === "main");
-  return isAlive(pod) && main.every(({ running }) => running);
+export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: PodView): boolean {
+  if (phase !== "Running" || deletedAtMs !== undefined || nodeUnreachable === true) return false;
+  return containers.every(({ role, running }) => role !== "main" || running);
 }
 
-function isAlive({ phase, deletedAtMs, nodeUnreachable }: PodView): boolean {
-  return phase === "Running" && deletedAtMs === undefined && nodeUnreachable !== true;
-}
-
-/** A container started, or its life before ended, at or after the last renewal that was seen; the clocks of nodes differ a little. */
-function hasRestarted({ track, pod, intervalMs }: HeldLease): boolean {
+/**
+ * A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. One that restarted only when they
+ * were long overdue is no reason for that: all containers get the time of a stale Lease anew.
+ */
+function isExcused({ track, pod, intervalMs, ableForMs }: HeldLease, forMs: number): boolean {
   const sinceMs = track.changedMs - intervalMs - CLOCK_SKEW_MS;
-  const isSince = (ms = -Infinity): boolean => ms >= sinceMs;
-  const lives = pod.containers.filter(({ role }) => role !== "init");
-  return lives.some(({ startedAtMs, lastFinishedAtMs }) => isSince(startedAtMs) || isSince(lastFinishedAtMs));
+  const times = pod.containers
+    .filter(({ role }) => role !== "init")
+    .flatMap(({ startedAtMs = -Infinity, lastFinishedAtMs = -Infinity }) => [startedAtMs, lastFinishedAtMs]);
+  const firstMs = Math.min(...times.filter(ms => ms >= sinceMs));
+  const isAtTheStop = firstMs <= track.changedMs + MISSED * (track.durationMs ?? Infinity);
+  return isAtTheStop || (firstMs < Infinity && ableForMs < staleLimitMs(track, forMs));
 }
 
 /** Since when pods have been able to renew a Lease: their node answers, and their containers run. Followed from pass to pass. */

@@ -110,6 +110,50 @@ describe("onStall: Restart", () => {
     expect(pass).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("is not Recovered by the first renewals, since some programs hang right after each start", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", true);
+    await scene.run(40);
+    scene.renewer = undefined;
+    await scene.run(550);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    await scene.run(10);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
+  it.each([
+    ["works", 720, "Recovered"],
+    ["hangs", 900, "Ineffective"],
+  ])(
+    "waits for the first renewal of a Lease that is renewed every twelve minutes: its successor %s",
+    async (how, seconds, outcome) => {
+      scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 900_000 })];
+      scene.renewer = undefined;
+      for (let i = 0; i < 5; i++) {
+        await scene.run(710);
+        await scene.run(10, () => scene.renew("web-5d-a_0b5c"));
+      }
+      scene.executed(await scene.run(3_610));
+      replace("web-5d-b", false);
+      scene.take("web-5d-b_1");
+      await scene.run(seconds - 10);
+      expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+      if (how === "works") scene.renew("web-5d-b_1");
+      await scene.run(30);
+      expect(scene.object.status?.restarts).toMatchObject([{ outcome }]);
+    },
+  );
+
+  it("of a pod with a long grace period is open until ten minutes after that", async () => {
+    scene.workloadList = [workload({ graceMs: 900_000 })];
+    scene.executed(await stall());
+    scene.podList = [];
+    await scene.run(1_480);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    await scene.run(30);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
+  });
+
   it("is ineffective if no pod renews a Lease within ten minutes, and then waits for the cooldown", async () => {
     scene.executed(await stall());
     replace("web-5d-b", false);

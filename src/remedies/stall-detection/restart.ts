@@ -5,10 +5,12 @@ import { capitalize, whatWould } from "../../core/remedy";
 import {
   type Accused,
   isCreatedAfter,
+  isOverdue,
   isPodPresent,
   restartsOf,
   settleOpenRestarts,
-  UNKNOWN_MS,
+  settleUnwatched,
+  UNPROVEN_OPEN_MS,
 } from "../../restarts/history";
 import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
@@ -201,7 +203,10 @@ export function settleRestarts(
     workloads.find(({ view }) => workloadId(view) === entry.workload);
   const evidence = {
     wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, workloadOf(entry)?.pods ?? []),
-    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, workloadOf(entry), forMs, nowMs),
+    outcomeOf: (entry: RestartStatus) => {
+      const workload = workloadOf(entry);
+      return workload ? outcomeOf(entry, workload, forMs, nowMs) : settleUnwatched(entry, nowMs).outcome;
+    },
     accused: workloads.flatMap(({ view, pods }) => pods.flatMap(pod => accused(pod, workloadId(view), forMs))),
   };
   return settleOpenRestarts(history, evidence, nowMs);
@@ -217,29 +222,40 @@ function accused({ view, leases }: ObservedPod, workload: string, forMs: number)
 
 function outcomeOf(
   entry: RestartStatus,
-  workload: ObservedWorkload | undefined,
+  workload: ObservedWorkload,
   forMs: number,
   nowMs: number,
 ): RestartStatus["outcome"] {
-  const pods = workload?.pods ?? [];
+  const { view, pods } = workload;
   if (pods.some(pod => renews(pod, entry, forMs)) && !isPodPresent(entry, pods)) return "Recovered";
   // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
-  if (workload?.view.replicas === 0 && pods.length === 0) return "Replaced";
-  if (nowMs - Date.parse(entry.time) < UNKNOWN_MS) return entry.outcome;
-  return workload === undefined ? "Replaced" : "Ineffective";
+  if (view.replicas === 0 && pods.length === 0) return "Replaced";
+  return isOverdue(entry, workload, nowMs) && !mayRenew(pods, entry, nowMs) ? "Ineffective" : entry.outcome;
 }
 
+/** Renewals prove nothing before this, in milliseconds: some programs hang right after each start. */
+const FIRST_MS = 60_000;
+
 /**
- * Its successor, or another pod that took over since, is Ready and was seen to renew a Lease. A pod that goes on renewing a Lease of its own
+ * Its successor, or another pod that took over since, is Ready and was seen to renew that Lease. A pod that goes on renewing a Lease of its own
  * says nothing.
  */
-function renews({ view, leases }: ObservedPod, entry: RestartStatus, forMs: number): boolean {
-  const isSince = (ms: number): boolean => isCreatedAfter(ms, entry);
-  const isRenewed = leases.some(
-    held =>
-      judgeLease(held, forMs) !== "stale" &&
-      (isSince(view.createdAtMs) || isSince(held.track.heldFromMs)) &&
-      held.track.renewalsMs.some(isSince),
-  );
-  return view.uid !== entry.podUID && view.ready && isRenewed;
+function renews(pod: ObservedPod, entry: RestartStatus, forMs: number): boolean {
+  const isLater = (ms: number): boolean => ms - Date.parse(entry.time) >= FIRST_MS;
+  const isRenewed = (held: HeldLease): boolean =>
+    judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(isLater);
+  return pod.view.ready && takenSince(pod, entry).some(isRenewed);
+}
+
+/** One has taken a Lease, and the time in which it must renew that is not over. */
+function mayRenew(pods: readonly ObservedPod[], entry: RestartStatus, nowMs: number): boolean {
+  const leases = pods.flatMap(pod => takenSince(pod, entry));
+  const isDue = leases.every(({ track: { standingMs, durationMs = 0 } }) => standingMs >= durationMs);
+  return !isDue && nowMs - Date.parse(entry.time) < UNPROVEN_OPEN_MS;
+}
+
+/** The Leases that another pod has taken since a restart. */
+function takenSince({ view, leases }: ObservedPod, entry: RestartStatus): HeldLease[] {
+  const isSince = (ms: number): boolean => view.uid !== entry.podUID && isCreatedAfter(ms, entry);
+  return leases.filter(({ track }) => isSince(view.createdAtMs) || isSince(track.heldFromMs));
 }

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, restartsOf, settleOpenRestarts, UNKNOWN_MS } from "../../restarts/history";
+import { isCreatedAfter, isOpen, restartsOf, isOverdue, settleOpenRestarts } from "../../restarts/history";
 import type { Intent } from "../../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
@@ -143,8 +143,7 @@ function outcomeOf(
     if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
     if (hasRecovered(successor, nowMs)) return "Recovered";
   }
-  // An invalid time counts as long ago, so that it blocks nothing.
-  return nowMs - Date.parse(entry.time) < UNKNOWN_MS ? "Restarted" : "Ineffective";
+  return isOverdue(entry, { view: daemonSet?.view ?? {}, pods: [] }, nowMs) ? "Ineffective" : "Restarted";
 }
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */

@@ -15,7 +15,6 @@ import {
   type ObservedPod,
   type ObservedWorkload,
 } from "./observed";
-import type { WorkloadView } from "../../core/views";
 import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
@@ -73,7 +72,7 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
  * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
-  const healable = state.rejected.filter(pod => isHealable(pod, state.workload.view));
+  const healable = state.rejected.filter(pod => barOf(pod, state.workload.view) === undefined && canHeal(pod));
   const candidates = healable.map(pod => ({ pod, claim: claimFor(pod, state) }));
   const rank = ({ pod, claim }: Candidate): readonly number[] => [
     Number(isExhausted(claim, state.history, state.now)),
@@ -91,11 +90,6 @@ function nextOf(state: StateWithoutNext): Candidate | undefined {
 
 function byRank(a: readonly number[], b: readonly number[]): number {
   return a.map((value, i) => value - (b[i] ?? 0)).find(difference => difference !== 0) ?? 0;
-}
-
-/** Reports whether a rejected pod may be restarted, and a restart can heal it. */
-function isHealable(pod: ObservedPod, workload: WorkloadView): boolean {
-  return barOf(pod, workload) === undefined && canHeal(pod);
 }
 
 /** Reports whether a new pod would get another token. */

@@ -1,6 +1,6 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, oldestFirst } from "../../restarts/history";
+import { isOpen, oldestFirst, settleUnwatched } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import { observationIncomplete, targetNotFound, type Finding } from "../kit/finding";
 import { stateOf, type WorkloadState } from "./candidates";
@@ -10,7 +10,6 @@ import { newlySettled, workloadId } from "../../restarts/claims";
 import { type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
-import { settleUnwatched } from "./settle";
 import { targetStatus } from "./target-status";
 import { describeAmbiguity, describeOneSided } from "./wording";
 

@@ -64,6 +64,14 @@ describe("an eviction", () => {
     expect(outcomes(entry(), [], 10 * MINUTE)).toEqual(["Ineffective"]);
   });
 
+  it.each<[string, readonly ObservedPod[], Partial<WorkloadView>]>([
+    ["still ends", [healthy(T - MINUTE, { uid: "a", deletedAtMs: T + 15 * MINUTE })], {}],
+    ["is of a workload with a long grace period", [], { graceMs: 15 * MINUTE }],
+  ])("has ten minutes from the end of the grace period on if its pod %s", (_, pods, over) => {
+    expect(outcomes(entry(), [...pods], 25 * MINUTE - 1, over)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [...pods], 25 * MINUTE, over)).toEqual(["Ineffective"]);
+  });
+
   const again = (createdAtMs: number): ObservedPod => ({
     ...healthy(createdAtMs),
     logs: { state: "persistent", occasions: 9, firstMs: createdAtMs, lastMs: createdAtMs },

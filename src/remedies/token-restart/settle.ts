@@ -5,11 +5,10 @@ import {
   isPresent,
   type Accused,
   isCreatedAfter,
-  isOpen,
   isPodPresent,
   PROVEN_BY_POD,
+  isOverdue,
   settleOpenRestarts,
-  UNKNOWN_MS,
 } from "../../restarts/history";
 import {
   isBySandbox,
@@ -71,24 +70,15 @@ function accused(pod: ObservedPod, workload: ObservedWorkload): Accused {
   return { workload: workloadId(workload.view), podUID: uid, cause, sinceMs: createdAtMs, nodeName };
 }
 
-/** Settles an entry of a workload that is gone or no target any more: nothing shows whether it helped. */
-export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
-  return isOpen(entry) && isExpired(entry, nowMs) ? { ...entry, outcome: "Replaced" } : entry;
-}
-
 /** The outcome of an open restart whose effect is not known yet. */
-function unknownOutcome(entry: RestartStatus, nowMs: number): Outcome {
-  return isExpired(entry, nowMs) ? "Ineffective" : entry.outcome;
-}
-
-function isExpired({ time }: RestartStatus, nowMs: number): boolean {
-  return nowMs - Date.parse(time) >= UNKNOWN_MS;
+function unknownOutcome(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
+  return isOverdue(entry, workload, nowMs) ? "Ineffective" : entry.outcome;
 }
 
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
   // Such as one of a DaemonSet with the update strategy OnDelete.
-  if (isPodPresent(entry, workload.pods)) return unknownOutcome(entry, nowMs);
+  if (isPodPresent(entry, workload.pods)) return unknownOutcome(entry, context);
   const found = successorOf(entry, context);
   const successor = found && evidenceOn(found, entry);
   if (successor === undefined) return outcomeWithoutSuccessor(entry, context);
@@ -97,16 +87,17 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   if (effect !== undefined) return effect;
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successor.view.ready;
-  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, nowMs) : entry.outcome;
+  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context) : entry.outcome;
 }
 
 /** If the workload is as large as it should be, all its pods must be healthy. */
-function outcomeWithoutSuccessor(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
+function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
+  const { workload, nowMs } = context;
   const present = workload.pods.filter(pod => isPresent(pod)).map(pod => evidenceOn(pod, entry));
   const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
   const effects = present.map(pod => judge(pod, entry, nowMs));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole && !effects.includes(undefined);
-  if (!isKnown) return unknownOutcome(entry, nowMs);
+  if (!isKnown) return unknownOutcome(entry, context);
   return effects.includes("Replaced") ? "Replaced" : "Recovered";
 }
 

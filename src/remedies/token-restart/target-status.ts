@@ -73,7 +73,7 @@ const HOOKS = { Helm: "HelmHook", "Argo CD": "ArgoCDHook" } as const;
  * remembered until the logs of these pods were quiet.
  */
 function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<TargetStatus, "recreatedBy"> {
-  const known = previous?.recreatedBy === undefined ? [] : workload.pods.filter(pod => !isQuiet(pod) || !wasRead(pod));
+  const known = previous?.recreatedBy === undefined ? [] : workload.pods.filter(pod => !isSeenQuiet(pod));
   const pods = [...rejected.filter(({ proof }) => proof?.cause === Cause.ServiceAccountRecreated), ...known];
   const recreations = pods.flatMap(({ recreation }) => recreation ?? []);
   if (recreations.length === 0) return {};
@@ -81,12 +81,9 @@ function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<Targ
   return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
 }
 
-function wasRead({ readMs, unreadable }: ObservedPod): boolean {
-  return readMs !== undefined && !unreadable;
-}
-
-function isQuiet(pod: ObservedPod): boolean {
-  return !isRejected(pod) && pod.logs.state === "quiet" && !isSuspected(pod);
+function isSeenQuiet(pod: ObservedPod): boolean {
+  const wasRead = pod.readMs !== undefined && !pod.unreadable;
+  return wasRead && !isRejected(pod) && pod.logs.state === "quiet" && !isSuspected(pod);
 }
 
 /**

@@ -49,12 +49,9 @@ export function describeMissingSign({ apiUse }: TokenProof): string {
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {
   const span = floorTo(SPAN_STEPS, lastMs - firstMs);
-  return `${describeOccasions(occasions)}${span === undefined ? "" : ` over ${formatDuration(span)} or more`}`;
-}
-
-function describeOccasions(occasions: number): string {
   const known = floorTo(OCCASION_STEPS, occasions);
-  return known === undefined ? "on one or two occasions" : `on ${known} or more occasions`;
+  const times = known === undefined ? "on one or two occasions" : `on ${known} or more occasions`;
+  return span === undefined ? times : `${times} over ${formatDuration(span)} or more`;
 }
 
 function floorTo(steps: readonly number[], amount: number): number | undefined {
