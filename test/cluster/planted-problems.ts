@@ -269,10 +269,7 @@ class Planting {
   }
 
   #unprotected(kind: string, account: string): Expected[] {
-    return [
-      ["notice", "NoFlow", `ServiceAccount ${this.#namespace}/${account}`],
-      ["notice", "Unprotected", `${kind} ${this.#namespace}/${account}`],
-    ];
+    return [["notice", "Unprotected", `${kind} ${this.#namespace}/${account}`]];
   }
 
   #account(name: string, annotations: Record<string, string> = {}): Promise<void> {

@@ -198,40 +198,6 @@ describe("evictions", () => {
   });
 });
 
-describe("flows", () => {
-  const everything = { resourceRules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["*"] }] };
-  const flow = (name: string, precedence: number, subject: object, rules: object = everything): object => ({
-    metadata: { name },
-    spec: { matchingPrecedence: precedence, rules: [{ subjects: [subject], ...rules }] },
-  });
-
-  it("are not those of probes and Leases, which take few of their requests", async () => {
-    world["deployments"] = [workload("web")];
-    world["serviceaccounts"] = [account("web", 86_400)];
-    world["rolebindings"] = [binding("web")];
-    const all = { kind: "Group", group: { name: "system:authenticated" } };
-    const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"], namespaces: ["*"] };
-    world["flowschemas"] = [
-      flow("probes", 2, all, { nonResourceRules: [{ nonResourceURLs: ["/healthz"], verbs: ["get"] }] }),
-      flow("leases", 100, all, { resourceRules: [leases] }),
-      flow("service-accounts", 9000, { kind: "Group", group: { name: "system:serviceaccounts" } }),
-    ];
-    const { findings } = await report();
-    expect(findings.find(({ check }) => check === "NoFlow")?.why).toContain("it shares the flow service-accounts of");
-  });
-
-  it("are shared unless a FlowSchema names the ServiceAccount before any other matches", async () => {
-    world["deployments"] = [workload("web"), workload("own")];
-    world["serviceaccounts"] = [account("web", 86_400), account("own", 86_400)];
-    world["rolebindings"] = [binding("web"), binding("own")];
-    world["flowschemas"] = [
-      flow("own", 500, { kind: "ServiceAccount", serviceAccount: { namespace: "shop", name: "own" } }),
-      flow("service-accounts", 9000, { kind: "Group", group: { name: "system:serviceaccounts" } }),
-    ];
-    expect(await found()).toEqual(["notice NoFlow ServiceAccount web"]);
-  });
-});
-
 describe("--logs", () => {
   const lines = (text: string, count: number): string =>
     Array.from({ length: count }, (_, i) => `${ago(25 * (count - i))} ${text}\n`).join("");
@@ -343,7 +309,7 @@ describe("the report", () => {
   it("counts with a plural that is right", () => {
     const notice = {
       severity: "notice",
-      check: "NoFlow",
+      check: "LongToken",
       kind: "Pod",
       namespace: "shop",
       why: "",
@@ -394,7 +360,7 @@ describe("the report", () => {
   });
 
   it("says what was refused, what is unknown therefore, and goes on", async () => {
-    refused = ["leases", "flowschemas"];
+    refused = ["leases"];
     const { stdout, code } = await audit();
     expect(stdout).toContain("INCOMPLETE: some reads were refused");
     expect(stdout).toMatch(/- list leases: forbidden \(403\): leases is forbidden[^]*unknown:\s+StaleLease/);

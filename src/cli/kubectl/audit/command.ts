@@ -3,7 +3,7 @@ import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError } from "../../streams";
 import { Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
-import { expiringBindings, neverEvictable, onDelete, sharedFlows } from "./checks/cluster";
+import { expiringBindings, neverEvictable, onDelete } from "./checks/cluster";
 import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
@@ -105,7 +105,6 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   neverEvictable,
   onDelete,
   tokenLives,
-  sharedFlows,
   unprotected,
 ];
 

@@ -30,14 +30,6 @@ export interface BudgetFacts {
   readonly maxUnavailable?: number | string;
 }
 
-export interface FlowFacts {
-  readonly name: string;
-  readonly precedence: number;
-  /** Users and ServiceAccounts, as user names, that it matches by name. */
-  readonly users: readonly string[];
-  readonly groups: readonly string[];
-}
-
 /** A volume that the kubelet could not mount, because it got no token for the pod. */
 export interface TokenFailure {
   readonly namespace: string;
@@ -76,7 +68,6 @@ export interface AuditFacts {
   readonly secondLook?: { readonly leases: readonly LeaseView[]; readonly afterMs: number };
   readonly budgets?: readonly BudgetFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
-  readonly flows?: readonly FlowFacts[];
   readonly objects: readonly ControllerResilience[];
   readonly clusterObjects: readonly ClusterControllerResilience[];
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */

@@ -48,7 +48,6 @@ export const CHECKS = {
   OnDelete: "Workloads with updateStrategy OnDelete",
   LongToken: "DaemonSets with long-lived tokens",
   KeepToken: "DaemonSets whose token must not be shortened without a trial",
-  NoFlow: "ServiceAccounts without a flow of their own",
   Unprotected: "Workloads that use the API and are unprotected",
 } as const;
 export type CheckName = keyof typeof CHECKS;

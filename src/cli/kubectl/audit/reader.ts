@@ -1,11 +1,4 @@
-import type {
-  CoreV1Event,
-  RbacV1Subject,
-  V1FlowSchema,
-  V1LabelSelector,
-  V1ObjectMeta,
-  V1PodDisruptionBudget,
-} from "@kubernetes/client-node";
+import type { CoreV1Event, V1LabelSelector, V1ObjectMeta, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { LabelSelector } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
@@ -23,10 +16,9 @@ import {
 import { daemonSetView, workloadView } from "../../../cluster/read/workload-views";
 import { systemClock } from "../../../cluster/system";
 import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
+import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { type Kind, KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
-import { serviceAccountUser } from "../../../core/text";
 import type { WorkloadView } from "../../../core/views";
 import type { Session } from "../session";
 import { safeText } from "../terminal";
@@ -35,7 +27,6 @@ import {
   type AuditFacts,
   type BudgetFacts,
   coverageIn,
-  type FlowFacts,
   type Lists,
   type TokenFailure,
   type Unread,
@@ -86,15 +77,14 @@ export class AuditReader {
   }
 
   async #readOthers() {
-    const [pods, leases, budgets, tokenFailures, flows] = await Promise.all([
+    const [pods, leases, budgets, tokenFailures] = await Promise.all([
       this.#list(KINDS.Pod, podView, "OldToken, StaleLease, KeepToken, logs"),
       this.#list(KINDS.Lease, leaseView, "StaleLease"),
       this.#list(BUDGETS, budgetFacts, "NeverEvictable"),
       this.#list(CORE_EVENTS, tokenFailure, "FailedToken", "reason=FailedMount"),
-      this.#list(KINDS.FlowSchema, flowFacts, "NoFlow"),
     ]);
     const held = leases?.filter(({ namespace }) => namespace !== NODE_LEASES);
-    return present({ pods, leases: held, budgets, tokenFailures, flows });
+    return present({ pods, leases: held, budgets, tokenFailures });
   }
 
   /** Reads the suspicious Leases again, after the longest of their durations. */
@@ -168,9 +158,9 @@ export async function readLists(
   const ours: Lister = (...read) => (versions.length === 0 ? Promise.resolve(undefined) : list(...read));
   const [namespaces, accounts, roleBindings, clusterRoleBindings, objects, clusterObjects, ...workloads] =
     await Promise.all([
-      list(KINDS.Namespace, namespaceView, "Unprotected, NoFlow", namespace && `metadata.name=${namespace}`),
-      list(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected, NoFlow"),
-      list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected, NoFlow"),
+      list(KINDS.Namespace, namespaceView, "Unprotected", namespace && `metadata.name=${namespace}`),
+      list(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected"),
+      list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected"),
       list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw), "ExpiringBinding, Unprotected"),
       ours(KINDS[KIND], raw => objectView(raw)?.object ?? null, "Unprotected"),
       ours(KINDS[CLUSTER_KIND], raw => clusterObjectOfOursView(raw)?.object ?? null, "Unprotected"),
@@ -250,27 +240,3 @@ function selectorOf(selector: Received<V1LabelSelector> | null | undefined): Lab
   }));
   return { matchLabels: textsOf(selector?.matchLabels), matchExpressions };
 }
-
-export function flowFacts(raw: JsonObject): FlowFacts {
-  const { spec } = raw as Received<V1FlowSchema>;
-  // Rules of URLs, such as those of probes, or of single resources, such as Leases, take few requests of a controller.
-  const rules = itemsOf(spec?.rules).filter(({ resourceRules }) =>
-    itemsOf(resourceRules).some(({ resources, verbs }) => [resources, verbs].every(all => arrayOf(all).includes("*"))),
-  );
-  const subjects = rules.flatMap(({ subjects }) => itemsOf(subjects)) as readonly FlowSubject[];
-  return {
-    name: placeOf(raw).name,
-    precedence: spec?.matchingPrecedence ?? 1000,
-    users: subjects.flatMap(({ user, serviceAccount }) => [
-      ...(user?.name ? [user.name] : []),
-      ...(serviceAccount?.name ? [serviceAccountUser(serviceAccount.namespace ?? "", serviceAccount.name)] : []),
-    ]),
-    groups: subjects.flatMap(({ group }) => (group?.name ? [group.name] : [])),
-  };
-}
-
-type FlowSubject = Received<RbacV1Subject> & {
-  readonly user?: { readonly name?: string };
-  readonly group?: { readonly name?: string };
-  readonly serviceAccount?: { readonly namespace?: string; readonly name?: string };
-};

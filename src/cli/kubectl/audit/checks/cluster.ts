@@ -1,10 +1,10 @@
-import { count, serviceAccountUser } from "../../../../core/text";
+import { count } from "../../../../core/text";
 import { modeOf } from "../../../../core/remedy";
 import { formatDuration } from "../../../../core/time";
 import { matchesSelector, type BindingView } from "../../../../core/views";
 import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
 import { markedOf } from "../../../../remedies/binding-renewal/schedule";
-import { apiUsers, type AuditFacts, type BudgetFacts, type FlowFacts, type WorkloadFacts } from "../facts";
+import type { AuditFacts, BudgetFacts, WorkloadFacts } from "../facts";
 import type { Finding, Severity } from "../finding";
 
 const DAY_MS = 86_400_000;
@@ -130,36 +130,4 @@ export function onDelete({ workloads = [] }: AuditFacts): Finding[] {
           : "Set updateStrategy.type: RollingUpdate.",
       };
     });
-}
-
-/** ServiceAccounts of controllers that share their flow with others: a flood of one takes the seats of all. */
-export function sharedFlows(facts: AuditFacts): Finding[] {
-  const { flows } = facts;
-  if (flows === undefined) return [];
-  return [...apiUsers(facts)].flatMap(account => {
-    const [namespace = "", name = ""] = account.split("/");
-    const flow = flowOf(namespace, name, flows);
-    if (flow === undefined || isOwn(flow, namespace, name)) return [];
-    return [
-      {
-        ...({ severity: "notice", check: "NoFlow", kind: "ServiceAccount", namespace, name } as const),
-        why: `it shares the flow ${flow.name} of the API server: a flood of requests by another one delays its requests.`,
-        wayOut: "Isolate it with flowIsolation.",
-      },
-    ];
-  });
-}
-
-/** The FlowSchema that matches first: the lowest precedence, then the name. */
-function flowOf(namespace: string, name: string, flows: readonly FlowFacts[]): FlowFacts | undefined {
-  const user = serviceAccountUser(namespace, name);
-  const groups = ["*", "system:authenticated", "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
-  const users = ["*", user, serviceAccountUser(namespace, "*")];
-  return flows
-    .filter(flow => flow.users.some(one => users.includes(one)) || flow.groups.some(one => groups.includes(one)))
-    .toSorted((a, b) => a.precedence - b.precedence || (a.name < b.name ? -1 : 1))[0];
-}
-
-function isOwn(flow: FlowFacts, namespace: string, name: string): boolean {
-  return flow.users.includes(serviceAccountUser(namespace, name));
 }
