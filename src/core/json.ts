@@ -64,6 +64,16 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return Object.keys({ ...a, ...b }).every(key => sameJson(a[key], b[key]));
 }
 
+/** Reports whether everything wanted is there. Further fields are the API server's defaults; lists have equal lengths. */
+export function covers(actual: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(actual) || actual.length !== wanted.length) return false;
+    return wanted.every((item, i) => covers(actual[i], item));
+  }
+  if (!isObject(wanted)) return actual === wanted;
+  return isObject(actual) && Object.entries(wanted).every(([key, value]) => covers(actual[key], value));
+}
+
 /** Serializes a value with sorted keys. A null key is equal to an absent one. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sorted(value ?? null));

@@ -6,7 +6,7 @@ import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGED_BY_LABEL, MANAGER } fr
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { count } from "../../core/text";
 import type { Intent, ObjectRef } from "../../core/intent";
-import { canonical, isObject } from "../../core/json";
+import { canonical, covers, isObject } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import { modeIn } from "./selection";
 
@@ -180,16 +180,8 @@ function writeOf(owner: ClusterControllerResilience, { namespace, stored }: Fact
   // What the API server adds, such as a default of a newer definition, is no difference. A change or a loss is: a webhook is another writer.
   const last = stored?.get(owner.metadata.uid);
   const isStored = last?.state === state && isDeepStrictEqual(last.spec, found.spec);
-  const spec = isStored && hasAllOf(found.spec, wanted.spec) ? found.spec : wanted.spec;
+  const spec = isStored && covers(found.spec, wanted.spec) ? found.spec : wanted.spec;
   return correction(owner, found, { ...wanted, spec }, state);
-}
-
-/** Reports whether a value has all that is wanted, unchanged; it may have further fields, but no further elements of a list. */
-function hasAllOf(value: unknown, wanted: unknown): boolean {
-  if (Array.isArray(value) && Array.isArray(wanted) && value.length === wanted.length)
-    return wanted.every((one, at) => hasAllOf(value[at], one));
-  if (!isObject(value) || !isObject(wanted)) return value === wanted;
-  return Object.entries(wanted).every(([key, one]) => hasAllOf(value[key], one));
 }
 
 function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {

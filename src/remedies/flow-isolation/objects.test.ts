@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { covers, pieceOf, type Wanted } from "./objects";
+import { pieceOf, type Wanted } from "./objects";
 import type { ClusterObjectView } from "../../core/views";
 
 const wanted: Wanted = {
@@ -40,21 +40,5 @@ describe("a wanted object", () => {
     ["foreign", { labels: {}, deletedAtMs: 1 }],
   ])("is %s for %j", (is, change) => {
     expect(compare(change)).toBe(is);
-  });
-});
-
-describe("covers", () => {
-  it.each<[unknown, unknown, boolean]>([
-    [{ a: 1, b: 2 }, { a: 1 }, true],
-    [{ a: 1 }, { a: 1, b: 2 }, false],
-    [[{ a: 1, b: 2 }], [{ a: 1 }], true],
-    [[1, 2], [1], false],
-    [[1], [1, 2], false],
-    [{ 0: 1, length: 1 }, [1], false],
-    [[1], { 0: 1 }, false],
-    [null, {}, false],
-    ["1", 1, false],
-  ])("of %j for %j is %s", (actual, some, expected) => {
-    expect(covers(actual, some)).toBe(expected);
   });
 });

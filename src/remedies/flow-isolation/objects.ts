@@ -1,6 +1,6 @@
 import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { isObject } from "../../core/json";
+import { covers } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
 import {
   isLevelUsed,
@@ -73,16 +73,6 @@ function compare({ labels, annotations, spec, deletedAtMs }: ClusterObjectView, 
   if (!covers(labels, wanted.labels)) return "foreign";
   if (deletedAtMs !== undefined) return "deleting";
   return covers(spec, wanted.spec) && covers(annotations, wanted.annotations) ? "right" : "different";
-}
-
-/** Reports whether everything wanted is there. Further fields are the API server's defaults; lists have equal lengths. */
-export function covers(actual: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    if (!Array.isArray(actual) || actual.length !== wanted.length) return false;
-    return wanted.every((item, i) => covers(actual[i], item));
-  }
-  if (!isObject(wanted)) return actual === wanted;
-  return isObject(actual) && Object.entries(wanted).every(([key, value]) => covers(actual[key], value));
 }
 
 const PRECEDENCE = 1_000;
