@@ -214,39 +214,20 @@ class Planting {
     ];
   }
 
-  /** DaemonSets with long tokens and one with a short token; a StatefulSet with OnDelete. All use the API. */
+  /** A DaemonSet that uses the API, and a StatefulSet with OnDelete. */
   async workloads(): Promise<Expected[]> {
-    const projected = (expirationSeconds: number): object => ({
-      volumes: [
-        { name: "token", projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds } }] } },
-      ],
-      containers: [
-        {
-          ...CONTAINERS[0],
-          volumeMounts: [{ name: "token", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }],
-        },
-      ],
-    });
-    const agent = { hostNetwork: true, volumes: [{ name: "cni", hostPath: { path: "/etc/cni/net.d" } }] };
-    const specs = { "default-token": {}, "year-token": projected(31_536_000), "short-token": projected(3600), agent };
-    for (const [name, spec] of Object.entries(specs)) {
-      await this.#account(name);
-      await this.#bind(name);
-      await this.#create("apps/v1", "daemonsets", workload(name, {}, spec));
-    }
+    await this.#account("agent");
+    await this.#bind("agent");
+    await this.#create("apps/v1", "daemonsets", workload("agent", {}, {}));
     await this.#account("manual");
     await this.#create(
       "apps/v1",
       "statefulsets",
       workload("manual", { replicas: 1, serviceName: "manual", updateStrategy: { type: "OnDelete" } }),
     );
-    const notice = (check: string, object: string): Expected => ["notice", check, object];
     return [
-      notice("LongToken", `DaemonSet ${this.#namespace}/default-token`),
-      notice("LongToken", `DaemonSet ${this.#namespace}/year-token`),
-      notice("KeepToken", `DaemonSet ${this.#namespace}/agent`),
-      notice("OnDelete", `StatefulSet ${this.#namespace}/manual`),
-      ...Object.keys(specs).flatMap(name => this.#unprotected("DaemonSet", name)),
+      ["notice", "OnDelete", `StatefulSet ${this.#namespace}/manual`],
+      ...this.#unprotected("DaemonSet", "agent"),
     ];
   }
 

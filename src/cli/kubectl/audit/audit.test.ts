@@ -309,7 +309,7 @@ describe("the report", () => {
   it("counts with a plural that is right", () => {
     const notice = {
       severity: "notice",
-      check: "LongToken",
+      check: "OnDelete",
       kind: "Pod",
       namespace: "shop",
       why: "",

@@ -5,7 +5,7 @@ import { Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
 import { expiringBindings, neverEvictable, onDelete } from "./checks/cluster";
 import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
-import { failedTokens, oldTokens, recreatedByHook, tokenLives } from "./checks/tokens";
+import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts, Unread } from "./facts";
 import {
   CHECKS,
@@ -104,7 +104,6 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   expiringBindings,
   neverEvictable,
   onDelete,
-  tokenLives,
   unprotected,
 ];
 

@@ -4,7 +4,6 @@ import type { Facts } from "../../../core/cluster-wide";
 import {
   groupBy,
   type BindingView,
-  type DaemonSetView,
   type NamespaceView,
   type PodView,
   type ServiceAccountView,
@@ -18,7 +17,6 @@ import { OPERATOR_NAMESPACE } from "../reader";
 export interface WorkloadFacts {
   readonly view: WorkloadView;
   readonly podLabels: Readonly<Record<string, string>>;
-  readonly daemonSet?: DaemonSetView;
 }
 
 export interface BudgetFacts {

@@ -46,8 +46,6 @@ export const CHECKS = {
   ExpiringBinding: "Role bindings that expire",
   NeverEvictable: "PodDisruptionBudgets that never allow an eviction",
   OnDelete: "Workloads with updateStrategy OnDelete",
-  LongToken: "DaemonSets with long-lived tokens",
-  KeepToken: "DaemonSets whose token must not be shortened without a trial",
   Unprotected: "Workloads that use the API and are unprotected",
 } as const;
 export type CheckName = keyof typeof CHECKS;

@@ -13,7 +13,7 @@ import {
   objectView,
   serviceAccountView,
 } from "../../../cluster/read/views";
-import { daemonSetView, workloadView } from "../../../cluster/read/workload-views";
+import { workloadView } from "../../../cluster/read/workload-views";
 import { systemClock } from "../../../cluster/system";
 import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
@@ -78,7 +78,7 @@ export class AuditReader {
 
   async #readOthers() {
     const [pods, leases, budgets, tokenFailures] = await Promise.all([
-      this.#list(KINDS.Pod, podView, "OldToken, StaleLease, KeepToken, logs"),
+      this.#list(KINDS.Pod, podView, "OldToken, StaleLease, logs"),
       this.#list(KINDS.Lease, leaseView, "StaleLease"),
       this.#list(BUDGETS, budgetFacts, "NeverEvictable"),
       this.#list(CORE_EVENTS, tokenFailure, "FailedToken", "reason=FailedMount"),
@@ -192,8 +192,7 @@ export function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): Work
   if (view === null) return null;
   const template = objectOf(objectOf(raw["spec"])["template"]);
   const podLabels = textsOf(objectOf(template["metadata"])["labels"]);
-  const daemonSet = kind === "DaemonSet" ? daemonSetView(raw) : null;
-  return { view, podLabels, ...(daemonSet && { daemonSet }) };
+  return { view, podLabels };
 }
 
 export function budgetFacts(raw: JsonObject): BudgetFacts {
