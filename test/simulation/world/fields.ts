@@ -20,6 +20,9 @@ const NAMED: Readonly<Record<string, readonly unknown[]>> = {
     [{ schedule: "* * * * *", duration: "10m" }],
   ],
   "flowIsolation.priorityLevel": ["", "workload-low", "no-such-level"],
+  "stallDetection.progress": [[], [{ kind: "Application" }]],
+  "stallDetection.metrics.port": ["metrics", 8080],
+  "stallDetection.metrics.tokenFrom": ["no-such"],
   "stallDetection.leases": [[], [{ namespace: "team-0", name: "no-such" }]],
 };
 
