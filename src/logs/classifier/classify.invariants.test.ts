@@ -235,6 +235,10 @@ describe("other fields and lines do not change the class", () => {
 describe("a quoted answer is not this process's own", () => {
   const relays: Readonly<Record<string, (said: string) => string>> = {
     "a webhook's denial": s => `admission webhook "guard.policy.example" denied the request: ${s}`,
+    "a conversion webhook's answer": s =>
+      `conversion webhook for example.com/v1, Kind=Widget failed: Post "https://conv.team.svc:443/convert?timeout=30s": ${s}`,
+    "an aggregated API server's answer": s =>
+      `v1.metrics.k8s.io: failing or missing response from https://10.96.1.2:443/apis/metrics.k8s.io/v1: ${s}`,
     "a refused caller": s =>
       `E0301 09:12:44.113201       1 authentication.go:73] "Unable to authenticate the request" err=${quoted(`[${s}]`)}`,
     "an access line with it": s =>

@@ -107,8 +107,9 @@ export function isRelayed(record: ParsedRecord): boolean {
 }
 
 const RELAYED = [
-  // A webhook's decision, which the API server repeats.
+  // The answer of a webhook or an aggregated API server, which the API server repeats.
   ...phrases("denied the request, admission webhook, failed calling webhook, failed to call webhook"),
+  ...phrases("conversion webhook for, failing or missing response from"),
   // What a network plugin reported to the kubelet.
   ...phrases("plugin type=, failedcreatepodsandbox, network for sandbox, failed to create pod sandbox, to cni network"),
   ...phrases("from cni network, networkplugin cni failed, createpodsandbox, stoppodsandbox, killpodsandbox"),
