@@ -276,7 +276,8 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
  * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the pod is not Ready
  * itself, and it may if every pod is proven to be dead: then none of them works. Pods of nodes that do not answer do not count, so that a
  * lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are, but for a
- * StatefulSet, which creates no successor before all pods of lower numbers are Ready; nor do, while a rollout is stuck, the pods that it has added.
+ * StatefulSet, which creates no successor before all pods of lower numbers are Ready, and those of the new template of a DaemonSet whose rollout is
+ * stuck, which the successor would have, too; nor do, while a Deployment's rollout is stuck, the pods that it has added.
  */
 function notReady({ ready }: PodView, workload: LimitedWorkload): string[] {
   const present = workload.pods.filter(isPresent);
@@ -285,12 +286,16 @@ function notReady({ ready }: PodView, workload: LimitedWorkload): string[] {
   const isServed = present.filter(({ view }) => view.ready).length > 1;
   const lasting = counted.filter(pod => !isServed || !isChronic(pod, workload));
   // Restarts wait while a rollout makes progress. Once they don't, it is stuck.
-  const added = workload.rolloutSinceMs === undefined ? 0 : Math.max(0, present.length - workload.view.replicas);
+  const isAdding = workload.rolloutSinceMs !== undefined && workload.view.kind === "Deployment";
+  const added = isAdding ? Math.max(0, present.length - workload.view.replicas) : 0;
   return lasting.slice(added).map(({ view }) => view.name);
 }
 
 function isChronic({ view }: LimitedPod, { view: workload, rolloutSinceMs, now }: LimitedWorkload): boolean {
-  if (workload.kind === "StatefulSet") return false;
+  const label = workload.rollout?.currentLabel;
+  const isNew = label === undefined || view.labels[label.key] === label.value;
+  const isBroken = workload.kind === "DaemonSet" && rolloutSinceMs !== undefined && isNew;
+  if (workload.kind === "StatefulSet" || isBroken) return false;
   const patienceMs = rolloutSinceMs === undefined ? CHRONIC_MS : rolloutWaitMs(workload);
   return now.getTime() - (view.readySinceMs ?? view.createdAtMs) >= patienceMs;
 }

@@ -270,6 +270,28 @@ describe("a rollout in progress", () => {
     expect((await endless.live(2, isOld)).intents).toHaveLength(1);
   });
 
+  it.each([
+    ["its new pods", "2", 0],
+    ["a pod of the old template", "1", 1],
+  ])(
+    "of a DaemonSet that is stuck gives no successor the new template while %s is not Ready",
+    async (_, value, count) => {
+      const scene = replicated(3);
+      const currentLabel = { key: "pod-template-generation", value: "2" };
+      const kind = "DaemonSet";
+      scene.workloadList = [workload({ kind, replicas: 3, rollout: { ...rolling, currentLabel } })];
+      scene.object = { ...scene.object, spec: { ...scene.object.spec, targets: [{ kind, name: "web" }] } };
+      const owner = { kind, name: "web", uid: "w" };
+      scene.podList = scene.podList.map((pod, at) => {
+        const labels = { [currentLabel.key]: at === 0 ? value : "1" };
+        return { ...pod, owner, labels, ready: at > 0, ...(at === 0 && { readySinceMs: pod.createdAtMs }) };
+      });
+      const sick = new Set(scene.podList.filter(({ ready }) => ready).map(({ name }) => name));
+      const pass = await scene.live(15, name => sick.has(name));
+      expect(pass.intents).toHaveLength(count);
+    },
+  );
+
   it("that ends, ends the wait", async () => {
     const scene = upgraded(1);
     await scene.live(3, isOld);
