@@ -195,11 +195,18 @@ export interface LogMetrics {
   logRounds(state: "quiet" | "refused" | "unknown"): void;
 }
 
+/** Time since the API server last confirmed one cache of a resource. */
+export interface CacheAge {
+  readonly resource: string;
+  readonly ageMs: number;
+}
+
 /** What the adapters count. */
 export interface ClusterMetrics {
   watchEnded(resource: string, reason: string): void;
   relisted(resource: string): void;
-  watchAge(resource: string, seconds: number): void;
+  /** Takes what is asked for at each export: the oldest cache of each resource counts. */
+  watchAges(read: () => readonly CacheAge[]): void;
   logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void;
   eventLost(): void;
 }

@@ -25,7 +25,7 @@ describe("the metrics", () => {
     metrics.breakerTripped(true);
     metrics.watchEnded("pods", "stalled");
     metrics.relisted("pods");
-    metrics.watchAge("pods", 12.5);
+    metrics.watchAges(() => [12_500, 3_000].map(ageMs => ({ resource: "pods", ageMs })));
     metrics.logRead("truncated", 100);
     metrics.eventLost();
     expect(await samples(metrics)).toEqual(

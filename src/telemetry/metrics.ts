@@ -5,6 +5,7 @@ import type { Clock } from "../core/time";
 import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
 import type { LimitReason } from "../core/intent";
 import type {
+  CacheAge,
   ClusterMetrics,
   ConditionState,
   EngineMetrics,
@@ -101,11 +102,7 @@ export class Metrics
     "reason",
   );
   readonly #relists = this.#counter("watch_relists_total", "Lists that replaced a cache.", "resource");
-  readonly #watchAge = this.#gauge(
-    "watch_age_seconds",
-    "Time since the API server last confirmed the oldest cache of the resource.",
-    "resource",
-  );
+  readonly #cacheAges: (() => readonly CacheAge[])[] = [];
   readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
   readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes read from container logs.");
   readonly #logInterval = this.#gauge(
@@ -138,6 +135,7 @@ export class Metrics
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
     this.#statusGauges = new StatusGauges(options.gauges ?? [], this.#registry);
+    this.#measureCaches();
     if (options.processMetrics === true) this.#collectProcessMetrics();
     this.#leader.set(0);
     this.#identityRejected.set(0);
@@ -237,8 +235,8 @@ export class Metrics
     this.#relists.inc({ resource });
   }
 
-  watchAge(resource: string, seconds: number): void {
-    this.#watchAge.set({ resource }, seconds);
+  watchAges(read: () => readonly CacheAge[]): void {
+    this.#cacheAges.push(read);
   }
 
   logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void {
@@ -261,6 +259,20 @@ export class Metrics
 
   notified(result: "sent" | "failed" | "dropped"): void {
     this.#notifications.inc({ result });
+  }
+
+  #measureCaches(): void {
+    const sources = this.#cacheAges;
+    new Gauge({
+      name: "controller_resilience_watch_age_seconds",
+      help: "Time since the API server last confirmed the oldest cache of the resource.",
+      ...{ labelNames: ["resource"], registers: [this.#registry] },
+      collect() {
+        this.reset();
+        const ages = sources.flatMap(read => read()).toSorted((a, b) => a.ageMs - b.ageMs);
+        for (const { resource, ageMs } of ages) this.set({ resource }, ageMs / 1000);
+      },
+    });
   }
 
   #collectProcessMetrics(): void {

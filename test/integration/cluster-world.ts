@@ -34,7 +34,7 @@ export function keepingMetrics(): ClusterMetrics & { readonly counted: string[] 
     counted,
     watchEnded: (_, reason) => void counted.push(`ended ${reason}`),
     relisted: () => void counted.push("relisted"),
-    watchAge: () => undefined,
+    watchAges: () => undefined,
     logRead: result => void counted.push(`log ${result}`),
     eventLost: () => void counted.push("event lost"),
   };

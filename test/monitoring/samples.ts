@@ -41,7 +41,7 @@ export function fill(metrics: Metrics): void {
   metrics.breakerTripped(false);
   metrics.watchEnded("pods", "stalled");
   metrics.relisted("pods");
-  metrics.watchAge("pods", 12.5);
+  metrics.watchAges(() => [{ resource: "pods", ageMs: 12_500 }]);
   metrics.logRead("ok", 100);
   metrics.logReadInterval(30);
   metrics.logRounds("quiet");

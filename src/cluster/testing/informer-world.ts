@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import type { ClusterMetrics, Log } from "../../core/ports";
+import type { CacheAge, ClusterMetrics, Log } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { Informers } from "../watch/informers";
@@ -21,7 +21,8 @@ export class InformerWorld {
   readonly failures = new Map<string, Error>();
   /** All lines but debug, each with its resource or watch. */
   readonly logged: string[] = [];
-  readonly ages: [string, number][] = [];
+  /** The age of the caches, see {@link ClusterMetrics}. */
+  ages: () => readonly CacheAge[] = () => [];
   /** Namespaces that were reported. */
   readonly changed: string[] = [];
   readonly informers: Informers;
@@ -33,7 +34,7 @@ export class InformerWorld {
     const metrics: ClusterMetrics = {
       watchEnded: () => undefined,
       relisted: () => undefined,
-      watchAge: (resource, seconds) => void this.ages.push([resource, seconds]),
+      watchAges: read => void (this.ages = read),
       logRead: () => undefined,
       eventLost: () => undefined,
     };

@@ -288,14 +288,14 @@ it("a cache that does not fill delays reads for five seconds after its start, an
   await clock.run(0);
   expect(await third).toBe(0);
   await clock.run(237_000);
-  expect(world.ages.at(-2)).toEqual(["pods", 300]);
+  expect(world.ages()).toEqual([{ resource: "pods", ageMs: 300_000 }]);
 });
 
 it("the end leaves no timer or request, and starts none", async () => {
   const { clock, informers, open } = setUp();
   await Promise.all([informers.pods("kai"), informers.namespaceObjects(), informers.clusterObjects("FlowSchema")]);
   await clock.run(20_000);
-  expect(world.ages).toContainEqual(["pods", 20]);
+  expect(world.ages()).toContainEqual({ resource: "pods", ageMs: 20_000 });
   await informers.stop();
   await expect(informers.pods("kai")).rejects.toThrow("stopping");
   await expect(informers.clusterObjects("FlowSchema")).rejects.toThrow("stopping");

@@ -27,7 +27,7 @@ import {
 } from "../read/views";
 import { daemonSetView, workloadView } from "../read/workload-views";
 import { podView } from "../read/pod-view";
-import { type KindSubject, KindWatches, WatchAges } from "./kind-watches";
+import { type KindSubject, KindWatches } from "./kind-watches";
 import type { Delta, Identified } from "./view-cache";
 import type { WatchCache, WatchContext } from "./watch";
 
@@ -47,7 +47,7 @@ export class Informers {
   readonly #wakes: NamespaceReports;
   /** The same of everything but pods, which change too often. */
   readonly #changes: NamespaceReports;
-  readonly #kinds: Pick<KindWatches<Identified>, "all" | "stop">[] = [];
+  readonly #kinds: Pick<KindWatches<Identified>, "ages" | "stop">[] = [];
   readonly #pods: KindWatches<PodView>;
   readonly #serviceAccounts: KindWatches<ServiceAccountView>;
   readonly #roleBindings: KindWatches<BindingView>;
@@ -61,7 +61,6 @@ export class Informers {
   /** Namespaces that have read the Events. */
   readonly #eventReaders = new Set<string>();
   readonly #clusterObjects = new Map<ClusterKind, KindWatches<ClusterObjectView>>();
-  readonly #ages: WatchAges;
   #stopped = false;
 
   /**
@@ -96,8 +95,7 @@ export class Informers {
         if (after?.unauthorized === true) for (const reader of this.#eventReaders) this.#wakes.report(reader);
       },
     });
-    const always = [KINDS.Pod.plural, KINDS.ServiceAccount.plural];
-    this.#ages = new WatchAges(context, () => this.#kinds.flatMap(kind => kind.all()), always);
+    context.metrics.watchAges(() => this.#kinds.flatMap(kind => kind.ages()));
   }
 
   /**
@@ -178,7 +176,6 @@ export class Informers {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#ages.stop();
     await Promise.all(this.#kinds.map(kind => kind.stop()));
   }
 

@@ -1,4 +1,4 @@
-import type { Cancel } from "../../core/time";
+import type { CacheAge } from "../../core/ports";
 import { type Delta, type Identified, isChange } from "./view-cache";
 import { Watch, type WatchCache, type WatchContext, type WatchSubject } from "./watch";
 
@@ -55,11 +55,11 @@ export class KindWatches<V extends Identified> {
     await Promise.all([...this.#opened.values()].map(({ watch }) => watch.stop()));
   }
 
-  /** Those that have not given up. */
-  all(): readonly Supervised[] {
-    const { plural } = this.#subject.resource;
+  /** Of those that have not given up. */
+  ages(): readonly CacheAge[] {
+    const { plural: resource } = this.#subject.resource;
     return [...this.#opened.values()].flatMap(({ watch, givenUpAtMs }) =>
-      givenUpAtMs === undefined ? [{ plural, watch }] : [],
+      givenUpAtMs === undefined ? [{ resource, ageMs: watch.ageMs() }] : [],
     );
   }
 
@@ -103,48 +103,4 @@ function partOf<V extends Identified>(watch: Watch<V>, namespace: string): Watch
     find: (_, name) => watch.find(namespace, name),
     lastKnown: (_, name) => watch.lastKnown(namespace, name),
   };
-}
-
-/** A watch whose age is exported. */
-export interface Supervised {
-  readonly plural: string;
-  readonly watch: Pick<Watch<Identified>, "ageMs" | "stop">;
-}
-
-const INTERVAL_MS = 10_000;
-
-/** Exports the age of the oldest cache of each resource. */
-export class WatchAges {
-  readonly #context: Pick<WatchContext, "clock" | "metrics">;
-  readonly #watches: () => readonly Supervised[];
-  /** Resources with an exported age, which must become 0 when their watches end. */
-  readonly #measured: Set<string>;
-  #cancel: Cancel;
-
-  /** @param always resources whose age is exported before their first watch */
-  constructor(
-    context: Pick<WatchContext, "clock" | "metrics">,
-    watches: () => readonly Supervised[],
-    always: readonly string[],
-  ) {
-    this.#context = context;
-    this.#watches = watches;
-    this.#measured = new Set(always);
-    this.#cancel = context.clock.after(INTERVAL_MS, () => this.#measure());
-  }
-
-  stop(): void {
-    this.#cancel();
-  }
-
-  #measure(): void {
-    const { clock, metrics } = this.#context;
-    const watched = this.#watches();
-    for (const { plural } of watched) this.#measured.add(plural);
-    for (const plural of this.#measured) {
-      const ages = watched.filter(one => one.plural === plural).map(({ watch }) => watch.ageMs());
-      metrics.watchAge(plural, Math.max(0, ...ages) / 1000);
-    }
-    this.#cancel = clock.after(INTERVAL_MS, () => this.#measure());
-  }
 }

@@ -10,14 +10,10 @@ import type { Key } from "../../core/ports";
 import { type ClusterObjectOfOurs, clusterObjectOfOursView, type ObjectView, objectView } from "../read/views";
 import type { Delta } from "./view-cache";
 import { Watch, type WatchContext, type WatchSubject } from "./watch";
-import { WatchAges } from "./kind-watches";
 
 /** One kind of this project's own objects, in all namespaces: the operator may always watch them, as the framework does. */
 class OwnWatch<V extends OwnView> {
   readonly watch: Watch<V>;
-  readonly #context: WatchContext;
-  readonly #plural: string;
-  #ages: WatchAges | null = null;
 
   /**
    * @param onChange called with an object that was created, deleted, or changed by others than the operator
@@ -29,8 +25,6 @@ class OwnWatch<V extends OwnView> {
     onChange: (view: V) => void,
     onReport?: (view: V) => void,
   ) {
-    this.#context = context;
-    this.#plural = subject.resource.plural;
     const onDelta = ({ before, after }: Delta<V>): void => {
       const view = after ?? before;
       // A write of status changes none of these fields, so the operator's reports wake no pass of the object itself.
@@ -40,16 +34,16 @@ class OwnWatch<V extends OwnView> {
         onReport?.(after);
     };
     this.watch = new Watch(context, { ...subject, onDelta });
+    const { plural: resource } = subject.resource;
+    context.metrics.watchAges(() => [{ resource, ageMs: this.watch.ageMs() }]);
   }
 
   start(): void {
     this.watch.start();
-    this.#ages ??= new WatchAges(this.#context, () => [{ plural: this.#plural, watch: this.watch }], []);
   }
 
-  async stop(): Promise<void> {
-    this.#ages?.stop();
-    await this.watch.stop();
+  stop(): Promise<void> {
+    return this.watch.stop();
   }
 
   /** Resolves when the first list has succeeded or failed, or the watch is stopped. */

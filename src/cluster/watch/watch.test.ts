@@ -90,7 +90,7 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { wit
   const metrics = {
     watchEnded: (_: string, reason: string) => void ends.push(reason),
     relisted: () => undefined,
-    watchAge: () => undefined,
+    watchAges: () => undefined,
     logRead: () => undefined,
     eventLost: () => undefined,
   };

@@ -75,7 +75,7 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
 const NO_METRICS = {
   watchEnded: () => undefined,
   relisted: () => undefined,
-  watchAge: () => undefined,
+  watchAges: () => undefined,
   logRead: () => undefined,
   eventLost: () => undefined,
 };
