@@ -148,11 +148,10 @@ class Tally {
     const nowMs = this.world.clock.monotonicMs();
     const seen = new Set<string>();
     for (const { uid, container, healedByRestart, cause } of this.world.truths()) {
+      if (!healedByRestart) continue;
       const key = `${uid} ${container}`;
-      if (healedByRestart) {
-        seen.add(key);
-        if (!this.#dead.has(key)) this.#dead.set(key, { cause, sinceMs: nowMs });
-      }
+      seen.add(key);
+      if (!this.#dead.has(key)) this.#dead.set(key, { cause, sinceMs: nowMs });
     }
     for (const [key, { cause, sinceMs }] of this.#dead) {
       if (seen.has(key)) continue;

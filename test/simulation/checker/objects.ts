@@ -15,6 +15,11 @@ export function acts(object: Obj, block: string): boolean {
   return spec[block] !== undefined && spec["mode"] !== "Observe" && spec["suspend"] !== true;
 }
 
+/** Whether a pod or a workload is not to be touched. */
+export function isSkipped({ metadata }: Obj): boolean {
+  return metadata.annotations?.["controller-resilience.io/skip"] === "true";
+}
+
 /** The objects that have a pod's workload among their targets. */
 export function objectsOf(store: Store, pod: Obj): Obj[] {
   const [kind = "", name = ""] = (workloadOf(pod) ?? "").split("/");

@@ -1,6 +1,6 @@
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf } from "./objects";
+import { actingOn, blockOf, isSkipped } from "./objects";
 import { type Entry, isReady, type Sight, type Truth, workloadOf } from "./sight";
 
 // What keeps a pod from being healed, in truth: no object that acts, another pod that is down, or an API server that refuses the eviction.
@@ -146,10 +146,6 @@ export class Obstacles {
     if (holderIdentity !== this.#leader) this.#leadsSinceMs = atMs;
     this.#leader = holderIdentity;
   }
-}
-
-function isSkipped({ metadata }: Obj): boolean {
-  return metadata.annotations?.["controller-resilience.io/skip"] === "true";
 }
 
 function byAge(a: Obj, b: Obj): number {

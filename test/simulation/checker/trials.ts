@@ -1,7 +1,6 @@
 import type { Obj } from "../server/objects";
 import { acts, objectsOf } from "./objects";
-import type { Entry, Report, Sight } from "./sight";
-import { workloadOf } from "./sight";
+import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promise 7: a shorter token is tried on one node, for its whole life, and taken back where it does harm.
 
@@ -94,9 +93,15 @@ class Trials {
     const open = this.sight.store.list("daemonsets").filter(isOnDelete);
     for (const uid of this.#trials.keys())
       if (!open.some(({ metadata }) => metadata.uid === uid)) this.#trials.delete(uid);
-    for (const one of open) this.#noteMissing(one);
+    if (open.length > 0) this.#noteMissing(open);
+    this.#followBroken();
+  }
+
+  #followBroken(): void {
     const seen = new Set<string>();
-    for (const pod of this.sight.store.list("pods").filter(one => this.#isHarmed(one))) {
+    const broken = new Set(this.sight.truths().flatMap(truth => (isBroken(truth) ? truth.uid : [])));
+    const pods = this.sight.store.list("pods");
+    for (const pod of pods.filter(one => broken.has(one.metadata.uid) && this.#isHarmed(one))) {
       const { uid, name } = pod.metadata;
       seen.add(uid);
       const sinceMs = this.#brokenMs.get(uid) ?? this.#nowMs();
@@ -110,34 +115,27 @@ class Trials {
     for (const uid of this.#brokenMs.keys()) if (!seen.has(uid)) this.#brokenMs.delete(uid);
   }
 
-  #noteMissing({ metadata: { uid }, status }: Obj): void {
-    const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
-    if (this.#alive(uid).length >= desiredNumberScheduled) this.#missingMs.delete(uid);
-    else this.#missingMs.set(uid, this.#missingMs.get(uid) ?? this.#nowMs());
+  #noteMissing(daemonSets: readonly Obj[]): void {
+    const alive = this.sight.store.list("pods").filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const owners = alive.flatMap(({ metadata: { ownerReferences = [] } }) => ownerReferences.map(({ uid }) => uid));
+    for (const { metadata, status } of daemonSets) {
+      const { uid } = metadata;
+      const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
+      if (owners.filter(owner => owner === uid).length >= desiredNumberScheduled) this.#missingMs.delete(uid);
+      else this.#missingMs.set(uid, this.#missingMs.get(uid) ?? this.#nowMs());
+    }
   }
 
-  #alive(owner: string): Obj[] {
-    const isAlive = ({ metadata: { deletionTimestamp, ownerReferences = [] } }: Obj): boolean =>
-      deletionTimestamp === undefined && ownerReferences.some(({ uid }) => uid === owner);
-    return this.sight.store.list("pods").filter(isAlive);
-  }
-
-  /** A pod with a token that the operator shortened, and that only a longer one would have spared. */
+  /** A broken pod with a token that the operator shortened, and that only a longer one would have spared. */
   #isHarmed(pod: Obj): boolean {
     if (workloadOf(pod)?.startsWith("DaemonSet/") !== true) return false;
     const plan = this.sight.plan.workloads.find(({ name }) => name === pod.metadata.labels?.["app"]);
     const isShortened = secondsOf(pod) < (plan?.tokenSeconds ?? Infinity);
-    return (
-      isShortened &&
-      this.#isBroken(pod) &&
-      objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"))
-    );
+    return isShortened && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
   }
 
   #isBroken({ metadata: { uid } }: Obj): boolean {
-    return this.sight
-      .truths()
-      .some(truth => truth.uid === uid && truth.cause === "token-expired" && truth.logged401Ms !== undefined);
+    return this.sight.truths().some(truth => truth.uid === uid && isBroken(truth));
   }
 
   /** The copy of a shorter token that its agent left on the node is dead, and nothing writes it again. */
@@ -169,6 +167,10 @@ class Trials {
   #nowMs(): number {
     return this.sight.clock.monotonicMs();
   }
+}
+
+function isBroken({ cause, logged401Ms }: Truth): boolean {
+  return cause === "token-expired" && logged401Ms !== undefined;
 }
 
 interface Ready {

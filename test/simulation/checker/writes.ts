@@ -1,6 +1,6 @@
 import type { Obj } from "../server/objects";
 import { Lasting } from "./lasting";
-import { acts, actingOn } from "./objects";
+import { acts, actingOn, isSkipped } from "./objects";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promises 4 and 14: who writes what, and what never leaves.
@@ -224,7 +224,8 @@ class ActingHistory {
 
   constructor(private readonly sight: Sight) {
     sight.clock.every(10_000, () => {
-      for (const pod of sight.store.list("pods")) if (this.#isNow(pod)) this.#note(pod);
+      const known = new Map<string, boolean>();
+      for (const pod of sight.store.list("pods")) if (this.#isNow(pod, known)) this.#note(pod);
     });
   }
 
@@ -238,12 +239,22 @@ class ActingHistory {
     this.#lastMs.set(pod.metadata.uid, this.sight.clock.monotonicMs());
   }
 
-  #isNow(pod: Obj): boolean {
+  /** The same is true of all pods of a workload that are not skipped. */
+  #isNow(pod: Obj, known = new Map<string, boolean>()): boolean {
+    if (isSkipped(pod)) return false;
+    const { namespace = "" } = pod.metadata;
+    const workload = workloadOf(pod) ?? "";
+    const key = `${namespace}/${workload}`;
+    const isActing = known.get(key) ?? this.#isActing(pod, workload);
+    known.set(key, isActing);
+    return isActing;
+  }
+
+  #isActing(pod: Obj, key: string): boolean {
     const { store } = this.sight;
-    const [kind = "", name = ""] = (workloadOf(pod) ?? "").split("/");
+    const [kind = "", name = ""] = key.split("/");
     const workload = store.get(`${kind.toLowerCase()}s`, pod.metadata.namespace, name);
-    if ([pod, workload].some(one => one?.metadata.annotations?.["controller-resilience.io/skip"] === "true"))
-      return false;
+    if (workload !== undefined && isSkipped(workload)) return false;
     if (actingOn(store, pod).length > 0) return true;
     // tokenLifetime replaces one pod for its trial.
     return store.list("controllerresiliences", pod.metadata.namespace).some(object => acts(object, "tokenLifetime"));

@@ -1,5 +1,6 @@
 import type { CauseName } from "../programs/causes";
 import type { Answer, Asked, LeaseTerms, Program, ProgramContext, TokenState, Truth } from "../programs/program";
+import { leaseRequest } from "../programs/program";
 import type { Obj } from "../server/objects";
 import { microTime } from "../../../src/core/time";
 import type { Dice } from "../time";
@@ -36,6 +37,8 @@ export class ContainerLife {
   #access: { readonly version: number; readonly cause: CauseName | undefined } | undefined;
   #server: number;
   readonly #owner: TokenOwner;
+  /** Programs ask the same again and again. */
+  readonly #allowed = new WeakMap<Asked, { readonly version: number; readonly isAllowed: boolean }>();
 
   constructor(
     private readonly host: Host,
@@ -132,9 +135,18 @@ export class ContainerLife {
 
   /** Authenticates and authorizes a request. */
   #review(token: string | undefined, asked: Asked, server: number): Answer {
-    const { ground, tokens } = this.host;
-    if (!tokens.isAccepted(token, server)) return 401;
-    return ground.rights.allows(this.#owner, asked) ? 200 : 403;
+    if (!this.host.tokens.isAccepted(token, server)) return 401;
+    return this.#isAllowed(asked) ? 200 : 403;
+  }
+
+  #isAllowed(asked: Asked): boolean {
+    const { store, rights } = this.host.ground;
+    const version = rbacVersion(store, asked.namespace);
+    const known = this.#allowed.get(asked);
+    if (known?.version === version) return known.isAllowed;
+    const isAllowed = rights.allows(this.#owner, asked);
+    this.#allowed.set(asked, { version, isAllowed });
+    return isAllowed;
   }
 
   /** A connection stays at its server as long as that is there. */
@@ -151,7 +163,7 @@ export class ContainerLife {
   #renew(token: string | undefined, lease: LeaseTerms): Answer {
     const { ground, pod } = this.host;
     // Renewals are counted in fives, for the sake of speed.
-    const answer = this.#ask(token, leaseAsked(lease), this.#renewals++ % 5 === 0 ? 5 : 0);
+    const answer = this.#ask(token, leaseRequest(lease), this.#renewals++ % 5 === 0 ? 5 : 0);
     if (answer !== 200) return answer;
     const now = nowMs(ground);
     const holderIdentity = `${pod.metadata.name}_${pod.metadata.uid}`;
@@ -181,7 +193,7 @@ export class ContainerLife {
     const before = ground.store.get("leases", lease.namespace, lease.name);
     const holder = `${pod.metadata.name}_${pod.metadata.uid}`;
     if ((before?.["spec"] as LeaseSpec | undefined)?.holderIdentity !== holder) return;
-    if (this.#ask(token, leaseAsked(lease)) !== 200) return;
+    if (this.#ask(token, leaseRequest(lease)) !== 200) return;
     ground.store.update("leases", lease.namespace, lease.name, draft => {
       (draft["spec"] as LeaseSpec).holderIdentity = "";
     });
@@ -235,10 +247,6 @@ function nextTerm(
 
 function isStale({ renewTime, leaseDurationSeconds = 15 }: LeaseSpec, now: number): boolean {
   return renewTime === undefined || Date.parse(renewTime) + leaseDurationSeconds * 1_000 < now;
-}
-
-function leaseAsked({ name, namespace }: LeaseTerms): Asked {
-  return { verb: "update", group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespace, name };
 }
 
 function writeLease({ store }: Ground, { namespace, name }: LeaseTerms, spec: LeaseSpec, isThere: boolean): void {

@@ -1,7 +1,7 @@
 import type { Obj } from "../server/objects";
 import type { Change } from "../server/store";
 import type { Dice } from "../time";
-import { type Ground, setCondition, stamp } from "./ground";
+import type { Ground } from "./ground";
 import { type Machine, PodRun } from "./pod-run";
 import type { Tokens } from "./tokens";
 
@@ -107,13 +107,4 @@ export class Kubelets {
 /** The node of a pod; empty if it has none yet. */
 export function nodeOf(pod: Obj): string {
   return (pod["spec"] as { nodeName?: string } | undefined)?.nodeName ?? "";
-}
-
-/** Writes the conditions of a node, as its kubelet does, or the node controller for it. */
-export function setNodeReady(ground: Ground, node: string, status: "True" | "Unknown"): void {
-  if (ground.store.get("nodes", undefined, node) === undefined) return;
-  ground.store.update("nodes", undefined, node, draft => {
-    const reason = status === "True" ? "KubeletReady" : "NodeStatusUnknown";
-    setCondition(draft, { type: "Ready", status, reason }, stamp(ground));
-  });
 }

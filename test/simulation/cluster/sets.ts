@@ -1,4 +1,4 @@
-import type { Obj } from "../server/objects";
+import { type Obj, same } from "../server/objects";
 import {
   Agenda,
   controlled,
@@ -84,16 +84,12 @@ abstract class SetController {
     this.ground.store.delete("pods", metadata.namespace, metadata.name);
   }
 
-  protected writeStatus({ metadata }: Obj, status: object): void {
-    this.ground.store.as(STATUS_WRITER, () =>
-      this.ground.store.update(this.resource, metadata.namespace, metadata.name, draft => {
-        draft["status"] = {
-          ...(draft["status"] as object | undefined),
-          ...status,
-          observedGeneration: metadata.generation,
-        };
-      }),
-    );
+  protected writeStatus({ metadata: { namespace, name, generation } }: Obj, status: object): void {
+    const { store } = this.ground;
+    const before = store.get(this.resource, namespace, name)?.["status"] as object | undefined;
+    const next = { ...before, ...status, observedGeneration: generation };
+    if (same(before, next)) return;
+    store.as(STATUS_WRITER, () => store.update(this.resource, namespace, name, draft => void (draft["status"] = next)));
   }
 }
 
@@ -194,8 +190,9 @@ export class DaemonSets extends SetController {
     const names = new Set(nodes.map(({ metadata }) => metadata.name));
     for (const pod of pods) if (!names.has(nodeOfPod(pod)) && isAlive(pod)) this.delete(pod);
     const labels = { [REVISION]: templateHash(this.ground, set), [TEMPLATE_GENERATION]: generationOf(set) };
+    const taken = new Set(pods.map(nodeOfPod));
     for (const node of names)
-      if (!pods.some(pod => nodeOfPod(pod) === node))
+      if (!taken.has(node))
         if (!this.pods.create({ owner: set, nodeName: node, labels, template: spec.template })) break;
     if (isRolling(spec)) this.#roll(set, names.size);
     this.#report(set, names.size);

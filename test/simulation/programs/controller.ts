@@ -1,5 +1,5 @@
 import type { Answer, Asked, LeaseTerms, Program, ProgramContext, Truth } from "./program";
-import { WORKS } from "./program";
+import { leaseRequest, WORKS } from "./program";
 import type { Moment, Wording } from "./wordings";
 
 /** How a simulated controller behaves. */
@@ -59,10 +59,12 @@ export class Controller implements Program {
   #hasListed = false;
   /** What its account must be allowed. */
   readonly #needs: readonly Asked[];
+  readonly #update: Asked;
 
   constructor(private readonly options: ControllerOptions) {
     const { lease, watches } = options;
     this.#needs = lease === undefined ? watches : [...watches, leaseRequest(lease)];
+    this.#update = { ...watches[0]!, verb: "update" };
   }
 
   onStart(context: ProgramContext): void {
@@ -169,7 +171,7 @@ export class Controller implements Program {
     context.after(everyMs * context.dice.between(0.8, 1.2), () => this.#work(everyMs));
     const waitsForLease = this.options.lease !== undefined && !this.#isLeader;
     if (this.#stands || waitsForLease || this.#failures > 0) return;
-    const asked = { ...this.options.watches[0]!, verb: "update" };
+    const asked = this.#update;
     const answer = context.ask(this.#current(), asked, this.options.requests ?? 1);
     if (answer !== 200) {
       this.#report(answer, asked);
@@ -244,9 +246,4 @@ export class Controller implements Program {
     const { namespace, serviceAccount } = this.#context!;
     return { ms: this.#context!.nowMs(), namespace, serviceAccount, program: this.options.name };
   }
-}
-
-/** What the holder of a Lease does to it. */
-function leaseRequest({ name, namespace }: LeaseTerms): Asked {
-  return { verb: "update", group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespace, name };
 }

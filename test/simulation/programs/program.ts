@@ -40,6 +40,17 @@ export interface LeaseTerms {
   readonly seconds: number;
 }
 
+const leaseRequests = new WeakMap<LeaseTerms, Asked>();
+
+/** What the holder of a Lease does to it: the same object for the same Lease. */
+export function leaseRequest(lease: LeaseTerms): Asked {
+  const { name, namespace } = lease;
+  const known = leaseRequests.get(lease);
+  const asked = { verb: "update", group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespace, name };
+  if (known === undefined) leaseRequests.set(lease, asked);
+  return known ?? asked;
+}
+
 /** What a simulated program has of its machine and of the cluster. It ends with the life of its container. */
 export interface ProgramContext {
   readonly namespace: string;
