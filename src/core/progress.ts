@@ -71,6 +71,8 @@ export interface KindReading {
    * was passed over.
    */
   readonly passedMs: number;
+  /** Wall-clock time at the start of the monotonic clock, for messages. */
+  readonly epochMs: number;
   /** Since when readings have succeeded without a break. */
   readonly steadyMs: number;
   /** The last successful reading; absent: there was none yet. */

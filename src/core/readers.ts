@@ -272,7 +272,8 @@ export interface Readers {
   leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading>;
   /**
    * The objects of a kind in the whole cluster for which the question finds work, and when one last moved. Asking begins to read them every
-   * minute, for all who ask together; they are read as long as they are asked for every three minutes. Waits for no reading. Never throws.
+   * minute, for all who ask together; they are read as long as they are asked for every three minutes. The first question waits for the first
+   * reading, but not longer than five seconds. Never throws.
    */
   kind(question: KindQuestion): Promise<KindReading>;
   /**

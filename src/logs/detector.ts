@@ -3,7 +3,7 @@ import { classify, isFromOtherPod, type PodName, scanInSteps, unwrap } from "./c
 import { recordEnd } from "./classifier/scan-log";
 import { has401 } from "./classifier/literals";
 import type { FindUnauthorized } from "./reading/container-log";
-import { type DeniedRequest, KUBELETS_401, REFUSED, THROTTLED, topicOf } from "./traces";
+import { type DeniedRequest, KUBELETS_401, REFUSED, REFUSED_WRITE, THROTTLED, topicOf } from "./traces";
 
 /** Finds 401s in a log. */
 export interface Finder {
@@ -125,19 +125,26 @@ const REFUSALS = [
 /** The Eviction API answers 429 for a PodDisruptionBudget, whatever the rate. */
 const EVICTION = "disruption budget";
 
-/** Finds 401s, and as topics denied requests, lost Leases, throttling, and which of it is a refusal of the API server. */
+/** Answers of webhooks, policies and quotas, and 422, to writes of this process. */
+const REFUSED_WRITES =
+  /admission webhook \\{0,3}"[^"]{1,253}" denied the request|validatingadmissionpolicy [^]{1,600} denied request|: exceeded quota: | \\{0,3}"[^" ]{1,253}" is invalid: /i;
+
+/** Finds 401s, and as topics denied requests, refused writes, lost Leases, throttling, and which of it is a refusal of the API server. */
 export const findStalls: FindUnauthorized = (text, onRecord, pod) =>
   scanInSteps(text, (cls, start, end) => {
-    if (cls === "watch-ended" || cls === "none") return;
+    if (cls === "watch-ended") return;
     const record = text.toString("utf8", start, end);
     if (pod !== undefined && isFromOtherPod(record, pod)) return;
+    if (REFUSED_WRITES.test(record)) onRecord(start, REFUSED_WRITE);
     if (cls === "unauthorized") onRecord(start);
     else if (cls === "forbidden") noteDenied(record, topic => onRecord(start, topic));
-    else {
-      if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) onRecord(start, cls);
-      if (isRefused(record)) onRecord(start, REFUSED);
-    }
+    else if (cls !== "none") noteOther(cls, record, topic => onRecord(start, topic));
   });
+
+function noteOther(cls: string, record: string, note: (topic: string) => void): void {
+  if (!(cls === THROTTLED && record.includes(NO_TIME_LEFT))) note(cls);
+  if (isRefused(record)) note(REFUSED);
+}
 
 /** A Lease that is lost because of a 429 is a lost Lease. */
 function isRefused(record: string): boolean {

@@ -11,6 +11,9 @@ export const THROTTLED = "throttled";
 /** Topic of records about requests that the API server refused because of their rate. */
 export const REFUSED = "refused";
 
+/** Topic of records about writes that admission or a quota refused. */
+export const REFUSED_WRITE = "refused-write";
+
 /** Topic of 401s with which the kubelet answered the pod's own requests. It rejects all tokens if it is set up wrongly. */
 export const KUBELETS_401 = "kubelets-401";
 

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 describe("KindReadings", () => {
   it("lists whole objects once, then metadata every minute, and reads only what has changed", async () => {
-    expect(w.readings.kind(ask())).toMatchObject({ due: [] });
+    expect(await w.readings.kind(ask())).toMatchObject({ due: [] });
     await w.minutes(3);
     expect(w.requests).toEqual([
       "/apis/example.com/v1",
@@ -133,14 +133,14 @@ describe("KindReadings", () => {
     w.edit("blue");
     const never = ask({ id: "never", workOf: () => "done" });
     for (let minute = 0; minute < 3; minute++) {
-      w.readings.kind(never);
+      await w.readings.kind(never);
       await w.minutes(1);
     }
-    expect(w.readings.kind(ask()).due).toMatchObject([{ name: "blue", wasDone: true }]);
-    expect(w.readings.kind(never)).toMatchObject({ due: [], movedMs: -Infinity });
+    expect((await w.readings.kind(ask())).due).toMatchObject([{ name: "blue", wasDone: true }]);
+    expect(await w.readings.kind(never)).toMatchObject({ due: [], movedMs: -Infinity });
     expect(w.requests.filter(path => path.includes("/v1/widgets"))).toHaveLength(5);
-    for (let n = 0; n < 14; n++) expect(w.readings.kind(ask({ id: `${n}` }))).not.toHaveProperty("unknown");
-    expect(w.readings.kind(ask({ id: "more" })).unknown?.message).toBe(
+    for (let n = 0; n < 14; n++) expect(await w.readings.kind(ask({ id: `${n}` }))).not.toHaveProperty("unknown");
+    expect((await w.readings.kind(ask({ id: "more" }))).unknown?.message).toBe(
       "kind Widget has too many different definitions of due",
     );
   });

@@ -28,6 +28,9 @@ const WANTED_PASSES = 2;
 /** Time in which this process was frozen, or had no answers, shows nothing. */
 const LONGEST_GAP_MS = 150_000;
 
+/** How long a first question waits for the first reading. */
+const FIRST_MS = 5_000;
+
 /** A page that takes longer shows that the API server is in trouble, and controllers with it. */
 const SLOW_MS = 5_000;
 
@@ -55,7 +58,7 @@ interface Known {
   readonly apiVersion: string;
   readonly kind: string;
   readonly track: KindTrack;
-  isReading: boolean;
+  first?: Promise<void>;
   served?: Served;
   /** The last reading, if it succeeded. */
   countedMs?: number;
@@ -76,7 +79,7 @@ export interface KindReadingsContext {
   readonly fullPassMs?: number | undefined;
 }
 
-const UNREAD = { isReading: false, steadyMs: Infinity, wholeMs: -Infinity };
+const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity };
 
 /**
  * Reads the objects of the kinds that are asked for every minute: as metadata, by one list of the whole cluster for all who ask. Only an object
@@ -88,6 +91,7 @@ export class KindReadings {
   readonly #wantedMs: number;
   readonly #byKind = new Map<string, Known>();
   readonly #looks: TokenBucket;
+  readonly #epochMs: number;
   #isRunning = false;
   /** Until when the API server has asked to wait. */
   #refusedUntilMs = 0;
@@ -97,10 +101,11 @@ export class KindReadings {
     this.#clock = clock;
     this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, fullPassMs) + KIND_INTERVAL_MS;
     this.#looks = new TokenBucket(clock, LOOKS);
+    this.#epochMs = clock.now().getTime() - clock.monotonicMs();
   }
 
-  /** What is known of the objects of a kind; the first question begins to read them, and waits for nothing. Never throws. */
-  kind(question: KindQuestion): KindReading {
+  /** What is known of the objects of a kind; the first question begins to read them, and waits for that for some seconds. Never throws. */
+  async kind(question: KindQuestion): Promise<KindReading> {
     const { apiVersion, kind } = question;
     const key = `${apiVersion} ${kind}`;
     const known = this.#byKind.get(key) ?? { apiVersion, kind, track: new KindTrack(), ...UNREAD };
@@ -108,9 +113,10 @@ export class KindReadings {
     const asked = known.track.ask(question, this.#clock.monotonicMs());
     // Only a whole list answers a new question for all objects.
     if (asked === "new") known.wholeMs = -Infinity;
-    if (known.readMs === undefined && known.unknown === undefined) void this.#read(known);
     this.#begin();
-    return readingOf(known, question);
+    if (known.readMs === undefined && known.unknown === undefined)
+      await Promise.race([(known.first ??= this.#read(known)), this.#pause(FIRST_MS)]);
+    return { ...readingOf(known, question), epochMs: this.#epochMs };
   }
 
   #begin(): void {
@@ -127,6 +133,7 @@ export class KindReadings {
       this.#dropUnwanted();
       if (this.#byKind.size === 0) break;
       for (const known of [...this.#byKind.values()]) {
+        await known.first;
         await this.#read(known);
         await this.#pause(KINDS_MS);
       }
@@ -135,8 +142,6 @@ export class KindReadings {
   }
 
   async #read(known: Known): Promise<void> {
-    if (known.isReading) return;
-    known.isReading = true;
     try {
       if (this.#clock.monotonicMs() >= this.#refusedUntilMs) await this.#readNow(known);
     } catch (error) {
@@ -144,7 +149,6 @@ export class KindReadings {
       delete known.countedMs;
       known.unknown = { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
     }
-    known.isReading = false;
   }
 
   async #readNow(known: Known): Promise<void> {
@@ -246,7 +250,10 @@ function* addItems(
   }
 }
 
-function readingOf({ track, kind, readMs, steadyMs, served, unknown }: Known, { id }: KindQuestion): KindReading {
+function readingOf(
+  { track, kind, readMs, steadyMs, served, unknown }: Known,
+  { id }: KindQuestion,
+): Omit<KindReading, "epochMs"> {
   const found = track.reading(id);
   const tooMany = { forbidden: false, message: `kind ${kind} has too many different definitions of due` };
   const why = found === undefined ? tooMany : unknown;

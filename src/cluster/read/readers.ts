@@ -197,7 +197,7 @@ export class ClusterReaders implements Readers {
   }
 
   kind(question: KindQuestion): Promise<KindReading> {
-    return Promise.resolve(this.#kinds.kind(question));
+    return this.#kinds.kind(question);
   }
 
   podMetrics(pod: PodView, metrics: MetricsSpec): PodMetricsReading {

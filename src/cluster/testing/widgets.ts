@@ -55,7 +55,7 @@ export class Widgets {
   /** Lets minutes pass, with one question in each. */
   async minutes(count: number, question = ask()) {
     for (let minute = 0; minute < count; minute++) {
-      this.readings.kind(question);
+      await this.readings.kind(question);
       await this.clock.run(60_000);
     }
     return this.readings.kind(question);

@@ -114,7 +114,7 @@ export class EmptyReaders implements Readers {
   }
 
   kind(_question: KindQuestion): Promise<KindReading> {
-    return Promise.resolve({ due: [], movedMs: -Infinity, passedMs: -Infinity, steadyMs: Infinity });
+    return Promise.resolve({ due: [], movedMs: -Infinity, passedMs: -Infinity, epochMs: 0, steadyMs: Infinity });
   }
 
   podMetrics(_pod: PodView, _metrics: MetricsSpec): PodMetricsReading {

@@ -152,7 +152,7 @@ export class KindTrack {
   }
 
   /** What is known for a question; undefined: it is not asked. */
-  reading(id: string): Omit<KindReading, "steadyMs"> | undefined {
+  reading(id: string): Omit<KindReading, "steadyMs" | "epochMs"> | undefined {
     const asked = this.#asked.get(id);
     if (asked === undefined) return undefined;
     const { works, movedMs, passedMs } = asked;

@@ -29,8 +29,8 @@ const HAPPENINGS: Readonly<Record<(typeof EVENTS)[number], (w: Widgets, name: st
   resume: (w, name) => w.change(name, { annotations: {} }),
 };
 
-const judge = (w: Widgets, ableForMs = Infinity) => {
-  const reading = w.readings.kind(ask());
+const judge = async (w: Widgets, ableForMs = Infinity) => {
+  const reading = await w.readings.kind(ask());
   const now = { reading, nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs, wasAccused: () => false };
   return { stuck: judgeKind(now), untilMs: untilStuckMs(now) };
 };
@@ -45,7 +45,7 @@ describe("judgeKind", () => {
         const pass = async (): Promise<void> => {
           await w.minutes(1);
           minute++;
-          const stuck = judge(w).stuck;
+          const { stuck } = await judge(w);
           if (stuck === undefined) return;
           found++;
           const { generation, observed, annotations } = w.widgets.get(stuck.object.name)!;
@@ -79,12 +79,12 @@ describe("judgeKind", () => {
     await w.minutes(20);
     w.edit("blue");
     await w.minutes(1);
-    expect(judge(w).untilMs).toBe(FOR);
+    expect((await judge(w)).untilMs).toBe(FOR);
     await w.minutes(14);
-    expect(judge(w).stuck).toBeUndefined();
+    expect((await judge(w)).stuck).toBeUndefined();
     await w.minutes(1);
-    expect(judge(w)).toMatchObject({ stuck: { object: { name: "blue" }, others: 0 }, untilMs: 0 });
-    expect(judge(w, FOR - 1)).toMatchObject({ stuck: undefined, untilMs: 1 });
+    expect(await judge(w)).toMatchObject({ stuck: { object: { name: "blue" }, others: 0 }, untilMs: 0 });
+    expect(await judge(w, FOR - 1)).toMatchObject({ stuck: undefined, untilMs: 1 });
   });
 
   it.each([
@@ -116,7 +116,7 @@ describe("judgeKind", () => {
         for (const name of ["blue", "green", "red", "blue"]) {
           w.edit(name);
           await w.minutes(10);
-          expect(judge(w).stuck).toBeUndefined();
+          expect((await judge(w)).stuck).toBeUndefined();
           w.handle(name);
         }
         return w.minutes(20);
@@ -126,21 +126,21 @@ describe("judgeKind", () => {
     const w = new Widgets();
     await w.minutes(2);
     await happens(w);
-    expect(judge(w).stuck).toBeUndefined();
+    expect((await judge(w)).stuck).toBeUndefined();
   });
 
   it("does not take back what was found by an earlier process until something moves", async () => {
     const w = new Widgets();
     w.edit("blue");
     await w.minutes(2);
-    const again = () =>
+    const again = async () =>
       judgeKind({
-        ...{ reading: w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
+        ...{ reading: await w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
         wasAccused: ({ name }) => name === "blue",
       });
-    expect(again()).toMatchObject({ object: { name: "blue" } });
+    expect(await again()).toMatchObject({ object: { name: "blue" } });
     w.handle("green");
     await w.minutes(1);
-    expect(again()).toBeUndefined();
+    expect(await again()).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { isDigitCode, isWordCode } from "./text";
 
-// Every record with a class contains one of these literals. They are searched in raw bytes before decoding.
+// Every record with a class or a topic contains one of these literals. They are searched in raw bytes before decoding.
 
 /** A literal, and the part of it that the search compares first. */
 interface Literal {
@@ -90,6 +90,8 @@ const LITERALS: readonly Literal[] = [
     "t^atus code 429",
     "T^TP status 429",
   ],
+  // none of the classes: writes that admission refused
+  ...["den^ied the request", " ^is invalid: "],
 ].map(marked => ({ text: marked.replace("^", ""), window: marked.indexOf("^") }));
 
 /** Whether a record contains a literal or a free-standing 401: the rule of the byte search, for one record. */

@@ -170,7 +170,8 @@ export function isThrottled({ topics }: ContainerLog, nowMs: number): boolean {
   return trace !== undefined && persistenceOf(trace, denialRule(0), nowMs).state === "persistent";
 }
 
-function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {
+/** Reports whether the log has had such a record lately. */
+export function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {
   const rule = { ...denialRule(0), occasions: 1 };
   return trace !== undefined && persistenceOf(trace, rule, nowMs).state !== "quiet";
 }

@@ -12,6 +12,7 @@ import { findTargets } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
+import { readKinds } from "./progress";
 import { namedBy } from "./lost-bindings";
 import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
 
@@ -50,6 +51,7 @@ export async function observeControllers(
     workloads,
     lost: memory.bindings.follow(bindings, accounts, nowMs),
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
+    kinds: await readKinds(workloads, pass),
     unread,
     problems,
   };

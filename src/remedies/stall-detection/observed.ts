@@ -2,6 +2,7 @@ import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/c
 import type { RestartLimits } from "../../core/intent";
 import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
+import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
@@ -26,9 +27,26 @@ export interface Observed {
   /** Bindings that no longer name a ServiceAccount of the targets, and those that do. */
   readonly lost: readonly LostBinding[];
   readonly bindings: readonly PresentBinding[];
+  /** Kinds that the controllers should handle. */
+  readonly kinds: readonly ObservedKind[];
   /** Namespaces whose Leases can't be read now. */
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
+}
+
+/** A kind that the controllers should handle, and what was read of it. */
+export interface ObservedKind {
+  readonly kind: string;
+  readonly forMs: number;
+  readonly reading: KindReading;
+  /** When this pass looked, on the monotonic clock. */
+  readonly nowMs: number;
+  /** Uid of the workload that a finding belongs to. */
+  readonly owner: string | undefined;
+  /** For how long its controller has been able to work, as far as is known. */
+  readonly ableForMs: number;
+  /** The log of its controller shows that its writes are refused. */
+  readonly isRefused: boolean;
 }
 
 /** How restarts are limited: fields of tokenRestart, or their defaults. */

@@ -10,6 +10,7 @@ import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs 
 import { leaseId } from "./leases";
 import { type Observed, type Scope } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
+import { isKept, kindWaits, notesOnKinds } from "./progress";
 import type { Finding } from "./reasons";
 import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
@@ -59,10 +60,13 @@ export function planStalls(
   return { items, restarts, settled, kept: keptEntries(observed), findings, ...recheckOf(scopes, items, restarts) };
 }
 
-function keptEntries({ previous, unread }: Observed): StallStatus[] {
+function keptEntries({ previous, unread, kinds }: Observed): StallStatus[] {
+  const isUnread = ({ lease = "" }: StallStatus): boolean =>
+    unread.some(namespace => lease.startsWith(`${namespace}/`));
   // An entry of evidence that this version does not know would keep the whole status from being written.
-  const kept = previous.filter(({ evidence }) => evidence === "Lease");
-  return kept.filter(({ lease = "" }) => unread.some(namespace => lease.startsWith(`${namespace}/`)));
+  return previous.filter(
+    entry => (entry.evidence === "Lease" && isUnread(entry)) || (entry.evidence === "Progress" && isKept(entry, kinds)),
+  );
 }
 
 function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
@@ -103,7 +107,7 @@ function calm(scope: Scope): Finding {
   const { view, pods } = scope.workload;
   const id = workloadId(view);
   if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
-  const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope)];
+  const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope), ...notesOnKinds(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
 }
@@ -160,8 +164,9 @@ function recheckOf(
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
-/** A pass follows as soon as a Lease may be stale, which a renewal puts off, or 403s may be persistent. */
-function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
+/** A pass follows as soon as a Lease may be stale, which a renewal puts off, a kind may be stuck, or 403s may be persistent. */
+function waitsOf(scope: Scope): number[] {
+  const { workload, spec, forMs, now } = scope;
   const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
   const logs = spec.evidence.includes("Forbidden") ? workload.pods.flatMap(pod => pod.logs) : [];
   const denials = logs.flatMap(({ topics }) => Array.from(topics).filter(([topic]) => deniedOf(topic) !== undefined));
@@ -171,5 +176,5 @@ function waitsOf({ workload, spec, forMs, now }: Scope): number[] {
   const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
-  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
+  return [...untilStale, ...kindWaits(scope), ...untilDenied.filter(ms => ms > 0)];
 }

@@ -6,6 +6,7 @@ import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, losses
 import type { LostBinding } from "./lost-bindings";
 import { type ObservedPod, type PresentBinding, type Scope } from "./observed";
 import { workloadId } from "../../restarts/claims";
+import { stuckKinds } from "./progress";
 import type { Finding, Reason } from "./reasons";
 
 // What shows that a workload is stalled. Pure.
@@ -25,6 +26,9 @@ export function stallsOf(scope: Scope): Stall[] {
   return [
     ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
+    ...stuckKinds(scope).map(({ id, sentence }): Stall => {
+      return { entry: entryOf("Progress", { object: id }, scope), finding: accusation("ProgressStopped", sentence) };
+    }),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
   ];
 }
@@ -120,14 +124,15 @@ function entryOf(
   { workload, observed, now }: Scope,
 ): StallStatus {
   const id = workloadId(workload.view);
-  const { podUID, lease, denied: what } = fields;
+  const { podUID, lease, denied: what, object } = fields;
   const before = observed.previous.find(
     one =>
       one.evidence === evidence &&
       one.workload === id &&
       one.podUID === podUID &&
       one.lease === lease &&
-      one.denied === what,
+      one.denied === what &&
+      one.object === object,
   );
   const lost = fields.lost ?? before?.lost;
   return {

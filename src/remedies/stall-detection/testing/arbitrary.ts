@@ -6,7 +6,7 @@ import type { UnauthorizedTrace } from "../../../logs/persistence";
 import { LEASE_LOST, REFUSED, THROTTLED, topicOf } from "../../../logs/traces";
 import type { HeldLease } from "../lease-judge";
 import type { LostBinding } from "../lost-bindings";
-import type { ContainerLog, Observed, ObservedPod, ObservedWorkload } from "../observed";
+import type { ContainerLog, Observed, ObservedKind, ObservedPod, ObservedWorkload } from "../observed";
 
 const DAY = { min: Date.parse("2025-01-01T00:00:00Z"), max: Date.parse("2025-01-02T00:00:00Z") };
 const times = fc.integer(DAY);
@@ -143,6 +143,20 @@ const previous: fc.Arbitrary<StallStatus> = fc.constantFrom<StallStatus[]>(
   },
 );
 
+const kinds: fc.Arbitrary<ObservedKind> = fc
+  .record({
+    owner: fc.constantFrom("uid-Deployment-web", "uid-gone"),
+    dueMs: fc.constantFrom(100, 900_000),
+    ...{ movedMs: fc.constantFrom(-Infinity, 50, 950_000), wasDone: fc.boolean(), isRefused: rarely },
+    ableForMs,
+  })
+  .map(({ dueMs, movedMs, wasDone, ...kind }) => {
+    const name = { namespace: "team", name: "blue", uid: "b", createdMs: 0, generation: 2, observed: 1 };
+    const due = [{ ...name, dueMs, wasDone, movedMs: -Infinity }];
+    const reading = { due, movedMs, passedMs: -Infinity, epochMs: DAY.min, steadyMs: 10, readMs: 1_000_000 };
+    return { kind: "Widget", forMs: 900_000, reading, nowMs: 1_000_000, ...kind };
+  });
+
 /** Anything that a pass may read. */
 export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   generation: fc.integer({ min: 1, max: 3 }),
@@ -158,12 +172,13 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   workloads: fc.uniqueArray(workloads, { maxLength: 2, selector: ({ view }) => view.uid }),
   lost: fc.array(lost, { maxLength: 1 }),
   bindings: fc.constant([]),
+  kinds: fc.array(kinds, { maxLength: 1 }),
   unread: fc.constantFrom([], ["team"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
 });
 
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
-  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss"], {
+  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss", "Progress"], {
     minLength: 1,
   }),
   for: fc.constantFrom("1m", "5m"),
