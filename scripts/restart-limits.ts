@@ -47,6 +47,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     "Its last 401 is older than usual, so it waits for the next one: compare the clock of its node.",
   ],
   leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
+  workRefused: [
+    "QueueStuck, WatchesDead",
+    "The requests of a pod that does nothing get 401, 403 or 422 responses: see what refuses them.",
+  ],
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
   notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
   notRunningLongEnough: [DEFERRED, "Its containers have run for less than four durations: see why they restart."],

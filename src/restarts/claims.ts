@@ -155,4 +155,5 @@ export function eventOf({ pod, workload, cause, outcome }: RestartStatus): Event
 const SIGNS: Partial<Record<RestartStatus["cause"], string>> = {
   [Cause.CniCredentialRejected]: "no new pod on its node has failed with a 401 since",
   [Cause.LeaseNotRenewed]: "renews a Lease",
+  [Cause.ProgressStopped]: "does its work again",
 };

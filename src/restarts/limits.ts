@@ -117,10 +117,14 @@ const EXHAUSTED_MS = 86_400_000;
 /** This many restarts without proof that did not help are enough, also if others helped for a while. */
 const UNPROVEN_RESTARTS = 2;
 
+const TROUBLES: Partial<Record<RestartClaim["cause"], string>> = {
+  [Cause.LeaseNotRenewed]: "it does not renew its Lease",
+  [Cause.ProgressStopped]: "it does nothing",
+};
+
 function exhausted({ claim, workload: { history, now } }: Due): Limit | undefined {
   if (!isExhausted(claim, history, now)) return undefined;
-  const trouble =
-    claim.cause === Cause.LeaseNotRenewed ? "it does not renew its Lease" : "its requests get 401 responses";
+  const trouble = TROUBLES[claim.cause] ?? "its requests get 401 responses";
   const next =
     "The operator tries again a day after them at the earliest, or after a change of the spec and the cooldown";
   return { wait: `restarts did not help; find out why ${trouble}. ${next}`, reason: "RestartsExhausted" };

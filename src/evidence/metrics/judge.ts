@@ -81,7 +81,7 @@ export function workedOn(kind: string, tracks: readonly PodMetricsTrack[]): numb
 }
 
 /** controller-runtime names the queue after the kind. cert-manager begins the names with the plural, such as `certificates-issuing`. */
-function isOfKind(queue: string, kind: string): boolean {
+export function isOfKind(queue: string, kind: string): boolean {
   const name = kind.toLowerCase();
   return queue === name || queue === `${name}s` || queue.startsWith(`${name}s-`);
 }

@@ -12,6 +12,7 @@ import { findTargets } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
+import { doesNothing, idlePod, withMetrics } from "./metrics";
 import { readKinds } from "./progress";
 import { namedBy } from "./lost-bindings";
 import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
@@ -32,7 +33,7 @@ export async function observeControllers(
   const { namespace } = object.metadata;
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, problems });
   const pods = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
-  const found = await withLogs(views, pods, pass);
+  const found = withMetrics(await withLogs(views, pods, pass), pass);
   const accounts = accountsOf(found);
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
@@ -60,7 +61,8 @@ export async function observeControllers(
 /** Reports whether a pod of the workload may have to be restarted. */
 function isDue({ pods }: ObservedWorkload, { onStall, for: duration }: StallDetectionSpec): boolean {
   const forMs = parseDuration(duration);
-  return onStall === "Restart" && pods.some(({ leases }) => staleLeases(leases, forMs).length > 0);
+  const isIdle = (pod: ObservedPod): boolean => [idlePod(pod)].some(idle => idle !== undefined && doesNothing(idle));
+  return onStall === "Restart" && pods.some(pod => staleLeases(pod.leases, forMs).length > 0 || isIdle(pod));
 }
 
 async function withLogs(

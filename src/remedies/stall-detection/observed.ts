@@ -2,6 +2,7 @@ import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/c
 import type { RestartLimits } from "../../core/intent";
 import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
+import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
@@ -71,6 +72,8 @@ export interface ObservedPod {
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
   readonly logs: readonly ContainerLog[];
+  /** What it says of itself, and the wall-clock time at the start of the monotonic clock. Absent: it is not known. */
+  readonly metrics?: { readonly track: PodMetricsTrack; readonly epochMs: number };
 }
 
 /** The log of one container. */

@@ -12,7 +12,7 @@ import { type Observed, type Scope } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
 import { isKept, kindWaits, notesOnKinds } from "./progress";
 import type { Finding } from "./reasons";
-import { decideRestart, type RestartDecision, settleRestarts } from "./restart";
+import { condemnedUID, decideRestart, type RestartDecision, settleRestarts } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
@@ -52,8 +52,8 @@ export function planStalls(
   pending: readonly PendingWrite[],
 ): StallPlan {
   const forMs = parseDuration(spec.for);
-  const restarts = settleRestarts(observed.restarts, observed.workloads, forMs, now.getTime());
   const scopes = observed.workloads.map((workload): Scope => ({ observed, spec, workload, now, pending, forMs }));
+  const restarts = settleRestarts(observed.restarts, scopes, now.getTime());
   const items = scopes.map(scope => itemOf(scope, restarts));
   const settled = newlySettled(observed.restarts, restarts);
   const findings = otherFindings(observed);
@@ -73,7 +73,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
   const { view, pods } = scope.workload;
   const stalls = stallsOf(scope);
   const decision = decideRestart(stalls, scope, restarts);
-  const index = stalls.findIndex(({ held }) => held !== undefined && held.pod.uid === decision?.podUID);
+  const index = stalls.findIndex(stall => decision !== undefined && condemnedUID(stall) === decision.podUID);
   const findings = stalls.map((stall, i) => (i === index ? withDecision(stall, decision) : stall.finding));
   return {
     id: view.uid,

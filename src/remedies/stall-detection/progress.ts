@@ -8,6 +8,7 @@ import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
 import { otherRenewed } from "./lease-judge";
 import { isRecent } from "./logs";
+import { hasWorked, leadsByMetrics } from "./metrics";
 import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 
 // Which kinds the controllers should handle, and whether work is due while nothing moves. What is done about it is decided with their metrics.
@@ -46,7 +47,8 @@ function handlerOf(
   { spec, readers: { clock }, memory }: Pass,
 ): Pick<ObservedKind, "owner" | "ableForMs" | "isRefused"> {
   const nowMs = clock.now().getTime();
-  const isLeader = (pod: ObservedPod): boolean => otherRenewed(pod.leases, parseDuration(spec.for)) !== undefined;
+  const isLeader = (pod: ObservedPod): boolean =>
+    leadsByMetrics(pod) || otherRenewed(pod.leases, parseDuration(spec.for)) !== undefined;
   const leading = workloads.find(({ pods }) => pods.some(isLeader));
   const candidates = leading === undefined ? workloads : [leading];
   const ableOf = (pod: ObservedPod): number => {
@@ -85,7 +87,9 @@ export interface StuckKind {
 /** Returns what is stuck of the kinds that a workload handles. */
 export function stuckKinds(scope: Scope): StuckKind[] {
   return kindsOf(scope).flatMap(one => {
-    const stuck = one.isRefused ? undefined : judgeKind(caseOf(one, scope));
+    // Work on any object of the kind is as good as a status that changes.
+    const isInnocent = one.isRefused || hasWorked(one.kind, scope.workload.pods, one.nowMs - one.forMs);
+    const stuck = isInnocent ? undefined : judgeKind(caseOf(one, scope));
     if (stuck === undefined) return [];
     const { object, others, stillMs } = stuck;
     const id = objectId(one.kind, object, scope);
@@ -102,6 +106,11 @@ export function notesOnKinds(scope: Scope): string[] {
     const why = `The log of ${workloadId(scope.workload.view)} shows that its writes are refused`;
     return [`${why}, so it proves nothing that objects of kind ${kind} are due.`];
   });
+}
+
+/** Reports whether an object of a kind that the workload handles has moved since then, in wall-clock time. */
+export function hasMovedSince(ms: number, scope: Scope): boolean {
+  return kindsOf(scope).some(({ reading: { epochMs, movedMs } }) => epochMs + movedMs >= ms);
 }
 
 /** When a pass should follow, in milliseconds. */

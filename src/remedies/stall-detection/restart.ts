@@ -18,23 +18,27 @@ import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
-import { type ObservedPod, type ObservedWorkload, type Scope } from "./observed";
+import { doesNothing, type IdlePod, idlePod, isRefusedWork, worksSince } from "./metrics";
+import { type ObservedPod, type Scope } from "./observed";
+import { hasMovedSince, stuckKinds } from "./progress";
 import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
-// Which pod with a stale Lease is restarted, what it waits for, and whether it helped. Pure. The executor checks the limits that hold for the whole cluster.
+// Which pod with a stale Lease, or that does nothing, is restarted, what it waits for, and whether it helped. Pure. The executor checks the limits that hold for the whole cluster.
 
-/** A pod whose Lease is stale, and the restarts of its workload. */
+/** A pod with what condemns it, and the restarts of its workload. */
 interface Candidate extends Scope {
   readonly pod: ObservedPod;
   /** Its stale Leases, the one that has stood still for the longest time first. */
   readonly stale: readonly HeldLease[];
+  /** What its metrics show. It counts only without a stale Lease, which is the older evidence. */
+  readonly idle: IdlePod | undefined;
   /** With the outcomes known now. */
   readonly history: readonly RestartStatus[];
 }
 
-/** What follows from the stale Leases of a workload. */
+/** What follows for a workload. */
 export interface RestartDecision {
   /** Why the pod is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
   readonly finding: Pick<Finding, "reason" | "sentence" | "isStalled" | "isProgressing">;
@@ -54,14 +58,26 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   heldByOther,
   barred,
   leasesDenied,
+  workRefused,
   throttled,
   notSeenLongEnough,
   notRunningLongEnough,
   limitReached,
 ];
 
+/** Uid of the pod that a stall may be a reason to restart. */
+export function condemnedUID({ held: lease, idle }: Stall): string | undefined {
+  return lease?.pod.uid ?? idle?.pod.view.uid;
+}
+
+/** A pod that has work and finishes none; one that sees no change only if work is due. */
+function isCondemned({ idle }: Stall, stalls: readonly Stall[]): boolean {
+  const isDue = idle?.reason === "QueueStuck" || stalls.some(({ entry }) => entry.evidence === "Progress");
+  return idle !== undefined && doesNothing(idle) && isDue;
+}
+
 /**
- * Decides on the restart of the pod whose Lease has stood still for the longest time. One that may not be restarted, or whose eviction the API
+ * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or whose eviction the API
  * server has refused a moment ago, gives its turn to the next.
  */
 export function decideRestart(
@@ -71,14 +87,16 @@ export function decideRestart(
 ): PodDecision | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
-  const pods = held.flatMap(({ pod }) => scope.workload.pods.find(({ view }) => view.uid === pod.uid) ?? []);
+  const idle = stalls.flatMap(stall => (isCondemned(stall, stalls) ? (stall.idle ?? []) : []));
+  const uids = [...held.map(lease => lease.pod.uid), ...idle.map(one => one.pod.view.uid)];
+  const pods = uids.flatMap(uid => scope.workload.pods.find(({ view }) => view.uid === uid) ?? []);
   const own = restartsOf(workloadId(scope.workload.view), history);
   const rank = (one: ObservedPod): number =>
     barOf(one, scope.workload.view) === undefined ? Number(refusedRestart(one.view, scope) !== undefined) : 2;
   const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
   if (pod === undefined) return undefined;
   const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
-  const candidate = { ...scope, pod, stale, history: own };
+  const candidate = { ...scope, pod, stale, history: own, idle: idle.find(one => one.pod === pod) };
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
   return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: pod.view.uid, wait };
@@ -96,19 +114,35 @@ function heldByOther({ workload: { holder } }: Candidate): RestartDecision | und
 }
 
 /** It is never restarted, whatever is wrong with it. */
-function barred({ pod, workload }: Candidate): RestartDecision | undefined {
+function barred(candidate: Candidate): RestartDecision | undefined {
+  const { pod, workload } = candidate;
   const bar = barOf(pod, workload.view);
   const isBrief = bar?.isBrief === true;
   const state = isBrief ? { isProgressing: true } : { isStalled: true };
   return (
-    bar && { ...held("LeaseNotRenewed", `Not restarted: ${bar.why}.`, state), ...(isBrief && { wayOut: UPGRADE_HINT }) }
+    bar && {
+      ...held(reasonOf(candidate), `Not restarted: ${bar.why}.`, state),
+      ...(isBrief && { wayOut: UPGRADE_HINT }),
+    }
   );
+}
+
+function reasonOf({ stale, idle }: Candidate): Reason {
+  return stale.length > 0 || idle === undefined ? "LeaseNotRenewed" : idle.reason;
 }
 
 function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
   if (!pod.logs.some(log => isDeniedLeases(log, now.getTime()))) return undefined;
   const sentence = "A restart cannot help: its requests for Leases get 403 responses.";
   return held("LeaseNotRenewed", sentence, { isStalled: true });
+}
+
+/** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
+function workRefused(candidate: Candidate): RestartDecision | undefined {
+  const { stale, idle, now } = candidate;
+  if (stale.length > 0 || idle === undefined || !isRefusedWork(idle, now.getTime())) return undefined;
+  const sentence = "Not restarted: its requests get 401, 403 or 422 responses, and a restart may not change that.";
+  return held(reasonOf(candidate), sentence, { isStalled: true });
 }
 
 /** API Priority and Fairness starves it: it renews again when that ends, and a restart adds requests. */
@@ -125,7 +159,7 @@ const WATCHED_MS = 3_600_000;
 
 /** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
 function notSeenLongEnough({ stale, now }: Candidate): RestartDecision | undefined {
-  if (stale.some(isSeenStanding)) return undefined;
+  if (stale.length === 0 || stale.some(isSeenStanding)) return undefined;
   const isWatched = stale.some(({ track }) => now.getTime() - track.changedMs >= WATCHED_MS);
   const wayOut = "see whether the API server lists Leases in time";
   return deferred("the operator is watching the Lease first", isWatched ? wayOut : undefined);
@@ -133,7 +167,7 @@ function notSeenLongEnough({ stale, now }: Candidate): RestartDecision | undefin
 
 /** The containers may restart again and again. */
 function notRunningLongEnough({ stale }: Candidate): RestartDecision | undefined {
-  if (stale.some(lease => isSeenStanding(lease) && hasHadChance(lease))) return undefined;
+  if (stale.length === 0 || stale.some(lease => isSeenStanding(lease) && hasHadChance(lease))) return undefined;
   return deferred(
     "its containers have not run for four durations of the Lease",
     "see whether its containers keep restarting",
@@ -153,10 +187,11 @@ function limitReached(candidate: Candidate): RestartDecision | undefined {
 }
 
 function evict(candidate: Candidate): RestartDecision {
-  const { pod, stale, observed, workload } = candidate;
+  const { pod, stale, idle, observed, workload } = candidate;
   const { name } = pod.view;
-  const lease = stale.map(({ track }) => leaseId(track))[0] ?? "";
-  const why = `Pod ${name} of ${workloadId(workload.view)} holds Lease ${lease} and no longer renews it.`;
+  const [lease] = stale.map(({ track }) => leaseId(track));
+  const [id, sentence] = [workloadId(workload.view), idle?.sentence ?? ""];
+  const why = lease === undefined ? sentence : `Pod ${name} of ${id} holds Lease ${lease} and no longer renews it.`;
   const intent = evictionOf(pod.view, why, claimFor(candidate));
   const { mode } = observed;
   if (mode === "Enforce") {
@@ -166,21 +201,28 @@ function evict(candidate: Candidate): RestartDecision {
   return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }
 
-/** A successor must outlive what its predecessor did: it worked, then its Lease stood still until that was stale. */
-function claimFor({ pod, stale, observed, workload, forMs }: Candidate): NonNullable<Intent["restart"]> {
+/** A queue stands still for this long at least before it is stuck, in milliseconds. */
+const STUCK_MS = 900_000;
+
+/**
+ * A successor must outlive what its predecessor did: it worked, then stood still until that was too long. Workers that block on an object block
+ * again, so that one restart in vain is enough.
+ */
+function claimFor({ pod, stale, idle, observed, workload, forMs }: Candidate): NonNullable<Intent["restart"]> {
   const { cooldownMs, maxRestarts } = observed.limits;
   const { createdAtMs } = pod.view;
-  return {
-    ...podClaim(workload.view, pod.view),
-    cause: Cause.LeaseNotRenewed,
-    workedMs: Math.min(
-      ...stale.map(
-        ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
-      ),
-    ),
-    limits: { cooldownMs, maxRestarts },
-    generation: observed.generation,
-  };
+  const worked = stale.map(
+    ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
+  );
+  const { generation } = observed;
+  const claim = { ...podClaim(workload.view, pod.view), generation };
+  if (worked.length > 0)
+    return {
+      ...{ ...claim, cause: Cause.LeaseNotRenewed, workedMs: Math.min(...worked) },
+      limits: { cooldownMs, maxRestarts },
+    };
+  const workedMs = (idle?.sinceMs ?? createdAtMs) + STUCK_MS - createdAtMs;
+  return { ...claim, cause: Cause.ProgressStopped, workedMs, limits: { cooldownMs, maxRestarts: 1 } };
 }
 
 /** A restart that can help waits. */
@@ -195,45 +237,54 @@ function held(reason: Reason, sentence: string, state: Pick<Finding, "isStalled"
 /** Updates the outcomes: history in, history out. */
 export function settleRestarts(
   history: readonly RestartStatus[],
-  workloads: readonly ObservedWorkload[],
-  forMs: number,
+  scopes: readonly Scope[],
   nowMs: number,
 ): RestartStatus[] {
-  const workloadOf = (entry: RestartStatus): ObservedWorkload | undefined =>
-    workloads.find(({ view }) => workloadId(view) === entry.workload);
+  const scopeOf = (entry: RestartStatus): Scope | undefined =>
+    scopes.find(({ workload }) => workloadId(workload.view) === entry.workload);
   const evidence = {
-    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, workloadOf(entry)?.pods ?? []),
+    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, scopeOf(entry)?.workload.pods ?? []),
     outcomeOf: (entry: RestartStatus) => {
-      const workload = workloadOf(entry);
-      return workload ? outcomeOf(entry, workload, forMs, nowMs) : settleUnwatched(entry, nowMs).outcome;
+      const scope = scopeOf(entry);
+      return scope ? outcomeOf(entry, scope, nowMs) : settleUnwatched(entry, nowMs).outcome;
     },
-    accused: workloads.flatMap(({ view, pods }) => pods.flatMap(pod => accused(pod, workloadId(view), forMs))),
+    accused: scopes.flatMap(scope => scope.workload.pods.flatMap(pod => accused(pod, scope))),
   };
   return settleOpenRestarts(history, evidence, nowMs);
 }
 
-/** A pod that holds stale Leases, since it was created or took the latest of them. */
-function accused({ view, leases }: ObservedPod, workload: string, forMs: number): Accused[] {
-  const stale = staleLeases(leases, forMs);
-  if (stale.length === 0) return [];
+/** A pod that holds stale Leases, since it was created or took the latest of them, and one that does nothing, or whose work is still due. */
+function accused(pod: ObservedPod, scope: Scope): Accused[] {
+  const { view, leases } = pod;
+  const of = { workload: workloadId(scope.workload.view), podUID: view.uid };
+  const stale = staleLeases(leases, scope.forMs);
   const sinceMs = Math.max(view.createdAtMs, ...stale.map(({ track }) => track.heldFromMs));
-  return [{ workload, podUID: view.uid, cause: Cause.LeaseNotRenewed, sinceMs }];
+  const idle = idlePod(pod);
+  const isIdle = (idle !== undefined && doesNothing(idle)) || stuckKinds(scope).length > 0;
+  return [
+    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, sinceMs }] : []),
+    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped, sinceMs: view.createdAtMs }] : []),
+  ];
 }
 
-function outcomeOf(
-  entry: RestartStatus,
-  workload: ObservedWorkload,
-  forMs: number,
-  nowMs: number,
-): RestartStatus["outcome"] {
-  const { view, pods } = workload;
-  if (pods.some(pod => renews(pod, entry, forMs)) && !isPodPresent(entry, pods)) return "Recovered";
+function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartStatus["outcome"] {
+  const { view, pods } = scope.workload;
+  if (hasHelped(entry, scope, nowMs) && !isPodPresent(entry, pods)) return "Recovered";
   // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
   if (view.replicas === 0 && pods.length === 0) return "Replaced";
-  return isOverdue(entry, workload, nowMs) && !mayRenew(pods, entry, nowMs) ? "Ineffective" : entry.outcome;
+  const mayHelp = entry.cause !== Cause.ProgressStopped && mayRenew(pods, entry, nowMs);
+  return isOverdue(entry, scope.workload, nowMs) && !mayHelp ? "Ineffective" : entry.outcome;
 }
 
-/** Renewals prove nothing before this, in milliseconds: some programs hang right after each start. */
+/** A pod renews a Lease, or work that was due moves. */
+function hasHelped(entry: RestartStatus, scope: Scope, nowMs: number): boolean {
+  const { pods } = scope.workload;
+  if (entry.cause !== Cause.ProgressStopped) return pods.some(pod => renews(pod, entry, scope.forMs));
+  const firstMs = Date.parse(entry.time) + FIRST_MS;
+  return hasMovedSince(firstMs, scope) || (nowMs >= firstMs && pods.some(pod => worksSince(pod, entry)));
+}
+
+/** Renewals, and work, prove nothing before this, in milliseconds: some programs hang right after each start. */
 const FIRST_MS = 60_000;
 
 /**

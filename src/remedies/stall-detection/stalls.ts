@@ -4,6 +4,7 @@ import { type HeldLease, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
+import { describeQueueOf, type IdlePod, idlePod } from "./metrics";
 import { type ObservedPod, type PresentBinding, type Scope } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import { stuckKinds } from "./progress";
@@ -17,6 +18,8 @@ export interface Stall {
   readonly entry: StallStatus;
   /** The Lease that is not renewed. */
   readonly held?: HeldLease;
+  /** What the metrics of the pod show. */
+  readonly idle?: IdlePod;
 }
 
 /** All evidence against a workload. */
@@ -27,8 +30,11 @@ export function stallsOf(scope: Scope): Stall[] {
     ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
     ...stuckKinds(scope).map(({ id, sentence }): Stall => {
-      return { entry: entryOf("Progress", { object: id }, scope), finding: accusation("ProgressStopped", sentence) };
+      const [kind = ""] = id.split(" ", 1);
+      const finding = accusation("ProgressStopped", sentence + describeQueueOf(kind, workload.pods));
+      return { entry: entryOf("Progress", { object: id }, scope), finding };
     }),
+    ...workload.pods.flatMap(pod => idle(pod, scope)),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
   ];
 }
@@ -41,6 +47,13 @@ function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
     const sentence = `Pod ${pod.view.name} holds Lease ${id} and no longer renews it${describeConfirmation(pod)}.`;
     return { entry, held, finding: accusation("LeaseNotRenewed", sentence) };
   });
+}
+
+function idle(pod: ObservedPod, scope: Scope): Stall[] {
+  const found = idlePod(pod);
+  if (found === undefined) return [];
+  const entry = entryOf("Metrics", { pod: pod.view.name, podUID: pod.view.uid }, scope);
+  return [{ entry, idle: found, finding: accusation(found.reason, found.sentence) }];
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

@@ -18,6 +18,7 @@ export interface Program {
     readonly accepted: number;
     readonly unauthorized?: number;
     readonly forbidden?: number;
+    readonly invalid?: number;
     readonly hosts?: number;
   };
 }
@@ -51,6 +52,7 @@ export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Pr
           request(200, "PATCH", requests.accepted),
           request(401, "POST", requests.unauthorized ?? 0),
           request(403, "POST", requests.forbidden ?? 0),
+          request(422, "POST", requests.invalid ?? 0),
           ...((requests.hosts ?? 1) > 1 ? [request(200, "GET", 1, "other:443")] : []),
         ]),
   ];

@@ -10,6 +10,9 @@ import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../restarts/testing/history";
 import type { BindingKind, BindingView, ContainerView, PodView, WorkloadView } from "../../../core/views";
 import { FakeLogs } from "../../../logs/testing/fake-logs";
+import type { PodMetricsReading, PodMetricsTrack } from "../../../core/pod-metrics";
+import { followPage } from "../../../evidence/metrics/page";
+import { pageOf, type Program } from "../../../evidence/metrics/testing/page";
 import { createStallDetection } from "../remedy";
 
 /** Defaults of the schema. */
@@ -46,6 +49,9 @@ export class Scene extends EmptyReaders {
   renewer: string | undefined = "web-5d-a_0b5c";
   /** The API server does not answer readings of Leases. */
   isDown = false;
+  /** By name of a pod: what it serves as metrics, or why that cannot be read. */
+  readonly pages = new Map<string, Program | string>();
+  readonly #metrics = new Map<string, PodMetricsTrack>();
   #tracks = new Map<string, LeaseTrack>();
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
@@ -166,6 +172,17 @@ export class Scene extends EmptyReaders {
       ...(this.#readMs === undefined ? {} : { readMs: this.#readMs }),
       ...(this.isDown ? { unknown: { forbidden: false, message: "list leases in team: timed out" } } : {}),
     });
+  }
+
+  override podMetrics({ uid, name }: PodView): PodMetricsReading {
+    const program = this.pages.get(name);
+    if (program === undefined || typeof program === "string")
+      return program === undefined ? {} : { unknown: { forbidden: false, message: program } };
+    const [known, nowMs] = [this.#metrics.get(uid), this.clock.monotonicMs()];
+    if (known !== undefined && nowMs - known.readMs < 30_000) return { track: known };
+    const track = followPage(known, pageOf(program), nowMs);
+    this.#metrics.set(uid, track);
+    return { track };
   }
 
   override pods(): Promise<readonly PodView[]> {

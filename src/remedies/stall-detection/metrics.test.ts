@@ -1,0 +1,210 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { DueObject, KindReading } from "../../core/progress";
+import type { Program } from "../../evidence/metrics/testing/page";
+import { Scene, type ScenePass } from "./testing/scene";
+
+const PROGRESS = { progress: [{ apiVersion: "example.com/v1", kind: "Widget", for: "15m" }] };
+
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene({ metrics: {}, onStall: "Restart" });
+});
+
+const POD = "web-5d-a";
+const STUCK: Program = { isLeader: true, queues: [{ name: "widget", depth: 12, done: 90, slowestSeconds: 1 }] };
+
+/** Passes go on while a pod serves this. */
+function serve(seconds: number, program: Program | (() => Program), pod = POD): Promise<ScenePass> {
+  const next = (): void => void scene.pages.set(pod, typeof program === "function" ? program() : program);
+  next();
+  return scene.run(seconds, next);
+}
+
+/** Watches are opened again for an hour and ten minutes, and then no more; the Lease is always renewed. */
+async function hang(seconds: number, then = (): void => undefined): Promise<ScenePass> {
+  let [gets, puts] = [0, 0];
+  const healthy = (): Program => ({ isLeader: true, requests: { gets: ++gets, puts: ++puts, accepted: puts } });
+  await serve(4_200, healthy);
+  then();
+  return serve(seconds, () => ({ isLeader: true, requests: { gets, puts: ++puts, accepted: puts } }));
+}
+
+/** A Widget is due since a moment, nothing of its kind moves, and it moved before. */
+function makeDue(): void {
+  const { clock } = scene;
+  const sinceMs = clock.monotonicMs();
+  const blue: DueObject = {
+    ...{ namespace: "team", name: "blue", uid: "w1", createdMs: 0, generation: 7, observed: 6 },
+    ...{ dueMs: sinceMs, wasDone: true, movedMs: sinceMs - 60_000 },
+  };
+  scene.kind = (): Promise<KindReading> =>
+    Promise.resolve({
+      ...{ due: [blue], movedMs: sinceMs - 60_000, passedMs: -Infinity, steadyMs: 0, resource: "widgets" },
+      ...{ epochMs: clock.now().getTime() - clock.monotonicMs(), readMs: clock.monotonicMs() },
+    });
+}
+
+/** The evicted pod is replaced. */
+function replace(name = "web-5d-b"): void {
+  scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
+  scene.logs.write(name, "main");
+  scene.take(`${name}_1`);
+  scene.renewer = `${name}_1`;
+}
+
+const outcomes = (): unknown[] => (scene.object.status?.restarts ?? []).map(({ outcome }) => outcome);
+
+describe("a pod whose queue has items and finishes none", () => {
+  it("is reported with its queue and since when, by a sentence that changes with no reading", async () => {
+    scene = new Scene({ metrics: {} });
+    expect(await serve(890, STUCK)).toMatchObject({ status: "True", reason: "Active" });
+    const pass = await serve(30, STUCK);
+    expect(pass).toMatchObject({
+      status: "False",
+      reason: "QueueStuck",
+      intents: [],
+      stalled: { reason: "QueueStuck" },
+    });
+    expect(pass.message).toBe(
+      "Queue widget of pod web-5d-a has 10 or more items and has finished none since 2025-01-01T12:00:00Z.",
+    );
+    expect(pass.lists).toMatchObject({ stalls: [{ evidence: "Metrics", pod: POD, podUID: "uid-web-5d-a" }] });
+    const more = { ...STUCK, queues: [{ ...STUCK.queues![0]!, depth: 97 }] };
+    expect((await serve(60, more)).message).toBe(pass.message);
+    expect(await serve(30, { ...STUCK, queues: [{ ...STUCK.queues![0]!, done: 91 }] })).toMatchObject({
+      status: "True",
+    });
+  });
+
+  it.each(["without the block", "as a standby", "while its container restarts", "that is being deleted"])(
+    "is not accused %s",
+    async how => {
+      if (how === "without the block") scene = new Scene();
+      if (how === "while its container restarts") scene.podList = [scene.pod(POD, {}, { running: false })];
+      if (how === "that is being deleted") scene.podList = [scene.pod(POD, { deletedAtMs: scene.nowMs })];
+      const pass = await serve(1_200, { ...STUCK, isLeader: how !== "as a standby" });
+      expect(pass).toMatchObject({ status: "True", intents: [] });
+    },
+  );
+
+  it("is restarted, once", async () => {
+    const pass = await serve(920, STUCK);
+    expect(pass).toMatchObject({ reason: "Restarting", progressing: true });
+    expect(pass.intents).toMatchObject([
+      {
+        why: "Queue widget of pod web-5d-a has 10 or more items and has finished none since 2025-01-01T12:00:00Z.",
+        restart: { pod: POD, cause: "ProgressStopped", limits: { cooldownMs: 600_000, maxRestarts: 1 } },
+      },
+    ]);
+  });
+
+  it.each(["401", "403", "422"])("is not restarted while its requests are answered %s", async code => {
+    let count = 0;
+    const requests = { gets: 1, puts: 1, accepted: 1 };
+    const more = (): Program => ({
+      ...STUCK,
+      requests: { ...requests, [code === "401" ? "unauthorized" : code === "403" ? "forbidden" : "invalid"]: ++count },
+    });
+    const pass = await serve(920, more);
+    expect(pass).toMatchObject({ reason: "QueueStuck", intents: [] });
+    expect(pass.message).toContain("Not restarted: its requests get 401, 403 or 422 responses");
+  });
+
+  it("is not restarted while its log shows 401s", async () => {
+    const unauthorized =
+      'level=error msg="Unauthorized" error="the server has asked for the client to provide credentials"';
+    scene.pages.set(POD, STUCK);
+    const pass = await scene.run(920, () => scene.log(unauthorized));
+    expect(pass.intents).toEqual([]);
+    expect(pass.message).toContain("Not restarted: its requests get 401");
+  });
+
+  it("is Recovered once its successor finishes items", async () => {
+    scene.executed(await serve(920, STUCK));
+    replace();
+    await serve(40, { ...STUCK, queues: [{ name: "widget", depth: 0, done: 9, slowestSeconds: 1 }] }, "web-5d-b");
+    expect(outcomes()).toEqual(["Restarted"]);
+    await scene.run(30);
+    expect(outcomes()).toEqual(["Recovered"]);
+  });
+
+  it("did not recover if its successor finishes none within ten minutes; then no further restart follows", async () => {
+    scene.executed(await serve(920, STUCK));
+    replace();
+    await serve(610, { ...STUCK, queues: [{ name: "widget", depth: 9, done: 0 }] }, "web-5d-b");
+    expect(outcomes()).toEqual(["Ineffective"]);
+    const pass = await serve(6_000, STUCK, "web-5d-b");
+    expect(pass).toMatchObject({ reason: "RestartsExhausted", intents: [], stalled: { reason: "RestartsExhausted" } });
+    expect(pass.message).toContain("Restarts did not help; find out why it does nothing.");
+  });
+
+  it("had not recovered if its successor blocks again", async () => {
+    scene.executed(await serve(920, STUCK));
+    replace();
+    await serve(1_000, STUCK, "web-5d-b");
+    expect(outcomes()).toEqual(["Ineffective"]);
+  });
+});
+
+describe("a pod whose watches are dead", () => {
+  it("is only reported while nothing is due", async () => {
+    const pass = await hang(680);
+    expect(pass).toMatchObject({ reason: "WatchesDead", intents: [] });
+    expect(pass.message).toMatch(
+      /^Pod web-5d-a renews its Lease and has sent no GET since 2025-.*, so it sees no change\.$/,
+    );
+  });
+
+  it("is restarted if work is due", async () => {
+    scene = new Scene({ metrics: {}, onStall: "Restart", ...PROGRESS });
+    const later = await hang(960, makeDue);
+    expect(later.intents).toMatchObject([{ restart: { pod: POD, cause: "ProgressStopped" } }]);
+    expect(later.message).toContain("Widget blue");
+  });
+});
+
+describe("a worker that is stuck", () => {
+  it("is only reported", async () => {
+    const queues = [{ name: "widget", depth: 0, done: 90, slowestSeconds: 1, longestSeconds: 1_860 }];
+    const pass = await serve(30, { isLeader: true, queues });
+    expect(pass).toMatchObject({ reason: "WorkerStuck", intents: [] });
+    expect(pass.message).toMatch(/^A worker of queue widget of pod web-5d-a has been busy with one item since /);
+  });
+});
+
+describe("work", () => {
+  const kindReason = async (queue: string): Promise<string> => {
+    scene = new Scene({ metrics: {}, ...PROGRESS });
+    makeDue();
+    let done = 1;
+    await serve(1_000, () => ({ queues: [{ name: queue, depth: 1, done: ++done, slowestSeconds: 1 }] }));
+    return (await scene.pass()).reason;
+  };
+
+  it("on another object of the kind speaks against Progress, and that of another queue does not", async () => {
+    expect(await kindReason("widget")).toBe("Active");
+    expect(await kindReason("gadget")).toBe("ProgressStopped");
+  });
+
+  it("that waits in the queue of the kind is named beside what is due", async () => {
+    scene = new Scene({ metrics: {}, progress: [{ ...PROGRESS.progress[0]!, for: "5m" }] });
+    makeDue();
+    const { message } = await serve(400, STUCK);
+    expect(message).toMatch(
+      /^Widget blue \(generation 7, observed 6\) is due since .* moved since .*\. Queue widget of pod web-5d-a has 10 or more items and has finished none since 2025-01-01T12:00:00Z\.$/,
+    );
+  });
+});
+
+describe("metrics that cannot be read", () => {
+  it("are said once for a workload, and accuse nobody", async () => {
+    scene.podList.push(scene.pod("web-5d-b"));
+    const message = "the metrics of pod web-5d-a cannot be read: it declares no TCP port named metrics";
+    scene.pages.set(POD, message);
+    scene.pages.set("web-5d-b", "the metrics of pod web-5d-b cannot be read");
+    expect(await scene.run(20)).toMatchObject({
+      ...{ status: "Unknown", reason: "ObserveFailed", intents: [] },
+      message: `Observation incomplete: ${message}.`,
+    });
+  });
+});
