@@ -526,13 +526,9 @@ export interface DaemonSetStatus {
    */
   generation?: number;
   /**
-   * Time since which a change waits; the object is Stalled after an hour. During a trial, the time since which it waits for its proof.
+   * Time since which a change waits; the object is Stalled after an hour.
    */
   waitStartTime?: string;
-  /**
-   * Number of times that a trial began to wait for its proof, at most five: a new leader and a resumed object wait from the beginning.
-   */
-  trialWaits?: number;
   /**
    * Hash of the template without the changes of the operator. The operator does not retry a reverted change for the same hash.
    */

@@ -30,13 +30,6 @@ function ask(scene: Scene, spec: Partial<NonNullable<Scene["object"]["spec"]["to
   };
 }
 
-/** Another image, with the operator's fields. */
-function withImage(template: object, image: string): object {
-  const copy = structuredClone(template) as typeof PLAIN;
-  copy.spec.containers[0]!.image = image;
-  return copy;
-}
-
 const applied = ({ written }: Scene): string[] =>
   written.filter(({ verb }) => verb === "apply").map(({ target }) => target.name);
 
@@ -480,11 +473,4 @@ describe("a refused change", () => {
     expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
     expect(scene.entry()).toMatchObject({ outcome: "Planned", changes: 0 });
   });
-});
-
-it("another template while the change is in place keeps it", async () => {
-  const scene = await bounded();
-  scene.put("agent", withImage(scene.set().template, "agent:2"));
-  scene.roll("agent", 600);
-  expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
 });

@@ -65,11 +65,12 @@ describe("Events about sandboxes after the change", () => {
     expect(JSON.stringify(scene.set().template)).toBe(JSON.stringify(PLAIN));
   });
 
-  it("revert nothing if pods cannot start on other nodes either", async () => {
+  it("end the trial without a verdict if pods cannot start on other nodes either", async () => {
     const scene = await changed();
     await scene.run(10);
     await scene.run(12, { failing: "node-1", alsoFailing: "node-2" });
-    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
   });
 
   it("of one foreign namespace revert nothing, since its members can write them", async () => {

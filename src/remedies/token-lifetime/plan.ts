@@ -28,7 +28,7 @@ export interface TokenLifetimePlan extends Plan {
 /** Plans reverts first, then every other change: the engine lets one rollout begin at a time in the cluster. */
 export function planTokenLifetime(observed: Observed, spec: Spec, now: Date): TokenLifetimePlan {
   const nowMs = now.getTime();
-  const restarts = settleRestarts(observed, spec, nowMs);
+  const restarts = settleRestarts(observed, nowMs);
   const settled = { ...observed, restarts };
   const daemonSets = observed.daemonSets.map(daemonSet =>
     itemOf(checkTemplate(subjectOf(daemonSet, settled, spec, nowMs))),

@@ -73,8 +73,6 @@ function executed({ finding: { entry, after } }: DaemonSetItem, executions: read
   const isExecuted = executions.length > 0 && executions.every(({ outcome }) => outcome.result === "Executed");
   if (after === undefined || !isExecuted) return entry;
   const ended: DaemonSetStatus = { ...entry, outcome: after };
-  delete ended.waitStartTime;
-  delete ended.trialWaits;
   return after === "Rolling" ? { ...ended, appliedTime: toSeconds(now) } : ended;
 }
 

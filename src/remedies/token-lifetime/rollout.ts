@@ -1,4 +1,5 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
+import { restartsOf } from "../../restarts/history";
 import { formatDuration, toSeconds } from "../../core/time";
 import type { DaemonSetView } from "../../core/views";
 import {
@@ -11,10 +12,12 @@ import {
   isOurRollout,
   lifetimeOf,
   nameOf,
+  type ObservedPod,
   RECHECK_MS,
   type Subject,
   isOnTrial,
   isSettled,
+  workloadOf,
 } from "./subject";
 import type { LeftAloneReason } from "./template/parts";
 
@@ -157,7 +160,13 @@ export function serviceAccountBlocker({ daemonSet }: Subject): string | undefine
 
 /** Why this is not the time for a change. */
 export function blockerOf(subject: Subject): string | undefined {
-  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? logBlocker(subject);
+  return serviceAccountBlocker(subject) ?? rolloutBlocker(subject) ?? restartBlocker(subject) ?? logBlocker(subject);
+}
+
+/** Another remedy restarts its pods. */
+export function restartBlocker({ daemonSet: { view }, observed }: Subject): string | undefined {
+  const other = restartsOf(workloadOf(view), observed.otherOpenRestarts)[0];
+  return other && `pod ${other.pod} is being replaced`;
 }
 
 /** The engine counts what status shows: not what is seen first, such as a change whose record was lost, a revert, or pods that a skip left old. */
@@ -174,6 +183,11 @@ function describeUnsettled(view: DaemonSetView): string {
   return `its updateStrategy is OnDelete, and pods with an older template still exist (${outdated})`;
 }
 
+/** It is persistently answered 401, or soon will be. */
+export function isRejected({ logState, isOlderThanServiceAccount }: ObservedPod): boolean {
+  return logState === "persistent" || isOlderThanServiceAccount;
+}
+
 /** The logs before a change are compared with those after it. */
 export function logBlocker({ daemonSet }: Subject): string | undefined {
   const sandboxes = activePodsOf(daemonSet).map(({ sandboxState }) => sandboxState);
@@ -182,8 +196,9 @@ export function logBlocker({ daemonSet }: Subject): string | undefined {
   }
   if (sandboxes.includes("unreadable"))
     return "Events about pods that cannot start are unreadable, so harm could not be detected";
-  const states = activePodsOf(daemonSet).map(({ logState }) => logState);
-  if (states.some(state => state === "persistent" || state === "suspected")) {
+  const pods = activePodsOf(daemonSet);
+  const states = pods.map(({ logState }) => logState);
+  if (pods.some(isRejected) || states.includes("suspected")) {
     return "its pods already get 401 responses, so later ones could not be attributed to the change";
   }
   if (states.includes("unreadable")) return "the logs of its pods are unreadable, so harm could not be detected";

@@ -3,6 +3,7 @@ import { ForbiddenError } from "../../core/errors";
 import type { PodView } from "../../core/views";
 import { isAnyUnauthorized } from "../../logs/detector";
 import type { ReviewedPod } from "../../logs/pod-log-review";
+import { executedRestart } from "../../restarts/testing/history";
 import { PLAIN, Scene } from "./testing/scene";
 
 // A template is tried on one node, for the life of one token, before the DaemonSet controller replaces the other pods.
@@ -155,9 +156,8 @@ describe("a change of a template", () => {
     scene.object.spec.mode = "Observe";
     await scene.run(80);
     expect(scene.lines).toHaveLength(2);
-    const decision = await scene.pass();
-    expect(decision.reason).toBe("WouldChange");
-    expect(decision.message).toContain("DaemonSet agent: updateStrategy OnDelete of the trial holds every update");
+    expect(scene.last.reason).toBe("WouldChange");
+    expect(scene.last.message).toContain("DaemonSet agent: updateStrategy OnDelete of the trial holds every update");
   });
 
   it("is named while the object is suspended", async () => {
@@ -169,6 +169,13 @@ describe("a change of a template", () => {
     expect(scene.remedy.whileSuspended?.(scene.object)).toBeUndefined();
   });
 });
+
+/** The trial has ended without a verdict. */
+function expectRestored(scene: Scene): void {
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+  expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+  expect(json(scene.set().template)).toBe(json(PLAIN));
+}
 
 describe("a trial ends at once, and the template is restored", () => {
   it.each<[string, (scene: Scene) => void]>([
@@ -199,6 +206,42 @@ describe("a trial ends at once, and the template is restored", () => {
     await scene.pass();
     expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
     expect(json(scene.set().template)).not.toContain('"expirationSeconds":600');
+  });
+
+  it("when pods get 401s that show no harm; it is repeated once, when all are quiet", async () => {
+    const scene = await begun(ordinary());
+    scene.setLogs("persistent", 3607);
+    await scene.run(30);
+    expectRestored(scene);
+    scene.setLogs("quiet");
+    await scene.run(4);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial", changes: 2 });
+    scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() };
+    await scene.run(4);
+    scene.account = { ...scene.account, createdAtMs: 0 };
+    await scene.run(30);
+    expect(scene.lines.filter(line => line === "apply DaemonSet")).toHaveLength(4);
+    expect(scene.last.stalled?.message).toContain("its trial on one node gave no proof");
+  });
+
+  it("when tokenRestart restarts its first pod, since that pod's 401s are gone with it", async () => {
+    const scene = await begun(ordinary());
+    await scene.run(50);
+    const claim = { workload: "DaemonSet/agent", pod: "agent-4", podUID: "uid-agent-4", cause: "Unknown" } as const;
+    const restart = executedRestart({ ...claim, limits: { cooldownMs: 600_000, maxRestarts: 3 } }, scene.clock.now());
+    scene.object.status = { ...scene.object.status, restarts: [restart] };
+    await scene.run(1);
+    expectRestored(scene);
+  });
+
+  it("when its ServiceAccount is recreated; no other begins while pods are older than it", async () => {
+    const scene = await begun(ordinary());
+    scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() };
+    await scene.run(30);
+    expectRestored(scene);
+    for (const { name } of [...scene.podList]) scene.replacePod(name);
+    await scene.run(4);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial", changes: 2 });
   });
 
   it("when the object is deleted or its block is removed", async () => {

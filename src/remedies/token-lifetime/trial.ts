@@ -1,19 +1,19 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, restartsOf, isOverdue, settleOpenRestarts } from "../../restarts/history";
+import { isCreatedAfter, isOpen, isOverdue, settleOpenRestarts } from "../../restarts/history";
 import type { Intent } from "../../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { trialMs } from "./harm";
-import { describeProgress, logBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
+import { describeProgress, isRejected, logBlocker, restartBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
 import {
   activePodsOf,
   appliedMs,
   buildChange,
   buildEviction,
   buildRelease,
+  changesOf,
   type DaemonSetFinding,
   entryWithChange,
-  isBounded,
   isCanary,
   isSameTemplate,
   lifetimeOf,
@@ -95,71 +95,37 @@ function unprovenNode(first: ObservedPod, { daemonSet, spec }: Subject): string 
   return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there`;
 }
 
-// How long a trial waits for its proof. Pure.
-
-/** Each new leader waits again, since it does not know what it missed; but OnDelete holds up the owner's updates meanwhile. */
-const MAX_WAITS = 5;
-
-/** Since when the trial waits for its proof, for status. */
-export type Wait = Required<Pick<DaemonSetStatus, "waitStartTime" | "trialWaits">>;
-
-/** The present wait: from the change of the template on, or from when this leader, or an object that was suspended, went on. */
-export function waitOf(subject: Subject): Wait {
-  const { record, watchedSinceMs = -Infinity } = subject.daemonSet;
-  const recordedMs = Math.max(appliedMs(subject), Date.parse(record?.waitStartTime ?? "") || 0);
-  const { trialWaits = 1 } = record ?? {};
-  // Status has whole seconds.
-  const isNew = watchedSinceMs >= recordedMs + 1_000 && trialWaits < MAX_WAITS;
-  const startMs = isNew ? watchedSinceMs : recordedMs;
-  return { waitStartTime: toSeconds(new Date(startMs)), trialWaits: isNew ? trialWaits + 1 : trialWaits };
-}
-
-// The rules for an executed restart differ from those of token-restart: the pod was healthy, so a successor that has not recovered in
-// time counts as harm, and the operator replaces no more pods.
+// The pod was healthy, so its restart has helped once a successor works.
 
 /** A successor that is Ready for this long counts as recovered, in milliseconds. */
 const SETTLED_MS = 30_000;
 
 /** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
-export function settleRestarts(observed: Observed, spec: Spec, nowMs: number): RestartStatus[] {
-  const daemonSetOf = ({ workload }: RestartStatus): ObservedDaemonSet | undefined =>
-    observed.daemonSets.find(({ view }) => workloadOf(view) === workload);
+export function settleRestarts({ daemonSets, restarts }: Observed, nowMs: number): RestartStatus[] {
+  const daemonSetOf = ({ workload }: RestartStatus): Pick<ObservedDaemonSet, "pods"> & { view: { graceMs?: number } } =>
+    daemonSets.find(({ view }) => workloadOf(view) === workload) ?? { view: {}, pods: [] };
   const evidence = {
     wasExecuted: (entry: RestartStatus) =>
-      !activePodsOf(daemonSetOf(entry) ?? { pods: [] }).some(({ pod }) => pod.uid === entry.podUID),
-    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, daemonSetOf(entry), spec, nowMs),
+      !activePodsOf(daemonSetOf(entry)).some(({ pod }) => pod.uid === entry.podUID),
+    outcomeOf: (entry: RestartStatus): RestartStatus["outcome"] => {
+      const { view, pods } = daemonSetOf(entry);
+      if (hasRecovered(successorOf(entry, pods), nowMs)) return "Recovered";
+      return isOverdue(entry, { view, pods: [] }, nowMs) ? "Ineffective" : "Restarted";
+    },
   };
-  return settleOpenRestarts(observed.restarts, evidence, nowMs);
-}
-
-function outcomeOf(
-  entry: RestartStatus,
-  daemonSet: ObservedDaemonSet | undefined,
-  spec: Spec,
-  nowMs: number,
-): RestartStatus["outcome"] {
-  const successor = daemonSet && successorOf(entry, daemonSet);
-  if (daemonSet !== undefined && successor !== undefined) {
-    if (hasFailed(successor, daemonSet, spec)) return "Ineffective";
-    if (hasRecovered(successor, nowMs)) return "Recovered";
-  }
-  return isOverdue(entry, { view: daemonSet?.view ?? {}, pods: [] }, nowMs) ? "Ineffective" : "Restarted";
+  return settleOpenRestarts(restarts, evidence, nowMs);
 }
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */
-function successorOf(entry: RestartStatus, daemonSet: ObservedDaemonSet): ObservedPod | undefined {
-  return activePodsOf(daemonSet)
+function successorOf(entry: RestartStatus, pods: readonly ObservedPod[]): ObservedPod | undefined {
+  return activePodsOf({ pods })
     .filter(({ pod }) => pod.uid !== entry.podUID && isCreatedAfter(pod.createdAtMs, entry))
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 
-/** It gets 401 responses, or its token is still too long although the template is changed. */
-function hasFailed({ pod, logState }: ObservedPod, { record }: ObservedDaemonSet, spec: Spec): boolean {
-  const isReverted = record?.outcome === "Reverting" || record?.outcome === "Reverted";
-  return logState === "persistent" || (!isReverted && !isBounded(pod, spec));
-}
-
-function hasRecovered({ pod, logState }: ObservedPod, nowMs: number): boolean {
+function hasRecovered(successor: ObservedPod | undefined, nowMs: number): boolean {
+  if (successor === undefined) return false;
+  const { pod, logState } = successor;
   return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && logState === "quiet";
 }
 
@@ -172,10 +138,17 @@ const WEBHOOK_MS = 60_000;
 /** One DaemonSet while the trial lasts; undefined: there is none. */
 export function onTrial(subject: Subject): DaemonSetFinding | undefined {
   if (!isOnTrial(subject.daemonSet.view)) return takenOver(subject);
-  return outdated(subject) ?? expired(subject) ?? replacing(subject) ?? proving(subject) ?? passed(subject);
+  return (
+    outdated(subject) ??
+    disturbed(subject) ??
+    expired(subject) ??
+    replacing(subject) ??
+    proving(subject) ??
+    passed(subject)
+  );
 }
 
-/** The trial ended without proof, for this template and generation of the object. */
+/** Its trial ended without proof, for this template and generation of the object. */
 export function unproven(subject: Subject): DaemonSetFinding | undefined {
   const { record } = subject.daemonSet;
   const isCurrent = record?.outcome === "Unproven" && record.generation === subject.observed.generation;
@@ -183,7 +156,7 @@ export function unproven(subject: Subject): DaemonSetFinding | undefined {
   return {
     status: "False",
     reason: "Reverted",
-    sentence: `${nameOf(subject)} unchanged: on one node the shorter token was not proven to work within an hour of its expiry. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
+    sentence: `${nameOf(subject)} unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
     entry: entryWithChange(subject, "Unproven"),
     isStalled: true,
   };
@@ -201,8 +174,23 @@ function outdated(subject: Subject): DaemonSetFinding | undefined {
   return ending(subject, "Waiting", "because the template or this object changed during the trial");
 }
 
+/**
+ * 401s that show no harm, since {@link reverting} comes first, or a pod with the shorter token that another remedy restarted. Without the
+ * trial, whose OnDelete holds up restarts of the other pods, all heal. It is repeated once.
+ */
+function disturbed(subject: Subject): DaemonSetFinding | undefined {
+  const { daemonSet } = subject;
+  const isDisturbed = activePodsOf(daemonSet).some(isRejected) || restartBlocker(subject) !== undefined;
+  // Without its ServiceAccount nothing can be healed yet.
+  if (!isDisturbed || daemonSet.lacksServiceAccount) return undefined;
+  const after = changesOf(subject) < MAX_CHANGES ? "Waiting" : "Unproven";
+  return ending(subject, after, "because its pods get 401 responses that may have another cause");
+}
+
 function expired(subject: Subject): DaemonSetFinding | undefined {
-  if (subject.nowMs < Date.parse(waitOf(subject).waitStartTime) + trialMs(subject.spec) + PATIENCE_MS) return undefined;
+  // A new leader, and an object that was suspended, do not know what they missed.
+  const sinceMs = Math.max(appliedMs(subject), subject.daemonSet.watchedSinceMs ?? 0);
+  if (subject.nowMs < sinceMs + trialMs(subject.spec) + PATIENCE_MS) return undefined;
   const cause = missingProof(subject);
   if (cause === undefined) return undefined;
   const finding = ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
@@ -263,8 +251,6 @@ function replacing(subject: Subject): DaemonSetFinding | undefined {
 
 function evictionBlocker(subject: Subject): string | undefined {
   const { view } = subject.daemonSet;
-  const other = restartsOf(workloadOf(view), subject.observed.otherOpenRestarts)[0];
-  if (other !== undefined) return `pod ${other.pod} is being replaced`;
   if (view.observedGeneration < view.generation) return "the DaemonSet controller has not seen the change yet";
   const unavailable = view.replicas - view.availablePods;
   if (unavailable > 0) return `${view.availablePods} of ${view.replicas} pods are available`;
@@ -304,7 +290,6 @@ function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
 
 function inTrial(subject: Subject, sentence: string): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
-  const wait = waitOf(subject);
   const held = subject.observed.mode !== "Enforce" ? describeHeldTrials([entry]) : undefined;
   // After a crash the change may not be recorded; it is watched from now on.
   const appliedTime = entry.appliedTime ?? toSeconds(new Date(subject.nowMs));
@@ -312,7 +297,7 @@ function inTrial(subject: Subject, sentence: string): DaemonSetFinding {
     status: "False",
     reason: "Rolling",
     sentence: held === undefined ? sentence : `${sentence} ${held}`,
-    entry: { ...entry, appliedTime, ...(wait.trialWaits > 1 && wait) },
+    entry: { ...entry, appliedTime },
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };

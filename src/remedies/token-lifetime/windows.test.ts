@@ -73,20 +73,6 @@ describe("maintenance windows", () => {
       { numRuns: 300 },
     );
   });
-
-  it("open later and later", () => {
-    fc.assert(
-      fc.property(schedules, fc.array(times, { minLength: 2, maxLength: 6 }), (window, moments) => {
-        const opens = (nowMs: number): number => {
-          const state = windowsAt([window], nowMs);
-          return state.isOpen ? nowMs : state.opensMs!;
-        };
-        const sorted = moments.toSorted((a, b) => a - b).map(opens);
-        expect(sorted).toEqual(sorted.toSorted((a, b) => a - b));
-      }),
-      { numRuns: 200 },
-    );
-  });
 });
 
 describe("a window that never opens", () => {
