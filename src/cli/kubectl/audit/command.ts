@@ -17,6 +17,7 @@ import {
   formatWide,
   type Report,
 } from "./finding";
+import { workDue } from "./kinds";
 import { OPERATOR_NAMESPACE } from "../reader";
 import { AuditReader } from "./reader";
 
@@ -101,6 +102,7 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   failedTokens,
   recreatedByHook,
   staleLeases,
+  workDue,
   expiringBindings,
   neverEvictable,
   onDelete,

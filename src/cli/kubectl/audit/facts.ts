@@ -9,7 +9,10 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
+import type { JsonObject } from "../../../core/json";
+import type { Kind } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
+import type { KindObject } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 
@@ -50,6 +53,29 @@ export interface LogFacts {
   readonly lastForbiddenMs?: number;
 }
 
+/** A kind with work that nobody does. */
+export interface StuckKind {
+  readonly kind: string;
+  /** As kubectl takes it, such as `widgets.example.com`. */
+  readonly resource: string;
+  /** What has been due for the longest time, since when, and the generation that its controller has observed. */
+  readonly object: KindObject;
+  readonly dueMs: number;
+  readonly observed: number | undefined;
+  /** Other objects that are due as well. */
+  readonly others: number;
+  /** When the status of an object of the kind last changed. */
+  readonly movedMs: number;
+}
+
+/** Lists a kind; undefined if that was refused. @param unknown what is unknown without it */
+export type Lister = <T>(
+  resource: Kind,
+  view: (raw: JsonObject) => T | null,
+  unknown: string,
+  fieldSelector?: string,
+) => Promise<T[] | undefined>;
+
 /** Everything that an audit judges by. A list is undefined if it could not be read. */
 export interface AuditFacts {
   /** By the API server's clock. */
@@ -71,6 +97,8 @@ export interface AuditFacts {
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
   readonly coverage?: readonly Facts[];
   readonly logs?: readonly LogFacts[];
+  /** Kinds with work that nobody does. */
+  readonly kinds?: readonly StuckKind[];
 }
 
 /** A read that was refused or has failed, and what is unknown therefore. */

@@ -43,6 +43,7 @@ export const CHECKS = {
   FailedToken: "Pods for which the kubelet gets no token",
   RecreatedByHook: "ServiceAccounts recreated by Helm or Argo CD hooks",
   StaleLease: "Leases that their running holder does not renew",
+  WorkDue: "Objects with work while none of their kind moves",
   ExpiringBinding: "Role bindings that expire",
   NeverEvictable: "PodDisruptionBudgets that never allow an eviction",
   OnDelete: "Workloads with updateStrategy OnDelete",

@@ -27,11 +27,13 @@ import {
   type AuditFacts,
   type BudgetFacts,
   coverageIn,
+  type Lister,
   type Lists,
   type TokenFailure,
   type Unread,
   type WorkloadFacts,
 } from "./facts";
+import { readKinds } from "./kinds";
 import { readLogs } from "./logs";
 
 /** What to audit. */
@@ -69,11 +71,12 @@ export class AuditReader {
     const nowMs = this.#session.clock.now().getTime();
     const coverage = coverageIn(lists, this.#scope.namespace);
     const known: AuditFacts = { nowMs, ...lists, ...others, ...(coverage && { coverage }) };
-    const [secondLook, logs] = await Promise.all([
+    const [secondLook, kinds, logs] = await Promise.all([
       this.#lookAgain(known),
+      readKinds(this.#session, list),
       this.#scope.logs ? readLogs(this.#session, known, this.unread) : undefined,
     ]);
-    return { ...known, ...(secondLook && { secondLook }), ...(logs && { logs }) };
+    return { ...known, kinds, ...(secondLook && { secondLook }), ...(logs && { logs }) };
   }
 
   async #readOthers() {
@@ -128,14 +131,6 @@ function shortOf(error: ResilienceError): string {
   if (error instanceof GoneError) return "the API server does not serve them";
   return safeText(error.message.replace(/^[^:]*: /, ""));
 }
-
-/** Lists a kind; undefined if that was refused. @param unknown what is unknown without it */
-export type Lister = <T>(
-  resource: Kind,
-  view: (raw: JsonObject) => T | null,
-  unknown: string,
-  fieldSelector?: string,
-) => Promise<T[] | undefined>;
 
 /** Returns the request for a list in one namespace, or in all. */
 export function placed(

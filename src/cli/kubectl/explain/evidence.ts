@@ -62,8 +62,8 @@ function ofTarget({ kind, name, pods, rejectedPods, lastUnauthorizedTime }: Targ
   return { about: [id], text: joined(id, [`${rejectedPods} of ${count(pods, "pod")} rejected`, last]) };
 }
 
-function ofStall({ workload, evidence, since, pod, lease, denied }: StallStatus, view: View): Evidence {
-  const which = [lease && `Lease ${lease}`, pod && `pod ${pod}`, denied && `denied: ${denied}`];
+function ofStall({ workload, evidence, since, pod, lease, object, denied }: StallStatus, view: View): Evidence {
+  const which = [object, lease && `Lease ${lease}`, pod && `pod ${pod}`, denied && `denied: ${denied}`];
   return {
     about: [workload, ...(pod === undefined ? [] : [idOf("Pod", pod)])],
     text: joined(workload, [at(`no activity by ${evidence} since`, since, view), ...which]),

@@ -16,8 +16,8 @@ import { serviceAccountUser } from "../../../core/text";
 import type { Cancel, Clock } from "../../../core/time";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
-import type { Lists } from "../audit/facts";
-import { type Lister, placed, readLists } from "../audit/reader";
+import type { Lister, Lists } from "../audit/facts";
+import { placed, readLists } from "../audit/reader";
 import { type OperatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 
