@@ -1,4 +1,4 @@
-import { type Obj, Refusal } from "../server/objects";
+import { type Obj, Refusal, same } from "../server/objects";
 import {
   Agenda,
   type Condition,
@@ -217,11 +217,12 @@ export class Disruptions {
         : Math.max(0, expectedPods - share(spec.maxUnavailable, expectedPods, { up: true, otherwise: 1 }));
     const currentHealthy = pods.filter(pod => isAlive(pod) && isReady(pod)).length;
     const disruptionsAllowed = expectedPods > 0 ? Math.max(0, currentHealthy - desiredHealthy) : 0;
+    const observedGeneration = budget.metadata.generation;
+    const counts = { currentHealthy, desiredHealthy, expectedPods, disruptionsAllowed, observedGeneration };
+    const conditions = conditionsOf(budget);
+    if (same(budget["status"], { ...counts, conditions })) return;
     store.update("poddisruptionbudgets", budget.metadata.namespace, budget.metadata.name, draft => {
-      draft["status"] = {
-        ...{ currentHealthy, desiredHealthy, expectedPods, disruptionsAllowed },
-        observedGeneration: budget.metadata.generation,
-      };
+      draft["status"] = { ...counts, conditions: [...conditions] };
       const reason = disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods";
       const status = disruptionsAllowed > 0 ? "True" : "False";
       setCondition(draft, { type: "DisruptionAllowed", status, reason }, stamp(this.ground));
