@@ -37,7 +37,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     "RestartBlocked",
     "The API server refuses the eviction until the next try: add a replica, delete the pod, or check PodDisruptionBudget and webhooks.",
   ],
-  keysChangedLately: [DEFERRED, "The signing keys changed in the last two minutes, perhaps by mistake."],
+  keysChangedLately: [DEFERRED, "The signing keys changed within two minutes."],
+  serverLacksKey: [DEFERRED, "Without proof: an API server lacks a key of another."],
   notWitnessed: [
     "Rejected",
     "Without proof: no API server has answered 401. Check which other server the pod asks. During the half minute of counting it says `RestartDeferred`.",

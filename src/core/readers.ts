@@ -260,6 +260,11 @@ export interface Readers {
    */
   keyRotation(maxAgeMs?: number): Promise<KeyRotation | undefined>;
   /**
+   * The address of an API server that lacks a key that another one publishes, so that it may refuse valid tokens; undefined: none, or not known.
+   * Shares the readings of {@link keyRotation}. Never throws.
+   */
+  serverWithoutKey(maxAgeMs: number): Promise<string | undefined>;
+  /**
    * Requests per FlowSchema of this operator (names that begin with FLOW_PREFIX). A reading that is younger than maxAgeMs, or than a
    * second, is reused, also one that has failed; readings are shared by all objects and never overlap. Never throws.
    */

@@ -36,6 +36,17 @@ describe("the published keys", () => {
     expect(memory.history?.current).toEqual(["new", "old"]);
   });
 
+  it.each<[string, Record<string, string[] | Error>, string | undefined]>([
+    ["lacks one", { a: ["old", "new"], b: ["old"], c: ["old", "new"] }, "b"],
+    ["lacks one, while another cannot be read", { a: ["new"], b: ["old", "new"], c: new TransientError("no") }, "a"],
+    ["has another order", { a: ["old", "new"], b: ["new", "old"] }, undefined],
+  ])("tell which API server %s", async (_, servers, lacking) => {
+    const { keys } = makeBench({ "": ["x"], ...servers });
+    expect(keys.lacking).toBeUndefined();
+    await keys.refresh(0);
+    expect(keys.lacking).toBe(lacking);
+  });
+
   it("are asked for in their own media type, since API servers answer 406 to plain JSON", async () => {
     const { keys, accepted } = makeBench({ "": ["x"] });
     await keys.refresh(0);

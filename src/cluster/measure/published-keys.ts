@@ -35,12 +35,18 @@ export class PublishedKeys {
   readonly #each: EachInstance;
   #triedMs = -Infinity;
   #reading: Promise<void> | undefined;
+  #lacking: string | undefined;
   /** The failure that was logged; undefined after a success. */
   #logged: string | undefined;
 
   constructor(context: PublishedKeysContext) {
     this.#context = context;
     this.#each = new EachInstance(context.clock);
+  }
+
+  /** The address of an API server that lacked a key that another one published, as the last attempt found; undefined: none, or not known. */
+  get lacking(): string | undefined {
+    return this.#lacking;
   }
 
   /** Reads the keys again if the last attempt is older than this. Never throws. */
@@ -61,6 +67,7 @@ export class PublishedKeys {
     const { api, clock, memory } = this.#context;
     // A key may come, and sign tokens, after a server has answered without it.
     const startedMs = clock.now().getTime();
+    this.#lacking = undefined;
     const ids = await this.#ids(await readyInstances(api));
     memory.take(ids, startedMs);
   }
@@ -73,10 +80,12 @@ export class PublishedKeys {
   }
 
   async #ids(instances: readonly Instance[]): Promise<string[]> {
-    const read = await this.#each.ask(instances, instance => this.#idsAt(instance));
+    const read = await this.#each.ask(instances, async instance => ({ ...instance, ids: await this.#idsAt(instance) }));
     if (read.length === 0) return this.#idsAt();
+    const all = read.flatMap(({ ids }) => ids);
+    this.#lacking = read.find(({ ids }) => all.some(id => !ids.includes(id)))?.address;
     if (read.length < instances.length) throw new TransientError(`${WHAT}: expected all API servers, got some`);
-    return read.flat();
+    return all;
   }
 
   async #idsAt(instance?: Instance): Promise<string[]> {

@@ -188,6 +188,11 @@ export class ClusterReaders implements Readers {
     return rotationIn(this.#keyMemory.history);
   }
 
+  async serverWithoutKey(maxAgeMs: number): Promise<string | undefined> {
+    await this.#publishedKeys.refresh(maxAgeMs);
+    return this.#publishedKeys.lacking;
+  }
+
   requestRates(maxAgeMs: number): Promise<RequestRates> {
     return this.#requestCounts.rates(maxAgeMs);
   }

@@ -104,6 +104,10 @@ export class EmptyReaders implements Readers {
     return Promise.resolve(undefined);
   }
 
+  serverWithoutKey(_maxAgeMs: number): Promise<string | undefined> {
+    return Promise.resolve(undefined);
+  }
+
   /** No requests, on a single API server. */
   requestRates(_maxAgeMs: number): Promise<RequestRates> {
     return Promise.resolve({ spans: {}, readMs: this.clock.now().getTime(), servers: { found: 1, read: 1 } });

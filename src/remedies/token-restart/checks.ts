@@ -10,7 +10,7 @@ import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
 import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
-import { notWitnessed } from "./witness";
+import { notWitnessed, serverLacksKey } from "./witness";
 import { describeCause, describeEvidence, describeMissingSign } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
@@ -31,6 +31,8 @@ export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
   limitReached,
   // The new signing key may be a mistake that is about to be corrected.
   keysChangedLately,
+  // One of several API servers may refuse valid tokens.
+  serverLacksKey,
   // No API server has refused a request.
   notWitnessed,
   // The client may have recovered.

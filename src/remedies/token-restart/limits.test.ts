@@ -188,12 +188,6 @@ describe("maxRestarts", () => {
     expect(await replaceFirst(scene)).toMatchObject(DEFERRED);
   });
 
-  it("waits for the outcome of a request with a lost answer", async () => {
-    const scene = recreated({ maxRestarts: 1 }, 1);
-    scene.noteRestart((await scene.pass()).intents[0]!, "Requested");
-    expect(await scene.pass()).toMatchObject(DEFERRED);
-  });
-
   it("is named in the message when the cooldown would allow the restart", async () => {
     const scene = recreated({ maxRestarts: 1, maxUnavailable: 2, cooldown: "1m" });
     await replaceFirst(scene);

@@ -35,6 +35,8 @@ export interface Observed {
   readonly problems: readonly Problem[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
+  /** An API server that lacks a key that another one publishes. Absent: there is none, or nobody asked. */
+  readonly serverWithoutKey?: string | undefined;
 }
 
 /** New pods cannot start on this node because of a rejected credential that two or more workloads may have written. */

@@ -126,14 +126,3 @@ describe("an eviction", () => {
     expect(outcomes(entry(), [healthy(T + 1_000, { ready: false })], 60 * MINUTE)).toEqual(["Restarted"]);
   });
 });
-
-describe("a request with a lost answer", () => {
-  const requested = entry({ outcome: "Requested" });
-  const same = healthy(T - 60 * MINUTE, { uid: "a" });
-
-  it("stays open for five minutes, since the known pods may be four minutes old", () => {
-    expect(outcomes(requested, [same], 5 * MINUTE - 1)).toEqual(["Requested"]);
-    expect(outcomes(requested, [same], 5 * MINUTE)).toEqual([]);
-    expect(outcomes(requested, [], MINUTE)).toEqual(["Restarted"]);
-  });
-});

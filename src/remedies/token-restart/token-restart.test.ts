@@ -260,20 +260,6 @@ describe("after a restart", () => {
     expect(pass.recheckAfterMs).toBe(KEYS_RECHECK_MS);
   });
 
-  it("drops a request that a crash left behind when the pod still exists, and counts it otherwise", async () => {
-    const { scene, pass } = await sick();
-    scene.noteRestart(pass.intents[0]!, "Requested");
-    expect(await scene.pass()).toMatchObject({ intents: [], reason: "RestartDeferred" });
-    const doubtful = await scene.passes(59, () => scene.log(UNAUTHORIZED));
-    expect(doubtful).toMatchObject({ intents: [], restarts: [{ outcome: "Requested" }] });
-    const dropped = await scene.passes(1, () => scene.log(UNAUTHORIZED));
-    expect(dropped.restarts).toEqual([]);
-    expect(dropped.intents).toHaveLength(1);
-    scene.noteRestart(dropped.intents[0]!, "Requested");
-    scene.podList = [];
-    expect(await scene.pass()).toMatchObject({ reason: "Restarting", restarts: [{ outcome: "Restarted" }] });
-  });
-
   it("replaces the pods of one incident one after the other without the cooldown", async () => {
     const scene = new Scene();
     scene.workloadList = [workload({ replicas: 2 })];

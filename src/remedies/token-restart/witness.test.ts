@@ -74,6 +74,19 @@ describe("401s in a log", () => {
     expect((await scene.passes(4, step)).intents).toHaveLength(1);
   });
 
+  it("lead to no restart while an API server lacks a key of another one, which is named", async () => {
+    const { scene, step } = counted(1);
+    scene.lacking = "10.0.0.2";
+    const pass = await scene.passes(14, step);
+    expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [], progressing: true });
+    expect(pass.message).toContain("API server 10.0.0.2 lacks a signing key that another one publishes");
+    scene.lacking = undefined;
+    expect((await scene.pass()).intents).toHaveLength(1);
+    scene.lacking = "10.0.0.2";
+    scene.accounts.set("web", scene.account("sa-2", -60_000));
+    expect((await scene.passes(2, step)).intents).toHaveLength(1);
+  });
+
   it("are not counted while nothing is persistent", async () => {
     const scene = new Scene();
     let asked = 0;

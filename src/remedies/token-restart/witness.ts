@@ -30,19 +30,20 @@ export class Witness {
   #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
 
-  /** Undefined: no restart on log evidence alone may follow, or there is no witness. */
+  /** Empty: no restart on log evidence alone may follow, or there is no witness. */
   async ask(
     observed: Observed,
     spec: TokenRestartSpec,
-    readers: Pick<Readers, "requestRates" | "clock">,
-  ): Promise<Refusals | undefined> {
-    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now())))
-      return undefined;
+    readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
+  ): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
+    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) return {};
     const nowMs = readers.clock.monotonicMs();
     const refusals = refusalsIn(await readers.requestRates(this.#ageMs));
     this.#ageMs = refusals === undefined ? USELESS_AGE_MS : AGE_MS;
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
-    return nowMs - this.#known.atMs < HOLDS_MS ? this.#known.refusals : undefined;
+    const isHeld = nowMs - this.#known.atMs < HOLDS_MS;
+    const serverWithoutKey = await readers.serverWithoutKey(AGE_MS);
+    return { refusals: isHeld ? this.#known.refusals : undefined, serverWithoutKey };
   }
 }
 
@@ -50,6 +51,16 @@ function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: 
   const claim = { cause: Cause.Unknown, ...budgetOf(spec, observed) };
   if (view.skip || isExhausted(claim, restartsOf(workloadId(view), observed.restarts), now)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
+}
+
+/** Holds a restart on log evidence alone while one of the API servers may refuse valid tokens: the next pod may ask the same. */
+export function serverLacksKey({ observed, next, share }: WorkloadState): Assessment | undefined {
+  const { serverWithoutKey: server } = observed;
+  if (server === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
+  return deferred(
+    `${share}; no restart, because API server ${server} lacks a signing key that another one publishes, and may refuse valid tokens.`,
+    { wayOut: "give all API servers the same --service-account-key-file" },
+  );
 }
 
 /** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */

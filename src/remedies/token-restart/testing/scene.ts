@@ -58,6 +58,7 @@ export class Scene extends EmptyReaders {
   bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
   /** What the published keys prove. */
   rotation: KeyRotation | undefined;
+  lacking: string | undefined;
   /** What the API servers count. */
   rates: Partial<RequestRates> = {};
   /** Of the API server. */
@@ -144,6 +145,10 @@ export class Scene extends EmptyReaders {
 
   override keyRotation(): Promise<KeyRotation | undefined> {
     return Promise.resolve(this.rotation);
+  }
+
+  override serverWithoutKey(): Promise<string | undefined> {
+    return Promise.resolve(this.lacking);
   }
 
   override apiAudiences(): Promise<readonly string[]> {
