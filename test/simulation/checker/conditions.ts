@@ -4,7 +4,7 @@ import { accountOf } from "../cluster/tokens";
 import { expiryOf, extensionOf, isWanted } from "./bindings";
 import { Lasting } from "./lasting";
 import { blockOf, objectsOf } from "./objects";
-import { type Report, type Sight, type Truth, workloadOf } from "./sight";
+import { knownSinceMs, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
 // Promise 12: no condition lies for long, while nothing that concerns its object happens.
 
@@ -47,7 +47,7 @@ export function checkConditions(sight: Sight, report: Report): void {
       const { namespace = "", name, uid, deletionTimestamp } = object.metadata;
       if (deletionTimestamp !== undefined) continue;
       for (const { type, why } of liesOf(sight, object))
-        lasting.note(`${uid} ${type}`, `${namespace}/${name} says ${why}`, sight.calmSinceMs(namespace) - LOOK_MS);
+        lasting.note(`${uid} ${type}`, `${namespace}/${name} says ${why}`, knownSinceMs(sight, namespace) - LOOK_MS);
     }
     lasting.forget();
   });

@@ -46,18 +46,23 @@ function* leftObject({ store }: Sight, { metadata }: Obj): Left {
 }
 
 /** A trial that nobody goes on with: OnDelete would hold every update of the template. */
-function* openTrials({ store, plan }: Sight): Left {
-  for (const { metadata, spec } of store.list("daemonsets")) {
+function* openTrials(sight: Sight): Left {
+  for (const { metadata } of trialsOf(sight)) {
     const { namespace = "", name } = metadata;
-    const planned = plan.workloads.find(one => one.namespace === namespace && one.name === name);
-    const { updateStrategy } = spec as { updateStrategy?: { type?: string } };
-    const isOpen = planned !== undefined && planned.updateStrategy === undefined && updateStrategy?.type === "OnDelete";
-    const isKept = store.list("controllerresiliences", namespace).some(object => {
+    const isKept = sight.store.list("controllerresiliences", namespace).some(object => {
       return (object["spec"] as Record<string, unknown>)["tokenLifetime"] !== undefined;
     });
-    if (isOpen && !isKept)
-      yield { key: `trial ${metadata.uid}`, sentence: `the trial of ${namespace}/${name} is left open` };
+    if (!isKept) yield { key: `trial ${metadata.uid}`, sentence: `the trial of ${namespace}/${name} is left open` };
   }
+}
+
+/** The DaemonSets with an OnDelete that is not their own. */
+export function trialsOf({ store, plan }: Sight): readonly Obj[] {
+  return store.list("daemonsets").filter(({ metadata: { namespace, name }, spec }) => {
+    const planned = plan.workloads.find(one => one.namespace === namespace && one.name === name);
+    const { updateStrategy } = spec as { updateStrategy?: { type?: string } };
+    return planned !== undefined && planned.updateStrategy === undefined && updateStrategy?.type === "OnDelete";
+  });
 }
 
 function isManaged({ metadata }: Obj): boolean {

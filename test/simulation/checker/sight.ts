@@ -29,6 +29,17 @@ export interface Sight {
   refusedMs(): number;
 }
 
+/** A watch lasts an hour at most, and every hour it is followed by a list. */
+const LIST_MS = 120 * 60_000;
+
+/** For how long nothing has happened, or been missed: who has missed an event of a watch knows it from the next list alone. */
+export function knownSinceMs(sight: Sight, namespace?: string): number {
+  const nowMs = sight.clock.monotonicMs();
+  const lost = sight.plan.happenings.filter(({ what, atMs }) => what === "events-lost" && atMs <= nowMs);
+  const listedMs = lost.map(({ atMs, forMs = 0 }) => nowMs - atMs - forMs - LIST_MS);
+  return Math.max(0, Math.min(sight.calmSinceMs(namespace), ...listedMs));
+}
+
 /** A broken promise. */
 export interface Violation {
   /** Its number in docs/simulation.md. */
