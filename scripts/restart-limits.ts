@@ -96,7 +96,7 @@ The condition names the first that applies. In Observe mode nothing is restarted
 
 ${list([...token])}
 
-A stale Lease has these as well, before the rollout:
+A stale Lease, or a pod that does nothing, has these as well, before the rollout:
 
 ${list(own)}
 

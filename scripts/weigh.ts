@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 40_800 },
+    { name: "source: lines", found: lines(source), budget: 40_870 },
     { name: "source: files", found: source.length, budget: 253 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_250 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_260 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_000 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_030 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_070 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",

@@ -172,9 +172,14 @@ function followRequests(before: RequestTrack | undefined, counts: RequestCounts,
     ...counts,
     getMs: has("gets") ? nowMs : before.getMs,
     getsFromMs: has("gets") && nowMs - before.getMs > GET_GAP_MS ? nowMs : before.getsFromMs,
-    putsFromMs: has("puts") ? before.putsFromMs : nowMs,
+    // What speaks against the process must have grown.
+    putsFromMs: counts.puts > before.puts ? before.putsFromMs : nowMs,
     ...refused,
-    ...followAnswers(before, { isAccepted: has("accepted"), isUnauthorized: has("unauthorized") }, nowMs),
+    ...followAnswers(
+      before,
+      { isAccepted: has("accepted"), isUnauthorized: counts.unauthorized > before.unauthorized },
+      nowMs,
+    ),
   };
 }
 

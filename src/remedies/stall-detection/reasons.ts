@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts did not help: find out why the Lease is not renewed. More follow after a day, or a change of the spec.",
+    help: "Restarts did not help: find out why the Lease is not renewed, or the pod does nothing. More follow after a day, or a change of the spec.",
   },
   BreakerTripped: {
     event: "Warning",
@@ -55,7 +55,7 @@ export const REASONS = {
   },
   Restarting: {
     event: "None",
-    help: "A pod was restarted; the operator is watching whether its successor renews a Lease.",
+    help: "A pod was restarted; the operator is watching whether its successor works.",
   },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
   Forbidden: {

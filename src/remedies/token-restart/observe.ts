@@ -13,12 +13,20 @@ import { hasEnded, isOwnedBy, withAudiences } from "../kit/pods";
 import { type Problem, unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedWorkload, type TokenProof } from "./observed";
+import {
+  isLogEvidence,
+  TOKEN_CAUSES,
+  type Observed,
+  type ObservedPod,
+  type ObservedWorkload,
+  type TokenProof,
+} from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
   watchedContainers,
+  withCounted401s,
   withKubelets401s,
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
@@ -77,10 +85,9 @@ export async function observeTargets(
     withKubelets401s(memory.logs.finding(item, rule, nowMs), proof, { rule, nowMs });
   const previousTargets = object.status?.targets ?? [];
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
-    const observed = pods.map(pod => {
-      const failures = sandboxes.failuresOf(pod.view);
-      return { ...observedPod(pod, finding, problems), ...(failures && { sandboxes: failures }) };
-    });
+    const observed = pods.map(pod =>
+      withOthers(observedPod(pod, finding, problems), sandboxes.failuresOf(pod.view), { object, readers }),
+    );
     return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
   };
   return {
@@ -94,6 +101,19 @@ export async function observeTargets(
     oneSidedNodes: sandboxes.oneSidedNodes,
     problems,
   };
+}
+
+/** Adds failed sandboxes of its node, and what the pod counts itself. That it cannot be read is said by stallDetection. */
+function withOthers(
+  pod: ObservedPod,
+  sandboxes: ObservedPod["sandboxes"],
+  { object, readers }: Pick<Pass, "object" | "readers">,
+): ObservedPod {
+  const { metrics } = object.spec.stallDetection ?? {};
+  const track = metrics && readers.podMetrics(pod.view, metrics).track;
+  const epochMs = readers.clock.now().getTime() - readers.clock.monotonicMs();
+  const known = track === undefined ? pod : withCounted401s(pod, track, epochMs);
+  return sandboxes === undefined ? known : { ...known, sandboxes };
 }
 
 /** Restarts with the causes of this remedy. Another remedy settles the others. */

@@ -1,5 +1,7 @@
 import type { TokenRestartSpec } from "../../api/controller-resilience";
+import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { ContainerView, PodView, WorkloadView } from "../../core/views";
+import { rejectedSince } from "../../evidence/metrics/judge";
 import { type Persistence, persistenceOf, type PersistenceRule } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
 import { KUBELETS_401 } from "../../logs/traces";
@@ -75,6 +77,16 @@ export function observedPod(
   };
   const byContainer = new Map(findings.map(finding => [finding.name, { ...known, ...summarizeLogs([finding]) }]));
   return { ...known, ...summarizeLogs(findings), byContainer };
+}
+
+/** Counts the 401s that the pod counts itself as those of its log, also where it logs nothing. `epochMs` is the start of the monotonic clock. */
+export function withCounted401s(pod: ObservedPod, track: PodMetricsTrack, epochMs: number): ObservedPod {
+  const sinceMs = rejectedSince(track);
+  if (sinceMs === undefined || pod.logs.state === "persistent") return pod;
+  const { unauthorized = 0, unauthorizedMs = sinceMs } = track.requests ?? {};
+  const [beganMs, lastMs] = [epochMs + sinceMs, epochMs + unauthorizedMs];
+  const occasions = Math.floor(unauthorized);
+  return { ...pod, logs: { state: "persistent", occasions, beganMs, firstMs: beganMs, lastMs, isFresh: true } };
 }
 
 /** Keys are read every 70 s, and a ServiceAccount may be gone before it is created again: 401s may begin this long before a proof. */
