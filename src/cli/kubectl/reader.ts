@@ -66,10 +66,8 @@ export class PartialReader {
 
 /** An Event of the operator. */
 export interface EventFacts {
-  readonly namespace: string;
   /** RFC 3339: of its last occurrence. */
   readonly time: string;
-  readonly type: string;
   readonly reason: string;
   readonly note: string;
   readonly count: number;
@@ -89,9 +87,7 @@ export function eventFacts(raw: JsonObject): EventFacts | null {
   const time = textOf(series["lastObservedTime"]) ?? textOf(raw["eventTime"]);
   if (time === undefined) return null;
   return {
-    namespace: fieldOf(regarding, "namespace") || fieldOf(objectOf(raw["metadata"]), "namespace"),
     time,
-    type: fieldOf(raw, "type"),
     reason: fieldOf(raw, "reason"),
     note: fieldOf(raw, "note"),
     count: numberOf(series["count"]) ?? 1,

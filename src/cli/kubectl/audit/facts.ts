@@ -33,8 +33,6 @@ export interface BudgetFacts {
 
 /** A volume that the kubelet could not mount, because it got no token for the pod. */
 export interface TokenFailure {
-  readonly namespace: string;
-  readonly pod: string;
   readonly podUID: string;
   readonly lastMs: number;
   /** The API server, or something that it asks, denied the token. */

@@ -209,7 +209,7 @@ const NO_TOKEN = /failed to fetch token: | expired and refresh failed: /;
 /** Returns null for an Event about anything else. */
 export function tokenFailure(raw: JsonObject): TokenFailure | null {
   const event = raw as Received<CoreV1Event>;
-  const { kind, namespace, name, uid } = objectOf(event.involvedObject) as Received<CoreV1Event>["involvedObject"] & {};
+  const { kind, uid } = objectOf(event.involvedObject) as Received<CoreV1Event>["involvedObject"] & {};
   const message = textOf(event.message) ?? "";
   const times = [
     event.lastTimestamp,
@@ -218,8 +218,8 @@ export function tokenFailure(raw: JsonObject): TokenFailure | null {
     event.metadata?.creationTimestamp,
   ];
   const lastMs = times.map(timeOf).find(ms => ms !== undefined);
-  if (kind !== "Pod" || !namespace || !name || !uid || lastMs === undefined || !NO_TOKEN.test(message)) return null;
-  return { namespace, pod: name, podUID: uid, lastMs, isDenied: /is forbidden|denied/.test(message) };
+  if (kind !== "Pod" || !uid || lastMs === undefined || !NO_TOKEN.test(message)) return null;
+  return { podUID: uid, lastMs, isDenied: /is forbidden|denied/.test(message) };
 }
 
 function intOrPercent(value: unknown): number | string | undefined {

@@ -183,7 +183,7 @@ it("names no command of the plugin that does not exist", () => {
 });
 
 const event = (changes: Partial<EventFacts>): EventFacts => ({
-  ...{ namespace: "shop", time: ago(2), type: "Normal", reason: "PodEvicted", note: "n", count: 1 },
+  ...{ time: ago(2), reason: "PodEvicted", note: "n", count: 1 },
   ...{ kind: "Pod", name: "web-2", uids: ["p2", "uid-of-app"], ...changes },
 });
 
