@@ -169,16 +169,18 @@ export function servePath({ ask, headers, server }: Allowed, { access, store }: 
   }
 }
 
+const VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"];
+
 /** The discovery document of a group and version. */
 function servedResources(path: string, store: Store): Served | undefined {
   const groupVersion = path.replace(/^\/apis\//, "");
   const custom = store.list("customresourcedefinitions").flatMap(one => kindOfDefinition(one) ?? []);
   const kinds = [...BUILT_IN.values(), ...custom].filter(info => apiVersionOf(info) === groupVersion);
   if (kinds.length === 0) return undefined;
-  const resources = kinds.map(({ plural, kind, isNamespaced }) => ({
-    ...{ name: plural, singularName: kind.toLowerCase(), namespaced: isNamespaced, kind },
-    verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
-  }));
+  const resources = kinds.flatMap(({ plural, kind, isNamespaced: namespaced, subresources }) => [
+    ...[{ name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs: VERBS }],
+    ...subresources.map(name => ({ name: `${plural}/${name}`, singularName: "", namespaced, kind, verbs: ["get"] })),
+  ]);
   const list = { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources };
   return { code: 200, body: JSON.stringify(list) };
 }
