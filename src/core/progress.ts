@@ -28,6 +28,8 @@ export interface KindObject {
   readonly isWritten: boolean;
   /** Changes when a controller has written: the status, or finalizers. */
   readonly written: string;
+  /** When the status was last changed, by the clock of the API server; -Infinity: unknown. */
+  readonly writtenMs: number;
 }
 
 /** What is asked about the objects of a kind. */
@@ -66,6 +68,8 @@ export interface KindReading {
   readonly due: readonly DueObject[];
   /** When the status of one of the objects was last seen to change; -Infinity: never. */
   readonly movedMs: number;
+  /** The same by the clock of the API server, of all objects of the kind and also before this process: only for comparison with status. */
+  readonly writtenMs: number;
   /**
    * The latest time from which on an object was due and has been handled, as far as is known; -Infinity: there was none. What is due for longer
    * was passed over.

@@ -258,7 +258,7 @@ function readingOf(
   const tooMany = { forbidden: false, message: `kind ${kind} has too many different definitions of due` };
   const why = found === undefined ? tooMany : unknown;
   return {
-    ...(found ?? { due: [], movedMs: -Infinity, passedMs: -Infinity }),
+    ...(found ?? { due: [], movedMs: -Infinity, writtenMs: -Infinity, passedMs: -Infinity }),
     steadyMs,
     ...(readMs !== undefined && { readMs }),
     ...(served !== undefined && { resource: served.resource.plural }),

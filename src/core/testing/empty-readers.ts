@@ -118,7 +118,14 @@ export class EmptyReaders implements Readers {
   }
 
   kind(_question: KindQuestion): Promise<KindReading> {
-    return Promise.resolve({ due: [], movedMs: -Infinity, passedMs: -Infinity, epochMs: 0, steadyMs: Infinity });
+    return Promise.resolve({
+      due: [],
+      movedMs: -Infinity,
+      writtenMs: -Infinity,
+      passedMs: -Infinity,
+      epochMs: 0,
+      steadyMs: Infinity,
+    });
   }
 
   podMetrics(_pod: PodView, _metrics: MetricsSpec): PodMetricsReading {

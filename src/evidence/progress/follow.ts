@@ -27,6 +27,7 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
     isWritten: fields.length === 0 || writes.length > 0 || finalizers.length > 0,
     // Without managedFields any change may be one of the controller.
     written: fields.length === 0 ? resourceVersion : canonical([writes, finalizers]),
+    writtenMs: Math.max(-Infinity, ...writes.flatMap(([, , time]) => timeOf(time) ?? [])),
   };
 }
 
@@ -75,6 +76,7 @@ export class KindTrack {
   readonly #asked = new Map<string, Asked>();
   /** By uid; undefined: they were not listed yet. */
   #objects: ReadonlyMap<string, Tracked> | undefined;
+  #writtenMs = -Infinity;
 
   /** Takes a question; false if there are too many others. A new one needs a whole list. */
   ask(question: KindQuestion, wantedMs: number): "new" | "known" | "refused" {
@@ -121,6 +123,7 @@ export class KindTrack {
     for (const { object, movedMs } of this.#objects.values()) if (movedMs === nowMs) this.#move(object, nowMs);
     for (const [uid, { object }] of before ?? []) if (!this.#objects.has(uid)) this.#forget(object, nowMs);
     for (const one of listed) this.#answer(one, nowMs);
+    this.#writtenMs = listed.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity);
   }
 
   #answer({ object, answers }: Listed, nowMs: number): void {
@@ -161,7 +164,7 @@ export class KindTrack {
     const isUnanswered = found.every(({ track }) => track.work === "unknown");
     const unanswered = isUnanswered ? found[0]?.tracked?.object : undefined;
     return {
-      ...{ movedMs, passedMs },
+      ...{ movedMs, passedMs, writtenMs: this.#writtenMs },
       due: found
         .flatMap(({ track, tracked }) => tracked && (dueObject(track, tracked) ?? []))
         .filter(one => one !== undefined),

@@ -27,10 +27,10 @@ export interface ProgressEntry {
  */
 export function questionOf(entry: ProgressEntry): KindQuestion {
   const { kind, selector = {} } = entry;
-  const known = wellKnown(entry);
-  const apiVersion = entry.apiVersion ?? known?.apiVersion;
+  const row = wellKnown(entry);
+  const apiVersion = entry.apiVersion ?? row?.apiVersion;
   if (apiVersion === undefined) throw new DueError(`kind ${kind} is not well known: expected an apiVersion`);
-  const text = entry.due ?? known?.due ?? BY_GENERATION;
+  const text = entry.due ?? row?.due ?? BY_GENERATION;
   const due = compiled(text, kind);
   return {
     ...{ apiVersion, kind, id: canonical([text, selector]) },
@@ -50,9 +50,16 @@ function wellKnown({ apiVersion, kind }: ProgressEntry): WellKnownKind | undefin
   throw new DueError(`several well-known kinds are named ${kind}: expected apiVersion ${choices}`);
 }
 
+/** Expressions that compile, since each pass asks again. Bounded: few are different. */
+const known = new Map<string, Due>();
+const MAX_KNOWN = 256;
+
 function compiled(text: string, kind: string): Due {
   try {
-    return compileDue(text);
+    const due = known.get(text) ?? compileDue(text);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(text, due);
+    return due;
   } catch (error) {
     if (error instanceof DueError) throw new DueError(`due of ${kind} does not compile: ${error.message}`);
     throw error;

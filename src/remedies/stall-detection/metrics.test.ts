@@ -39,7 +39,14 @@ function makeDue(): void {
   };
   scene.kind = (): Promise<KindReading> =>
     Promise.resolve({
-      ...{ due: [blue], movedMs: sinceMs - 60_000, passedMs: -Infinity, steadyMs: 0, resource: "widgets" },
+      ...{
+        due: [blue],
+        movedMs: sinceMs - 60_000,
+        passedMs: -Infinity,
+        writtenMs: -Infinity,
+        steadyMs: 0,
+        resource: "widgets",
+      },
       ...{ epochMs: clock.now().getTime() - clock.monotonicMs(), readMs: clock.monotonicMs() },
     });
 }

@@ -19,7 +19,13 @@ const widget = (minutes: number, over: Partial<DueObject> = {}): DueObject => ({
 /** The Widgets are read now, and one moved some minutes ago. */
 const read = (due: readonly DueObject[], moved = 20, over: Partial<KindReading> = {}): void => {
   const readMs = scene.clock.monotonicMs();
-  const times = { movedMs: readMs - moved * MINUTE, passedMs: -Infinity, steadyMs: readMs - 60 * MINUTE, readMs };
+  const times = {
+    movedMs: readMs - moved * MINUTE,
+    writtenMs: -Infinity,
+    passedMs: -Infinity,
+    steadyMs: readMs - 60 * MINUTE,
+    readMs,
+  };
   reading = { due, ...times, epochMs: scene.nowMs - readMs, resource: "widgets", ...over };
 };
 
@@ -160,7 +166,24 @@ describe("Progress", () => {
     read([widget(1, { wasDone: false })], Infinity, { steadyMs: scene.clock.monotonicMs() - MINUTE });
     expect((await scene.pass()).reason).toBe("ProgressStopped");
     expect(status()).toEqual(before);
-    read([widget(1, { wasDone: false, createdMs: scene.nowMs + 1 })], Infinity);
+  });
+
+  it.each([
+    [
+      "another object of its name came",
+      (): void => read([widget(1, { wasDone: false, createdMs: scene.nowMs + 1 })], Infinity),
+    ],
+    [
+      "its kind moved, also before this process",
+      (): void => read([widget(1, { wasDone: false })], Infinity, { writtenMs: scene.nowMs + 6_000 }),
+    ],
+  ])("takes back what an earlier process found if %s", async (_, happens) => {
+    read([widget(16)], 18);
+    await scene.pass();
+    scene.failOver();
+    read([widget(1, { wasDone: false })], Infinity, { writtenMs: scene.nowMs });
+    expect((await scene.pass()).reason).toBe("ProgressStopped");
+    happens();
     expect((await scene.pass()).reason).toBe("Active");
     expect(status()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindReading } from "../../core/progress";
-import { parseDuration, timeInMessage } from "../../core/time";
+import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { DueError } from "../../evidence/progress/due";
 import { type Case, judgeKind, untilStuckMs } from "../../evidence/progress/judge";
 import { questionOf } from "../../evidence/progress/question";
@@ -133,8 +133,9 @@ function caseOf({ kind, reading, nowMs, forMs, ableForMs }: ObservedKind, scope:
   const known = scope.observed.previous.filter(({ evidence }) => evidence === "Progress");
   const wasAccused = (object: DueObject): boolean => {
     const id = objectId(kind, object, scope);
-    // Another of the same name may have come since.
-    return known.some(entry => entry.object === id && (object.createdMs ?? 0) <= Date.parse(entry.since));
+    // Since then another of the same name may have come, or while no operator looked its controller may have worked again.
+    const lastMs = Math.max(object.createdMs ?? 0, reading.writtenMs - CLOCK_SKEW_MS);
+    return known.some(entry => entry.object === id && lastMs <= Date.parse(entry.since));
   };
   return { reading, nowMs, forMs, ableForMs, wasAccused };
 }

@@ -153,7 +153,15 @@ const kinds: fc.Arbitrary<ObservedKind> = fc
   .map(({ dueMs, movedMs, wasDone, ...kind }) => {
     const name = { namespace: "team", name: "blue", uid: "b", createdMs: 0, generation: 2, observed: 1 };
     const due = [{ ...name, dueMs, wasDone, movedMs: -Infinity }];
-    const reading = { due, movedMs, passedMs: -Infinity, epochMs: DAY.min, steadyMs: 10, readMs: 1_000_000 };
+    const reading = {
+      due,
+      movedMs,
+      writtenMs: -Infinity,
+      passedMs: -Infinity,
+      epochMs: DAY.min,
+      steadyMs: 10,
+      readMs: 1_000_000,
+    };
     return { kind: "Widget", forMs: 900_000, reading, nowMs: 1_000_000, ...kind };
   });
 
