@@ -69,6 +69,17 @@ describe("KindReadings", () => {
     expect((await w.minutes(1)).movedMs).toBeGreaterThan(-Infinity);
   });
 
+  it("begins anew with an object that was paused while it was due", async () => {
+    await w.minutes(1);
+    w.edit("blue");
+    await w.minutes(3);
+    w.change("blue", { annotations: { paused: "true" } });
+    await w.minutes(3);
+    const resumedMs = w.clock.monotonicMs();
+    w.change("blue", { annotations: {} });
+    expect((await w.minutes(1)).due[0]?.dueMs).toBeGreaterThan(resumedMs);
+  });
+
   it("starts the time again after a failed, a slow and a missing reading, and says why nothing is known", async () => {
     const { steadyMs } = await w.minutes(2);
     expect((await w.minutes(1)).steadyMs).toBe(steadyMs);
@@ -122,6 +133,12 @@ describe("KindReadings", () => {
     await w.minutes(4);
     expect(w.requests.filter(path => path.endsWith("as metadata"))).toHaveLength(4);
     expect(w.requests.length).toBeLessThanOrEqual(5 + 80);
+    await w.minutes(2);
+    for (const name of w.widgets.keys()) w.edit(name);
+    expect((await w.minutes(6)).due).toHaveLength(203);
+    for (const name of w.widgets.keys()) w.handle(name);
+    // What has changed since is unknown until it is read.
+    expect((await w.minutes(1)).due).toEqual([]);
   });
 
   function looks(count: number): unknown[] {

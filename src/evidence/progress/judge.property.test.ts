@@ -40,7 +40,7 @@ describe("judgeKind", () => {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(stories, async story => {
-        const [w, last] = [new Widgets(), { moved: -Infinity, failed: -Infinity }];
+        const [w, last] = [new Widgets(), { moved: -Infinity, failed: -Infinity, resumed: new Map<string, number>() }];
         let minute = 0;
         const pass = async (): Promise<void> => {
           await w.minutes(1);
@@ -54,13 +54,16 @@ describe("judgeKind", () => {
           // A minute passes between an event and the reading that shows it.
           expect(minute - last.moved).toBeGreaterThanOrEqual(15);
           expect(minute - last.failed).toBeGreaterThanOrEqual(15);
+          expect(minute - (last.resumed.get(stuck.object.name) ?? -Infinity)).toBeGreaterThanOrEqual(15);
           expect(stuck.stillMs).toBeGreaterThanOrEqual(FOR);
           expect(last.moved).toBeGreaterThan(-Infinity);
         };
         for (let n = 0; n < 2; n++) await pass();
         for (const { event, name, waits } of story) {
+          const wasPaused = w.widgets.get(name)!.annotations["paused"] !== undefined;
           HAPPENINGS[event](w, name);
           if (event === "handle" || event === "touch") last.moved = minute;
+          if (event === "resume" && wasPaused) last.resumed.set(name, minute);
           if (event === "fail" || event === "slow") last.failed = minute;
           await pass();
           [w.failure, w.slowMs] = [undefined, 0];
@@ -136,11 +139,15 @@ describe("judgeKind", () => {
     const again = async () =>
       judgeKind({
         ...{ reading: await w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
-        wasAccused: ({ name }) => name === "blue",
+        wasAccused: () => true,
       });
     expect(await again()).toMatchObject({ object: { name: "blue" } });
-    w.handle("green");
+    w.edit("green");
+    await w.minutes(1);
+    w.handle("blue");
     await w.minutes(1);
     expect(await again()).toBeUndefined();
+    await w.minutes(15);
+    expect(await again()).toMatchObject({ object: { name: "green" } });
   });
 });
