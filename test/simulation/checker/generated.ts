@@ -48,10 +48,9 @@ function isGenerated({ metadata }: Obj): boolean {
   return metadata.labels?.[GENERATED_FOR] !== undefined;
 }
 
-/** Of a person's object the operator changes the finalizers alone. */
-function ofAPerson({ verb, before, after }: Entry): string | undefined {
-  const isSame = JSON.stringify(before?.["spec"]) === JSON.stringify(after?.["spec"]);
-  return verb === "delete" || !isSame ? "which a person wrote" : undefined;
+/** Of a person's object the operator changes the finalizers alone. The API server may add what a newer definition has by default. */
+function ofAPerson({ verb, body = "" }: Entry): string | undefined {
+  return verb !== "patch" || /"\/?spec["/]/.test(body) ? "which a person wrote" : undefined;
 }
 
 /** What its owner asks for; nothing while the object ends, or something about it has changed a moment ago. */
