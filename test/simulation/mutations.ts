@@ -32,6 +32,7 @@ const BINDINGS = /"bindingRenewal".*"consents"/;
 const LIFETIME = /"tokenLifetime"/;
 const FLOOD = /"program":"floods".*"flowIsolation"/;
 const REPLICAS = /"operators":\[[^\],]+,/;
+const WIDGETS = /"program":"widgets/;
 const BOTH = (one: RegExp, other: RegExp): RegExp => new RegExp(`(?=.*${one.source})(?=.*${other.source})`);
 
 /** All of them. */
@@ -117,10 +118,38 @@ export const MUTATIONS: readonly Mutation[] = [
       /"hangs.*"onStall":"Report"/,
     ],
     [
+      "one busy worker is a reason to restart",
+      "return idle !== undefined && doesNothing(idle) && isDue;",
+      "return idle !== undefined && (doesNothing(idle) || isDue || idle.sinceMs > 0);",
+      /"program":"widgets-one-poisoned"/,
+    ],
+    [
+      "restarts go on while no work is done",
+      "limits: { cooldownMs, maxRestarts: 1 }",
+      "limits: { cooldownMs, maxRestarts }",
+      /"program":"widgets-poisoned"/,
+    ],
+    [
       "a pod without rights is restarted",
       "  leasesDenied,\n",
       "",
       BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/),
+    ],
+  ]),
+  ...inFile("src/evidence/metrics/judge.ts", [
+    [
+      "work that takes long is none",
+      "return Math.max(leastMs, times * slowestMs);",
+      "return slowestMs < Infinity ? leastMs : times * slowestMs;",
+      /"program":"widgets-slow"/,
+    ],
+  ]),
+  ...inFile("src/evidence/progress/judge.ts", [
+    [
+      "work is due too long at once",
+      "nowMs - stillFromMs(object, reading) >= forMs;",
+      "nowMs - stillFromMs(object, reading) >= 0;",
+      WIDGETS,
     ],
   ]),
   ...inFile("src/remedies/binding-renewal/observe.ts", [

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { assemble, type Assembly, type Pages } from "../../src/assemble";
+import type { Scrape } from "../../src/cluster/measure/pod-metrics";
 import type { Log } from "../../src/core/ports";
 import type { Clock } from "../../src/core/time";
 import { readSettings } from "../../src/settings";
@@ -32,10 +33,7 @@ export interface ProcessContext {
   /** Sends a request to the API servers. */
   readonly send: (request: SentRequest, signal: AbortSignal) => Promise<IncomingMessage>;
   /** Asks a pod for its metrics. */
-  readonly scrape: (
-    request: { readonly address: string; readonly port: number },
-    signal: AbortSignal,
-  ) => Promise<IncomingMessage>;
+  readonly scrape: Scrape;
   readonly env?: Readonly<Record<string, string>>;
   /** Called once, when the process has ended by itself. */
   readonly onExit: (code: number) => void;
@@ -64,7 +62,7 @@ export class OperatorProcess {
       log: countRepeatedFailures(this.#log({}), this.clock),
       loadKubeConfig: () => kubeConfigOf(context.token),
       send: (access, wire, signal) => this.#send({ ...wire, headers: { ...wire.headers, ...access.headers } }, signal),
-      ...this.#scrapes,
+      scrape: (request, signal) => this.#answered(() => context.scrape(request, signal)),
       serve: pages => {
         this.#pages = pages;
         return { start: () => undefined, stop: () => Promise.resolve() };
@@ -114,12 +112,6 @@ export class OperatorProcess {
   #send(request: Omit<SentRequest, "from">, signal: AbortSignal): Promise<IncomingMessage> {
     return this.#answered(() => this.context.send({ ...request, from: this.context.name }, signal));
   }
-
-  /** Pods are asked beside the API servers. */
-  readonly #scrapes = {
-    scrape: (request: Parameters<ProcessContext["scrape"]>[0], signal: AbortSignal) =>
-      this.#answered(() => this.context.scrape(request, signal)),
-  };
 
   #answered(send: () => Promise<IncomingMessage>): Promise<IncomingMessage> {
     // Of a dead process no promise settles any more.

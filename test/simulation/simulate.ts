@@ -6,6 +6,7 @@ import { checkGenerated } from "./checker/generated";
 import { checkHealing } from "./checker/healing";
 import { checkLeftovers } from "./checker/leftovers";
 import { Memory } from "./checker/memory";
+import { checkProgress } from "./checker/progress";
 import { checkQuiet } from "./checker/quiet";
 import { checkRecords } from "./checker/records";
 import { checkRestarts } from "./checker/restarts";
@@ -61,6 +62,7 @@ export async function simulate(plan: Plan, isHasty = false, onStep?: () => void)
   checkTrials(world, report);
   checkHealing(world, report);
   checkConditions(world, report);
+  checkProgress(world, report);
   checkLeftovers(world, report);
   const endTexts = checkTexts(world, report);
   const endQuiet = checkQuiet(world, report);

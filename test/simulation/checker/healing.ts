@@ -22,6 +22,8 @@ const NOTICED_WITHIN: Partial<Readonly<Record<CauseName, number>>> = {
   "token-expired": 10 * MINUTE,
   // Five minutes without a renewal, or four times the longest pause of the last hour (docs/remedies/stall-detection.md).
   hangs: 12 * MINUTE,
+  // Fifteen minutes without an item done (docs/remedies/stall-detection.md), once two changes of specs have filled the queue.
+  "workers-blocked": 30 * MINUTE,
 };
 
 /** The start of a pod, and until it has proven itself: 90 s (SETTLED_MS); the slowest client logs every 60 s. */
@@ -75,7 +77,9 @@ class HealingChecks {
     if (this.#obstacles.isRefused(truth) || this.#obstacles.isShort(truth)) return;
     const waitedMs = this.#waitedMs(`${truth.uid} ${truth.container}`, truth, waiting);
     const allowedMs = this.#allowedMs(truth, dead);
-    if (waitedMs <= allowedMs || isStalled(this.sight, truth)) return;
+    // Work that is due is Stalled from the first sight on.
+    const isTold = truth.state !== "stuck" && isStalled(this.sight, truth);
+    if (waitedMs <= allowedMs || isTold) return;
     const isAlone = this.sight.calmSinceMs() >= waitedMs;
     const minutes = `${Math.round(waitedMs / MINUTE)} minutes (allowed: ${Math.round(allowedMs / MINUTE)})`;
     this.#tell(
@@ -92,7 +96,7 @@ class HealingChecks {
     const isUnproven = !truth.isTokenDead;
     const rivals = isUnproven ? dead.filter(({ isTokenDead }) => !isTokenDead).length : siblings;
     const others = isUnproven ? rivals - 1 + this.#obstacles.unproven() : 0;
-    const seen = isUnproven && truth.cause !== "hangs" ? "token-expired" : truth.cause;
+    const seen = isUnproven && truth.state === "token-dead" ? "token-expired" : truth.cause;
     return (
       NOTICED_WITHIN[seen]! +
       this.#cooldownMs(truth) +

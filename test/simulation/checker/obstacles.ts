@@ -115,10 +115,19 @@ export class Obstacles {
   #sees(object: Obj, truth: Truth): boolean {
     if (truth.cause === "hangs")
       return blockOf(object, "stallDetection")["onStall"] === "Restart" && this.#wasSeenRenewing(truth);
+    if (truth.state === "stuck") return this.#seesStalls(object, truth);
     const needed = NEEDS[truth.cause];
     const { evidence = [], containers = [] } = blockOf(object, "tokenRestart") as Record<string, string[] | undefined>;
     const isRead = containers.length === 0 || containers.includes(truth.container);
     return needed !== undefined && evidence.includes(needed) && isRead && truth.logged401Ms !== undefined;
+  }
+
+  /** Queues show that all workers block, and the kind that work is due, if nothing has disturbed either. */
+  #seesStalls(object: Obj, truth: Truth): boolean {
+    const { onStall, progress, metrics } = blockOf(object, "stallDetection");
+    const plan = this.sight.plan.workloads.find(({ name }) => truth.workload.endsWith(`/${name}`));
+    const isFollowed = progress !== undefined && metrics !== undefined && plan?.changesEveryMinutes !== undefined;
+    return onStall === "Restart" && isFollowed && truth.sinceMs - this.#leadsSinceMs > 20 * MINUTE;
   }
 
   /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md). */

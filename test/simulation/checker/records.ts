@@ -31,11 +31,11 @@ const REQUEST_MS = MINUTE;
 const MOST_UNPROVEN = 2;
 
 /** What a program does again after each start, within an hour: its restart never counts as one that helped. */
-const AGAIN: ReadonlySet<string> = new Set(["other-cluster", "hangs-again", "loses-lease"]);
+const AGAIN: ReadonlySet<string> = new Set(["other-cluster", "hangs-again", "loses-lease", "workers-poisoned"]);
 
 /** Causes that only logs or Leases show, and that no restart mends. */
 const IN_VAIN: ReadonlySet<string> = new Set([
-  ...["other-cluster", "noisy", "hangs-again", "loses-lease"],
+  ...["other-cluster", "noisy", "hangs-again", "loses-lease", "workers-poisoned"],
   ...["servers-refuse", "key-disputed"],
 ]);
 

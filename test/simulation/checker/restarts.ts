@@ -70,6 +70,7 @@ class RestartChecks {
   readonly #evictions: Eviction[] = [];
   /** The evictions of a workload that have no successor yet. */
   readonly #down = new Map<string, readonly Down[]>();
+  readonly #poisoned = new Set<string>();
   readonly #unproven: { readonly atMs: number; readonly uid: string }[] = [];
 
   constructor(
@@ -90,6 +91,7 @@ class RestartChecks {
     this.#fewAtATime(key, pod);
     const wasDead = atMs - this.memory.deadMs(pod.metadata.uid) <= this.#onItsWayMs();
     this.#seldom(key, atMs, wasDead || truths.some(({ cause }) => PROVEN.includes(cause)) ? PROVEN_PACE_MS : PACE_MS);
+    if (truths.some(({ cause }) => cause === "workers-poisoned")) this.#onlyOnce(key, pod);
     const canHelp = truths.some(truth => truth.healedByRestart || isDeadUnused(this.sight, truth));
     this.#evictions.push({ atMs, workload: key, pod: pod.metadata.name, uid: pod.metadata.uid, canHelp });
   }
@@ -114,7 +116,7 @@ class RestartChecks {
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
     const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
     const states = truths.map(({ container, state, cause }) => `${container}: ${state}, ${cause}`).join("; ");
-    const isHeld = truths.some(({ state }) => state === "hangs" || state === "loses-lease");
+    const isHeld = truths.some(({ state }) => ["hangs", "loses-lease", "stuck"].includes(state));
     if (!own && !isHeld) {
       this.report(1, `evicted ${name}, which no restart heals and whose log has no own 401 (${states})`);
       return;
@@ -183,6 +185,14 @@ class RestartChecks {
         3,
         `evicted pods of ${key} ${inVain.length + 1} times in vain within an hour; maxRestarts is ${most}`,
       );
+  }
+
+  /** A restart for work that was due, and that moved nothing, is the last one of a day, unless a person changes the object. */
+  #onlyOnce(key: string, pod: Obj): void {
+    const objects = actingOn(this.sight.store, pod).map(({ metadata: { uid, generation } }) => `${uid} ${generation}`);
+    const once = `${key} ${objects.join()}`;
+    if (this.#poisoned.has(once)) this.report(3, `evicted ${pod.metadata.name} again, which meets the same poison`);
+    this.#poisoned.add(once);
   }
 
   #mostRestarts(key: string): number {

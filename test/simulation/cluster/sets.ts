@@ -24,7 +24,6 @@ interface SetSpec {
   readonly replicas?: number;
   readonly template: Obj;
   readonly podManagementPolicy?: string;
-  readonly minReadySeconds?: number;
   readonly updateStrategy?: {
     readonly type?: string;
     readonly rollingUpdate?: {

@@ -7,6 +7,7 @@ import { MINUTE, recreate, testCluster } from "../cluster/testing";
 import { Dice } from "../time";
 import { edit } from "../world/people";
 import { enforce, followGit } from "../world/tools";
+import { installWidgets } from "../world/widgets";
 import { PROGRAMS } from "./library";
 
 const states = (cluster: Cluster): string[] => cluster.truths().map(({ state, cause }) => `${state}: ${cause}`);
@@ -238,6 +239,28 @@ describe("tools", () => {
       { name: "other" },
     ]);
     stop();
+  });
+});
+
+describe("a program that handles Widgets", () => {
+  it.each([
+    ["widgets", "none"],
+    ["widgets-slow", "none"],
+    ["widgets-blocked", "workers-blocked"],
+    ["widgets-deaf", "watch-silent"],
+    ["widgets-poisoned", "workers-poisoned"],
+    ["widgets-one-poisoned", "worker-blocked"],
+  ] as const)("as %s comes to this: %s", async (program, cause) => {
+    const { clock, store, cluster } = testCluster();
+    const plan = { kind: "Deployment", namespace: "shop", name: "web", program, changesEveryMinutes: 3 } as const;
+    install(cluster, plan);
+    installWidgets({ cluster, store }, plan, new Dice(1));
+    await clock.run(90 * MINUTE);
+    const [{ cause: found } = {}] = cluster.truths();
+    expect(found).toBe(cause);
+    const address = (store.list("pods", "shop")[0]!["status"] as { podIP: string }).podIP;
+    const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(cluster.pageAt(address).page ?? "")?.[1];
+    expect(Number(depth) > 0).toBe(["widgets-blocked", "widgets-poisoned", "widgets-slow"].includes(program));
   });
 });
 

@@ -132,9 +132,11 @@ export class WidgetController implements Program {
       const count = this.#done.slice(0, at + 1).reduce((sum, one) => sum + one, 0);
       return `workqueue_work_duration_seconds_bucket{controller="widget",name="widget",le="${le === Infinity ? "+Inf" : le}"} ${count}`;
     });
+    // An item that changes while a worker has it comes into the queue afterwards.
+    const depth = [...this.#queue].filter(one => !this.#busy.has(one)).length;
     const ofLeader = [
       `controller_runtime_reconcile_errors_total{controller="widget"} ${this.#errors}`,
-      `workqueue_depth{controller="widget",name="widget",priority="0"} ${this.#queue.size}`,
+      `workqueue_depth{controller="widget",name="widget",priority="0"} ${depth}`,
       `workqueue_longest_running_processor_seconds${queue} ${(this.#context!.nowMs() - sinceMs) / 1_000}`,
       ...buckets,
       `workqueue_work_duration_seconds_count${queue} ${this.#done.reduce((sum, one) => sum + one, 0)}`,

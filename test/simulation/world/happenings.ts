@@ -5,10 +5,11 @@ import { FAULTS } from "./machinery";
 import { ODDITIES } from "./oddities";
 import type { Happening } from "./plan";
 import { TROUBLES } from "./troubles";
+import { WORK } from "./widgets";
 import type { World } from "./world";
 
 /** Everything that can happen, by its name in a plan. */
-export const HAPPENINGS: Kinds = { ...TROUBLES, ...FAULTS, ...DEEDS, ...TOOLS, ...ODDITIES };
+export const HAPPENINGS: Kinds = { ...TROUBLES, ...FAULTS, ...DEEDS, ...TOOLS, ...ODDITIES, ...WORK };
 
 /** What a story says of a happening, and of its end. */
 export function sentences({ what, on = "", amount = 0, text: written = "" }: Happening): {

@@ -1,3 +1,4 @@
+import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
 import type { BindingPlan, Happening } from "./plan";
 import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
@@ -123,6 +124,45 @@ function restoredBreaker(dice: Dice): Scene {
   const restored = at(dice, [1, 3], "backup-restored", forMinutes(dice.between(35, 65)));
   const limits = { tokenRestart: { cooldown: "30s" } };
   return { workloads, objects: [objectFor(workloads, limits)], servers: 1, operators: [0], happenings: [restored] };
+}
+
+const FATES: readonly ProgramName[] = [
+  ...(["widgets", "widgets-slow", "widgets-one-poisoned"] as const),
+  ...(["widgets-blocked", "widgets-blocked", "widgets-deaf", "widgets-poisoned"] as const),
+];
+
+/** Programs with a queue handle what people change, or do so no more. */
+export function dueWork(dice: Dice): Scene {
+  const workloads = [0, 1].map(number => {
+    const program = dice.pick(FATES);
+    const lease = dice.chance(0.7) ? { leaseSeconds: 15, replicas: dice.pick([1, 1, 2]) } : {};
+    const isIdle = program === "widgets" && dice.chance(0.3);
+    return workload(`team-${number}`, `app-${number}`, program, {
+      ...lease,
+      ...(isIdle ? {} : { changesEveryMinutes: dice.pick([2, 3, 4]) }),
+    });
+  });
+  const objects = workloads.map(({ program, ...one }) => {
+    const selector = { matchLabels: { app: one.name } };
+    const isSlow = program === "widgets-slow";
+    const wait = isSlow ? { for: "30m" } : dice.pick([{}, { for: "5m" }, { for: "10m" }]);
+    const stallDetection = {
+      onStall: dice.pick(["Report", "Restart", "Restart"]),
+      progress: [{ apiVersion: "example.com/v1", kind: "Widget", selector, ...wait }],
+      ...(dice.chance(0.85) ? { metrics: {} } : {}),
+    };
+    return objectFor([{ program, ...one }], { stallDetection, ...(dice.chance(0.4) ? { tokenRestart: {} } : {}) });
+  });
+  const [on] = workloads.map(keyOf);
+  const troubles = [
+    at(dice, [5, 60], "metrics-odd", { on: on!, ...forMinutes(dice.between(5, 40)), amount: dice.int(4) }),
+    at(dice, [5, 60], "progress-right-gone", forMinutes(dice.between(5, 30))),
+    at(dice, [5, 30], "widgets-paused", { on: on!, ...forMinutes(dice.between(20, 80)) }),
+    at(dice, [5, 60], "operator-killed", { on: "0" }),
+    at(dice, [5, 60], "recreate-account", { on: on! }),
+    at(dice, [5, 60], "scale", { on: on!, amount: dice.int(3) }),
+  ];
+  return { workloads, objects, operators: [0], happenings: troubles.filter(() => dice.chance(0.15)) };
 }
 
 /** All of them. */

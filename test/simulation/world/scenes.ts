@@ -1,7 +1,7 @@
 import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import { ODD_SCENES } from "./odd-scenes";
+import { dueWork, ODD_SCENES } from "./odd-scenes";
 import type { BindingPlan, Happening } from "./plan";
 import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
 
@@ -13,6 +13,8 @@ const HOUR = 60 * MINUTE;
 
 /** Returns the scene of a world, or undefined: every third one is about nothing in particular. */
 export function drawScene(dice: Dice): Scene | undefined {
+  const due = dice.fork("due");
+  if (due.chance(0.08)) return dueWork(due);
   const odd = dice.fork("peculiar");
   if (odd.chance(0.08)) return odd.pick(ODD_SCENES)(odd);
   if (!dice.chance(0.65)) return undefined;

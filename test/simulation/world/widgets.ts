@@ -16,7 +16,11 @@ const COUNT = 8;
 const READER = { resource: "clusterroles", name: "widgets-for-progress" };
 
 /** The kind with the right to read it, unless they are there, and the objects of one program. */
-export function installWidgets({ cluster, store }: World, workload: WorkloadPlan, dice: Dice): void {
+export function installWidgets(
+  { cluster, store }: Pick<World, "cluster" | "store">,
+  workload: WorkloadPlan,
+  dice: Dice,
+): void {
   const { namespace, name, changesEveryMinutes } = workload;
   if (store.get("customresourcedefinitions", undefined, WIDGETS.metadata.name) === undefined) {
     store.create("customresourcedefinitions", WIDGETS as NewObj);

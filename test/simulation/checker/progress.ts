@@ -1,0 +1,134 @@
+import { parseDuration } from "../../../src/core/time";
+import { isPaused } from "../programs/widgets";
+import type { Obj } from "../server/objects";
+import { conditionsIn } from "./conditions";
+import { blockOf, objectsOf } from "./objects";
+import type { Report, Sight, Truth } from "./sight";
+
+// Promise 12 for work that is due: nobody is accused whose pods work, and what stands still is told in time.
+
+const MINUTE = 60_000;
+const LOOK_MS = 30_000;
+
+/** A recovery shows with the next list of the kind, which is read every minute, and the next pass. */
+const RECOVERS_MS = 5 * MINUTE;
+
+/** Told so long after `for`: two minutes, and what the reading of the kind takes (docs/remedies/stall-detection.md). */
+const TOLD_MS = 3 * MINUTE;
+
+/** A kind that has not moved for an hour before is not judged. */
+const JUDGED_MS = 55 * MINUTE;
+
+/** What says that a program does not do its work. */
+const ACCUSATIONS = ["ProgressStopped", "QueueStuck", "WatchesDead"];
+
+/** Compares what is said of each object with a `progress` block. */
+export function checkProgress(sight: Sight, report: Report): void {
+  const checks = new ProgressChecks(sight, report);
+  sight.clock.every(LOOK_MS, () => checks.look());
+}
+
+class ProgressChecks {
+  /** When some pod of an object last did not work, by the uid of the object. */
+  readonly #badMs = new Map<string, number>();
+  /** Since when a Widget is due, by its uid. */
+  readonly #dueMs = new Map<string, number>();
+  /** What their controller has observed in all Widgets of a workload, and since when. */
+  readonly #moved = new Map<string, { readonly text: string; readonly atMs: number }>();
+  readonly #told = new Set<string>();
+
+  constructor(
+    private readonly sight: Sight,
+    private readonly report: Report,
+  ) {}
+
+  look(): void {
+    this.#follow();
+    for (const object of this.sight.store.list("controllerresiliences")) {
+      const pods = this.#podsOf(object);
+      const { uid } = object.metadata;
+      if (pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
+      this.#accused(object, pods);
+      const { progress = [] } = blockOf(object, "stallDetection") as { progress?: readonly { for?: string }[] };
+      const [first] = progress;
+      if (first === undefined || (object["spec"] as { suspend?: boolean }).suspend === true) continue;
+      for (const pod of pods) if (pod.state === "stuck") this.#untold(object, pod, parseDuration(first.for || "15m"));
+    }
+  }
+
+  get #nowMs(): number {
+    return this.sight.clock.monotonicMs();
+  }
+
+  #podsOf(object: Obj): Truth[] {
+    const { store } = this.sight;
+    const { uid, namespace } = object.metadata;
+    return this.sight.truths().filter(truth => {
+      const pod = truth.namespace === namespace ? store.get("pods", namespace, truth.name) : undefined;
+      return pod !== undefined && objectsOf(store, pod).some(({ metadata }) => metadata.uid === uid);
+    });
+  }
+
+  #follow(): void {
+    const moved = new Map<string, string>();
+    for (const widget of this.sight.store.list("widgets")) {
+      const { uid } = widget.metadata;
+      if (!isDue(widget)) this.#dueMs.delete(uid);
+      else if (!this.#dueMs.has(uid)) this.#dueMs.set(uid, this.#nowMs);
+      const key = keyOf(widget);
+      moved.set(key, `${moved.get(key)} ${observedOf(widget)}`);
+    }
+    for (const [key, text] of moved)
+      if (this.#moved.get(key)?.text !== text) this.#moved.set(key, { text, atMs: this.#nowMs });
+  }
+
+  #accused(object: Obj, pods: readonly Truth[]): void {
+    const { namespace, name, uid } = object.metadata;
+    const accusation = conditionsIn(object).find(({ reason }) => ACCUSATIONS.includes(reason));
+    if (accusation === undefined || this.#nowMs - (this.#badMs.get(uid) ?? -Infinity) < RECOVERS_MS) return;
+    const states = pods.map(({ state, cause }) => `${state}: ${cause}`).join(", ");
+    this.#tell(
+      `${uid} ${accusation.reason}`,
+      `${namespace}/${name} says ${accusation.reason}, and all its pods work (${states}): ${accusation.message}`,
+    );
+  }
+
+  /** Only if the operator could see it all: the objects that were not due yet, the last move, and all since then. */
+  #untold(object: Obj, pod: Truth, forMs: number): void {
+    const { namespace, name } = object.metadata;
+    const { labels } = this.sight.store.get("pods", pod.namespace, pod.name)!.metadata;
+    const key = `${namespace}/${labels?.["app"]}`;
+    const movedMs = this.#moved.get(key)?.atMs ?? Infinity;
+    const due = this.sight.store.list("widgets", namespace).filter(widget => keyOf(widget) === key);
+    const dueMs = due.map(({ metadata }) => this.#dueMs.get(metadata.uid) ?? Infinity);
+    // What was due before the last move is stuck alone.
+    const waitedMs = this.#nowMs - Math.min(...dueMs.filter(ms => ms > movedMs));
+    if (waitedMs < forMs + TOLD_MS || waitedMs > JUDGED_MS) return;
+    if (this.sight.calmSinceMs() < waitedMs + 5 * MINUTE) return;
+    const said = conditionsIn(object).find(({ type }) => type === "ControllersActive");
+    if (said?.status !== "True") return;
+    const minutes = Math.round(waitedMs / MINUTE);
+    this.#tell(
+      `${pod.uid} untold`,
+      `${namespace}/${name} says ${said.reason}, and work of ${pod.name} is due for ${minutes} minutes (${pod.cause})`,
+    );
+  }
+
+  #tell(key: string, sentence: string): void {
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    this.report(12, sentence);
+  }
+}
+
+function observedOf({ status }: Obj): number | undefined {
+  return (status as { observedGeneration?: number } | undefined)?.observedGeneration;
+}
+
+function isDue(widget: Obj): boolean {
+  return (observedOf(widget) ?? Infinity) < (widget.metadata.generation ?? 0) && !isPaused(widget);
+}
+
+function keyOf({ metadata: { namespace, labels } }: Obj): string {
+  return `${namespace}/${labels?.["app"]}`;
+}
