@@ -132,32 +132,7 @@ describe("an Event of a sandbox as a view", () => {
   it.each<[string, object]>([
     ["the core API as the kubelet's recorder writes it", core],
     [
-      "the same, read through events.k8s.io",
-      {
-        metadata,
-        reason,
-        note: message,
-        deprecatedSource: kubelet,
-        deprecatedFirstTimestamp: at(1),
-        deprecatedLastTimestamp: at(31),
-        deprecatedCount: 4,
-        eventTime: null,
-      },
-    ],
-    [
-      "a series of events.k8s.io",
-      {
-        metadata,
-        reason,
-        note: message,
-        reportingController: "kubelet",
-        reportingInstance: "n1",
-        eventTime: "2025-01-01T00:00:01.000000Z",
-        series: { count: 4, lastObservedTime: "2025-01-01T00:00:31.000000Z" },
-      },
-    ],
-    [
-      "the same, read through the core API",
+      "a series of events.k8s.io, read through the core API",
       {
         metadata,
         reason,

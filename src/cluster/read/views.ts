@@ -1,6 +1,5 @@
 import type {
   CoreV1Event,
-  EventsV1Event,
   RbacV1Subject,
   V1ClusterRole,
   V1ClusterRoleBinding,
@@ -270,14 +269,13 @@ export function isRejectedCredential(message: string): boolean {
   return REJECTED.test(chain) && !ELSEWHERE.test(chain);
 }
 
-/** An Event of either API: the older one reads Events of the newer one, and the other way round. */
-type Event = Received<CoreV1Event & EventsV1Event>;
+type Event = Received<CoreV1Event>;
 
 /** The kubelet's reason for a pod sandbox that failed. */
 export const SANDBOX_FAILED = "FailedCreatePodSandBox";
 
 /**
- * Returns the view of an Event of the core API or events.k8s.io; null without uid, name, node or time of its creation, or with another reason. The
+ * Returns the view of an Event, read through the core API; null without uid, name, node or time of its creation, or with another reason. The
  * view has a classification of the message instead of its text.
  */
 export function sandboxEventView(raw: unknown): SandboxEventView | null {
@@ -287,7 +285,8 @@ export function sandboxEventView(raw: unknown): SandboxEventView | null {
   const node = nodeOf(event);
   const storedMs = storedTimeOf(event);
   if (identity === undefined || node === undefined || storedMs === undefined) return null;
-  return { ...identity, node, storedMs, count: countOf(event), unauthorized: isRejectedCredential(messageOf(event)) };
+  const unauthorized = isRejectedCredential(textOf(event.message) ?? "");
+  return { ...identity, node, storedMs, count: countOf(event), unauthorized };
 }
 
 // Many clients can create Events, not only the kubelet. A value of another type must neither throw nor count, so types are checked.
@@ -298,13 +297,9 @@ function eventIdentityOf({ metadata }: Event): Pick<SandboxEventView, "namespace
   return { namespace: metadata?.namespace ?? "", name, uid };
 }
 
-function messageOf({ message, note }: Event): string {
-  return textOf(message) ?? textOf(note) ?? "";
-}
-
 /** The kubelet's recorder sets the host. Reporters of the newer API set their instance, which is the node for a kubelet. */
-function nodeOf({ source, deprecatedSource, reportingInstance }: Event): string | undefined {
-  const names = [source?.host, deprecatedSource?.host, reportingInstance];
+function nodeOf({ source, reportingInstance }: Event): string | undefined {
+  const names = [source?.host, reportingInstance];
   return names.map(textOf).find(name => name !== undefined && name !== "");
 }
 
@@ -315,6 +310,6 @@ function storedTimeOf({ metadata }: Event): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-function countOf({ series, count, deprecatedCount }: Event): number {
-  return Math.max(1, ...[series?.count, count, deprecatedCount].map(value => numberOf(value) ?? 1));
+function countOf({ series, count }: Event): number {
+  return Math.max(1, ...[series?.count, count].map(value => numberOf(value) ?? 1));
 }
