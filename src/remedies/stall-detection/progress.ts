@@ -1,9 +1,9 @@
 import type { StallStatus } from "../../api/controller-resilience";
-import type { DueObject, KindReading } from "../../core/progress";
+import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { DueError } from "../../evidence/progress/due";
 import { type Case, judgeKind, untilStuckMs } from "../../evidence/progress/judge";
-import { questionOf } from "../../evidence/progress/question";
+import { type ProgressEntry, questionOf } from "../../evidence/progress/question";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
 import { otherRenewed } from "./lease-judge";
@@ -13,28 +13,32 @@ import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from ".
 
 // Which kinds the controllers should handle, and whether work is due while nothing moves. What is done about it is decided with their metrics.
 
-/** Reads the kinds of the spec. */
+/** Reads the kinds of the spec, all at once: a first reading may take a while. */
 export async function readKinds(workloads: readonly ObservedWorkload[], pass: Pass): Promise<ObservedKind[]> {
   const { spec, readers, problems } = pass;
-  const kinds: ObservedKind[] = [];
-  for (const entry of spec.evidence.includes("Progress") ? (spec.progress ?? []) : []) {
-    try {
-      const reading = await readers.kind(questionOf(entry));
-      if (reading.unknown !== undefined) problems.push(reading.unknown);
-      const nowMs = readers.clock.monotonicMs();
-      kinds.push({
-        kind: entry.kind,
-        forMs: parseDuration(entry.for),
-        reading,
-        nowMs,
-        ...handlerOf(workloads, reading, pass),
-      });
-    } catch (error) {
-      if (!(error instanceof DueError)) throw error;
-      problems.push({ forbidden: false, message: error.message });
-    }
+  const entries = spec.evidence.includes("Progress") ? (spec.progress ?? []) : [];
+  const asked = entries.flatMap(entry => {
+    const question = questionIn(entry, pass);
+    return question === undefined ? [] : [{ entry, question }];
+  });
+  const read = await Promise.all(
+    asked.map(async ({ entry, question }) => ({ entry, reading: await readers.kind(question) })),
+  );
+  problems.push(...read.flatMap(({ reading: { unknown } }) => unknown ?? []));
+  const nowMs = readers.clock.monotonicMs();
+  return read.map(({ entry: { kind, for: duration }, reading }) => {
+    return { kind, forMs: parseDuration(duration), reading, nowMs, ...handlerOf(workloads, reading, pass) };
+  });
+}
+
+function questionIn(entry: ProgressEntry, { problems }: Pass): KindQuestion | undefined {
+  try {
+    return questionOf(entry);
+  } catch (error) {
+    if (!(error instanceof DueError)) throw error;
+    problems.push({ forbidden: false, message: error.message });
+    return undefined;
   }
-  return kinds;
 }
 
 /**
