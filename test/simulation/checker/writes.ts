@@ -195,6 +195,7 @@ class LeadHistory {
   }
 
   #readLogs(): void {
+    if (this.#read === this.sight.logs.length) return;
     const news = this.sight.logs.slice(this.#read);
     this.#read = this.sight.logs.length;
     for (const { pod } of news.filter(({ line }) => line.message === "started leading"))

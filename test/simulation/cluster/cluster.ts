@@ -84,7 +84,7 @@ export class Cluster {
     ];
     for (const start of [GarbageCollector, Namespaces, Disruptions]) new start(this.ground);
     for (const resource of ["serviceaccounts", "rolebindings", "clusterrolebindings", "roles", "clusterroles"])
-      store.subscribe(resource, () => this.changed());
+      store.subscribe(resource, () => this.#observe());
   }
 
   /** Says what an image contains. */
@@ -153,7 +153,7 @@ export class Cluster {
     if (machine !== undefined) machine.clockOffsetMs = offsetMs;
   }
 
-  /** Keys, bindings or servers changed: the truth is asked again. Call it after a rotation of keys. */
+  /** Keys, nodes or servers changed: the truth is asked again. Call it after a rotation of keys. */
   changed(): void {
     this.#changes++;
     this.#tokens.changed();

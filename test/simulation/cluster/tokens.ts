@@ -14,6 +14,8 @@ interface Issued {
 /** What was found out about a token. It holds until something changes, or the token expires: programs and the checker ask often. */
 interface Known {
   readonly epoch: number;
+  /** Version of the ServiceAccounts of its namespace. */
+  readonly accounts: number;
   /** By server. */
   readonly accepted: (boolean | undefined)[];
   state?: TokenState;
@@ -26,7 +28,7 @@ const EXTENDED_SECONDS = 365 * 24 * 3_600;
 const NO_TOKEN: TokenState = { state: "refused", cause: "no-token", healedByRestart: false };
 const ACCEPTED: TokenState = { state: "accepted", cause: "none", healedByRestart: false };
 const FORGOTTEN: TokenState = { state: "refused", cause: "terminating", healedByRestart: true };
-const UNKNOWN: Known = { epoch: -1, accepted: [], untilMs: 0 };
+const UNKNOWN: Known = { epoch: -1, accounts: -1, accepted: [], untilMs: 0 };
 
 /** All tokens of pods, and who accepts them. */
 export class Tokens {
@@ -36,7 +38,6 @@ export class Tokens {
   /** Grows when whatever was known of tokens may be wrong. */
   #epoch = 0;
   #keys = -1;
-  #accounts = -1;
 
   constructor(private readonly ground: Ground) {
     // A token is bound to its pod.
@@ -109,12 +110,13 @@ export class Tokens {
 
   #knownOf(issued: Issued): Known {
     const { rights, store, tokenRefusals } = this.ground;
-    const [keys, accounts] = [rights.keysVersion(), store.version("serviceaccounts")];
-    if (keys !== this.#keys || accounts !== this.#accounts || tokenRefusals.size > 0) this.changed();
+    const keys = rights.keysVersion();
+    if (keys !== this.#keys || tokenRefusals.size > 0) this.changed();
     this.#keys = keys;
-    this.#accounts = accounts;
-    if (issued.known.epoch !== this.#epoch) issued.known = { epoch: this.#epoch, accepted: [], untilMs: 0 };
-    return issued.known;
+    const accounts = store.version("serviceaccounts", issued.owner.namespace);
+    const { known } = issued;
+    if (known.epoch === this.#epoch && known.accounts === accounts) return known;
+    return (issued.known = { epoch: this.#epoch, accounts, accepted: [], untilMs: 0 });
   }
 
   #why({ owner, accountUid, expiresMs }: Issued, state: "split" | "refused"): Pick<TokenState, "cause"> {

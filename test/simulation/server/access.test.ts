@@ -39,7 +39,7 @@ describe("a token", () => {
   it("lives a year if the kubelet asked for an hour, and is stale then", async () => {
     const token = tokenOf({ lifeSeconds: 3607 });
     await clock.run(3_600_000);
-    expect(access.authenticate(token)?.isStale).toBeUndefined();
+    expect(access.authenticate(token)?.isStale).toBe(false);
     await clock.run(7_200_000);
     expect(access.authenticate(token)?.isStale).toBe(true);
   });

@@ -38,6 +38,8 @@ interface Claims {
   readonly account: { readonly name: string; readonly uid: string };
   readonly pod: { readonly name: string; readonly uid: string } | undefined;
   readonly warnafter: number | undefined;
+  /** Whom it stood for when it was last accepted. */
+  identity?: Identity;
 }
 
 /** The audience of the API servers, and the issuer of tokens. */
@@ -187,16 +189,19 @@ export class Access {
   }
 }
 
-function identityOf(
-  { sub: user, namespace, account: { name, uid }, pod, warnafter = Infinity }: Claims,
-  nowMs: number,
-): Identity {
-  return {
+/** The same object each time, until the token is stale. */
+function identityOf(claims: Claims, nowMs: number): Identity {
+  const { sub: user, namespace, account, pod, warnafter = Infinity } = claims;
+  const isStale = nowMs > 1000 * warnafter;
+  if (claims.identity?.isStale === isStale) return claims.identity;
+  const { name, uid } = account;
+  claims.identity = {
     user,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
     uid,
     serviceAccount: { namespace, name },
     ...(pod && { podName: pod.name }),
-    ...(nowMs > 1000 * warnafter && { isStale: true }),
+    isStale,
   };
+  return claims.identity;
 }
