@@ -79,7 +79,8 @@ export interface RequestTrack extends RequestCounts {
   readonly putsFromMs: number;
   /** Nothing was answered 2xx since then. */
   readonly acceptedMs: number;
-  /** When 401s were first seen to grow since then, and last. */
+  /** Readings since then that showed new 401s, and when the first and the last of them was. */
+  readonly unauthorizedTimes?: number;
   readonly unauthorizedFromMs?: number;
   readonly unauthorizedMs?: number;
   /** When 401s, 403s or 422s were last seen to grow. */

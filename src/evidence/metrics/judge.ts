@@ -17,6 +17,9 @@ const WATCHED_MS = 3_600_000;
 /** Nothing was answered 2xx for this long, in milliseconds. A client repeats what got a 401 within half a minute. */
 const REJECTED_MS = 120_000;
 
+/** So many readings must show new 401s, as a log must have three occasions. */
+const REJECTED_TIMES = 3;
+
 /** What a rule says about a queue. */
 export interface QueueFinding {
   readonly queue: string;
@@ -67,8 +70,8 @@ export function watchesDeadSince({ requests, readMs, isLeader }: PodMetricsTrack
 export function rejectedSince({ requests, readMs }: PodMetricsTrack): number | undefined {
   // Another server may reject another credential.
   if (requests?.isOneHost !== true) return undefined;
-  const { acceptedMs, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
-  const isGrowing = readMs - unauthorizedMs < REJECTED_MS && unauthorizedMs > unauthorizedFromMs;
+  const { acceptedMs, unauthorizedTimes = 0, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
+  const isGrowing = readMs - unauthorizedMs < REJECTED_MS && unauthorizedTimes >= REJECTED_TIMES;
   return isGrowing && readMs - Math.max(acceptedMs, unauthorizedFromMs) >= REJECTED_MS ? unauthorizedFromMs : undefined;
 }
 

@@ -161,6 +161,10 @@ describe("a process is rejected", () => {
   });
 
   it.each<[string, (minute: number) => Program]>([
+    [
+      "one that got two 401s",
+      minute => ({ requests: { ...dead, unauthorized: Math.min(2, Math.floor(minute / 1.5)) } }),
+    ],
     ["one that got a single 401", minute => ({ requests: { ...dead, unauthorized: minute > 0 ? 1 : 0 } })],
     ["one whose 401s ended", minute => ({ requests: { ...dead, unauthorized: Math.min(minute, 2) } })],
     [

@@ -167,7 +167,9 @@ function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: nu
 function followRequests(before: RequestTrack | undefined, counts: RequestCounts, nowMs: number): RequestTrack {
   if (before === undefined) return { ...counts, getMs: nowMs, getsFromMs: nowMs, putsFromMs: nowMs, acceptedMs: nowMs };
   const has = (count: keyof Omit<RequestCounts, "isOneHost">): boolean => counts[count] !== before[count];
-  const refused = has("refused") ? { refusedMs: nowMs } : pick(before, "refusedMs");
+  const refused = has("refused")
+    ? { refusedMs: nowMs }
+    : before.refusedMs !== undefined && { refusedMs: before.refusedMs };
   return {
     ...counts,
     getMs: has("gets") ? nowMs : before.getMs,
@@ -187,16 +189,10 @@ function followAnswers(
   before: RequestTrack,
   { isAccepted, isUnauthorized }: { readonly isAccepted: boolean; readonly isUnauthorized: boolean },
   nowMs: number,
-): Pick<RequestTrack, "acceptedMs" | "unauthorizedFromMs" | "unauthorizedMs"> {
+): Pick<RequestTrack, "acceptedMs" | "unauthorizedTimes" | "unauthorizedFromMs" | "unauthorizedMs"> {
   if (isAccepted) return { acceptedMs: nowMs };
-  const { acceptedMs, unauthorizedFromMs = nowMs } = before;
-  if (!isUnauthorized) return { acceptedMs, ...pick(before, "unauthorizedFromMs"), ...pick(before, "unauthorizedMs") };
-  return { acceptedMs, unauthorizedFromMs, unauthorizedMs: nowMs };
-}
-
-function pick<K extends "refusedMs" | "unauthorizedFromMs" | "unauthorizedMs">(
-  track: RequestTrack,
-  key: K,
-): Pick<RequestTrack, K> | object {
-  return track[key] === undefined ? {} : { [key]: track[key] };
+  const { acceptedMs, unauthorizedTimes = 0, unauthorizedFromMs = nowMs, unauthorizedMs = nowMs } = before;
+  const known = unauthorizedTimes === 0 ? {} : { unauthorizedTimes, unauthorizedFromMs, unauthorizedMs };
+  if (!isUnauthorized) return { acceptedMs, ...known };
+  return { acceptedMs, unauthorizedTimes: unauthorizedTimes + 1, unauthorizedFromMs, unauthorizedMs: nowMs };
 }
