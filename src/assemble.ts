@@ -97,7 +97,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   // With its own client, the probe works while every other call hangs.
   const probed = new OwnIdentity(createApi(), connection, clock);
-  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(() => probed) };
+  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(() => probed, connection) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,
@@ -184,8 +184,15 @@ interface OwnObjectsContext {
 }
 
 /** What the operator's own credentials show. */
-function ownFacts(identity: () => OwnIdentity): Pick<ReadersContext, "ownUser" | "apiAudiences"> {
-  return { ownUser: () => identity().user(), apiAudiences: () => identity().audiences() };
+function ownFacts(
+  identity: () => OwnIdentity,
+  connection: Connection,
+): Pick<ReadersContext, "ownUser" | "apiAudiences" | "apiHost"> {
+  const apiHost = async (): Promise<string> => {
+    const { hostname, port } = (await connection.access()).server;
+    return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+  };
+  return { ownUser: () => identity().user(), apiAudiences: () => identity().audiences(), apiHost };
 }
 
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */

@@ -55,8 +55,8 @@ export interface RequestCounts {
   readonly accepted: number;
   readonly unauthorized: number;
   readonly refused: number;
-  /** All of them went to one address. */
-  readonly isOneHost: boolean;
+  /** All of them went to the API servers of this cluster, as far as their address shows. */
+  readonly isOwnServer: boolean;
 }
 
 /** A queue as the readings of one process show it. Times are on the monotonic clock. */

@@ -98,6 +98,8 @@ export interface PodMetricsContext {
   /** From the watch cache: a page is asked for only where the pod still is. */
   readonly pods: (namespace: string) => Promise<readonly PodView[]>;
   readonly scrape?: Scrape | undefined;
+  /** Host and port of the API server, as in a URL; absent: unknown. */
+  readonly apiHost?: (() => Promise<string>) | undefined;
   /** Time between two full passes; absent: a minute. */
   readonly fullPassMs?: number | undefined;
 }
@@ -173,13 +175,15 @@ export class PodMetricsReadings {
     const { tokenFrom } = spec;
     const target = targetOf(pod, spec);
     const token = tokenFrom === undefined ? {} : { token: await this.#tokens.of(pod.namespace, tokenFrom) };
+    const ownHost = await this.#context.apiHost?.();
     const end = new AbortController();
     const late = new TransientError(`there was no whole answer within ${DEADLINE_MS / 1000} s`);
     const cancel = this.#context.clock.after(DEADLINE_MS, () => end.abort(late));
     try {
       const answer = await this.#scrape({ ...target, ...token }, end.signal);
       end.signal.addEventListener("abort", () => answer.destroy(late));
-      return await pageIn(answer, tokenFrom).finally(() => answer.destroy());
+      const lines = new PageLines(ownHost);
+      return await pageIn(answer, lines, tokenFrom).finally(() => answer.destroy());
     } catch (error) {
       if (end.signal.aborted) throw late;
       throw error instanceof ResilienceError ? error : new TransientError(describeFailure(error, target.port));
@@ -234,10 +238,9 @@ function addressOf({ podIP = "" }: PodView): string {
 }
 
 /** Reads the body of an answer. @throws an error of core, also for an answer that is no page */
-async function pageIn(answer: IncomingMessage, tokenFrom: string | undefined): Promise<MetricsPage> {
+async function pageIn(answer: IncomingMessage, lines: PageLines, tokenFrom: string | undefined): Promise<MetricsPage> {
   const trouble = troubleOf(answer, tokenFrom);
   if (trouble !== undefined) throw new TransientError(trouble);
-  const lines = new PageLines();
   const splitter = new LineSplitter(MAX_LINE_BYTES);
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

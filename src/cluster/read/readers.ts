@@ -61,6 +61,8 @@ export interface ReadersContext {
   readonly log?: Log;
   /** How pods are asked for their metrics; absent: over the network. */
   readonly scrape?: Scrape | undefined;
+  /** Host and port of the API server, as in a URL; absent: unknown. */
+  readonly apiHost?: () => Promise<string>;
 }
 
 /** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
@@ -93,8 +95,15 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
     this.#kinds = new KindReadings({ api, clock, fullPassMs: context.fullPassMs });
-    const { scrape, fullPassMs } = context;
-    this.#podMetrics = new PodMetricsReadings({ api, clock, scrape, fullPassMs, pods: name => this.pods(name) });
+    const { scrape, apiHost, fullPassMs } = context;
+    this.#podMetrics = new PodMetricsReadings({
+      api,
+      clock,
+      scrape,
+      apiHost,
+      fullPassMs,
+      pods: name => this.pods(name),
+    });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
   }

@@ -68,8 +68,8 @@ export function watchesDeadSince({ requests, readMs, isLeader }: PodMetricsTrack
 
 /** Returns since when all requests of the process have been answered 401, as far as they were answered. */
 export function rejectedSince({ requests, readMs }: PodMetricsTrack): number | undefined {
-  // Another server may reject another credential.
-  if (requests?.isOneHost !== true) return undefined;
+  // Another server, such as that of another cluster, may reject another credential.
+  if (requests?.isOwnServer !== true) return undefined;
   const { acceptedMs, unauthorizedTimes = 0, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
   const isGrowing = readMs - unauthorizedMs < REJECTED_MS && unauthorizedTimes >= REJECTED_TIMES;
   return isGrowing && readMs - Math.max(acceptedMs, unauthorizedFromMs) >= REJECTED_MS ? unauthorizedFromMs : undefined;

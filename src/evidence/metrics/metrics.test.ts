@@ -22,7 +22,7 @@ const QUEUE = { name: "widget", depth: 3, done: 100, slowestSeconds: 1 };
 
 describe("a page", () => {
   it("says what client-go, controller-runtime and cert-manager count", () => {
-    const lines = new PageLines();
+    const lines = new PageLines("10.96.0.1:443");
     const text = `# HELP workqueue_depth Current depth of workqueue
 workqueue_depth{controller="widget",name="widget",priority="0"} 2
 workqueue_depth{controller="widget",name="widget",priority="-100"} 40
@@ -50,7 +50,7 @@ go_goroutines 12`;
         ["widget", { depth: 42, done: 9, slowestMs: 1_000, longestMs: 12_500 }],
         ["certificates-issuing", { done: 4 }],
       ]),
-      requests: { gets: 10, puts: 4, accepted: 10, unauthorized: 3, refused: 4, isOneHost: true },
+      requests: { gets: 10, puts: 4, accepted: 10, unauthorized: 3, refused: 4, isOwnServer: true },
     });
   });
 
@@ -158,6 +158,10 @@ describe("a process is rejected", () => {
     const program = (minute: number): Program => ({ requests: { ...dead, unauthorized: 2 * minute } });
     expect(rejectedSince(read(2, program))).toBeUndefined();
     expect(rejectedSince(read(2.5, program))).toBe(30_000);
+    const named = (minute: number): Program => ({
+      requests: { ...program(minute).requests!, host: "kubernetes.default.svc" },
+    });
+    expect(rejectedSince(read(2.5, named))).toBe(30_000);
   });
 
   it.each<[string, (minute: number) => Program]>([
@@ -172,6 +176,11 @@ describe("a process is rejected", () => {
       minute => ({ requests: { ...dead, accepted: Math.floor(minute), unauthorized: 9 * minute } }),
     ],
     ["one that talks with two servers", minute => ({ requests: { ...dead, unauthorized: minute, hosts: 2 } })],
+    [
+      "one that talks with the API server of another cluster",
+      minute => ({ requests: { ...dead, unauthorized: minute, host: "hub.example:6443" } }),
+    ],
+    ["one that does not tell with whom", minute => ({ requests: { ...dead, unauthorized: minute, host: "" } })],
     ["one that gets 403s", minute => ({ requests: { ...dead, forbidden: minute } })],
   ])("but not %s", (_, program) => expect(rejectedSince(read(30, program))).toBeUndefined());
 });
@@ -251,7 +260,7 @@ describe("no rule", () => {
 
 describe("pages of real programs", () => {
   const load = (file: string) => {
-    const lines = new PageLines();
+    const lines = new PageLines("10.96.0.1:443");
     const text = readFileSync(join(__dirname, "../../../test/fixtures/pod-metrics", file), "utf8");
     expect(text.split("\n").every(line => lines.take(line))).toBe(true);
     return lines.page()!;
@@ -259,7 +268,7 @@ describe("pages of real programs", () => {
 
   it("show a manager of controller-runtime whose workers all block", () => {
     const [first, later] = [load("controller-runtime-all-blocked-1.txt"), load("controller-runtime-all-blocked-2.txt")];
-    expect(first).toMatchObject({ isLeader: true, requests: { gets: 45, puts: 94, accepted: 137, isOneHost: true } });
+    expect(first).toMatchObject({ isLeader: true, requests: { gets: 45, puts: 94, accepted: 137, isOwnServer: true } });
     expect(first.queues.get("widget")).toMatchObject({ depth: 8, done: 37, slowestMs: 10_000 });
     let track = followPage(undefined, first, 0);
     for (let ms = 30_000; ms <= 15 * MINUTE; ms += 30_000) track = followPage(track, later, ms);

@@ -22,6 +22,9 @@ const MAX_BUCKETS = 64;
 /** A name that may appear in status and messages. A queue with another name is left out. */
 const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,63}$/;
 
+/** The names of the API server for pods. */
+const OWN_NAME = /^kubernetes\.default(?:\.svc(?:\.[a-z0-9.-]+)?)?(?::443)?$/;
+
 /** A process without it cannot be told from its successor. */
 export const START = "process_start_time_seconds";
 
@@ -45,10 +48,15 @@ const WANTED = new RegExp(`^(?:${[START, LEADER, REQUESTS, DEPTH, BUCKET, LONGES
 /** Takes the lines of one page. */
 export class PageLines {
   readonly #queues = new Map<string, Draft>();
-  readonly #hosts = new Set<string>();
+  readonly #ownHost: string;
   #requests: RequestCounts | undefined;
   #startSeconds = NaN;
   #isLeader: boolean | undefined;
+
+  /** @param ownHost host and port at which the operator itself reaches the API server, as in a URL; absent: unknown */
+  constructor(ownHost = "") {
+    this.#ownHost = ownHost;
+  }
 
   /** Takes a line of any metric. Returns false for a wanted one that is no sample: without it a count would seem to fall, and to rise later. */
   take(line: string): boolean {
@@ -71,14 +79,13 @@ export class PageLines {
       startSeconds: this.#startSeconds,
       ...(this.#isLeader === undefined ? {} : { isLeader: this.#isLeader }),
       queues: new Map(Array.from(this.#queues, ([name, draft]) => [name, queueOf(draft)])),
-      ...(requests === undefined ? {} : { requests: { ...requests, isOneHost: this.#hosts.size === 1 } }),
+      ...(requests === undefined ? {} : { requests }),
     };
   }
 
   #request({ labels, value }: Sample): void {
     const [code, verb] = [labels.get("code") ?? "", labels.get("method") ?? labels.get("verb") ?? ""];
-    // One is enough to know that there are others.
-    if (this.#hosts.size < 2) this.#hosts.add(labels.get("host") ?? "");
+    const host = labels.get("host") ?? "";
     const before = this.#requests ?? NO_REQUESTS;
     const add = (count: number, is: boolean): number => count + (is ? value : 0);
     this.#requests = {
@@ -87,7 +94,7 @@ export class PageLines {
       accepted: add(before.accepted, /^2\d\d$/.test(code)),
       unauthorized: add(before.unauthorized, code === "401"),
       refused: add(before.refused, /^(401|403|422)$/.test(code)),
-      isOneHost: false,
+      isOwnServer: before.isOwnServer && host !== "" && (host === this.#ownHost || OWN_NAME.test(host)),
     };
   }
 
@@ -109,7 +116,7 @@ export class PageLines {
   }
 }
 
-const NO_REQUESTS: RequestCounts = { gets: 0, puts: 0, accepted: 0, unauthorized: 0, refused: 0, isOneHost: false };
+const NO_REQUESTS: RequestCounts = { gets: 0, puts: 0, accepted: 0, unauthorized: 0, refused: 0, isOwnServer: true };
 
 interface Draft {
   depth?: number;
@@ -166,7 +173,7 @@ function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: nu
 
 function followRequests(before: RequestTrack | undefined, counts: RequestCounts, nowMs: number): RequestTrack {
   if (before === undefined) return { ...counts, getMs: nowMs, getsFromMs: nowMs, putsFromMs: nowMs, acceptedMs: nowMs };
-  const has = (count: keyof Omit<RequestCounts, "isOneHost">): boolean => counts[count] !== before[count];
+  const has = (count: keyof Omit<RequestCounts, "isOwnServer">): boolean => counts[count] !== before[count];
   const refused = has("refused")
     ? { refusedMs: nowMs }
     : before.refusedMs !== undefined && { refusedMs: before.refusedMs };

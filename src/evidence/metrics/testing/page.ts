@@ -20,12 +20,13 @@ export interface Program {
     readonly forbidden?: number;
     readonly invalid?: number;
     readonly hosts?: number;
+    readonly host?: string;
   };
 }
 
 /** The page of a program, as client-go writes it. */
 export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Program): string {
-  const request = (code: number, method: string, count: number, host = "10.96.0.1:443"): string =>
+  const request = (code: number, method: string, count: number, host = requests?.host ?? "10.96.0.1:443"): string =>
     `rest_client_requests_total{code="${code}",host="${host}",method="${method}"} ${count}`;
   const lines = [
     "# TYPE process_start_time_seconds gauge",
@@ -61,7 +62,7 @@ export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Pr
 
 /** What the operator reads of it. */
 export function pageOf(program: Program): MetricsPage {
-  const lines = new PageLines();
+  const lines = new PageLines("10.96.0.1:443");
   for (const line of textOf(program).split("\n")) if (!lines.take(line)) throw new Error(`not a sample: ${line}`);
   const page = lines.page();
   if (page === undefined) throw new Error("no start");
