@@ -55,6 +55,7 @@ export const PROGRAMS = [
   "widgets-deaf",
   "widgets-poisoned",
   "widgets-one-poisoned",
+  "exits-seldom",
 ] as const;
 
 export type ProgramName = (typeof PROGRAMS)[number];
@@ -81,6 +82,7 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   "other-cluster-late": () => worksForLong(),
   noisy: () => dice => new Noisy({ everyMs: dice.between(2_000, 60_000) }),
   "writes-in-parts": () => () => new InParts(),
+  "exits-seldom": () => dice => new Noisy({ everyMs: 30_000, livesMs: dice.between(11, 12) * MINUTE }),
   "cni-thin": () => () => new CniAgent({ isThin: true }),
   "cni-renewing": () => () => new CniAgent({ isThin: false }),
   crashes: () => () => new Broken("crashes"),

@@ -11,7 +11,9 @@ export class Noisy implements Program {
   #context: ProgramContext | undefined;
   #lines: readonly string[] = [];
 
-  constructor(private readonly options: { readonly everyMs: number; readonly records?: number }) {}
+  constructor(
+    private readonly options: { readonly everyMs: number; readonly records?: number; readonly livesMs?: number },
+  ) {}
 
   truth(): Truth {
     return this.#context === undefined ? STARTING : { ...WORKS, cause: "noisy" };
@@ -19,6 +21,7 @@ export class Noisy implements Program {
 
   onStart(context: ProgramContext): void {
     this.#context = context;
+    if (this.options.livesMs !== undefined) context.after(this.options.livesMs, () => context.exit(0));
     this.#lines = someRecords("innocent", this.options.records ?? 4, context.dice);
     context.setReady(true);
     this.#write();

@@ -86,9 +86,9 @@ const COMMON: readonly ProgramName[] = [
   ...(["fabric8", "kube-rs", "silent", "copies-token"] as const),
 ];
 
-/** Of the others some live in scenes alone. */
+/** Of the others some live in scenes or regressions alone. */
 const ANY = PROGRAMS.filter(
-  name => name !== "writes-in-parts" && name !== "other-cluster-late" && !name.startsWith("widgets"),
+  name => !["writes-in-parts", "other-cluster-late", "exits-seldom"].includes(name) && !name.startsWith("widgets"),
 );
 
 const KINDS = ["Deployment", "Deployment", "Deployment", "Deployment", "StatefulSet", "DaemonSet"] as const;
