@@ -122,7 +122,7 @@ const TOKENS: Row = {
     {
       ...{ title: "Controllers that run and do nothing", kind: "timeseries", unit: "none" },
       description:
-        "Stalled, by evidence: a Lease that is no longer renewed, 403s, lost leadership, requests that stopped.",
+        "Stalled, by evidence: a Lease that is no longer renewed, 403s, lost leadership, work that is due while nothing moves.",
       queries: [
         {
           expr: `max by (namespace, workload, evidence) (controller_resilience_stalled_controllers{${OBJECTS}})`,
