@@ -29,7 +29,7 @@ export function weigh(): Weight[] {
     { name: "source: lines", found: lines(source), budget: 40_850 },
     { name: "source: files", found: source.length, budget: 253 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_450 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_250 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_300 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_650 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {

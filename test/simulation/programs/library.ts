@@ -89,7 +89,7 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   "never-ready": () => () => new Broken("never-ready"),
   hangs: place => hangsOnce(place),
   widgets: place => handlesWidgets(place, {}),
-  "widgets-slow": place => handlesWidgets(place, { takesMs: [700_000, 990_000] }),
+  "widgets-slow": place => handlesWidgets(place, { takesMs: [985_000, 999_000] }),
   "widgets-blocked": place => handlesWidgets(place, { fate: { what: "blocks", afterMs: 35 * MINUTE } }),
   "widgets-deaf": place => handlesWidgets(place, { fate: { what: "deaf", afterMs: 70 * MINUTE } }),
   "widgets-poisoned": place => handlesWidgets(place, { fate: { poisoned: 4, afterMs: 35 * MINUTE } }),

@@ -181,7 +181,8 @@ export class WidgetController implements Program {
   }
 
   #listen(widgets: ReadonlyMap<string, Obj>): void {
-    for (const [name, { metadata }] of widgets) {
+    // The last ones first, so that a new process does some work before it meets the poison.
+    for (const [name, { metadata }] of [...widgets].reverse()) {
       if (this.#told.get(name) === metadata.generation) continue;
       this.#told.set(name, metadata.generation ?? 0);
       this.#queue.add(name);
