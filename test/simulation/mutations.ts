@@ -205,6 +205,12 @@ export const MUTATIONS: readonly Mutation[] = [
       "if (activePodsOf(daemonSet).every(({ pod }) => isCanary(pod, spec))) return undefined;",
       LIFETIME,
     ],
+    [
+      "a trial holds up restarts",
+      "if (!isDisturbed || daemonSet.lacksServiceAccount) return undefined;",
+      "return undefined;",
+      LIFETIME,
+    ],
     ["a trial takes down a second pod", "if (unavailable > 0) return", "if (unavailable > 1e9) return", LIFETIME],
     [
       "a trial needs no proof",
@@ -218,12 +224,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "a trial lasts a minute",
       "return 1000 * expirationSeconds + TRIAL_MARGIN_MS;",
       "return 0 * expirationSeconds + TRIAL_MARGIN_MS;",
-      LIFETIME,
-    ],
-    [
-      "401s are no harm",
-      "if (!isRecorded && !isChangeHarmful(subject)) return undefined;",
-      "if (!isRecorded) return undefined;",
       LIFETIME,
     ],
   ]),
