@@ -81,6 +81,17 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
     expect(json(scene.set().template)).toBe(json(PLAIN));
   });
 
+  it("ends without proof in the end, although leaders change every half hour", async () => {
+    const scene = await begun(isAgent);
+    scene.setLogs("unreadable");
+    let passes = 0;
+    for (; scene.set().updateStrategy === "OnDelete" && passes < 5_000; passes += 180) {
+      scene.newLeader();
+      await scene.run(180);
+    }
+    expect(passes / 6 / 71).toBeCloseTo(5, 0);
+  });
+
   it("waits again after the object was suspended, and after the skip annotation", async () => {
     const suspended = await begun(isAgent);
     await suspended.gap(5 * HOUR);

@@ -45,6 +45,9 @@ export function describeHeldTrials(entries: readonly Pick<DaemonSetStatus, "name
  */
 const PATIENCE_MS = 3_600_000;
 
+/** A new leader, or an object that was suspended, waits again, since it does not know what was missed; for this many waits at most. */
+const LATER_WAITS = 4;
+
 /** Reports whether the DaemonSet's pods may leave a copy of their token on the node, for a network plugin. */
 export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean {
   return pods.some(({ pod }) => canBeAgent(pod));
@@ -188,9 +191,9 @@ function disturbed(subject: Subject): DaemonSetFinding | undefined {
 }
 
 function expired(subject: Subject): DaemonSetFinding | undefined {
-  // A new leader, and an object that was suspended, do not know what they missed.
-  const sinceMs = Math.max(appliedMs(subject), subject.daemonSet.watchedSinceMs ?? 0);
-  if (subject.nowMs < sinceMs + trialMs(subject.spec) + PATIENCE_MS) return undefined;
+  const [beganMs, waitMs] = [appliedMs(subject), trialMs(subject.spec) + PATIENCE_MS];
+  const sinceMs = Math.max(beganMs, Math.min(subject.daemonSet.watchedSinceMs ?? 0, beganMs + LATER_WAITS * waitMs));
+  if (subject.nowMs < sinceMs + waitMs) return undefined;
   const cause = missingProof(subject);
   if (cause === undefined) return undefined;
   const finding = ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
