@@ -33,7 +33,9 @@ export function checkQuiet(sight: Sight, report: Report): () => void {
   let before = "";
   sight.clock.every(15_000, () => {
     const truths = sight.truths().map(({ uid, state, cause }) => `${uid} ${state} ${cause}`);
-    const now = [...truths, ...expiries(sight)].join();
+    // `due` has no answer for a Widget before its controller has first written the status.
+    const fresh = sight.store.list("widgets").filter(({ status }) => status === undefined);
+    const now = [...truths, ...expiries(sight), fresh.length].join();
     if (now !== before) changedMs = sight.clock.monotonicMs();
     before = now;
   });
