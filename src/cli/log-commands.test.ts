@@ -40,13 +40,27 @@ function execute(input: string, ...args: string[]): Ended {
 }
 
 describe("classify", () => {
+  it("prints the class before each record that has one, and further lines under the first", () => {
+    const { status, stdout } = run(
+      'all is well\nlevel=fatal msg=Unauthorized\n{\n  "error": "leader election lost"\n}\n',
+      "classify",
+    );
+    expect(stdout.split("\n")).toEqual([
+      "unauthorized  level=fatal msg=Unauthorized",
+      "lease-lost    {",
+      '                "error": "leader election lost"',
+      "              }",
+      "",
+    ]);
+    expect(status).toBe(0);
+  });
+
   it("prints no colours and other characters of the log that a terminal would obey", () => {
     const { stdout } = run(
       '\u001b[31mlevel=fatal msg=Unauthorized\u001b[0m title="\u001b]0;x\u0007\u009b2J"\n',
       "classify",
     );
-    expect(stdout).toMatch(/^standard input: 1 line, /);
-    expect(stdout).toContain('  first    level=fatal msg=Unauthorized title="]0;x 2J"\n');
+    expect(stdout).toBe('unauthorized  level=fatal msg=Unauthorized title="]0;x  2J"\n');
   });
 
   it("answers every line of JSON and names the lines that it can't read", () => {
@@ -95,7 +109,7 @@ describe("classify", () => {
     const fine = run("", "classify", logFile("all is well")).stdout;
     expect(fine).toContain("web.log: 1 line, 2025");
     expect(fine).toContain("RESULT  Found no problem");
-    expect(run("", "classify", logFile()).stdout).toContain("RESULT  The log is empty.");
+    expect(run("", "classify", logFile()).stdout).toContain("RESULT  The file is empty.");
   });
 
   it("quotes the line that shows the class, and says when the timestamps of kubectl are missing", () => {

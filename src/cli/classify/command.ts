@@ -1,19 +1,44 @@
 // `classify`: classifies the records of a log, without a cluster.
 import type { Command } from "commander";
 import { count, oneLine } from "../../core/text";
-import { classify, type LogClass, stripColors } from "../../logs/classifier/index";
+import { classify, type LogClass, scanRecords, stripColors, WholeRecords } from "../../logs/classifier/index";
 import { describeReplay, time } from "../replay/command";
-import type { ClassCounts } from "../replay/log-text";
-import { createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
+import { ClassCounts, createDetector, LOG_CLASSES, LogText, loadSpec } from "../replay/log-text";
 import { formatTable } from "../kubectl/terminal";
-import { answerLines, parseLine, readLog, write } from "../streams";
+import { answerLines, parseLine, readLog, write, terminalText } from "../streams";
 
-/** Prints a summary of a log. */
-async function printSummary(file: string | undefined): Promise<void> {
+const COLUMN = "unauthorized".length + 2;
+
+/** Formats `unauthorized  <record>`, with further lines of the record indented below the first. */
+function formatRecord(cls: LogClass, record: string): string {
+  const text = terminalText(stripColors(record.endsWith("\n") ? record.slice(0, -1) : record));
+  const gap = " ".repeat(COLUMN - cls.length);
+  return `${cls}${gap}${text.split("\n").join(`\n${" ".repeat(COLUMN)}`)}\n`;
+}
+
+/** Prints each classified record of standard input as it arrives. */
+async function printRecords(): Promise<void> {
+  const counts = new ClassCounts();
+  const records = new WholeRecords();
+  const print = async (text: Buffer): Promise<void> => {
+    const found: string[] = [];
+    scanRecords(text, (cls, start, end) => {
+      counts.add(cls, text.subarray(start, end));
+      found.push(formatRecord(cls, text.toString("utf8", start, end)));
+    });
+    if (found.length > 0) await write(process.stdout, found.join(""));
+  };
+  for await (const chunk of readLog(undefined)) await print(records.push(chunk));
+  await print(records.end());
+  await write(process.stderr, `Classified: ${counts.describe()}.\n`);
+}
+
+/** Prints a summary of a log file. */
+async function printSummary(file: string): Promise<void> {
   const log = new LogText(createDetector(loadSpec(undefined)));
   for await (const chunk of readLog(file)) log.push(chunk);
   log.end();
-  await write(process.stdout, summarize(file ?? "standard input", log));
+  await write(process.stdout, summarize(file, log));
 }
 
 type Found = Exclude<LogClass, "none">;
@@ -46,7 +71,7 @@ const EXPLANATIONS: Readonly<Record<Found, { readonly meaning: string; readonly 
 function summarize(name: string, log: LogText): string {
   const { counts } = log;
   const found = LOG_CLASSES.filter(cls => counts.of(cls) !== undefined);
-  if (log.lines === 0) return lines(`${name}: 0 lines`, "", "RESULT  The log is empty.");
+  if (log.lines === 0) return lines(`${name}: 0 lines`, "", "RESULT  The file is empty.");
   const header = `${name}: ${count(log.lines, "line")}${describeSpan(log)}`;
   if (found.length === 0) {
     return lines(
@@ -134,14 +159,15 @@ function answerJson(file: string | undefined): Promise<void> {
 }
 
 function run(file: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  return json === true ? answerJson(file) : printSummary(file);
+  if (json === true) return answerJson(file);
+  return file === undefined ? printRecords() : printSummary(file);
 }
 
 /** Returns the help text; `call` is how a user calls the command, such as `npm run -s classify --`. */
 function help(call: string): string {
   const rows: readonly (readonly [string, string])[] = [
     [`${call} web.log`, "summary of a file"],
-    [`kubectl logs --timestamps web-1 | ${call.replace(/ --$/, "")}`, "summary of standard input"],
+    [`kubectl logs --timestamps web-1 | ${call.replace(/ --$/, "")}`, "each classified record"],
     [`${call} --json < questions.jsonl`, "one answer per line"],
   ];
   const width = Math.max(...rows.map(([command]) => command.length)) + 5;
@@ -166,10 +192,11 @@ export function defineClassify(command: Command, { call }: { call: string }): Co
   return command
     .description(
       "Find 401s and related problems between a process and the Kubernetes API server in its log.\n" +
-        "Print a summary: what was found, how often, since when, what it means and what to do next.",
+        "With a file, print a summary: what was found, how often, since when, what it means and what to do next.\n" +
+        "Without a file, read standard input and print each classified record as it arrives.",
     )
     .summary("find 401s and related problems in a log")
-    .argument("[file]", "log file (default: standard input); times need the output of kubectl logs --timestamps")
+    .argument("[file]", "log file; times need the output of kubectl logs --timestamps")
     .option("--json", 'read lines {"id","line"} and print {"id","class"} for each of them, in order')
     .addHelpText("after", help(call))
     .action(run);

@@ -148,6 +148,15 @@ export class ClassCounts {
   of(cls: LogClass): Count | undefined {
     return this.#counts.get(cls);
   }
+
+  /** Returns the classes with records and their number, such as `2 unauthorized, 1 throttled`. */
+  describe(): string {
+    const counts = LOG_CLASSES.flatMap(cls => {
+      const count = this.#counts.get(cls);
+      return count === undefined ? [] : [`${count.records} ${cls}`];
+    });
+    return counts.length === 0 ? "no record has a class" : counts.join(", ");
+  }
 }
 
 const NEWLINE = 0x0a;
