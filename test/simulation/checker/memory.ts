@@ -102,8 +102,7 @@ export class Memory {
     this.#followSplit();
     for (const truth of this.sight.truths()) {
       const { uid, container, state } = truth;
-      if (truth.healedByRestart || isDeadUnused(this.sight, truth))
-        this.#deadMs.set(uid, this.sight.clock.monotonicMs());
+      this.#noteDead(truth);
       if (state === "terminating") continue;
       const containers = this.#before.get(uid) ?? new Map<string, Truth>();
       this.#before.set(uid, containers.set(container, truth));

@@ -96,7 +96,9 @@ class Records {
   evicted({ atMs }: Entry, pod: Obj): void {
     const objects = this.sight.store.list("controllerresiliences", pod.metadata.namespace);
     const object = objects.find(one => restartsOf(one).includes(pod.metadata.uid));
-    const isYoung = objects.some(one => this.#nowMs() - Date.parse(one.metadata.creationTimestamp) < YOUNG_MS);
+    const isYoung = objects.some(
+      one => this.sight.clock.now().getTime() - Date.parse(one.metadata.creationTimestamp) < YOUNG_MS,
+    );
     if (object === undefined && objects.length > 0 && !isYoung)
       this.report(3, `evicted ${pod.metadata.name}, and no status has recorded that before`);
     if (!isYoung) this.#asked(pod, objects);
@@ -196,10 +198,6 @@ class Records {
     const { operators, happenings } = this.sight.plan;
     const jumps = happenings.filter(({ what }) => what.startsWith("clock-")).map(({ amount = 0 }) => Math.abs(amount));
     return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
-  }
-
-  #nowMs(): number {
-    return this.sight.clock.now().getTime();
   }
 }
 

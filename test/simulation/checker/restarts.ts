@@ -109,7 +109,7 @@ class RestartChecks {
 
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
-    if (mayBeTried(this.sight.store, pod)) return;
+    if (mayBeTried(this.sight.store, pod) || this.#isForged(pod, atMs)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
@@ -129,6 +129,12 @@ class RestartChecks {
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
     if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
+  }
+
+  /** Who may write Events of the agent's own namespace is believed (docs/adr/0013). */
+  #isForged({ metadata: { namespace } }: Obj, atMs: number): boolean {
+    const forged = this.sight.plan.happenings.filter(({ what, on }) => what === "events-forged" && on === namespace);
+    return forged.some(one => atMs >= one.atMs && atMs <= one.atMs + (one.forMs ?? 0) + ON_ITS_WAY_MS);
   }
 
   /** Two within an hour that status calls in vain, while nothing could hide them from the leader, or reset the breaker. */
