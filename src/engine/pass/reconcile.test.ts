@@ -316,6 +316,8 @@ describe("a restart", () => {
     bench.store.writeStatus = () => Promise.reject(new ConflictError("changed"));
     expect(await bench.pass()).toEqual({ next: "retry", conflict: true });
     expect(bench.writer.written).toEqual([]);
+    // A changed or deleted object is no reason to warn.
+    expect(bench.log.lines.at(-1)).toMatchObject({ level: "info", message: "pass ended early" });
   });
 
   it("that is refused leaves no entry in status, and is retried when the server says", async () => {

@@ -64,8 +64,11 @@ export class Reconciler {
       return result;
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
-      log.warn({ error: publicMessage(error), stack: framesOf(error) }, "pass ended early");
-      return nextOf(error);
+      const result = nextOf(error);
+      // The object has changed, or is gone, since it was read: nothing is wrong.
+      const level = result.next === "retry" && result.conflict ? "info" : "warn";
+      log[level]({ error: publicMessage(error), stack: framesOf(error) }, "pass ended early");
+      return result;
     }
   }
 
