@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DueObject, KindReading } from "../../core/progress";
 import type { Program } from "../../evidence/metrics/testing/page";
-import { Scene, type ScenePass } from "./testing/scene";
+import { Scene, type ScenePass, workload } from "./testing/scene";
 
 const PROGRESS = { progress: [{ apiVersion: "example.com/v1", kind: "Widget", for: "15m" }] };
 
@@ -115,6 +115,25 @@ describe("a pod whose queue has items and finishes none", () => {
     const pass = await serve(920, more);
     expect(pass).toMatchObject({ reason: "QueueStuck", intents: [] });
     expect(pass.message).toContain("Not restarted: its requests get 401, 403 or 422 responses");
+  });
+
+  it("is a standby if another pod renews the Lease, although its page does not tell who leads", async () => {
+    scene.workloadList = [workload({ replicas: 2 })];
+    scene.podList = [scene.pod(POD), scene.pod("web-5d-b")];
+    scene.logs.write("web-5d-b", "main");
+    let done = 90;
+    const page = (count: number, depth: number): Program => {
+      return { queues: [{ name: "widget", depth, done: count, slowestSeconds: 1 }] };
+    };
+    await serve(300, () => page(++done, 0));
+    scene.take("web-5d-b_1");
+    scene.renewer = "web-5d-b_1";
+    const left = done;
+    const pass = await scene.run(1_200, () => {
+      scene.pages.set(POD, page(left, 5));
+      scene.pages.set("web-5d-b", page(++done, 0));
+    });
+    expect(pass).toMatchObject({ reason: "Active", intents: [] });
   });
 
   it("is not restarted while its log shows 401s", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { isCreatedAfter } from "../../restarts/history";
-import { isRunning } from "./lease-judge";
+import { isRunning, otherRenewed } from "./lease-judge";
 import { isRecent } from "./logs";
 import type { ObservedPod, ObservedWorkload, Pass } from "./observed";
 
@@ -29,6 +29,21 @@ export function withMetrics(workloads: readonly ObservedWorkload[], pass: Pass):
     const pods = read.map(({ pod, reading: { track } }) => (track ? { ...pod, metrics: { track, epochMs } } : pod));
     return { ...workload, pods };
   });
+}
+
+/**
+ * A pod that does not say whether it leads is a standby while another one of its workload renews a Lease: it may have led before, and keep a full
+ * queue.
+ */
+export function withStandbys(workload: ObservedWorkload, forMs: number): ObservedWorkload {
+  const leads = (pod: ObservedPod): boolean => otherRenewed(pod.leases, forMs) !== undefined;
+  if (!workload.pods.some(leads)) return workload;
+  const pods = workload.pods.map((pod): ObservedPod => {
+    const { metrics } = pod;
+    if (metrics === undefined || metrics.track.isLeader !== undefined || leads(pod)) return pod;
+    return { ...pod, metrics: { ...metrics, track: { ...metrics.track, isLeader: false } } };
+  });
+  return { ...workload, pods };
 }
 
 /** A pod whose metrics show that it does not do its work. */

@@ -12,7 +12,7 @@ import { findTargets } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
-import { doesNothing, idlePod, withMetrics } from "./metrics";
+import { doesNothing, idlePod, withMetrics, withStandbys } from "./metrics";
 import { readKinds } from "./progress";
 import { namedBy } from "./lost-bindings";
 import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
@@ -39,7 +39,9 @@ export async function observeControllers(
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
   const due = (workload: ObservedWorkload): boolean => isDue(workload, spec);
-  const marked = memory.rollouts.mark(withLeases(found, leases, pods, pass), due, nowMs);
+  const forMs = parseDuration(spec.for);
+  const led = withLeases(found, leases, pods, pass).map(workload => withStandbys(workload, forMs));
+  const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
   const { status } = object;
   return {
