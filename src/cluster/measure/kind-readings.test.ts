@@ -166,6 +166,15 @@ describe("KindReadings", () => {
     expect(await w.minutes(1, ask({ workOf: () => "unknown" }))).toMatchObject({ due: [], unanswered: "shop/blue" });
   });
 
+  it("waits for the API server of one kind without a delay of the others", async () => {
+    w.failure = path => (path.includes("other.example.com") ? new WaitError("busy", 600_000) : undefined);
+    for (let minute = 0; minute < 6; minute++) {
+      await w.readings.kind(ask({ apiVersion: "other.example.com/v1", id: "other" }));
+      await w.minutes(1);
+    }
+    expect(w.clock.monotonicMs() - ((await w.readings.kind(ask())).readMs ?? 0)).toBeLessThan(120_000);
+  });
+
   it("asks no more often than the API server allows, and ends when nobody asks any more", async () => {
     w.failure = () => new WaitError("list widgets: refused for now (429)", 600_000);
     await w.minutes(5);

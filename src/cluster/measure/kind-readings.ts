@@ -69,6 +69,8 @@ interface Known {
   /** The last whole list. */
   wholeMs: number;
   unknown?: KindReading["unknown"];
+  /** Until when its API server, which may be an aggregated one, has asked to wait. */
+  refusedUntilMs: number;
 }
 
 /** What the readings work with. */
@@ -79,7 +81,7 @@ export interface KindReadingsContext {
   readonly fullPassMs?: number | undefined;
 }
 
-const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity };
+const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, refusedUntilMs: 0 };
 
 /**
  * Reads the objects of the kinds that are asked for every minute: as metadata, by one list of the whole cluster for all who ask. Only an object
@@ -93,8 +95,6 @@ export class KindReadings {
   readonly #looks: TokenBucket;
   readonly #epochMs: number;
   #isRunning = false;
-  /** Until when the API server has asked to wait. */
-  #refusedUntilMs = 0;
 
   constructor({ api, clock, fullPassMs = FULL_PASS_MS }: KindReadingsContext) {
     this.#api = api;
@@ -143,9 +143,9 @@ export class KindReadings {
 
   async #read(known: Known): Promise<void> {
     try {
-      if (this.#clock.monotonicMs() >= this.#refusedUntilMs) await this.#readNow(known);
+      if (this.#clock.monotonicMs() >= known.refusedUntilMs) await this.#readNow(known);
     } catch (error) {
-      this.#refusedUntilMs = this.#clock.monotonicMs() + askedMs(error);
+      known.refusedUntilMs = this.#clock.monotonicMs() + askedMs(error);
       delete known.countedMs;
       known.unknown = { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
     }

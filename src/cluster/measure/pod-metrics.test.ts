@@ -255,6 +255,13 @@ describe("the metrics of pods", () => {
     tarpit.close();
   });
 
+  it("of one namespace take no place of another's", () => {
+    readings = readingsWith({ scrape: () => new Promise(() => undefined) });
+    for (let port = 1; port <= 250; port++) expect(readings.of(POD, { port })).toEqual({});
+    expect(readings.of(POD, { port: 251 }).unknown?.message).toContain("more than 250 pods of a namespace");
+    expect(readings.of({ ...POD, namespace: "another", uid: "b" }, {})).toEqual({});
+  });
+
   it("of a pod that is gone, or has not started, are not asked for", async () => {
     for (const left of [[], [{ ...POD, phase: "Pending" }], [{ ...POD, deletedAtMs: 1 }], [{ ...POD, uid: "u2" }]]) {
       pods = left;

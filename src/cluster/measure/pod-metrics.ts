@@ -62,8 +62,9 @@ const MAX_LINE_BYTES = 16 * 1024;
 const CONCURRENT = 16;
 const CONCURRENT_PER_NAMESPACE = 4;
 
-/** Most pods that are followed. */
+/** Most pods that are followed, in all and of one namespace. */
 const MAX_PODS = 1_000;
+const MAX_PODS_PER_NAMESPACE = 250;
 
 /** So many readings must fail before that is said: pods that start refuse connections. */
 const FAILURES = 3;
@@ -105,6 +106,7 @@ export interface PodMetricsContext {
 }
 
 interface Known {
+  readonly namespace: string;
   wantedMs: number;
   reading: PodMetricsReading;
   failures: number;
@@ -130,10 +132,14 @@ export class PodMetricsReadings {
   of(pod: PodView, spec: MetricsSpec): PodMetricsReading {
     const wantedMs = this.#context.clock.monotonicMs();
     const key = [pod.uid, spec.port, spec.scheme, spec.tokenFrom].join(" ");
-    const known = this.#known.get(key) ?? { wantedMs, reading: {}, failures: 0 };
+    const known = this.#known.get(key) ?? { namespace: pod.namespace, wantedMs, reading: {}, failures: 0 };
     known.wantedMs = wantedMs;
     if (!this.#known.has(key)) {
-      if (this.#known.size >= MAX_PODS) return unknown(`the metrics of more than ${MAX_PODS} pods are wanted`);
+      const own = [...this.#known.values()].filter(({ namespace }) => namespace === pod.namespace).length;
+      if (this.#known.size >= MAX_PODS || own >= MAX_PODS_PER_NAMESPACE)
+        return unknown(
+          `the metrics of more than ${MAX_PODS_PER_NAMESPACE} pods of a namespace, or ${MAX_PODS} in all, are wanted`,
+        );
       this.#known.set(key, known);
       void this.#run(pod, spec, known).finally(() => this.#known.delete(key));
     }

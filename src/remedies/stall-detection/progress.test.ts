@@ -168,6 +168,16 @@ describe("Progress", () => {
     expect(status()).toEqual(before);
   });
 
+  it("is kept, and said to be unknown, while the kind is not read any more", async () => {
+    read([widget(16)], 18);
+    await scene.pass();
+    const before = status();
+    scene.time.advance(4 * MINUTE);
+    const pass = await scene.pass();
+    expect([pass.reason, pass.message]).toEqual(["ObserveFailed", expect.stringContaining("more than 3m")]);
+    expect(status()).toEqual(before);
+  });
+
   it.each([
     [
       "another object of its name came",

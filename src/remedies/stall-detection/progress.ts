@@ -1,8 +1,8 @@
 import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
-import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
+import { CLOCK_SKEW_MS, formatDuration, parseDuration, timeInMessage } from "../../core/time";
 import { DueError } from "../../evidence/progress/due";
-import { type Case, judgeKind, untilStuckMs } from "../../evidence/progress/judge";
+import { type Case, judgeKind, MAX_AGE_MS, untilStuckMs } from "../../evidence/progress/judge";
 import { type ProgressEntry, questionOf } from "../../evidence/progress/question";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
@@ -22,13 +22,21 @@ export async function readKinds(workloads: readonly ObservedWorkload[], pass: Pa
     return question === undefined ? [] : [{ entry, question }];
   });
   const read = await Promise.all(
-    asked.map(async ({ entry, question }) => ({ entry, reading: await readers.kind(question) })),
+    asked.map(async ({ entry, question }) => ({ entry, reading: fresh(entry, await readers.kind(question), readers) })),
   );
   problems.push(...read.flatMap(({ reading: { unknown } }) => unknown ?? []));
   const nowMs = readers.clock.monotonicMs();
   return read.map(({ entry: { kind, for: duration }, reading }) => {
     return { kind, forMs: parseDuration(duration), reading, nowMs, ...handlerOf(workloads, reading, pass) };
   });
+}
+
+/** A reading that is too old to be judged is no reading: what is not known must not pass for healthy. */
+function fresh({ kind }: ProgressEntry, reading: KindReading, { clock }: Pass["readers"]): KindReading {
+  const nowMs = clock.monotonicMs();
+  if (nowMs - (reading.readMs ?? nowMs) <= MAX_AGE_MS || reading.unknown !== undefined) return reading;
+  const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
+  return { ...reading, unknown: { forbidden: false, message } };
 }
 
 function questionIn(entry: ProgressEntry, { problems }: Pass): KindQuestion | undefined {
