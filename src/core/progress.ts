@@ -1,7 +1,7 @@
 // What the operator learns of a kind by looking at its objects again and again: which of them need work, and when the last one moved. Times are
 // those of the operator's own monotonic clock, at its own readings. Pure.
 
-import type { JsonObject } from "./json";
+import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
 
 /**
  * What an object needs of its controller:
@@ -87,6 +87,19 @@ export interface KindReading {
   readonly unanswered?: string;
   /** Why the objects are not known, or not any more. Absent: they are known. */
   readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+}
+
+/** Finds a kind in the discovery document of its group and version. Undefined: it is not served. */
+export function resourceIn(
+  document: JsonObject | null,
+  kind: string,
+): { readonly plural: string; readonly isClusterScoped: boolean; readonly hasStatus: boolean } | undefined {
+  const resources = arrayOf(document?.["resources"]).map(objectOf);
+  const names = resources.filter(one => one["kind"] === kind).map(({ name }) => textOf(name) ?? "");
+  const plural = names.find(name => name !== "" && !name.includes("/"));
+  if (plural === undefined) return undefined;
+  const isClusterScoped = resources.some(({ name, namespaced }) => name === plural && namespaced === false);
+  return { plural, isClusterScoped, hasStatus: resources.some(({ name }) => name === `${plural}/status`) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ForbiddenError, GoneError, publicMessage, TerminalError } from "../../core/errors";
-import { arrayOf, type JsonObject, objectOf, textsOf } from "../../core/json";
-import { guessResource, type KindQuestion, type KindReading } from "../../core/progress";
+import { type JsonObject, objectOf } from "../../core/json";
+import { guessResource, resourceIn, type KindQuestion, type KindReading } from "../../core/progress";
+import { wantedForMs } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
 import { askedMs, type Clock, TokenBucket } from "../../core/time";
 import { kindObject, KindTrack, type Listed } from "../../evidence/progress/follow";
@@ -20,10 +21,6 @@ export const KIND_INTERVAL_MS = 60_000;
 
 /** Least time between two kinds of one round, and between two rounds. */
 const KINDS_MS = 500;
-
-/** Time between two full passes, unless set otherwise, and how many of them without a question end the readings of a kind, with a minute more. */
-const FULL_PASS_MS = 60_000;
-const WANTED_PASSES = 2;
 
 /** Time in which this process was frozen, or had no answers, shows nothing. */
 const LONGEST_GAP_MS = 150_000;
@@ -96,10 +93,10 @@ export class KindReadings {
   readonly #epochMs: number;
   #isRunning = false;
 
-  constructor({ api, clock, fullPassMs = FULL_PASS_MS }: KindReadingsContext) {
+  constructor({ api, clock, fullPassMs }: KindReadingsContext) {
     this.#api = api;
     this.#clock = clock;
-    this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, fullPassMs) + KIND_INTERVAL_MS;
+    this.#wantedMs = wantedForMs(fullPassMs);
     this.#looks = new TokenBucket(clock, LOOKS);
     this.#epochMs = clock.now().getTime() - clock.monotonicMs();
   }
@@ -180,15 +177,14 @@ export class KindReadings {
       what: `get the resources of ${apiVersion}`,
       path: `/${path}`,
     });
-    const resources = arrayOf(document?.["resources"]).map(textsOf);
-    const plural = resources.find(one => one["kind"] === kind && one["name"]?.includes("/") === false)?.["name"];
-    if (plural === undefined) throw new TerminalError(`kind ${kind} of ${apiVersion} does not exist (yet)`);
+    const found = resourceIn(document, kind);
+    if (found === undefined) throw new TerminalError(`kind ${kind} of ${apiVersion} does not exist (yet)`);
+    const { plural, hasStatus } = found;
     const guess = guessResource(kind);
     if (plural !== guess) {
       const why = `kind ${kind} of ${apiVersion}: expected the resource ${guess}, for which the author's rights are checked, got ${plural}`;
       throw new TerminalError(why);
     }
-    const hasStatus = resources.some(({ name }) => name === `${plural}/status`);
     known.served = { resource: { group, version, plural }, hasStatus, discoveredMs };
     return known.served;
   }

@@ -2,6 +2,7 @@ import { askedMs, type Clock, TokenBucket } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
+import { wantedForMs } from "../../core/readers";
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
@@ -21,13 +22,6 @@ const NO_NODES = "metadata.namespace!=kube-node-lease";
 
 /** Leases have about a kilobyte: a page takes a few milliseconds to parse. */
 const PAGE = 500;
-
-/** Time between two full passes, unless set otherwise. Every object asks in each of them, and may ask in no other pass. */
-const FULL_PASS_MS = 60_000;
-
-/** Without a question for so many full passes, and a minute more, a namespace is no longer read. */
-const WANTED_PASSES = 2;
-const WANTED_MORE_MS = 60_000;
 
 /** After a failed or slow reading holders may need this long to renew; it does not count as time without a renewal. */
 const SETTLE_MS = 60_000;
@@ -99,10 +93,10 @@ export class LeaseReadings {
   /** Until when the API server has asked to wait, and how. */
   #refusal: { readonly error: unknown; readonly untilMs: number } | undefined;
 
-  constructor({ api, clock, fullPassMs = FULL_PASS_MS }: LeaseReadingsContext) {
+  constructor({ api, clock, fullPassMs }: LeaseReadingsContext) {
     this.#api = api;
     this.#clock = clock;
-    this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, fullPassMs) + WANTED_MORE_MS;
+    this.#wantedMs = wantedForMs(fullPassMs);
     this.#soon = new TokenBucket(clock, SOON);
   }
 

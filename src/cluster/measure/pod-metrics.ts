@@ -11,6 +11,7 @@ import {
   type PodMetricsReading,
   READINGS_APART_MS,
 } from "../../core/pod-metrics";
+import { wantedForMs } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import type { PodView, PortView } from "../../core/views";
 import { followPage, PageLines, START } from "../../evidence/metrics/page";
@@ -69,10 +70,6 @@ const MAX_PODS_PER_NAMESPACE = 250;
 /** So many readings must fail before that is said: pods that start refuse connections. */
 const FAILURES = 3;
 
-/** Without a question for so many full passes, and a minute more, a pod is no longer read. */
-const WANTED_PASSES = 2;
-const FULL_PASS_MS = 60_000;
-
 /** Names of ports that serve metrics, the likeliest first. */
 const PORT_NAMES = ["metrics", "http-metrics", "http-prom", "https-metrics", "https"];
 
@@ -125,7 +122,7 @@ export class PodMetricsReadings {
     this.#context = context;
     this.#scrape = context.scrape ?? scrapeByNetwork;
     this.#tokens = new PodTokens(context.api, context.clock);
-    this.#wantedMs = WANTED_PASSES * Math.max(FULL_PASS_MS, context.fullPassMs ?? 0) + FULL_PASS_MS;
+    this.#wantedMs = wantedForMs(context.fullPassMs);
   }
 
   /** What is known of a pod. Asking begins to read it. */

@@ -15,9 +15,9 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
   if (name === undefined || uid === undefined) return undefined;
   const finalizers = arrayOf(metadata["finalizers"]);
   const fields = arrayOf(metadata["managedFields"]).map(objectOf);
-  const isOfStatus = (entry: JsonObject): boolean =>
-    hasStatus ? entry["subresource"] === "status" : "f:status" in objectOf(entry["fieldsV1"]);
-  const writes = fields.filter(isOfStatus).map(({ manager, operation, time }) => [manager, operation, time]);
+  const writes = fields
+    .filter(entry => isOfStatus(entry, hasStatus))
+    .map(({ manager, operation, time }) => [manager, operation, time]);
   return {
     ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
     generation: numberOf(metadata["generation"]),
@@ -29,6 +29,11 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
     written: fields.length === 0 ? resourceVersion : canonical([writes, finalizers]),
     writtenMs: Math.max(-Infinity, ...writes.flatMap(([, , time]) => timeOf(time) ?? [])),
   };
+}
+
+/** Reports whether an entry of managedFields is about the status. */
+export function isOfStatus(entry: JsonObject, hasStatus: boolean): boolean {
+  return hasStatus ? entry["subresource"] === "status" : "f:status" in objectOf(entry["fieldsV1"]);
 }
 
 /** An answer for one object. */

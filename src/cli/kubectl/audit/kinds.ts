@@ -2,9 +2,9 @@ import { pause } from "../../../cluster/http/retry";
 import { systemClock } from "../../../cluster/system";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
-import type { KindObject, KindQuestion } from "../../../core/progress";
+import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
-import { kindObject } from "../../../evidence/progress/follow";
+import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/question";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
@@ -34,8 +34,6 @@ interface Seen {
   readonly observed: number | undefined;
   /** Last change of anything but the status; Infinity: unknown. */
   readonly askedMs: number;
-  /** Last change of the status; -Infinity: there was none. */
-  readonly movedMs: number;
 }
 
 /** Looks for work that is due while nothing moves; once more, `betweenMs` later, only if there seems to be some. */
@@ -66,25 +64,17 @@ async function servedKinds(session: Session): Promise<Served[]> {
     const chosen = known ?? textOf(objectOf(preferredVersion)["groupVersion"]);
     if (rows.length === 0 || chosen === undefined) return [];
     const document = await session.get({ what: `get apis/${chosen}`, path: `/apis/${chosen}` });
-    const resources = arrayOf(document?.["resources"]).map(objectOf);
-    return rows.flatMap(({ kind }) => servedIn(chosen, kind, resources) ?? []);
+    return rows.flatMap(({ kind }) => servedIn(chosen, kind, document) ?? []);
   });
   return (await Promise.all(read)).flat();
 }
 
-function servedIn(apiVersion: string, kind: string, resources: readonly JsonObject[]): Served | undefined {
+function servedIn(apiVersion: string, kind: string, document: JsonObject | null): Served | undefined {
   const [group = "", version = ""] = apiVersion.split("/");
-  const names = resources.filter(one => one["kind"] === kind).map(({ name }) => textOf(name) ?? "");
-  const plural = names.find(name => !name.includes("/"));
-  if (plural === undefined) return undefined;
-  const isClusterScoped = resources.some(({ name, namespaced }) => name === plural && namespaced === false);
-  const hasStatus = names.includes(`${plural}/status`);
-  return {
-    kind,
-    resource: { group, version, plural, isClusterScoped },
-    hasStatus,
-    question: questionOf({ apiVersion, kind }),
-  };
+  const found = resourceIn(document, kind);
+  if (found === undefined) return undefined;
+  const { hasStatus, ...names } = found;
+  return { kind, resource: { group, version, ...names }, hasStatus, question: questionOf({ apiVersion, kind }) };
 }
 
 async function lookAt({ resource, hasStatus, question }: Served, list: Lister): Promise<readonly Seen[]> {
@@ -96,21 +86,17 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
   const object = kindObject(raw, hasStatus);
   if (object === undefined) return null;
   const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
-  const isOfStatus = (write: JsonObject): boolean =>
-    hasStatus ? write["subresource"] === "status" : "f:status" in objectOf(write["fieldsV1"]);
-  const times = (are: boolean): number[] =>
-    writes.filter(write => isOfStatus(write) === are).flatMap(({ time }) => timeOf(time) ?? []);
-  const asked = times(false);
+  const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
   const observed = numberOf(objectOf(raw["status"])["observedGeneration"]);
   return {
     ...{ object, observed, isDue: !question.isPaused(object) && question.workOf(raw) === "due" },
-    ...{ askedMs: asked.length === 0 ? Infinity : Math.max(...asked), movedMs: Math.max(-Infinity, ...times(true)) },
+    askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
   };
 }
 
 /** Work is due for long, and no status has changed since it became due. A kind without any status shows nothing. */
 function stuckIn({ kind, resource }: Served, seen: readonly Seen[], nowMs: number): StuckKind | undefined {
-  const movedMs = Math.max(...seen.map(one => one.movedMs));
+  const movedMs = Math.max(...seen.map(({ object }) => object.writtenMs));
   const left = seen
     .filter(({ isDue, askedMs }) => isDue && askedMs >= movedMs && nowMs - askedMs >= LONG_MS)
     .toSorted((a, b) => a.askedMs - b.askedMs);
