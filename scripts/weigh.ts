@@ -26,7 +26,7 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 40_910 },
+    { name: "source: lines", found: lines(source), budget: 40_905 },
     { name: "source: files", found: source.length, budget: 253 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_495 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_300 },

@@ -119,7 +119,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "one busy worker is a reason to restart",
-      "return idle !== undefined && doesNothing(idle) && isDue;",
+      "return doesNothing(idle) && isDue;",
       "return idle !== undefined && (doesNothing(idle) || isDue || idle.sinceMs > 0);",
       /"program":"widgets-one-poisoned"/,
     ],

@@ -4,7 +4,7 @@ import { GET_GAP_MS, type PodMetricsTrack, type QueueTrack } from "../../core/po
 // on the monotonic clock.
 
 /** No item was finished for this long, in milliseconds, or for so many times the longest that an item has taken. */
-const STUCK_MS = 900_000;
+export const STUCK_MS = 900_000;
 const STUCK_TIMES = 3;
 
 /** One item has been worked on for this long, in milliseconds, or for so many times the longest that an item has taken. */

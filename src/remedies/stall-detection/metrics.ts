@@ -112,8 +112,8 @@ function describeSince(ms: number): string {
 }
 
 /** Reports whether the metrics of a pod show that it does nothing at all. */
-export function doesNothing({ reason }: IdlePod): boolean {
-  return reason !== "WorkerStuck";
+export function doesNothing(idle: IdlePod | undefined): boolean {
+  return idle !== undefined && idle.reason !== "WorkerStuck";
 }
 
 /** Reports whether a queue of that kind has finished an item, or counted an error, lately: then its controller works. */

@@ -38,8 +38,8 @@ export async function observeControllers(
   const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
-  const due = (workload: ObservedWorkload): boolean => isDue(workload, spec);
   const forMs = parseDuration(spec.for);
+  const due = (workload: ObservedWorkload): boolean => isDue(workload, spec, forMs);
   const led = withLeases(found, leases, pods, pass).map(workload => withStandbys(workload, forMs));
   const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
@@ -61,10 +61,10 @@ export async function observeControllers(
 }
 
 /** Reports whether a pod of the workload may have to be restarted. */
-function isDue({ pods }: ObservedWorkload, { onStall, for: duration }: StallDetectionSpec): boolean {
-  const forMs = parseDuration(duration);
-  const isIdle = (pod: ObservedPod): boolean => [idlePod(pod)].some(idle => idle !== undefined && doesNothing(idle));
-  return onStall === "Restart" && pods.some(pod => staleLeases(pod.leases, forMs).length > 0 || isIdle(pod));
+function isDue({ pods }: ObservedWorkload, { onStall }: StallDetectionSpec, forMs: number): boolean {
+  const isCondemned = (pod: ObservedPod): boolean =>
+    staleLeases(pod.leases, forMs).length > 0 || doesNothing(idlePod(pod));
+  return onStall === "Restart" && pods.some(isCondemned);
 }
 
 async function withLogs(

@@ -59,8 +59,8 @@ function handlerOf(
   { spec, readers: { clock }, memory }: Pass,
 ): Pick<ObservedKind, "owner" | "ableForMs" | "isRefused"> {
   const nowMs = clock.now().getTime();
-  const isLeader = (pod: ObservedPod): boolean =>
-    leadsByMetrics(pod) || otherRenewed(pod.leases, parseDuration(spec.for)) !== undefined;
+  const forMs = parseDuration(spec.for);
+  const isLeader = (pod: ObservedPod): boolean => leadsByMetrics(pod) || otherRenewed(pod.leases, forMs) !== undefined;
   const leading = workloads.find(({ pods }) => pods.some(isLeader));
   const candidates = leading === undefined ? workloads : [leading];
   const ableOf = (pod: ObservedPod): number => {

@@ -12,6 +12,7 @@ import {
   settleUnwatched,
   UNPROVEN_OPEN_MS,
 } from "../../restarts/history";
+import { STUCK_MS } from "../../evidence/metrics/judge";
 import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
@@ -25,7 +26,8 @@ import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
-// Which pod with a stale Lease, or that does nothing, is restarted, what it waits for, and whether it helped. Pure. The executor checks the limits that hold for the whole cluster.
+// Which pod with a stale Lease, or that does nothing, is restarted, what it waits for, and whether it helped. Pure. The executor checks the limits
+// that hold for the whole cluster.
 
 /** A pod with what condemns it, and the restarts of its workload. */
 interface Candidate extends Scope {
@@ -73,12 +75,12 @@ export function condemnedUID({ held: lease, idle }: Stall): string | undefined {
 /** A pod that has work and finishes none; one that sees no change only if work is due. */
 function isCondemned({ idle }: Stall, stalls: readonly Stall[]): boolean {
   const isDue = idle?.reason === "QueueStuck" || stalls.some(({ entry }) => entry.evidence === "Progress");
-  return idle !== undefined && doesNothing(idle) && isDue;
+  return doesNothing(idle) && isDue;
 }
 
 /**
- * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or whose eviction the API
- * server has refused a moment ago, gives its turn to the next.
+ * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or
+ * whose eviction the API server has refused a moment ago, gives its turn to the next.
  */
 export function decideRestart(
   stalls: readonly Stall[],
@@ -201,9 +203,6 @@ function evict(candidate: Candidate): RestartDecision {
   return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
 }
 
-/** A queue stands still for this long at least before it is stuck, in milliseconds. */
-const STUCK_MS = 900_000;
-
 /**
  * A successor must outlive what its predecessor did: it worked, then stood still until that was too long. Workers that block on an object block
  * again, so that one restart in vain is enough.
@@ -259,8 +258,7 @@ function accused(pod: ObservedPod, scope: Scope): Accused[] {
   const of = { workload: workloadId(scope.workload.view), podUID: view.uid };
   const stale = staleLeases(leases, scope.forMs);
   const sinceMs = Math.max(view.createdAtMs, ...stale.map(({ track }) => track.heldFromMs));
-  const idle = idlePod(pod);
-  const isIdle = (idle !== undefined && doesNothing(idle)) || stuckKinds(scope).length > 0;
+  const isIdle = doesNothing(idlePod(pod)) || stuckKinds(scope).length > 0;
   return [
     ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, sinceMs }] : []),
     ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped, sinceMs: view.createdAtMs }] : []),
