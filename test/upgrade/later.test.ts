@@ -132,7 +132,7 @@ describe("a rollback from a later version", () => {
     expect(await staleToken.describe(outcome)).toMatchObject({ pods: 1, restartsTotal: 0 });
   });
 
-  it("keeps a field until the next write of its object, as docs/install.md says", async () => {
+  it("keeps a field until the next write of its object, as docs/upgrading.md says", async () => {
     await define(text, evidence, undefined);
     await define(laterDefinition(), evidence, "kept");
     await define(text, evidence, undefined);
