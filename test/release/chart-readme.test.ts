@@ -35,7 +35,7 @@ it("a value is told by the comment above it, or above its only heading", () => {
   expect(about("namespace.create")).toMatch(/^Creates the namespace of the release/);
   expect(about("networkPolicy.apiServer.cidrs")).toMatch(/Example/);
   expect(about("notifications.secretName")).not.toContain("(docs/");
-  expect(about("resources")).toContain("([docs/performance.md](../../docs/performance.md))");
+  expect(about("resources")).toContain("([docs/measurements.md](../../docs/measurements.md))");
 });
 
 it("a type names the choices or the range of a value", () => {

@@ -31,7 +31,7 @@ export const JUMP_LINES = 2_000;
 
 /**
  * Lines to request from the end of a log. Otherwise the kubelet reads the log from its start to find `sinceTime`, which for 10 MB costs twelve
- * times as much (docs/performance.md).
+ * times as much (docs/measurements.md).
  */
 export const TAIL_LINES = 500;
 
