@@ -22,11 +22,12 @@ export function workloadId({ kind, name }: Pick<WorkloadView, "kind" | "name">):
 
 /** The part of a claim that follows from the pod. Only the successor of a DaemonSet's pod is known by its node. */
 export function podClaim(
-  workload: WorkloadView,
+  { view: workload, pods }: { readonly view: WorkloadView; readonly pods: readonly { readonly view: PodView }[] },
   { name, uid, createdAtMs, nodeName }: PodView,
-): Pick<RestartClaim, "workload" | "pod" | "podUID" | "podCreatedAtMs" | "nodeName"> {
+): Pick<RestartClaim, "workload" | "pod" | "podUID" | "podCreatedAtMs" | "newestPodMs" | "nodeName"> {
   const isOnNode = workload.kind === "DaemonSet" && nodeName !== undefined;
-  const pod = { pod: name, podUID: uid, podCreatedAtMs: createdAtMs };
+  const newestPodMs = Math.max(...pods.map(({ view }) => view.createdAtMs));
+  const pod = { pod: name, podUID: uid, podCreatedAtMs: createdAtMs, newestPodMs };
   return { workload: workloadId(workload), ...pod, ...(isOnNode && { nodeName }) };
 }
 

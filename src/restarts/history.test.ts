@@ -71,7 +71,17 @@ it.each(["Recovered", "Ineffective"] as const)("a restart with a final outcome s
   expect(settle(entry(outcome), true, "Restarted")).toEqual([outcome]);
 });
 
-it("a pod is created after a restart in the same second, with a clock that is up to five seconds behind", () => {
+it("a pod is created after a restart if it is newer than all pods that its workload had, whatever the operator's clock", () => {
+  const newestPodTime = "2025-06-01T11:00:00Z";
+  for (const time of [undefined, "2025-06-01T10:00:00Z", "yesterday"]) {
+    expect(isCreatedAfter(Date.parse(newestPodTime), { ...entry("Restarted", time), newestPodTime })).toBe(false);
+    expect(isCreatedAfter(Date.parse(newestPodTime) + 1_000, { ...entry("Restarted", time), newestPodTime })).toBe(
+      true,
+    );
+  }
+});
+
+it("a pod is created after a restart of an earlier version in the same second, with a clock that is up to five seconds behind", () => {
   const second = Date.parse("2025-06-01T12:00:00Z");
   expect(isCreatedAfter(second - 5_000, entry("Restarted"))).toBe(true);
   expect(isCreatedAfter(second - 6_000, entry("Restarted"))).toBe(false);

@@ -1,7 +1,7 @@
 import { Cause, STALL_CAUSES } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { Deferral, LimitReason, RestartClaim } from "../core/intent";
-import { CLOCK_SKEW_MS } from "../core/time";
+import { CLOCK_SKEW_MS, toSeconds } from "../core/time";
 import type { PodView } from "../core/views";
 
 // The record of restarts: whether the budget of a workload allows another one, and the outcomes of open ones. What else limits a workload
@@ -205,6 +205,7 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     ...(claim.container === undefined ? {} : { container: claim.container }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
     ...(claim.generation === undefined ? {} : { generation: claim.generation }),
+    ...(claim.newestPodMs === undefined ? {} : { newestPodTime: toSeconds(new Date(claim.newestPodMs)) }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
 }
@@ -252,8 +253,9 @@ export interface Accused {
   readonly workload: string;
   readonly podUID: string;
   readonly cause: RestartStatus["cause"];
-  /** When it was created, or took what it has lost since. */
-  readonly sinceMs: number;
+  readonly createdAtMs: number;
+  /** When the operator saw it take what it has lost since. */
+  readonly tookMs?: number;
   /** Absent: any node. */
   readonly nodeName?: string | undefined;
 }
@@ -281,7 +283,9 @@ export function settleOpenRestarts(
 /** The last restart before an accused pod: the pod is its successor, or it had the same chance. */
 function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs: number): RestartStatus | undefined {
   const isBefore = (entry: RestartStatus): boolean =>
-    entry.workload === pod.workload && isOfCause(entry, pod) && isCreatedAfter(pod.sinceMs, entry);
+    entry.workload === pod.workload &&
+    isOfCause(entry, pod) &&
+    (isCreatedAfter(pod.createdAtMs, entry) || isSeenAfter(pod.tookMs ?? -Infinity, entry));
   const last = history.findLast(
     entry =>
       isBefore(entry) &&
@@ -330,9 +334,18 @@ function confirmRequest(
   return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
 }
 
-/** Reports whether a pod was created after a restart. The API server's clock stamps pods, in whole seconds. */
-export function isCreatedAfter(createdAtMs: number, { time }: RestartStatus): boolean {
-  return createdAtMs >= Math.floor(Date.parse(time) / 1000) * 1000 - CLOCK_SKEW_MS;
+/**
+ * Reports whether a pod was created after a restart: later than every pod that its workload had then. The API server stamps them all, so it
+ * does not matter whether the operator's clock is right. Entries of earlier versions have only the operator's time.
+ */
+export function isCreatedAfter(createdAtMs: number, entry: RestartStatus): boolean {
+  const newestMs = Date.parse(entry.newestPodTime ?? "");
+  return Number.isNaN(newestMs) ? isSeenAfter(createdAtMs, entry) : createdAtMs > newestMs;
+}
+
+/** Reports whether the operator saw something after a restart. Times of status have whole seconds; another leader may have written this one. */
+export function isSeenAfter(ms: number, { time }: RestartStatus): boolean {
+  return ms >= Math.floor(Date.parse(time) / 1000) * 1000 - CLOCK_SKEW_MS;
 }
 
 /** A week. Younger restarts may still count: those that did not help, for as long as the doubled cooldowns. */

@@ -414,6 +414,10 @@ export interface RestartStatus {
    * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds. Only of restarts without proof.
    */
   workedSeconds?: number;
+  /**
+   * Creation time of the newest pod of the workload when the restart was requested. Pods that are newer were created after it.
+   */
+  newestPodTime?: string;
 }
 export interface BindingStatus {
   /**

@@ -190,6 +190,7 @@ const DISPENSABLE: ReadonlySet<string> = new Set([
   "targets.recreatedBy",
   "restarts.workedSeconds",
   "restarts.container",
+  "restarts.newestPodTime",
   "stalls.waitStartTime",
 ]);
 

@@ -9,7 +9,7 @@ import {
   workedOn,
 } from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
-import { isCreatedAfter } from "../../restarts/history";
+import { isCreatedAfter, isSeenAfter } from "../../restarts/history";
 import { isRunning, otherRenewed } from "./lease-judge";
 import { isRecent } from "./logs";
 import type { ObservedPod, ObservedWorkload, Pass } from "./observed";
@@ -147,8 +147,7 @@ export function worksSince(pod: ObservedPod, entry: RestartStatus): boolean {
   const { track, epochMs } = metrics;
   // A standby has taken over, or the pod is a successor.
   const isNew =
-    isCreatedAfter(view.createdAtMs, entry) ||
-    (track.isLeader === true && isCreatedAfter(epochMs + track.fromMs, entry));
+    isCreatedAfter(view.createdAtMs, entry) || (track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry));
   const queues = [...track.queues.values()];
   const isMoving =
     queues.some(({ done }) => done > 0) && queues.every(({ done, depth = 0 }) => done > 0 || depth === 0);

@@ -5,6 +5,7 @@ import { capitalize, whatWould } from "../../core/remedy";
 import {
   type Accused,
   isCreatedAfter,
+  isSeenAfter,
   isOverdue,
   isPodPresent,
   restartsOf,
@@ -214,7 +215,7 @@ function claimFor({ pod, stale, idle, observed, workload, forMs }: Candidate): N
     ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
   );
   const { generation } = observed;
-  const claim = { ...podClaim(workload.view, pod.view), generation };
+  const claim = { ...podClaim(workload, pod.view), generation };
   if (worked.length > 0)
     return {
       ...{ ...claim, cause: Cause.LeaseNotRenewed, workedMs: Math.min(...worked) },
@@ -255,13 +256,13 @@ export function settleRestarts(
 /** A pod that holds stale Leases, since it was created or took the latest of them, and one that does nothing, or whose work is still due. */
 function accused(pod: ObservedPod, scope: Scope): Accused[] {
   const { view, leases } = pod;
-  const of = { workload: workloadId(scope.workload.view), podUID: view.uid };
+  const of = { workload: workloadId(scope.workload.view), podUID: view.uid, createdAtMs: view.createdAtMs };
   const stale = staleLeases(leases, scope.forMs);
-  const sinceMs = Math.max(view.createdAtMs, ...stale.map(({ track }) => track.heldFromMs));
+  const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
   const isIdle = doesNothing(idlePod(pod)) || stuckKinds(scope).length > 0;
   return [
-    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, sinceMs }] : []),
-    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped, sinceMs: view.createdAtMs }] : []),
+    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
+    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped }] : []),
   ];
 }
 
@@ -305,6 +306,6 @@ function mayRenew(pods: readonly ObservedPod[], entry: RestartStatus, nowMs: num
 
 /** The Leases that another pod has taken since a restart. */
 function takenSince({ view, leases }: ObservedPod, entry: RestartStatus): HeldLease[] {
-  const isSince = (ms: number): boolean => view.uid !== entry.podUID && isCreatedAfter(ms, entry);
-  return leases.filter(({ track }) => isSince(view.createdAtMs) || isSince(track.heldFromMs));
+  if (view.uid === entry.podUID) return [];
+  return leases.filter(({ track }) => isCreatedAfter(view.createdAtMs, entry) || isSeenAfter(track.heldFromMs, entry));
 }

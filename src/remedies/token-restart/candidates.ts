@@ -104,7 +104,7 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
   const cause = causeOf(pod);
   const container = isBySandbox(pod) ? undefined : condemnedContainer(pod);
   return {
-    ...podClaim(workload.view, view),
+    ...podClaim(workload, view),
     cause,
     ...(container !== undefined && { container }),
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),

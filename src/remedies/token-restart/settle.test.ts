@@ -37,7 +37,13 @@ function outcomes(restart: RestartStatus, pods: ObservedPod[], afterMs: number, 
 }
 
 describe("an eviction", () => {
-  it("recognizes its successor when the API server's clock is five seconds behind", () => {
+  it.each([-2, 5])("recognizes its successor by the API server's clock, with its own %d minutes off", minutes => {
+    const at = (ms: number): string => new Date(ms).toISOString();
+    const restart = entry({ time: at(T + minutes * MINUTE), newestPodTime: at(T - MINUTE) });
+    expect(outcomes(restart, [healthy(T)], 100_000 + 5 * MINUTE)).toEqual(["Recovered"]);
+  });
+
+  it("of an earlier version recognizes its successor when the API server's clock is five seconds behind", () => {
     expect(outcomes(entry(), [healthy(T - 5_400)], 100_000)).toEqual(["Recovered"]);
     expect(outcomes(entry(), [healthy(T - 6_400)], MINUTE)).toEqual(["Restarted"]);
   });

@@ -67,7 +67,7 @@ export function settleRestarts(
 function accused(pod: ObservedPod, workload: ObservedWorkload): Accused {
   const { uid, createdAtMs, nodeName } = pod.view;
   const cause = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
-  return { workload: workloadId(workload.view), podUID: uid, cause, sinceMs: createdAtMs, nodeName };
+  return { workload: workloadId(workload.view), podUID: uid, cause, createdAtMs, nodeName };
 }
 
 /** The outcome of an open restart whose effect is not known yet. */

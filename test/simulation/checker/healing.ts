@@ -114,9 +114,7 @@ class HealingChecks {
     const { operators } = this.sight.plan;
     // A restart that a leader with another clock recorded is later, or earlier, for the next.
     const clocksMs = Math.max(...operators) - Math.min(...operators);
-    // By a clock that is ahead, successors are older than the restart that they come from, so none seems to help.
-    const vain = isClockOff(this.sight.plan) ? before : before - 1;
-    return before === 0 ? 0 : clocksMs + parseDuration(text ?? "10m") * 2 ** Math.min(2, vain);
+    return before === 0 ? 0 : clocksMs + parseDuration(text ?? "10m") * 2 ** Math.min(2, before - 1);
   }
 
   /** Promise 10: by an hour it is Stalled, whatever it waits for, and the message names what refuses. */
