@@ -81,7 +81,7 @@ it("explains a workload by the object that protects it, and says what does not e
     unread: string[];
   };
   expect(objects.map(({ name }) => name)).toEqual(["app"]);
-  expect(objects[0]?.evidence[0]).toBe("Deployment/web: 1 of 1 pod rejected");
+  expect(objects[0]?.evidence).toContain("Deployment/web: pods: 1; rejected pods: 1");
   expect(unread).toEqual([]);
   expect(await call("explain", "deploy/gone")).toMatchObject({
     code: 1,
@@ -93,7 +93,7 @@ it("explains a workload by the object that protects it, and says what does not e
 it("names what a user may not read", async () => {
   const { code, stderr } = await call("explain", "app", "--as", "nobody-here");
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^you may not list ControllerResiliences in .*\n$/);
+  expect(stderr).toMatch(/^list controllerresiliences in .*: no rights \(403\); ask for this right, .*\n$/);
   const other = await call("explain", "sa/default", "--as", "nobody-here");
   expect(other.stdout).toContain("No ControllerResilience that concerns it could be read.");
   expect(other.code).toBe(1);

@@ -3,7 +3,7 @@ import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
 import { objectView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../core/errors";
-import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
+import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Session } from "./session";
 import { safeText } from "./terminal";
@@ -70,7 +70,6 @@ export interface EventFacts {
   readonly time: string;
   readonly reason: string;
   readonly note: string;
-  readonly count: number;
   readonly kind: string;
   readonly name: string;
   /** UIDs of what it regards and of what is related: one of them is the operator's object that it belongs to. */
@@ -90,7 +89,6 @@ export function eventFacts(raw: JsonObject): EventFacts | null {
     time,
     reason: fieldOf(raw, "reason"),
     note: fieldOf(raw, "note"),
-    count: numberOf(series["count"]) ?? 1,
     kind: fieldOf(regarding, "kind"),
     name: fieldOf(regarding, "name"),
     uids: [regarding, objectOf(raw["related"])].flatMap(({ uid }) => textOf(uid) ?? []),

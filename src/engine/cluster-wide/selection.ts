@@ -52,7 +52,10 @@ export function modeIn({ labels }: NamespaceFacts, { mode, enforce }: Spec): "En
 }
 
 /** Returns the workloads that an object names or selects, as {@link workloadName} writes them. */
-export function workloadsOf({ spec }: ControllerResilience, candidates: readonly Candidate[]): Set<string> {
+export function workloadsOf(
+  { spec }: ControllerResilience,
+  candidates: readonly { readonly kind: string; readonly name: string; readonly labels: Candidate["labels"] }[],
+): Set<string> {
   const named = spec.targets.flatMap(({ kind, name }) => (name === undefined ? [] : [workloadName({ kind, name })]));
   const selected = spec.targets.flatMap(({ kind, selector }) => {
     if (selector === undefined) return [];

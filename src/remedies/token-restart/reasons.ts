@@ -23,7 +23,7 @@ export const REASONS = {
     event: "Warning",
     help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
   },
-  WouldRestart: { event: "Warning", help: "Observe mode: it would be restarted." },
+  WouldRestart: { event: "Warning", help: "It is only observed: set mode Enforce, or restart the pod by hand." },
   RestartBlocked: {
     event: "Warning",
     help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",

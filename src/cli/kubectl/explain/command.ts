@@ -8,8 +8,8 @@ import { Exit, type ExitCode } from "../terminal";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, parseSubject, type Subject } from "../subject";
-import { explainCluster } from "./cluster";
-import { explain, type ExplainFacts, type Explanation, formatExplanation } from "./explain";
+import { explain, type OwnObject } from "./explain";
+import { formatExplanation } from "./format";
 import { readLive } from "./live";
 
 interface OperatorFlags {
@@ -44,65 +44,47 @@ export function registerExplain(program: Command, shell: Shell): void {
 
 async function runExplain(
   session: Session,
-  flags: Flags<OperatorFlags>,
+  { operatorNamespace }: Flags<OperatorFlags>,
   [text = ""]: readonly string[],
 ): Promise<ExitCode> {
   const subject = parseSubject(text, session.namespace);
   await session.requireCrd();
-  if (subject.kind === CLUSTER_KIND) return explainClusterObject(session, flags, subject);
-  const facts = await readFacts(session, subject, flags.operatorNamespace);
-  return print(session, explain(facts));
-}
-
-async function print(session: Session, explanation: Explanation): Promise<ExitCode> {
   const { output, clock, progress } = session;
+  const reader = new PartialReader(session);
+  const isCluster = subject.kind === CLUSTER_KIND;
+  const [operator, objects, events] = await Promise.all([
+    reader.operator(operatorNamespace),
+    isCluster ? readOwner(reader, subject) : reader.objects(subject.namespace),
+    reader.events(subject.namespace),
+  ]);
+  const nowMs = clock.now().getTime();
+  const isOwn = isCluster || subject.kind === KIND;
+  const explanation = explain({
+    ...{ nowMs, subject, events, unread: reader.unread, ...(operator && { operator }) },
+    objects: isOwn ? only(objects, subject, reader.unread) : objects,
+    ...(!isOwn && { live: await readLive(reader, subject, nowMs) }),
+  });
   progress.end();
-  const look = { paint: output.paint, columns: output.columns, nowMs: clock.now().getTime() };
-  await output.result(explanation, () => formatExplanation(explanation, look));
+  await output.result(explanation, () =>
+    formatExplanation(explanation, { paint: output.paint, columns: output.columns, nowMs }),
+  );
   // Nothing found where not everything could be read is no success.
   return explanation.objects.length === 0 && explanation.unread.length > 0 ? Exit.error : Exit.ok;
 }
 
-async function explainClusterObject(
-  session: Session,
-  flags: Flags<OperatorFlags>,
-  subject: Subject,
-): Promise<ExitCode> {
-  const reader = new PartialReader(session);
-  const raw = await reader.get(KINDS[CLUSTER_KIND], { name: subject.name });
+async function readOwner(reader: PartialReader, { name }: Subject): Promise<OwnObject[]> {
+  const raw = await reader.get(KINDS[CLUSTER_KIND], { name });
   const view = raw ? clusterObjectOfOursView(raw) : null;
-  if (view === null)
-    throw new CliError(raw === undefined ? reader.unread.join("; ") : `${describeSubject(subject)} does not exist`);
-  const [operator, objects, events] = await Promise.all([
-    reader.operator(flags.operatorNamespace),
-    reader.objects(),
-    reader.events(),
-  ]);
-  const found = { subject: describeSubject(subject), live: [], unread: reader.unread, ...(operator && { operator }) };
-  return print(session, { ...found, objects: [explainCluster(view.object, objects, events)] });
+  return view === null ? [] : [view.object];
 }
 
-async function readFacts(session: Session, subject: Subject, operatorNamespace: string): Promise<ExplainFacts> {
-  const reader = new PartialReader(session);
-  const [operator, objects, events] = await Promise.all([
-    reader.operator(operatorNamespace),
-    reader.objects(subject.namespace),
-    reader.events(subject.namespace),
-  ]);
-  const nowMs = session.clock.now().getTime();
-  const common = { nowMs, subject, events, unread: reader.unread, ...(operator === undefined ? {} : { operator }) };
-  const chosen = subject.kind === KIND ? only(objects, subject, reader.unread) : objects;
-  const live = subject.kind === KIND ? undefined : await readLive(reader, subject, nowMs);
-  return { ...common, objects: chosen, ...(live && { live }) };
-}
-
-function only(objects: ExplainFacts["objects"], subject: Subject, unread: readonly string[]): ExplainFacts["objects"] {
+function only(objects: readonly OwnObject[], subject: Subject, unread: readonly string[]): readonly OwnObject[] {
   const found = objects.filter(({ metadata }) => metadata.name === subject.name);
-  if (found.length === 0)
-    throw new CliError(
-      unread.some(one => one.startsWith("list controllerresiliences"))
-        ? `you may not list ControllerResiliences in ${subject.namespace}: ask for the right, or choose another -n or --as`
-        : `${describeSubject(subject)} does not exist; \`kubectl get cres -A\` lists all`,
-    );
-  return found;
+  if (found.length > 0) return found;
+  const refused = unread.find(one => one.includes(` ${KINDS[subject.kind].plural}`));
+  throw new CliError(
+    refused === undefined
+      ? `${describeSubject(subject)} does not exist; \`kubectl get cres,ccres -A\` lists all`
+      : `${refused}; ask for this right, or choose another -n or --as`,
+  );
 }

@@ -5,8 +5,8 @@ import { makeObject } from "../../../core/testing/objects";
 import { COMMANDS } from "../program";
 import { eventFacts, type EventFacts, type OperatorState } from "../reader";
 import { parseSubject } from "../subject";
-import { explain, type ExplainFacts, formatExplanation, formatTimeline } from "./explain";
-import { timelineOf } from "./evidence";
+import { explain, type ExplainFacts } from "./explain";
+import { formatExplanation } from "./format";
 import type { LiveSubject } from "./live";
 
 const NOW = Date.parse("2026-01-31T12:00:00Z");
@@ -52,9 +52,8 @@ function object(changes: { spec?: object; status?: object } = {}): ControllerRes
 const pod: LiveSubject = {
   namespace: "shop",
   ids: ["Pod/web-2", "ReplicaSet/web-7d", "Deployment/web", "ServiceAccount/web"],
-  uids: new Map([["Pod/web-2", "p2"]]),
-  labelled: [{ kind: "Deployment", labels: { app: "web" } }],
-  skippedBy: [],
+  uids: new Set(["p2"]),
+  workloads: [{ kind: "Deployment", name: "web", labels: { app: "web" } }],
   notes: ["Created 1h ago."],
 };
 
@@ -92,37 +91,20 @@ const observed = (conditions: object[], status: object = {}): Pick<ExplainFacts,
   return { objects: [object({ spec: { mode: "Observe" }, status: { conditions: all, ...status } })] };
 };
 
-it("offers none for the deferred change of a template", () => {
-  const deferred = observed([{ type: "TokenLifetimeBounded", reason: "RestartDeferred" }]);
-  expect(explained(deferred).objects[0]?.actions).toEqual([]);
-});
-
 it("shows the message of a condition that is True, unless all is well", () => {
   const of = (reason: string, message: string) => text(observed([{ status: "True", reason, message }]));
   expect(of("Suspected", "Pod web-1 is older than its ServiceAccount.")).toContain("    Pod web-1 is older");
   expect(of("Accepted", "All tokens are accepted.")).not.toContain("All tokens");
 });
 
-it("says that a rollout replaces no pod of a StatefulSet or DaemonSet with OnDelete", () => {
-  const targets = [{ kind: "DaemonSet", name: "agent", pods: 2, rejectedPods: 1 }];
-  expect(explained(observed([{ reason: "WouldRestart" }], { targets })).objects[0]?.actions[0]).toEqual({
-    text: "restart DaemonSet agent by hand (with updateStrategy OnDelete, delete its pods one by one), or let the operator do it with mode Enforce:",
-    command: "kubectl rollout restart daemonset/agent -n shop",
-  });
-});
-
-it("promises no restart", () => expect(explained().objects[0]?.next).toBeUndefined());
-
 it("shows of an object only what concerns the pod, its workload and its ServiceAccount", () => {
   const subject = parseSubject("pod/web-2", "shop");
   const [one] = explained({ subject, live: pod }).objects;
-  expect(one?.timeline.map(({ text: what }) => what)).toEqual([
-    "pod web-1 of Deployment/web; cause Unknown; outcome Ineffective",
-  ]);
   expect(one?.evidence).toEqual([
-    "Deployment/web: 1 of 3 pods rejected; last 401 at most 1m ago (2026-01-31 11:59:00Z)",
+    "Deployment/web: pods: 3; rejected pods: 1",
+    "Deployment/web: pod: web-1; time: 4m ago (2026-01-31 11:56:00Z); cause: Unknown; outcome: Ineffective",
   ]);
-  const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], labelled: [] };
+  const foreign = { ...pod, ids: ["Pod/db-0", "StatefulSet/db"], workloads: [] };
   expect(explained({ subject, live: foreign }).objects).toEqual([]);
   expect(text({ subject, live: foreign })).toContain("No ControllerResilience concerns it");
   expect(text({ subject, live: foreign, unread: ["list x: no rights (403)"] })).not.toContain("leaves it alone");
@@ -130,7 +112,7 @@ it("shows of an object only what concerns the pod, its workload and its ServiceA
 
 it("finds a workload by the selector of a target", () => {
   const targets = [{ kind: "Deployment", selector: { matchLabels: { app: "web" } } }];
-  const live = { ...pod, ids: ["Pod/web-2"] };
+  const live = { ...pod, ids: ["Pod/web-2", "Deployment/web"] };
   const found = (namespace: string) =>
     explained({
       live: { ...live, namespace },
@@ -143,33 +125,21 @@ const none = { lease: "system/controller-resilience", leads: false };
 
 const flows = [{ serviceAccount: "web", state: "Throttled", since: ago(9), until: ago(-1) }];
 
-it("promises nothing, and no time, while no operator leads", () => {
-  const of = (operator: OperatorState, spec: object = {}) => {
-    const [one] = explained({ operator, objects: [object({ spec, status: { flows, targets: [] } })] }).objects;
-    return [one?.next, ...(one?.evidence ?? [])];
-  };
-  const throttled = "ServiceAccount/web: Throttled; rate unknown; since 9m ago (2026-01-31 11:51:00Z)";
-  expect(of({ ...none, leads: true })).toEqual([undefined, `${throttled}; released in 1m (2026-01-31 12:01:00Z)`]);
-  expect(of(none)).toEqual(["The operator does nothing until a replica leads.", throttled]);
-  expect(of(none, { suspend: true })[0]).toBe(
-    "The operator does nothing until a replica leads and a person resumes the object.",
-  );
-});
-
-it("says which bindings expire while the operator does nothing, since their enforcer does not wait for it", () => {
-  const binding = { kind: "RoleBinding", name: "b", namespace: "shop", state: "Current" };
+it("says when a throttle ends and a binding is renewed only while the operator acts, and always when it expires", () => {
   const bindings = [
-    { ...binding, renewTime: ago(-5), expiryTime: ago(-60) },
-    { ...binding, name: "past", renewTime: ago(20), expiryTime: ago(10) },
+    { kind: "RoleBinding", name: "b", namespace: "shop", state: "Current", renewTime: ago(-5), expiryTime: ago(-60) },
   ];
   const of = (operator: OperatorState, spec: object = {}) =>
-    explained({ operator, objects: [object({ spec, status: { bindings, targets: [] } })] }).objects[0]?.evidence;
-  const past = "RoleBinding/past: Current; expired 10m ago (2026-01-31 11:50:00Z)";
-  const expires = "RoleBinding/b: Current; expires in 1h (2026-01-31 13:00:00Z)";
+    explained({ operator, objects: [object({ spec, status: { flows, bindings, targets: [], restarts: [] } })] })
+      .objects[0]?.evidence;
+  const throttled = "ServiceAccount/web: state: Throttled; since: 9m ago (2026-01-31 11:51:00Z)";
+  const past = [throttled, "RoleBinding/b: state: Current; expiry time: in 1h (2026-01-31 13:00:00Z)"];
   const leading = { ...none, leads: true };
-  expect(of(leading)).toEqual([`${expires}; is renewed in 5m (2026-01-31 12:05:00Z)`, past]);
-  expect(of(none)).toEqual([expires, past]);
-  expect(of(leading, { mode: "Observe" })).toEqual([expires, past]);
+  expect(of(leading)).toEqual([
+    `${throttled}; until: in 1m (2026-01-31 12:01:00Z)`,
+    "RoleBinding/b: state: Current; renew time: in 5m (2026-01-31 12:05:00Z); expiry time: in 1h (2026-01-31 13:00:00Z)",
+  ]);
+  expect([of(none), of(leading, { mode: "Observe" }), of(leading, { suspend: true })]).toEqual([past, past, past]);
 });
 
 it("names no command of the plugin that does not exist", () => {
@@ -183,22 +153,23 @@ it("names no command of the plugin that does not exist", () => {
 });
 
 const event = (changes: Partial<EventFacts>): EventFacts => ({
-  ...{ time: ago(2), reason: "PodEvicted", note: "n", count: 1 },
+  ...{ time: ago(2), reason: "PodEvicted", note: "n" },
   ...{ kind: "Pod", name: "web-2", uids: ["p2", "uid-of-app"], ...changes },
 });
 
 it("shows the Events of this object alone, and those that say the same once", () => {
   const events = [
     event({ time: ago(8) }),
-    event({ time: ago(5), count: 2 }),
+    event({ time: ago(5) }),
     event({ note: "of another object", uids: ["p2", "other"] }),
     event({ note: "of a deleted namesake", uids: ["gone"], kind: "ControllerResilience", name: "app" }),
     event({ note: "of an earlier pod", uids: ["p1", "uid-of-app"] }),
   ];
   const told = (facts: Partial<ExplainFacts>) =>
-    explained({ events, ...facts }).objects[0]?.timeline.map(({ what, text }) => `${what}: ${text}`);
-  expect(told({})).toEqual(["PodEvicted x3: n", "PodEvicted: of an earlier pod"]);
-  expect(told({ live: pod })).toEqual(["PodEvicted x3: n"]);
+    explained({ events, ...facts }).objects[0]?.timeline.map(({ time, note }) => `${time} ${note}`);
+  expect(told({})).toEqual([`${ago(5)} n`, `${ago(2)} of an earlier pod`]);
+  expect(told({ live: pod })).toEqual([`${ago(5)} n`]);
+  expect(text({ events })).toContain("Timeline\n  - 5m ago (2026-01-31 11:55:00Z) PodEvicted: n\n");
 });
 
 it("says that what the conditions tell is old while no replica leads, and where to look", () => {
@@ -230,13 +201,6 @@ it("takes only Events of the operator, without control characters", () => {
   expect(eventFacts({ ...raw, reportingController: "controller-resilience" })?.note).toBe("a [31mb");
 });
 
-it("orders Events, and what status says from before them, in one timeline, newest last", () => {
-  const moments = timelineOf(object(), [event({ reason: "FlowReleased", count: 3 })]);
-  expect(moments.map(({ what }) => what)).toEqual(["Restart", "FlowReleased x3"]);
-  const lines = formatTimeline(moments, { paint: (_, plain) => plain, columns: 80, nowMs: NOW });
-  expect(lines.at(-1)).toBe("  - 2m ago (2026-01-31 11:58:00Z) FlowReleased x3: n");
-});
-
 it.each(["nope/x", "pod/", "pod/a/b", ""])("refuses %s as an object", bad => {
   expect(() => parseSubject(bad, "shop")).toThrow(/^expected NAME or KIND\/NAME, got/);
 });
@@ -245,18 +209,4 @@ it("knows kubectl's names of the kinds", () => {
   expect(parseSubject("deploy/web", "shop")).toEqual({ kind: "Deployment", namespace: "shop", name: "web" });
   expect(parseSubject("deployments.apps/web", "shop").kind).toBe("Deployment");
   expect(parseSubject("clusterrolebinding/x", "shop")).toEqual({ kind: "ClusterRoleBinding", name: "x" });
-});
-
-it.each([
-  ["HelmHook", 1, "remove helm.sh/hook from it in its chart"],
-  ["ArgoCDHook", 1, "remove argocd.argoproj.io/hook from it in Git"],
-  ["Other", 1, undefined],
-  ["HelmHook", 0, undefined],
-])("says how to end what recreates the ServiceAccount: %s, %i rejected", (recreatedBy, rejectedPods, way) => {
-  const targets = [{ kind: "Deployment", name: "web", pods: 3, rejectedPods, recreatedBy }];
-  const texts = explained({ objects: [object({ status: { targets } })] }).objects[0]?.actions.map(({ text }) => text);
-  const found = texts?.filter(text => text.startsWith("end the cause"));
-  expect(found).toEqual(
-    way === undefined ? [] : [`end the cause: a hook recreates the ServiceAccount of Deployment web; ${way}`],
-  );
 });

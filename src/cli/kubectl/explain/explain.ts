@@ -1,24 +1,32 @@
-import { ConditionType, EngineReason, SUMMARIES } from "../../../api/conditions";
+import { ConditionType, EngineReason } from "../../../api/conditions";
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
-import type { ControllerResilience, StatusCondition } from "../../../api/controller-resilience";
-import { KIND, SKIP_ANNOTATION } from "../../../api/names";
+import type {
+  ControllerResilience,
+  ControllerResilienceStatus,
+  StatusCondition,
+} from "../../../api/controller-resilience";
+import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGER } from "../../../api/names";
+import { isObject, type JsonObject, textOf, textsOf } from "../../../core/json";
 import { type Mode, modeOf } from "../../../core/remedy";
-import { matchesSelector } from "../../../core/views";
+import { workloadsOf } from "../../../engine/cluster-wide/selection";
+import { oneLine } from "../../../core/text";
 import { createRemedies } from "../../../remedies/registry";
-import type { EventFacts, OperatorState } from "../reader";
-import { describeMode, describeSubject, type Subject } from "../subject";
-import { type Look as Plain, safeText, when, wrapText } from "../terminal";
-import { evidenceOf, idOf, type Moment, timelineOf } from "./evidence";
+import { commandFor } from "../change/change";
+import { type EventFacts, OPERATOR_NAMESPACE, type OperatorState } from "../reader";
+import { describeSubject, type Subject } from "../subject";
+import { safeText, when } from "../terminal";
 import type { LiveSubject } from "./live";
-import { type Action, actionsFor, type ExplainedCondition, whyNothing } from "./next";
+
+/** An object of the operator. */
+export type OwnObject = ControllerResilience | ClusterControllerResilience;
 
 /** What was read for an explanation. */
 export interface ExplainFacts {
   readonly nowMs: number;
   readonly subject: Subject;
-  /** The subject and what it belongs to, as the API server has it now. Absent for a ControllerResilience. */
+  /** The subject and what it belongs to, as the API server has it now. Absent for an object of the operator. */
   readonly live?: LiveSubject;
-  readonly objects: readonly ControllerResilience[];
+  readonly objects: readonly OwnObject[];
   readonly events: readonly EventFacts[];
   /** Absent if the Lease could not be read. */
   readonly operator?: OperatorState;
@@ -26,17 +34,29 @@ export interface ExplainFacts {
   readonly unread: readonly string[];
 }
 
+/** A condition, with the help text of its reason. */
+export interface ExplainedCondition
+  extends Pick<StatusCondition, "type" | "status" | "reason" | "message" | "lastTransitionTime"> {
+  readonly help?: string;
+}
+
+/** Something that a person can do. */
+export interface Action {
+  readonly text: string;
+  /** A command line to copy. */
+  readonly command: string;
+}
+
 /** Why one object of the operator is in its state. */
 export interface ObjectExplanation extends Subject {
   readonly mode: Mode;
   readonly suspended: boolean;
   readonly conditions: readonly ExplainedCondition[];
+  /** What status says besides. */
   readonly evidence: readonly string[];
-  /** Why the operator does nothing; absent: it acts. */
-  readonly next?: string;
   readonly actions: readonly Action[];
-  /** What happened last, newest last. */
-  readonly timeline: readonly Moment[];
+  /** The operator's last Events, newest last. */
+  readonly timeline: readonly EventFacts[];
 }
 
 /** The answer of `explain`. */
@@ -49,81 +69,127 @@ export interface Explanation {
   readonly unread: readonly string[];
 }
 
-/** Most moments that are shown of one object, the newest. */
-const MOMENTS_SHOWN = 8;
-
-/** Explains a subject by the ControllerResiliences that concern it. Pure. */
+/** Explains a subject by what the operator says of it: the status of the objects that concern it, and their Events. Pure. */
 export function explain(facts: ExplainFacts): Explanation {
-  const { subject, operator, unread } = facts;
+  const { subject, operator, unread, live, objects } = facts;
+  const concerned = live === undefined ? objects : objects.filter(object => concerns(object, live));
   return {
     subject: describeSubject(subject),
-    live: describeLive(facts),
+    live: live?.notes ?? [],
     ...(operator === undefined ? {} : { operator }),
-    objects: concerned(facts).map(object => explainObject(object, facts)),
+    objects: concerned.map(object => explainObject(object, facts)),
     unread,
   };
 }
 
-function describeLive({ live }: ExplainFacts): string[] {
-  const { notes = [], skippedBy = [] } = live ?? {};
-  const skipped = `The operator does not act on ${skippedBy.join(", ")}: annotation ${SKIP_ANNOTATION}.`;
-  return skippedBy.length === 0 ? [...notes] : [...notes, skipped];
-}
-
-/** Returns the objects that concern the subject. */
-function concerned({ objects, live, nowMs }: ExplainFacts): readonly ControllerResilience[] {
-  return live === undefined ? objects : objects.filter(object => concerns(object, live, nowMs));
-}
-
 /** Reports whether the spec or the status of an object names the subject, or what the subject belongs to. */
-function concerns(object: ControllerResilience, live: LiveSubject, nowMs: number): boolean {
-  const named = [...evidenceOf(object, { nowMs, acts: false }), ...timelineOf(object, [])];
-  if (named.some(({ about }) => about.some(id => live.ids.includes(id)))) return true;
-  if (live.namespace !== undefined && object.metadata.namespace !== live.namespace) return false;
-  const isBound = object.spec.bindingRenewal?.bindings.some(({ kind, name }) =>
-    live.ids.includes(idOf(kind, name, object.metadata.namespace)),
-  );
+function concerns(object: OwnObject, live: LiveSubject): boolean {
+  const isNamed = (id: string): boolean => live.ids.includes(id);
+  if (rowsOf(object).some(({ about }) => about.some(isNamed))) return true;
+  if (!isNamespaced(object) || object.metadata.namespace !== live.namespace) return false;
+  const bindings = object.spec.bindingRenewal?.bindings ?? [];
   return (
-    isBound === true ||
-    object.spec.targets.some(({ kind, name, selector }) =>
-      name === undefined
-        ? live.labelled.some(
-            one => one.kind === kind && selector !== undefined && matchesSelector(one.labels, selector),
-          )
-        : live.ids.includes(idOf(kind, name)),
-    )
+    bindings.some(({ kind, name }) => isNamed(`${kind}/${name}`)) ||
+    [...workloadsOf(object, live.workloads)].some(isNamed)
   );
 }
 
-function explainObject(object: ControllerResilience, facts: ExplainFacts): ObjectExplanation {
-  const { nowMs, live } = facts;
-  const isShown = (about: readonly string[]): boolean => live === undefined || about.some(id => live.ids.includes(id));
-  const conditions = explainConditions(object);
-  const { name, namespace } = object.metadata;
-  const next = whyNothing(object, facts.operator?.leads !== false);
+function isNamespaced(object: OwnObject): object is ControllerResilience {
+  return object.kind === KIND;
+}
+
+function explainObject(object: OwnObject, { nowMs, live, events, operator }: ExplainFacts): ObjectExplanation {
+  const { name, uid } = object.metadata;
+  const mode = isNamespaced(object) ? modeOf(object) : object.spec.mode;
+  const acts = operator?.leads !== false && !object.spec.suspend && mode === "Enforce";
+  const isShown = ({ about }: Row): boolean => live === undefined || about.some(id => live.ids.includes(id));
+  const told = events.filter(
+    ({ kind, uids }) =>
+      uids.includes(uid) && (live === undefined || kind === object.kind || uids.some(one => live.uids.has(one))),
+  );
   return {
-    ...{ kind: KIND, namespace, name, mode: modeOf(object), suspended: object.spec.suspend },
-    conditions,
-    evidence: evidenceOf(object, { nowMs, acts: next === undefined }).flatMap(({ about, text }) =>
-      isShown(about) ? [safeText(text)] : [],
-    ),
-    ...(next !== undefined && { next }),
-    actions: actionsFor(object, conditions, facts.operator),
-    timeline: timelineOf(
-      object,
-      facts.events.filter(event => event.uids.includes(object.metadata.uid) && isShownEvent(event, live)),
-    )
-      .filter(({ about }) => about.includes(idOf(KIND, name)) || isShown(about))
-      .slice(-MOMENTS_SHOWN),
+    ...(isNamespaced(object) ? { kind: KIND, namespace: object.metadata.namespace } : { kind: CLUSTER_KIND }),
+    name,
+    ...{ mode, suspended: object.spec.suspend, conditions: explainConditions(object) },
+    evidence: rowsOf(object)
+      .filter(isShown)
+      .map(row => textOfRow(row, { nowMs, acts })),
+    actions: actionsFor(object, operator),
+    timeline: told.filter((event, i) => !told.slice(i + 1).some(later => isSame(event, later))).slice(-EVENTS_SHOWN),
   };
 }
 
-/** An Event about an object of the subject, and not about an earlier one of that name. */
-function isShownEvent({ kind, name, uids }: EventFacts, live: LiveSubject | undefined): boolean {
-  if (live === undefined || kind === KIND) return true;
-  const id = idOf(kind, name);
-  const uid = live.uids.get(id);
-  return live.ids.includes(id) && (uid === undefined || uids.includes(uid));
+/** Most Events that are shown of one object, the newest. */
+const EVENTS_SHOWN = 8;
+
+function isSame(a: EventFacts, b: EventFacts): boolean {
+  return a.kind === b.kind && a.name === b.name && a.reason === b.reason && a.note === b.note;
+}
+
+// What status says besides conditions: every field that has a meaning for a person, by one rule for all lists.
+
+/** An entry of a list in status, or its numbers. */
+interface Row {
+  /** What it is about, such as `Deployment/web`. */
+  readonly about: readonly string[];
+  readonly fields: readonly (readonly [string, unknown])[];
+}
+
+/** Most restarts that are shown, the newest. */
+const RESTARTS_SHOWN = 5;
+
+/** Identify the entry, or are only for the operator. The time of the last 401 is written rarely, so it would look old. */
+const HIDDEN = new Set(
+  "kind name namespace workload serviceAccount uid podUID serviceAccountUID leaseVersion specHash fingerprint changes generation latestExpiryTime announcedEnd lastUnauthorizedTime observedGeneration mode".split(
+    " ",
+  ),
+);
+
+/** What the operator will do only while it acts. */
+const PLANNED = ["until", "renewTime"];
+
+function rowsOf({ status = {} }: Pick<OwnObject, "status">): Row[] {
+  const entries = Object.entries(status);
+  const numbers = entries.filter(([name, value]) => typeof value === "number" && !HIDDEN.has(name));
+  const rows = entries.flatMap(([list, value]): Row[] => {
+    if (list === "conditions" || !Array.isArray(value)) return [];
+    const shown = list === "restarts" ? value.slice(-RESTARTS_SHOWN) : value;
+    return shown.filter(isObject).map(one => rowOf(list, one));
+  });
+  return [...(numbers.length === 0 ? [] : [{ about: ["in all"], fields: numbers }]), ...rows];
+}
+
+function rowOf(list: string, entry: JsonObject): Row {
+  const { kind, name, namespace, workload, serviceAccount, pod } = textsOf(entry);
+  const listed: Readonly<Record<string, string>> = {
+    daemonSets: `DaemonSet/${name ?? ""}`,
+    conflicts: `conflict in ${namespace ?? ""}`,
+    flows: `ServiceAccount/${serviceAccount ?? ""}`,
+  };
+  const id = workload ?? listed[list] ?? (kind === undefined ? list : `${kind}/${name ?? ""}`);
+  const fields = Object.entries(entry).filter(([field, value]) => typeof value !== "object" && !HIDDEN.has(field));
+  return { about: [id, ...(pod === undefined ? [] : [`Pod/${pod}`])], fields };
+}
+
+/** When an object is explained, and whether the operator acts on it then. */
+interface View {
+  readonly nowMs: number;
+  readonly acts: boolean;
+}
+
+/** Returns what lists in status say, such as `Deployment/web: pods: 3; rejected pods: 1`. Pure. */
+export function evidenceOf(status: ControllerResilienceStatus, view: View): string[] {
+  return rowsOf({ status }).map(row => textOfRow(row, view));
+}
+
+function textOfRow({ about, fields }: Row, { nowMs, acts }: View): string {
+  const told = fields
+    .filter(([name]) => acts || !PLANNED.includes(name))
+    .map(([name, value]) => {
+      const words = name.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
+      return `${words}: ${/time$|^since$|^until$/i.test(name) ? when(textOf(value), nowMs) : String(value)}`;
+    });
+  return safeText(`${about[0] ?? ""}: ${told.join("; ")}`);
 }
 
 const HELP: ReadonlyMap<string, string> = new Map(
@@ -133,12 +199,12 @@ const HELP: ReadonlyMap<string, string> = new Map(
 );
 
 /** Help of the reasons that the engine gives to any condition. */
-const SHARED_HELP: Readonly<Record<string, string>> = {
-  [EngineReason.Suspended]: "The object is suspended: nothing is read, decided or changed.",
-  [EngineReason.ObserveFailed]: "A read failed; the remedy does nothing until it succeeds.",
-  [EngineReason.DecideFailed]: "This is a bug of the operator: please report it. The remedy does nothing.",
-  [EngineReason.Forbidden]: "Grant the operator the right that the message names.",
-};
+const SHARED_HELP: ReadonlyMap<string, string> = new Map([
+  [EngineReason.Suspended, "The object is suspended: nothing is read, decided or changed."],
+  [EngineReason.ObserveFailed, "A read failed; the remedy does nothing until it succeeds."],
+  [EngineReason.DecideFailed, "This is a bug of the operator: please report it. The remedy does nothing."],
+  [EngineReason.Forbidden, "Grant the operator the right that the message names."],
+]);
 
 /** Help texts are Markdown. */
 function plain(help: string): string {
@@ -150,133 +216,67 @@ function isNegative(type: string): boolean {
 }
 
 /** Reports whether a condition needs attention, if it is shown. */
-function isBad({ type, status }: Pick<StatusCondition, "type" | "status">): boolean {
+export function isBad({ type, status }: Pick<StatusCondition, "type" | "status">): boolean {
   return isNegative(type) || status !== "True";
 }
 
 /** The conditions, those that need attention first. Reconciling and Stalled appear only if they say something. */
-export function explainConditions({
-  status,
-}: Pick<ControllerResilience | ClusterControllerResilience, "status">): ExplainedCondition[] {
+function explainConditions({ status }: Pick<OwnObject, "status">): ExplainedCondition[] {
   const shown = (status?.conditions ?? []).filter(({ type, status: value }) => !isNegative(type) || value === "True");
   return shown
     .toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)))
     .map(({ type, status: value, reason, message, lastTransitionTime }) => {
-      const help = HELP.get(`${type} ${reason}`) ?? SHARED_HELP[reason];
-      return { type, status: value, reason, message, lastTransitionTime, ...(help === undefined ? {} : { help }) };
+      const help = HELP.get(`${type} ${reason}`) ?? SHARED_HELP.get(reason);
+      return {
+        type,
+        status: value,
+        reason: oneLine(reason),
+        message,
+        lastTransitionTime,
+        ...(help === undefined ? {} : { help }),
+      };
     });
 }
 
-export interface Look extends Plain {
-  readonly nowMs: number;
-  /** No replica of the operator leads, so nobody knows whether conditions still hold. */
-  readonly isStale?: boolean;
+/** The Lease could not be read. */
+const UNKNOWN_OPERATOR = { leads: true, lease: `${OPERATOR_NAMESPACE}/${MANAGER}` };
+
+/** The commands that help now, most urgent first. */
+function actionsFor(
+  object: OwnObject,
+  { leads, lease }: Pick<OperatorState, "leads" | "lease"> = UNKNOWN_OPERATOR,
+): Action[] {
+  const [namespace = ""] = lease.split("/");
+  const flag = namespace === OPERATOR_NAMESPACE ? "" : ` --operator-namespace ${namespace}`;
+  const isTripped = object.status?.conditions?.some(({ reason }) => reason === "BreakerTripped") === true;
+  const find = { text: "find out why no replica of the operator leads:", command: `kubectl get pods -n ${namespace}` };
+  const reset = {
+    text: "find the cause of the 401 responses, then reset the breaker:",
+    command: commandFor(`breaker reset${flag}`),
+  };
+  return [...(leads ? [] : [find]), ...resume(object), ...(isTripped ? [reset] : []), ...ofItsParts(object)];
 }
 
-/** Formats an explanation for a person, in lines of at most `columns`. Pure. */
-export function formatExplanation(explanation: Explanation, look: Look): string {
-  const { subject, live, operator, objects, unread } = explanation;
-  const lines = [
-    look.paint("bold", subject),
-    ...live.flatMap(note => wrapText(note, "  ", look.columns)),
-    ...(operator === undefined ? [] : describeOperator(operator, look)),
-    ...objects.flatMap(object => [
-      "",
-      ...formatObject(object, subject, { ...look, isStale: operator?.leads === false }),
-    ]),
-    ...(objects.length === 0 ? ["", ...formatNone(unread, look)] : []),
-    ...section("Not readable, so unknown", unread, look),
-  ];
-  return `${lines.join("\n")}\n`;
+function resume(object: OwnObject): Action[] {
+  const { metadata, spec } = object;
+  if (!spec.suspend) return [];
+  const command = isNamespaced(object)
+    ? commandFor(`resume ${metadata.name}`, object.metadata.namespace)
+    : commandFor(`resume ccres/${metadata.name}`);
+  return [{ text: "resume it:", command }];
 }
 
-function formatNone(unread: readonly string[], { columns }: Look): string[] {
-  const sentence =
-    unread.length > 0
-      ? "No ControllerResilience that concerns it could be read."
-      : "No ControllerResilience concerns it: the operator leaves it alone. To protect it, name its workload in spec.targets (docs/api.md).";
-  return wrapText(sentence, "", columns);
-}
-
-/** Says whether the operator works. */
-function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, look: Look): string[] {
-  const last = renewTime === undefined ? "" : `; Lease renewed ${when(renewTime, look.nowMs)}`;
-  const state = leads ? "Operator: works" : "Operator: no replica leads, so nothing happens until one does";
-  const tripped = breaker === undefined ? "" : ` Restart breaker: tripped (Lease ${lease}): ${breaker}.`;
-  return wrapText(`${state}${last}.${tripped}`, "  ", look.columns);
-}
-
-function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
-  const { conditions, evidence, next, actions, timeline, mode, suspended } = object;
-  const title = describeSubject(object);
-  const flags = `${describeMode(mode)}${suspended ? ", suspended" : ""}`;
-  return [
-    title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
-    ...heading(
-      look.isStale === true && conditions.length > 0 ? "State that the last leader left; now unknown" : "State",
-      look,
-    ),
-    ...(conditions.length === 0 ? ["  none: the operator has reported nothing yet"] : []),
-    ...conditions.flatMap(condition => formatCondition(shortened(condition, conditions), look)),
-    ...section("Evidence", evidence, look),
-    ...section("Next", next === undefined ? [] : [next], look),
-    ...formatActions(actions, look),
-    ...formatTimeline(timeline, look),
-  ];
-}
-
-/** Leaves out of Ready, Reconciling and Stalled what the conditions of remedies say. */
-function shortened(condition: ExplainedCondition, all: readonly ExplainedCondition[]): ExplainedCondition {
-  if (!SUMMARIES.includes(condition.type)) return condition;
-  const told = all.filter(({ type, message }) => !SUMMARIES.includes(type) && message !== "");
-  const isTold = told.some(({ message }) => message.includes(condition.message));
-  const message = isTold ? "" : told.reduce((text, one) => text.replace(one.message, ""), condition.message).trim();
-  return message === condition.message ? condition : { ...condition, message, help: "" };
-}
-
-/** Formats what happened, the newest last. */
-export function formatTimeline(moments: readonly Moment[], look: Look): string[] {
-  return section(
-    "Timeline",
-    moments.map(({ time, what, text }) => `${when(time, look.nowMs)} ${what}: ${text}`),
-    look,
-  );
-}
-
-/** A command stays on one line, so that it can be copied. */
-function formatActions(actions: readonly Action[], look: Look): string[] {
-  if (actions.length === 0) return [];
-  const lines = actions.flatMap(({ text, command }) => [
-    ...wrapText(text, "  - ", look.columns),
-    ...(command === undefined ? [] : [`    ${command}`]),
-  ]);
-  return [...heading("What you can do", look), ...lines];
-}
-
-/** Help and messages that say no more than True. */
-const CALM: ReadonlySet<string> = new Set(["No action required.", "All remedies report True."]);
-
-/** Formats a condition, with its message unless all is well, and its help if it needs attention. */
-function formatCondition(condition: ExplainedCondition, look: Look): string[] {
-  const { paint, columns, nowMs, isStale = false } = look;
-  const { type, status, reason, message, lastTransitionTime, help = "" } = condition;
-  const isGood = !isBad(condition);
-  const style = isStale || status === "Unknown" ? "yellow" : isGood ? "green" : "red";
-  const told = (text: string, indent: string): string[] => (text === "" ? [] : wrapText(text, indent, columns));
-  const [state, since] = isStale ? [`${type} was ${status}`, "since"] : [`${type} ${status}`, `${status} since`];
-  return [
-    `  ${paint(style, state)} ${reason}; ${since} ${when(lastTransitionTime, nowMs)}`,
-    ...(isGood && [help, message].some(text => CALM.has(text)) ? [] : told(message, "    ")),
-    ...(isGood ? [] : told(help, "    help: ")),
-  ];
-}
-
-/** Formats a list with its title; nothing without items. */
-function section(title: string, items: readonly string[], look: Look): string[] {
-  const lines = items.flatMap(item => wrapText(item, "  - ", look.columns));
-  return lines.length === 0 ? [] : [...heading(title, look), ...lines];
-}
-
-function heading(title: string, { paint }: Look): string[] {
-  return ["", paint("cyan", title)];
+/** About its throttled flows, or about the objects that are generated for it. */
+function ofItsParts(object: OwnObject): Action[] {
+  const { name } = object.metadata;
+  if (!isNamespaced(object)) {
+    const command = `kubectl get cres -A -l ${GENERATED_FOR_LABEL}=${name}`;
+    return [{ text: "see the state of each object that is generated for it:", command }];
+  }
+  return (object.status?.flows ?? [])
+    .filter(({ state }) => state === "Throttled")
+    .map(({ serviceAccount }) => ({
+      text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
+      command: commandFor(`release ${serviceAccount}`, object.metadata.namespace),
+    }));
 }

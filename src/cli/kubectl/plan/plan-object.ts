@@ -5,7 +5,7 @@ import { type Mode, whyObserved, type PlanItem, type Remedy } from "../../../cor
 import { isUnproven } from "../../../restarts/history";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
-import { evidenceOf } from "../explain/evidence";
+import { evidenceOf } from "../explain/explain";
 import { safeText } from "../terminal";
 import type { PlanTools } from "./tools";
 
@@ -68,9 +68,7 @@ async function planRemedy(
     status,
     reason,
     message: safeText(message, LONGEST),
-    sees: evidenceOf({ ...object, status: lists }, { nowMs: now.getTime(), acts: mode === "Enforce" }).map(({ text }) =>
-      safeText(text),
-    ),
+    sees: evidenceOf(lists, { nowMs: now.getTime(), acts: mode === "Enforce" }),
     would: judged.map(({ step }) => ({ ...step, why: safeText(step.why) })),
     isComplete,
   };
