@@ -75,7 +75,7 @@ describe("the engine", () => {
     second.start();
     await clock.run(120_000);
     expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([true, false]);
-    expect([...first.loop.known.namespaces()]).toEqual(["team"]);
+    expect(first.loop.knownIn("team")).toHaveLength(3);
     expect(metrics.loops).toEqual(["controllerresilience", "controllerresilience"]);
     const stopped = first.stop();
     await clock.run(10_000);

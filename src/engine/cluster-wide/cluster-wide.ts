@@ -131,7 +131,7 @@ export class ClusterWide {
    * of Namespaces, open for ControllerResiliences, reports none again. Those that it knows have waited for a pass since the last change.
    */
   #enqueueUnknown(namespaces: readonly string[]): void {
-    const known = new Set(this.loop.known.in("namespaces" satisfies Part));
+    const known = new Set(this.loop.knownIn("namespaces" satisfies Part));
     const isUnknown = (name: string): boolean => !known.has(`namespaces/${name}`);
     this.#enqueue("namespaces", namespaces.filter(isUnknown));
   }

@@ -1,4 +1,5 @@
 import {
+  type BackoffBounds,
   type Cancel,
   type Clock,
   type Random,
@@ -10,9 +11,8 @@ import {
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
 import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
-import { RateLimiter, type PassResult } from "./requeue";
+import type { PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";
-import { splitKey } from "../../core/text";
 
 /** Settings of the loop. */
 export interface LoopSettings {
@@ -42,6 +42,9 @@ const DEFAULT_SETTINGS: LoopSettings = {
 /** Longest Retry-After of the full pass, in milliseconds: without progress for five minutes the process counts as hung. */
 const LONGEST_WAIT_MS = 240_000;
 
+/** After several failures of one object only the full pass tries it again; the number of workers bounds the load of many. */
+const FAILED_PASSES: BackoffBounds = { firstMs: 800, lastMs: 300_000 };
+
 /** Dependencies of the loop. */
 export interface ControllerPorts {
   readonly store: Pick<ObjectStore, "list" | "cachedKeys">;
@@ -65,13 +68,15 @@ export interface ControllerPorts {
  * is lost and regained.
  */
 export class Controller {
-  readonly known: KnownKeys;
+  /** Keys of this term whose objects may exist. */
+  readonly #known = new Set<Key>();
   readonly #ports: ControllerPorts;
   readonly #settings: LoopSettings;
   readonly #turn: Turn;
   #yielding: Promise<void> | undefined;
   readonly #queue: WorkQueue;
-  readonly #limiter: RateLimiter;
+  /** Passes of a key that have failed in a row. */
+  readonly #failures = new Map<Key, number>();
   readonly #lastPassMs = new Map<Key, number>();
   /** Number of the current term of leadership; undefined while not leading. */
   #term: number | undefined;
@@ -88,10 +93,8 @@ export class Controller {
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
-    this.known = new KnownKeys();
     this.#turn = new Turn(ports.clock);
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore(), ports.metrics);
-    this.#limiter = new RateLimiter(ports.clock);
     this.#progressAtMs = ports.clock.monotonicMs();
   }
 
@@ -111,8 +114,8 @@ export class Controller {
     this.#cancelFullPass();
     this.#queue.clear();
     // A standby does not see changes and deletions: metrics would become stale, and unused namespaces would stay watched.
-    for (const key of this.known.all()) if (!this.#inFlight.has(key)) this.#forget(key);
-    this.known.clear();
+    for (const key of this.#known) if (!this.#inFlight.has(key)) this.#forget(key);
+    this.#known.clear();
   }
 
   /** Stops the loop: takes no more keys, and waits up to `stopWithinMs` for passes in flight, which may still write. */
@@ -133,13 +136,18 @@ export class Controller {
   /** Requests a pass of an object. Ignored while not leading, since each term starts with a full pass. */
   enqueue(key: Key): void {
     if (this.#term === undefined) return;
-    this.known.add(key);
+    this.#known.add(key);
     this.#queue.addAfter(key, this.#delayOf(key));
   }
 
   /** Requests a pass of every known object of a namespace. */
   enqueueNamespace(namespace: string): void {
-    for (const key of this.known.in(namespace)) this.enqueue(key);
+    for (const key of this.knownIn(namespace)) this.enqueue(key);
+  }
+
+  /** Returns the known keys of a namespace; none while not leading. */
+  knownIn(namespace: string): readonly Key[] {
+    return [...this.#known].filter(key => key.startsWith(`${namespace}/`));
   }
 
   /** Reports whether a term of leadership lasts. */
@@ -206,14 +214,14 @@ export class Controller {
 
   #requeue(key: Key, result: PassResult | undefined): void {
     // The object may have been deleted and recreated while its key waited.
-    if (result?.next !== "forget") this.known.add(key);
+    if (result?.next !== "forget") this.#known.add(key);
     switch (result?.next) {
       case "forget":
         this.#forget(key);
-        this.known.remove(key);
+        this.#known.delete(key);
         break;
       case "recheck":
-        this.#limiter.forget(key);
+        this.#failures.delete(key);
         if (result.afterMs !== undefined) {
           this.#queue.addAfter(key, Math.max(result.afterMs, this.#settings.minPassIntervalMs), "due");
         }
@@ -228,13 +236,16 @@ export class Controller {
     }
   }
 
-  #retry(key: Key, maxDelayMs: number | undefined): void {
+  #retry(key: Key, maxDelayMs = Infinity): void {
     this.#ports.metrics.retried();
-    this.#queue.addAfter(key, this.#limiter.when(key, maxDelayMs), "due");
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const delayMs = backoffMs(failures, this.#ports.random, 0, FAILED_PASSES);
+    this.#queue.addAfter(key, Math.min(delayMs, maxDelayMs), "due");
   }
 
   #forget(key: Key): void {
-    this.#limiter.forget(key);
+    this.#failures.delete(key);
     this.#lastPassMs.delete(key);
     this.#ports.forget(key);
   }
@@ -252,7 +263,7 @@ export class Controller {
   async #fullPass(term: number | undefined): Promise<void> {
     const { clock, random, log } = this.#ports;
     let nextMs = this.#jittered(this.#settings.fullPassMs);
-    const knownBefore = this.known.all();
+    const knownBefore = [...this.#known];
     try {
       const keys = this.#cachedKeys() ?? (await this.#listKeys());
       if (this.#term !== term) return;
@@ -260,7 +271,7 @@ export class Controller {
       this.#fullPassFailure = null;
       this.#ports.listed(keys);
       const all = [...new Set([...keys, ...knownBefore])];
-      this.known.addAll(all);
+      for (const key of all) this.#known.add(key);
       // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
       const enqueue = (key: Key): void => {
         if (this.#term === term) this.#queue.addAfter(key, this.#delayOf(key), "sweep");
@@ -303,52 +314,4 @@ function metricOf(result: PassResult | undefined): Parameters<LoopMetrics["recon
   if (result === undefined) return "panic";
   if (result.next === "give-up" || (result.next === "retry" && !result.conflict)) return "error";
   return result.next === "retry" || result.next === "wait" ? "requeue" : "success";
-}
-
-/** The known keys by namespace. */
-export class KnownKeys {
-  readonly #byNamespace = new Map<string, Set<Key>>();
-
-  /** Returns the namespaces with at least one key. */
-  namespaces(): ReadonlySet<string> {
-    return new Set(this.#byNamespace.keys());
-  }
-
-  /** Returns the keys of a namespace. */
-  in(namespace: string): readonly Key[] {
-    return [...(this.#byNamespace.get(namespace) ?? [])];
-  }
-
-  /** Returns all keys. */
-  all(): Key[] {
-    return [...this.#byNamespace.values()].flatMap(keys => [...keys]);
-  }
-
-  /** Adds a key. */
-  add(key: Key): void {
-    this.addAll([key]);
-  }
-
-  /** Adds keys. */
-  addAll(keys: Iterable<Key>): void {
-    for (const key of keys) {
-      const namespace = splitKey(key).namespace;
-      const known = this.#byNamespace.get(namespace);
-      if (known) known.add(key);
-      else this.#byNamespace.set(namespace, new Set([key]));
-    }
-  }
-
-  /** Removes a key. */
-  remove(key: Key): void {
-    const namespace = splitKey(key).namespace;
-    const keys = this.#byNamespace.get(namespace);
-    keys?.delete(key);
-    if (keys?.size === 0) this.#byNamespace.delete(namespace);
-  }
-
-  /** Removes all keys. */
-  clear(): void {
-    this.#byNamespace.clear();
-  }
 }
