@@ -24,7 +24,6 @@ import { KeyMemory } from "./core/signing-keys";
 import { splitKey } from "./core/text";
 import type { Clock, Random } from "./core/time";
 import { Engine, type EnginePorts } from "./engine/engine";
-import { IdentityProbe } from "./engine/lead/identity-probe";
 import { createStop, healthChecks, reviewOwnRights, type Stop } from "./lifecycle";
 import { Rounds } from "./logs/reading/rounds";
 import { createRemedies } from "./remedies/registry";
@@ -85,7 +84,8 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     clock,
     gauges: remedies.flatMap(gaugesOf),
   });
-  const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics);
+  const onDead = (): void => void stop("dead identity", 1);
+  const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics, onDead);
   const shared = { api: createApi(), clock, log, metrics, random };
   const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
@@ -95,9 +95,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const keyMemory = new KeyMemory();
   const events = createEventSink(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
-  // With its own client, the probe works while every other call hangs.
-  const probed = new OwnIdentity(createApi(), connection, clock);
-  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(() => probed, connection) };
+  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(connection) };
   const readers = new ClusterReaders({ ...shared, ...settings, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,
@@ -117,14 +115,11 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };
   const engine = new Engine(ports, { ...settings, clusterWide: own.scope, loop });
-  const hasAcceptedWithin = reachability.hasAcceptedWithin.bind(reachability);
-  const onDead = (): void => void stop("dead identity", 1);
-  const identityProbe = new IdentityProbe({ identity: probed, clock, log, metrics, onDead, hasAcceptedWithin });
   const stopping = new AbortController();
-  const checks = healthChecks({ engine, identityProbe, reachability, fullPassMs, stopping: stopping.signal });
+  const checks = healthChecks({ engine, reachability, fullPassMs, stopping: stopping.signal });
   const pages = surroundings.serve({ ...checks, metrics: () => metrics.text() });
   const ended = { engine, informers, own, pages, connection, events };
-  const stop = createStop({ clock, log, exit, stopping, identityProbe, ...ended });
+  const stop = createStop({ clock, log, exit, stopping, ...ended });
   const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
@@ -132,7 +127,6 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     start: () => {
       own.start();
       engine.start();
-      identityProbe.start();
       pages.start();
       void reviewOwnRights(shared.api, needs, untilStopped);
     },
@@ -184,21 +178,19 @@ interface OwnObjectsContext {
 }
 
 /** What the operator's own credentials show. */
-function ownFacts(
-  identity: () => OwnIdentity,
-  connection: Connection,
-): Pick<ReadersContext, "ownUser" | "apiAudiences" | "apiHost"> {
+function ownFacts(connection: Connection): Pick<ReadersContext, "ownUser" | "apiAudiences" | "apiHost"> {
+  const identity = new OwnIdentity(connection);
   const apiHost = async (): Promise<string> => {
     const { hostname, port } = (await connection.access()).server;
     return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
   };
-  return { ownUser: () => identity().user(), apiAudiences: () => identity().audiences(), apiHost };
+  return { ownUser: () => identity.user(), apiAudiences: () => identity.audiences(), apiHost };
 }
 
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */
-function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metrics: Metrics) {
+function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metrics: Metrics, onDead: () => void) {
   const clockOffset = new ClockOffset(clock, log, seconds => metrics.clockOffset(seconds));
-  const reachability = new Reachability(clock);
+  const reachability = new Reachability({ clock, log, metrics, onDead });
   const connection = new Connection(loadKubeConfig, clock, { send });
   const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {
     reachability.answered(code);

@@ -9,7 +9,6 @@ import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import type { Clock } from "./core/time";
 import type { Engine } from "./engine/engine";
-import type { IdentityProbe } from "./engine/lead/identity-probe";
 import { reviewRights } from "./rights-review";
 import type { HealthServer, HealthServerOptions } from "./telemetry/health-server";
 
@@ -30,12 +29,11 @@ export type Stop = (reason: string, exitCode?: number) => Promise<void>;
 /** What /healthz and /readyz ask. */
 export function healthChecks(parts: {
   readonly engine: Engine;
-  readonly identityProbe: IdentityProbe;
   readonly reachability: Reachability;
   readonly fullPassMs: number;
   readonly stopping: AbortSignal;
 }): Pick<HealthServerOptions, "health" | "readiness"> {
-  const { engine, identityProbe, reachability, fullPassMs, stopping } = parts;
+  const { engine, reachability, fullPassMs, stopping } = parts;
   const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
   const loopTrouble = (): string | null => {
     const sinceMs = Math.max(engine.loop.sinceProgressMs(), engine.clusterWide?.loop.sinceProgressMs() ?? 0);
@@ -47,7 +45,7 @@ export function healthChecks(parts: {
       { name: "not-stopping", trouble: () => (stopping.aborted ? "shutting down" : null) },
       { name: "lease", trouble: () => engine.elector.failure() },
       { name: "objects", trouble: () => engine.loop.fullPassFailure() },
-      { name: "identity", trouble: () => identityProbe.failure() },
+      { name: "identity", trouble: () => reachability.rejection() },
       { name: "api-server", trouble: () => reachability.trouble() },
     ],
   };
@@ -59,7 +57,6 @@ export function createStop(parts: {
   readonly log: Log;
   readonly exit: (code: number) => void;
   readonly stopping: AbortController;
-  readonly identityProbe: IdentityProbe;
   readonly engine: Engine;
   readonly informers: Informers;
   /** The watches of this project's own objects. */
@@ -69,12 +66,11 @@ export function createStop(parts: {
   readonly pages: { stop(): Promise<void> };
   readonly connection: Connection;
 }): Stop {
-  const { clock, log, exit, stopping, identityProbe, engine, informers, own, events, pages, connection } = parts;
+  const { clock, log, exit, stopping, engine, informers, own, events, pages, connection } = parts;
   return async (reason, exitCode = 0) => {
     if (stopping.signal.aborted) return;
     stopping.abort();
     log.info({ reason }, "stopping");
-    identityProbe.stop();
     clock.after(STOP_WITHIN_MS, () => {
       log.error({ withinMs: STOP_WITHIN_MS }, "shutdown timed out");
       exit(1);

@@ -108,14 +108,6 @@ export interface LeaseStore {
   update(record: LeaseRecord): Promise<LeaseRecord>;
 }
 
-/** Who the API server takes this process for. */
-export interface Identity {
-  /** Sends a request. @throws UnauthorizedError if the API server rejects all available credentials; any other error proves nothing */
-  review(): Promise<void>;
-  /** Age of the token that was last shown, in milliseconds; undefined where there is none, or it does not tell. */
-  tokenAgeMs(): number | undefined;
-}
-
 /** A structured logger with pino's signature. Log text of watched pods, tokens and secrets never go in. */
 export interface Log {
   debug(fields: object, message: string): void;
@@ -176,7 +168,7 @@ export interface StatusOwner {
   readonly status: ControllerResilienceStatus;
 }
 
-/** What the identity probe measures. */
+/** What is measured of the operator's own identity. */
 export interface IdentityMetrics {
   /** Whether the API server rejects the operator's own credentials, as of the last answer. */
   identityRejected(rejected: boolean): void;

@@ -258,7 +258,7 @@ describe("the watches of many namespaces", () => {
     const informers = new Informers({ ...contextOf(), api: apiOver(weak) }, () => undefined, names);
     const rules = [{ apiGroups: [""], resources: ["pods", "serviceaccounts"], verbs: ["list", "watch"] }];
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
-    const user = await new OwnIdentity(apiOver(weak), weak, systemClock).user();
+    const user = await new OwnIdentity(weak).user();
     const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }];
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "watch" };
     try {

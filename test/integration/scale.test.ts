@@ -31,8 +31,6 @@ const MOST_PER_MINUTE: Readonly<Record<string, number>> = {
   "get serviceaccounts": 4,
   "get namespaces": 4,
   "update leases": 40,
-  // The identity probe.
-  "create selfsubjectreviews": 4,
   // Whether a signing key is new, once a minute.
   "get /openid/v1/jwks": 4,
   "get endpointslices": 6,

@@ -329,8 +329,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a failed pass is not repeated",
-      'this.#queue.addAfter(key, this.#limiter.when(key, maxDelayMs), "due");',
-      "this.#limiter.when(key, maxDelayMs);",
+      'this.#queue.addAfter(key, Math.min(delayMs, maxDelayMs), "due");',
+      "Math.min(delayMs, maxDelayMs);",
     ],
   ]),
   ...inFile("src/engine/write/executor.ts", [

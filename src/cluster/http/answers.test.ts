@@ -3,10 +3,65 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { RecordingLog } from "../../engine/testing/fakes";
 import { ClockOffset, Reachability } from "./answers";
 
+function reached() {
+  const clock = new FakeClock();
+  const log = new RecordingLog();
+  const seen = { deaths: 0, rejected: undefined as boolean | undefined };
+  const metrics = { identityRejected: (rejected: boolean) => void (seen.rejected = rejected) };
+  const reachability = new Reachability({ clock, log, metrics, onDead: () => void seen.deaths++ });
+  /** The same answer every 5 s for some time, as to renewals of the Lease. */
+  const answers = (code: number, ms: number): void => {
+    for (let left = ms; left > 0; left -= 5_000) {
+      reachability.answered(code);
+      clock.advance(5_000);
+    }
+  };
+  return { clock, log, seen, reachability, answers };
+}
+
+describe("the operator's own identity", () => {
+  it("is rejected while the API server answers 401, and is dead after two minutes of that", () => {
+    const { log, seen, reachability, answers } = reached();
+    answers(200, 30_000);
+    expect([reachability.rejection(), seen.rejected]).toEqual([null, undefined]);
+    answers(401, 120_000);
+    expect(reachability.rejection()).toBe("the API server has rejected the operator's credentials (401) for 120 s");
+    expect([seen.rejected, seen.deaths]).toEqual([true, 0]);
+    expect(log.lines.map(({ fields }) => fields)).toEqual(
+      [0, 30, 60, 90].map(rejectedForSeconds => ({ rejectedForSeconds })),
+    );
+    answers(401, 5_000);
+    expect(seen.deaths).toBe(1);
+  });
+
+  it("is accepted again with the first success, also of another request", () => {
+    const { seen, reachability, answers } = reached();
+    for (let i = 0; i < 20; i++) {
+      answers(401, 60_000);
+      answers(403, 30_000);
+      expect(reachability.rejection()).not.toBeNull();
+      reachability.answered(200);
+      expect([reachability.rejection(), seen.rejected, seen.deaths]).toEqual([null, false, 0]);
+    }
+  });
+
+  it("is not dead by two 401s around an outage, nor by any other failure", () => {
+    const { clock, seen, reachability, answers } = reached();
+    for (const code of [401, 401]) reachability.answered(code);
+    answers(503, 600_000);
+    for (const code of [401, 401]) reachability.answered(code);
+    clock.advance(30_000);
+    reachability.answered(401);
+    expect(seen.deaths).toBe(0);
+    clock.advance(30_000);
+    reachability.answered(401);
+    expect(seen.deaths).toBe(1);
+  });
+});
+
 describe("reachability", () => {
   it("depends on successful answers of the last minute, whatever other requests are refused", () => {
-    const clock = new FakeClock();
-    const reachability = new Reachability(clock);
+    const { clock, reachability } = reached();
     reachability.answered(401);
     expect(reachability.trouble()).toBe("no response from the API server yet");
     reachability.answered(200);
@@ -19,26 +74,8 @@ describe("reachability", () => {
     expect(reachability.trouble()).toBeNull();
   });
 
-  it("knows whether requests were lately accepted and none rejected", () => {
-    const clock = new FakeClock();
-    const reachability = new Reachability(clock);
-    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
-    reachability.answered(200);
-    clock.advance(29_000);
-    reachability.answered(403);
-    expect(reachability.hasAcceptedWithin(30_000)).toBe(true);
-    reachability.answered(401);
-    reachability.answered(200);
-    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
-    clock.advance(30_000);
-    expect(reachability.hasAcceptedWithin(30_000)).toBe(false);
-    reachability.answered(200);
-    expect(reachability.hasAcceptedWithin(30_000)).toBe(true);
-  });
-
   it("remembers the last 401 and the end of the last outage", () => {
-    const clock = new FakeClock();
-    const reachability = new Reachability(clock);
+    const { clock, reachability } = reached();
     reachability.answered(503);
     reachability.answered(200);
     clock.advance(60_000);

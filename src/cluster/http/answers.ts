@@ -1,38 +1,87 @@
 import type { Clock } from "../../core/time";
-import type { Log } from "../../core/ports";
+import type { IdentityMetrics, Log } from "../../core/ports";
 
 // What the answers of API servers show besides what was asked for.
 
 /** Even a standby reads the Lease every few seconds. */
 const UNREACHABLE_AFTER_MS = 60_000;
 
-/** Tracks whether the API server responds to this operator and accepts its identity. */
+/** 401s within this time, in milliseconds, count once: a client that is refused asks again with other credentials. */
+const REJECTIONS_APART_MS = 30_000;
+
+/**
+ * An identity that is rejected for this long, although each request reads the credentials again, does not recover in this process.
+ * The kubelet writes each of its tokens anew after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds.
+ */
+const DEAD_AFTER_MS = 120_000;
+
+/** Least number of rejections: two of them before and after an outage, such as a control plane restart, are not enough. */
+const DEAD_AFTER_REJECTIONS = 4;
+
+/** What {@link Reachability} works with. */
+export interface ReachabilityPorts {
+  readonly clock: Clock;
+  readonly log: Pick<Log, "info" | "error">;
+  readonly metrics: IdentityMetrics;
+  /** Called when the identity is permanently rejected. The process should exit, so that the failure is visible. */
+  readonly onDead: () => void;
+}
+
+/**
+ * Tracks whether the API server responds to this operator and accepts its identity, by the answers to all requests. The Lease is read or
+ * renewed every few seconds, so a rejected token is noticed even while all watches stay open. Only a 401 is a rejection; other failures
+ * prove nothing.
+ */
 export class Reachability {
   readonly #clock: Clock;
+  readonly #ports: ReachabilityPorts;
   #succeededAtMs: number | null = null;
   /** Last 401, or end of an outage. */
   #troubleAtMs = -Infinity;
+  /** The 401s since the last success. */
+  #rejected: { readonly sinceMs: number; readonly countedMs: number; readonly count: number } | undefined;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(ports: ReachabilityPorts) {
+    this.#clock = ports.clock;
+    this.#ports = ports;
   }
 
   /** Takes the status code of a response. */
   answered(code: number): void {
     const nowMs = this.#clock.monotonicMs();
     if (code === 401 || (this.#succeededAtMs !== null && this.trouble() !== null)) this.#troubleAtMs = nowMs;
-    if (code < 400) this.#succeededAtMs = nowMs;
+    if (code === 401) this.#reject(nowMs);
+    if (code >= 400) return;
+    this.#succeededAtMs = nowMs;
+    if (this.#rejected === undefined) return;
+    this.#rejected = undefined;
+    this.#ports.metrics.identityRejected(false);
+    this.#ports.log.info({}, "the operator's identity is accepted again");
+  }
+
+  #reject(nowMs: number): void {
+    const { log, metrics, onDead } = this.#ports;
+    const { sinceMs, countedMs, count } = this.#rejected ?? { sinceMs: nowMs, countedMs: -Infinity, count: 0 };
+    if (nowMs - countedMs < REJECTIONS_APART_MS) return;
+    this.#rejected = { sinceMs, countedMs: nowMs, count: count + 1 };
+    metrics.identityRejected(true);
+    const fields = { rejectedForSeconds: Math.round((nowMs - sinceMs) / 1000) };
+    log.error(fields, "API server rejected the operator's credentials (401): token or ServiceAccount is invalid");
+    if (nowMs - sinceMs < DEAD_AFTER_MS || count + 1 < DEAD_AFTER_REJECTIONS) return;
+    log.error(fields, "exiting: the operator's credentials are permanently rejected");
+    onDead();
+  }
+
+  /** Describes the rejection for /readyz; null if the identity is accepted or its state is unknown. */
+  rejection(): string | null {
+    if (this.#rejected === undefined) return null;
+    const seconds = Math.round((this.#clock.monotonicMs() - this.#rejected.sinceMs) / 1000);
+    return `the API server has rejected the operator's credentials (401) for ${seconds} s`;
   }
 
   /** Time since the API server last answered 401 to the operator, or was lost, in milliseconds; Infinity if it never did. */
   sinceTroubleMs(): number {
     return this.#clock.monotonicMs() - this.#troubleAtMs;
-  }
-
-  /** Reports whether the API server accepted a request within this time and answered none with 401. An invalid token gets 401 for any path. */
-  hasAcceptedWithin(ms: number): boolean {
-    if (this.#succeededAtMs === null) return false;
-    return this.#clock.monotonicMs() - this.#succeededAtMs < ms && this.sinceTroubleMs() >= ms;
   }
 
   /** Returns the problem, or null. One forbidden or slow namespace is not a problem here. */

@@ -369,7 +369,7 @@ describe("a client that only reads", () => {
     [undefined, "/api/v1/pods", 1],
     ["POST", `${reviews}/selfsubjectaccessreviews`, 1],
     ["POST", `${reviews}/subjectaccessreviews`, 1],
-    ["POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", 1],
+    ["POST", `${reviews}/selfsubjectrulesreviews`, 0],
     ["DELETE", "/api/v1/namespaces/a/pods/b", 0],
     ["POST", "/api/v1/namespaces/a/pods/b/eviction", 0],
     ["POST", "/api/v1/namespaces/a/serviceaccounts/b/token", 0],

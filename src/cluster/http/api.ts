@@ -72,7 +72,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 export const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 /** Reviews are created, but nothing is stored: the answer is all that they are. */
-const REVIEWS = /^\/apis\/(authorization|authentication)\.k8s\.io\/v1\/(self)?subject(access|rules)?reviews$/;
+const REVIEWS = /^\/apis\/authorization\.k8s\.io\/v1\/(self)?subjectaccessreviews$/;
 
 /**
  * A client of the Kubernetes API. Every call has a deadline and a bounded body. After a 401 it repeats the call once with reloaded

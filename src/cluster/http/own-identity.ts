@@ -2,42 +2,18 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
-import type { Identity } from "../../core/ports";
-import type { Api } from "./api";
 import { type Connection, POD_CONTEXT } from "./connection";
 import { numberOf, parseObject, textOf } from "../../core/json";
-import { pathOf } from "./resources";
-import { KINDS } from "../../core/kinds";
 import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 
-export class OwnIdentity implements Identity {
-  readonly #api: Api;
+/** What the operator's own credentials show. */
+export class OwnIdentity {
   readonly #connection: Pick<Connection, "access">;
-  readonly #clock: Clock;
-  #issuedAtMs: number | undefined;
   /** Taken apart once for each token, since every pass asks for its audiences. */
   #parsed: { readonly authorization: string; readonly claims: Claims } | undefined;
 
-  constructor(api: Api, connection: Pick<Connection, "access">, clock: Clock) {
-    this.#api = api;
+  constructor(connection: Pick<Connection, "access">) {
     this.#connection = connection;
-    this.#clock = clock;
-  }
-
-  /** Every authenticated user may create a SelfSubjectReview (system:basic-user). */
-  async review(): Promise<void> {
-    const { headers } = await this.#connection.access();
-    this.#issuedAtMs = issuedAt(headers["Authorization"] ?? "");
-    await this.#api.json({
-      what: "create selfsubjectreviews",
-      method: "POST",
-      path: pathOf(KINDS.SelfSubjectReview),
-      body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
-    });
-  }
-
-  tokenAgeMs(): number | undefined {
-    return this.#issuedAtMs === undefined ? undefined : this.#clock.now().getTime() - this.#issuedAtMs;
   }
 
   /** The user name of the requests, if the credentials show it, as those of a ServiceAccount do. */
@@ -80,8 +56,12 @@ export function withNewestToken(load: () => KubeConfig, clock: Pick<Clock, "now"
     const provider = config.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined;
     const file = provider?.config;
     if (config.currentContext !== POD_CONTEXT || file?.tokenFile === undefined) return config;
-    const tokens = tokensIn(dirname(file.tokenFile), clock.now().getTime());
-    const [best] = tokens.sort((a, b) => tried.indexOf(a.token) - tried.indexOf(b.token));
+    const nowMs = clock.now().getTime();
+    // Last what an API server has issued whose clock is ahead, since the others refuse it.
+    const rank = ({ token }: Token, at = issuedAt(token) ?? 0): number => (at > nowMs ? -at : at);
+    const turn = ({ token }: Token): number => tried.indexOf(token);
+    const tokens = tokensIn(dirname(file.tokenFile));
+    const [best] = tokens.sort((a, b) => turn(a) - turn(b) || rank(b) - rank(a));
     if (best === undefined) return config;
     tried = [...tried.filter(token => token !== best.token), best.token].slice(-tokens.length);
     file.tokenFile = best.path;
@@ -89,13 +69,15 @@ export function withNewestToken(load: () => KubeConfig, clock: Pick<Clock, "now"
   };
 }
 
-/** The newest first; last what an API server has issued whose clock is ahead, since the others refuse it. */
-function tokensIn(folder: string, nowMs: number): { path: string; token: string }[] {
+interface Token {
+  readonly path: string;
+  readonly token: string;
+}
+
+function tokensIn(folder: string): Token[] {
   try {
     const paths = readdirSync(folder).flatMap(name => (TOKEN_FILE.test(name) ? [join(folder, name)] : []));
-    const tokens = paths.map(path => ({ path, token: readFileSync(path, "utf8") }));
-    const usable = ({ token }: { token: string }, at = issuedAt(token) ?? 0): number => (at > nowMs ? -at : at);
-    return tokens.sort((a, b) => usable(b) - usable(a));
+    return paths.map(path => ({ path, token: readFileSync(path, "utf8") }));
   } catch {
     return [];
   }
