@@ -1,4 +1,5 @@
 import cfg from "../package.json";
+import { CLUSTER_KIND, KIND } from "./api/names";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { ClockOffset, Reachability } from "./cluster/http/answers";
@@ -12,7 +13,7 @@ import type { Scrape } from "./cluster/measure/pod-metrics";
 import { RequestCounts } from "./cluster/measure/request-counts";
 import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
-import { ClusterObjectWatch, ObjectWatch } from "./cluster/watch/own-objects";
+import { OwnWatch } from "./cluster/watch/own-objects";
 import type { WatchContext } from "./cluster/watch/watch";
 import { ApiClusterObjectStore, ApiObjectStore } from "./cluster/write/object-store";
 import { ApiEventSink } from "./cluster/write/event-sink";
@@ -154,8 +155,8 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
     if (isWatched(settings, key)) engine().loop.enqueue(key);
     changedNamespace(splitKey(key).namespace);
   };
-  const objects = new ObjectWatch(shared, enqueue, key => changedNamespace(splitKey(key).namespace));
-  const clusterObjects = new ClusterObjectWatch(shared, name => engine().clusterWide?.objectChanged(name));
+  const objects = new OwnWatch(shared, KIND, enqueue, key => changedNamespace(splitKey(key).namespace));
+  const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide?.objectChanged(name));
   const caches = new InformerCaches({ informers, objects, clusterObjects }, changedNamespace);
   return {
     ...{ enqueue, objects },

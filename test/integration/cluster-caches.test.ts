@@ -8,7 +8,7 @@ import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ClusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { Informers } from "../../src/cluster/watch/informers";
-import { ObjectWatch } from "../../src/cluster/watch/own-objects";
+import { OwnWatch } from "../../src/cluster/watch/own-objects";
 import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import type { Readers } from "../../src/core/readers";
 import type { ClusterKind } from "../../src/core/views";
@@ -75,7 +75,7 @@ describe("the cached objects", () => {
 
   it("are what a live read returns, and never older than what was written", async () => {
     const changed: string[] = [];
-    const objects = new ObjectWatch(contextOf(), key => void changed.push(key));
+    const objects = new OwnWatch(contextOf(), "ControllerResilience", key => void changed.push(key));
     const store = new ApiObjectStore(apiOver(connection), undefined, objects);
     const key = `${namespace}/one`;
     try {
@@ -121,7 +121,7 @@ describe("the cached readers", () => {
       ...{ ...context, informers, logs: new ApiLogReader(context) },
       rounds: new ImmediateRounds(systemClock),
     });
-    const objects = new ObjectWatch(context, () => undefined);
+    const objects = new OwnWatch(context, "ControllerResilience", () => undefined);
     const cached = cachedReaders(live, informers, objects);
     const apps = `/apis/apps/v1/namespaces/${namespace}`;
     try {
@@ -179,7 +179,7 @@ describe("the cached readers", () => {
     });
     try {
       await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, workload("weak", { replicas: 0 }));
-      const readers = cachedReaders(live, informers, new ObjectWatch(context, () => undefined));
+      const readers = cachedReaders(live, informers, new OwnWatch(context, "ControllerResilience", () => undefined));
       expect(await readers.workload("Deployment", namespace, "weak")).toMatchObject({ name: "weak" });
     } finally {
       await informers.stop();

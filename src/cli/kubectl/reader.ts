@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
-import { objectView } from "../../cluster/read/views";
+import { ownView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../core/errors";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
@@ -36,7 +36,7 @@ export class PartialReader {
 
   /** Lists the ControllerResiliences of a namespace, or of all. */
   async objects(namespace?: string): Promise<ControllerResilience[]> {
-    const views = await this.list({ resource: KINDS[KIND], place: { namespace } }, objectView);
+    const views = await this.list({ resource: KINDS[KIND], place: { namespace } }, raw => ownView(KIND, raw));
     return (views ?? []).map(({ object }) => object);
   }
 

@@ -63,7 +63,7 @@ function echo(): Readers {
 }
 
 /** The watch of this project's own objects. */
-const OWN = { objectsIn: (name: string) => [{ name } as unknown as ControllerResilience] };
+const OWN = { objects: (name: string) => [{ name } as unknown as ControllerResilience] };
 
 /** The readers over caches that all fail. */
 function over(live: Readers, error: Error): Readers {

@@ -6,7 +6,8 @@ import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { matchesSelector } from "../../core/views";
-import type { ClusterObjectWatch, ObjectWatch } from "../watch/own-objects";
+import { CLUSTER_KIND, KIND } from "../../api/names";
+import type { OwnWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
 
 /**
@@ -25,7 +26,11 @@ export type ReadCaches = Pick<
  * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings, cluster-scoped objects and this project's own from watch
  * caches, for passes that write nothing (docs/adr/0027). Without a cache that can be trusted it reads live.
  */
-export function cachedReaders(live: Readers, caches: ReadCaches, objects: Pick<ObjectWatch, "objectsIn">): Readers {
+export function cachedReaders(
+  live: Readers,
+  caches: ReadCaches,
+  objects: Pick<OwnWatch<typeof KIND>, "objects">,
+): Readers {
   const cached: Partial<Readers> = { ...workloadsOf(live, caches), ...othersOf(live, caches, objects) };
   return new Proxy(live, {
     get: (_, name: keyof Readers) => {
@@ -60,11 +65,15 @@ function workloadsOf(live: Readers, caches: ReadCaches): Partial<Readers> {
   };
 }
 
-function othersOf(live: Readers, caches: ReadCaches, objects: Pick<ObjectWatch, "objectsIn">): Partial<Readers> {
+function othersOf(
+  live: Readers,
+  caches: ReadCaches,
+  objects: Pick<OwnWatch<typeof KIND>, "objects">,
+): Partial<Readers> {
   return {
     objects: namespace =>
       orLive(
-        () => objects.objectsIn(namespace),
+        () => objects.objects(namespace),
         () => live.objects(namespace),
       ),
     serviceAccount: (namespace, name) =>
@@ -115,8 +124,8 @@ export interface ClusterWideWatches {
     Informers,
     "namespaceObjects" | "workloads" | "serviceAccounts" | "bindings" | "onNamespaceChange"
   >;
-  readonly objects: Pick<ObjectWatch, "attempted" | "objectsIn">;
-  readonly clusterObjects: Pick<ClusterObjectWatch, "attempted" | "objects">;
+  readonly objects: Pick<OwnWatch<typeof KIND>, "attempted" | "objects">;
+  readonly clusterObjects: Pick<OwnWatch<typeof CLUSTER_KIND>, "attempted" | "objects">;
 }
 
 /** The watch caches that the loop of ClusterControllerResiliences reads. */
@@ -159,7 +168,7 @@ export class InformerCaches implements ClusterWideCaches {
   }
 
   objects(namespace: string): readonly ControllerResilience[] {
-    return this.#watches.objects.objectsIn(namespace);
+    return this.#watches.objects.objects(namespace);
   }
 
   clusterObjects(): readonly ClusterControllerResilience[] {

@@ -1,4 +1,5 @@
 import type { ControllerResilience, MetricsSpec } from "../../api/controller-resilience";
+import { KIND } from "../../api/names";
 import type { Clock } from "../../core/time";
 import type { LeaseReading } from "../../core/leases";
 import type { KindQuestion, KindReading } from "../../core/progress";
@@ -25,7 +26,7 @@ import type { Api } from "../http/api";
 import type { Informers } from "../watch/informers";
 import { describeCall, listPages, PAGE_SIZE, pathOf, type Place, type Resource } from "../http/resources";
 import { projectAll } from "./received";
-import { bindingView, clusterObjectView, namespaceView, objectView, roleView, serviceAccountView } from "./views";
+import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
 import { KindReadings } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
@@ -117,7 +118,7 @@ export class ClusterReaders implements Readers {
   }
 
   async objects(namespace: string): Promise<readonly ControllerResilience[]> {
-    const views = await this.#list(KINDS.ControllerResilience, { namespace }, objectView);
+    const views = await this.#list(KINDS.ControllerResilience, { namespace }, raw => ownView(KIND, raw));
     return views.map(({ object }) => object);
   }
 

@@ -183,42 +183,33 @@ function conditionView({ type, status, reason, message }: Received<V1FlowSchemaC
   return { type: type ?? "", status: status ?? "Unknown", reason: reason ?? "", message: message ?? "" };
 }
 
-/** A ControllerResilience in a cache. */
-export interface ObjectView {
+/** This project's own kinds. */
+export interface OwnKinds {
+  readonly [KIND]: ControllerResilience;
+  readonly [CLUSTER_KIND]: ClusterControllerResilience;
+}
+
+export type OwnKind = keyof OwnKinds;
+
+/** One of this project's own objects in a cache. */
+export interface OwnView<O> {
   readonly uid: string;
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
   readonly resourceVersion: string;
   /** As a live read returns it. Passes share it, so no pass may change it. */
-  readonly object: ControllerResilience;
+  readonly object: O;
 }
 
-/** Returns the view of a ControllerResilience; null without uid, name or creation time. */
-export function objectView(raw: unknown): ObjectView | null {
-  const object = objectOf(raw) as unknown as ControllerResilience;
+/** Returns the view of one of this project's own objects; null without uid, name or creation time. */
+export function ownView<K extends OwnKind>(kind: K, raw: unknown): OwnView<OwnKinds[K]> | null {
+  const object = objectOf(raw) as { readonly metadata: ObjectMetadata };
   const identity = identityOf(object.metadata);
   if (identity === null) return null;
   const { uid, namespace, name, resourceVersion } = identity;
-  const typed = { ...object, apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND };
-  return { uid, namespace, name, resourceVersion, object: { ...typed, metadata: onlyNeeded(object.metadata) } };
-}
-
-/** A ClusterControllerResilience in a cache. */
-export interface ClusterObjectOfOurs {
-  readonly uid: string;
-  readonly name: string;
-  readonly resourceVersion: string;
-  readonly object: ClusterControllerResilience;
-}
-
-/** Returns the view of a ClusterControllerResilience; null without uid, name or creation time. */
-export function clusterObjectOfOursView(raw: unknown): ClusterObjectOfOurs | null {
-  const object = objectOf(raw) as unknown as ClusterControllerResilience & { readonly metadata: ObjectMetadata };
-  const identity = identityOf(object.metadata);
-  if (identity === null) return null;
-  const { uid, name, resourceVersion } = identity;
-  const typed = { ...object, apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND };
-  return { uid, name, resourceVersion, object: { ...typed, metadata: onlyNeeded(object.metadata) } };
+  const typed = { ...object, apiVersion: apiVersionOf(KINDS[kind]), kind, metadata: onlyNeeded(object.metadata) };
+  return { uid, namespace, name, resourceVersion, object: typed as unknown as OwnKinds[K] };
 }
 
 /** Drops managedFields and other metadata that no code reads; a status update ignores them. */

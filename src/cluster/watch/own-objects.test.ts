@@ -7,7 +7,7 @@ import { makeObject } from "../../core/testing/objects";
 import { RecordingLog } from "../../engine/testing/fakes";
 import type { CacheAge } from "../../core/ports";
 import type { ApiRequest } from "../http/api";
-import { ObjectWatch } from "./own-objects";
+import { OwnWatch } from "./own-objects";
 
 const PATH = "/apis/controller-resilience.io/v1alpha1/controllerresiliences";
 
@@ -47,8 +47,9 @@ async function begin(...items: object[]) {
   const changed: string[] = [];
   const reported: string[] = [];
   const context = { api, clock, random: () => 0.5, log: new RecordingLog(), metrics };
-  const watch = new ObjectWatch(
+  const watch = new OwnWatch(
     context,
+    "ControllerResilience",
     key => void changed.push(key),
     key => void reported.push(key),
   );

@@ -1,19 +1,10 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
+import type { KIND } from "../../api/names";
 import type { Key, ObjectVersion } from "../../core/ports";
+import type { OwnCache, OwnWatch } from "../watch/own-objects";
 
 /** A watch cache of all ControllerResiliences. */
-export interface ObjectCache {
-  /** Returns undefined while the cache is not filled or stale. */
-  current(): ObjectCacheState | undefined;
-}
-
-/** The content of that cache. */
-export interface ObjectCacheState {
-  /** resourceVersion of the whole cache: it has every change up to this one. Undefined while a list is due. */
-  readonly version: string | undefined;
-  get(key: Key): ControllerResilience | undefined;
-  keys(): readonly Key[];
-}
+export type ObjectCache = Pick<OwnWatch<typeof KIND>, "current">;
 
 /** The state of an object that this process knows by a read or a write, so that an older one in the cache is not used. */
 interface Floor {
@@ -92,7 +83,7 @@ export class CachedObjects {
     if (oldest !== undefined && this.#floors.size > MAX_FLOORS) this.#floors.delete(oldest);
   }
 
-  #sweep(state: ObjectCacheState): void {
+  #sweep(state: OwnCache<ControllerResilience>): void {
     for (const [key, floor] of this.#floors) {
       if (isReached(floor, state.get(key), state.version)) this.#floors.delete(key);
     }

@@ -5,14 +5,7 @@ import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { pause } from "../../../cluster/http/retry";
 import { podView } from "../../../cluster/read/pod-view";
 import { itemsOf, present, type Received } from "../../../cluster/read/received";
-import {
-  bindingView,
-  clusterObjectOfOursView,
-  leaseView,
-  namespaceView,
-  objectView,
-  serviceAccountView,
-} from "../../../cluster/read/views";
+import { bindingView, leaseView, namespaceView, ownView, serviceAccountView } from "../../../cluster/read/views";
 import { workloadView } from "../../../cluster/read/workload-views";
 import { systemClock } from "../../../cluster/system";
 import { GoneError, ResilienceError, UnauthorizedError } from "../../../core/errors";
@@ -157,8 +150,8 @@ export async function readLists(
       list(KINDS.ServiceAccount, serviceAccountView, "OldToken, RecreatedByHook, Unprotected"),
       list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), "ExpiringBinding, Unprotected"),
       list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw), "ExpiringBinding, Unprotected"),
-      ours(KINDS[KIND], raw => objectView(raw)?.object ?? null, "Unprotected"),
-      ours(KINDS[CLUSTER_KIND], raw => clusterObjectOfOursView(raw)?.object ?? null, "Unprotected"),
+      ours(KINDS[KIND], raw => ownView(KIND, raw)?.object ?? null, "Unprotected"),
+      ours(KINDS[CLUSTER_KIND], raw => ownView(CLUSTER_KIND, raw)?.object ?? null, "Unprotected"),
       ...WORKLOAD_KINDS.map(kind => list(KINDS[kind], raw => workloadFacts(kind, raw), `checks of ${kind}s`)),
     ]);
   const bindings = roleBindings ?? clusterRoleBindings;

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { clusterObjectOfOursView } from "../../../cluster/read/views";
+import { ownView } from "../../../cluster/read/views";
 import { KINDS } from "../../../core/kinds";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError } from "../../streams";
@@ -74,7 +74,7 @@ async function runExplain(
 
 async function readOwner(reader: PartialReader, { name }: Subject): Promise<OwnObject[]> {
   const raw = await reader.get(KINDS[CLUSTER_KIND], { name });
-  const view = raw ? clusterObjectOfOursView(raw) : null;
+  const view = raw ? ownView(CLUSTER_KIND, raw) : null;
   return view === null ? [] : [view.object];
 }
 

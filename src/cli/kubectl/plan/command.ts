@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
-import { clusterObjectOfOursView, objectView } from "../../../cluster/read/views";
+import { ownView } from "../../../cluster/read/views";
 import { KINDS } from "../../../core/kinds";
 import { type Mode, whyObserved } from "../../../core/remedy";
 import { count } from "../../../core/text";
@@ -106,10 +106,10 @@ async function planOne(session: Session, file: FileObject, tools: PlanTools): Pr
   const raw = (await reader.get(KINDS[file.kind], place)) ?? undefined;
   for (const sentence of reader.unread.filter(one => !one.endsWith("(404)"))) tools.note(sentence);
   if (file.kind === KIND) {
-    const live = raw && objectView(raw)?.object;
+    const live = raw && ownView(KIND, raw)?.object;
     return planObject(asApplied(file.object, live, now), live !== undefined, tools);
   }
-  const live = raw && clusterObjectOfOursView(raw)?.object;
+  const live = raw && ownView(CLUSTER_KIND, raw)?.object;
   const owner = asApplied(file.object, live, now);
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
   const lists = await readClusterLists(session, namespace, sentence => tools.note(sentence));
