@@ -7,7 +7,7 @@ import { Connection, type Send } from "./cluster/http/connection";
 import { OwnIdentity } from "./cluster/http/own-identity";
 import type { ErrandPorts } from "./cluster/http/retry";
 import { Webhook } from "./cluster/notify/webhook";
-import { cachedReaders, InformerCaches } from "./cluster/read/cached-readers";
+import { cachedReaders, clusterWideCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
 import type { Scrape } from "./cluster/measure/pod-metrics";
 import { RequestCounts } from "./cluster/measure/request-counts";
@@ -157,7 +157,8 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
   };
   const objects = new OwnWatch(shared, KIND, enqueue, key => changedNamespace(splitKey(key).namespace));
   const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide?.objectChanged(name));
-  const caches = new InformerCaches({ informers, objects, clusterObjects }, changedNamespace);
+  const caches = clusterWideCaches({ informers, objects, clusterObjects });
+  informers.onNamespaceChange(changedNamespace);
   return {
     ...{ enqueue, objects },
     clusterWide: { metrics: shared.metrics, caches },

@@ -1,12 +1,9 @@
-import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
-import type { ControllerResilience } from "../../api/controller-resilience";
 import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
-import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../core/views";
 import { matchesSelector } from "../../core/views";
-import { CLUSTER_KIND, KIND } from "../../api/names";
+import type { CLUSTER_KIND, KIND } from "../../api/names";
 import type { OwnWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
 
@@ -120,58 +117,27 @@ function byName<V extends { readonly name: string }>(views: readonly V[]): reado
 }
 
 export interface ClusterWideWatches {
-  readonly informers: Pick<
-    Informers,
-    "namespaceObjects" | "workloads" | "serviceAccounts" | "bindings" | "onNamespaceChange"
-  >;
+  readonly informers: Pick<Informers, "namespaceObjects" | "workloads" | "serviceAccounts" | "bindings">;
   readonly objects: Pick<OwnWatch<typeof KIND>, "attempted" | "objects">;
   readonly clusterObjects: Pick<OwnWatch<typeof CLUSTER_KIND>, "attempted" | "objects">;
 }
 
-/** The watch caches that the loop of ClusterControllerResiliences reads. */
-export class InformerCaches implements ClusterWideCaches {
-  readonly #watches: ClusterWideWatches;
-
-  /** @param onChange called with a namespace whose workloads, ServiceAccounts or RoleBindings change, or that changes itself */
-  constructor(watches: ClusterWideWatches, onChange: (namespace: string) => void) {
-    this.#watches = watches;
-    watches.informers.onNamespaceChange(onChange);
-  }
-
-  async namespaces(): Promise<readonly NamespaceView[]> {
-    return (await this.#watches.informers.namespaceObjects()).views();
-  }
-
-  async namespace(name: string): Promise<NamespaceView | undefined> {
-    return (await this.#watches.informers.namespaceObjects()).find("", name);
-  }
-
-  async workloads(namespace: string): Promise<readonly WorkloadView[]> {
-    const { informers } = this.#watches;
-    const caches = await Promise.all(WORKLOAD_KINDS.map(kind => informers.workloads(kind, namespace)));
-    return caches.flatMap(cache => cache.views());
-  }
-
-  async serviceAccounts(namespace: string): Promise<readonly ServiceAccountView[]> {
-    return (await this.#watches.informers.serviceAccounts(namespace)).views();
-  }
-
-  bindings(namespace?: string): Promise<readonly BindingView[]> {
-    const { informers } = this.#watches;
-    return namespace === undefined
-      ? informers.bindings("ClusterRoleBinding", "")
-      : informers.bindings("RoleBinding", namespace);
-  }
-
-  async attempted(): Promise<void> {
-    await Promise.all([this.#watches.objects.attempted(), this.#watches.clusterObjects.attempted()]);
-  }
-
-  objects(namespace: string): readonly ControllerResilience[] {
-    return this.#watches.objects.objects(namespace);
-  }
-
-  clusterObjects(): readonly ClusterControllerResilience[] {
-    return this.#watches.clusterObjects.objects();
-  }
+/** Returns the watch caches that the loop of ClusterControllerResiliences reads. */
+export function clusterWideCaches({ informers, objects, clusterObjects }: ClusterWideWatches): ClusterWideCaches {
+  return {
+    namespaces: async () => (await informers.namespaceObjects()).views(),
+    namespace: async name => (await informers.namespaceObjects()).find("", name),
+    workloads: async namespace => {
+      const caches = await Promise.all(WORKLOAD_KINDS.map(kind => informers.workloads(kind, namespace)));
+      return caches.flatMap(cache => cache.views());
+    },
+    serviceAccounts: async namespace => (await informers.serviceAccounts(namespace)).views(),
+    bindings: (namespace = "") =>
+      informers.bindings(namespace === "" ? "ClusterRoleBinding" : "RoleBinding", namespace),
+    attempted: async () => {
+      await Promise.all([objects.attempted(), clusterObjects.attempted()]);
+    },
+    objects: namespace => objects.objects(namespace),
+    clusterObjects: () => clusterObjects.objects(),
+  };
 }

@@ -13,9 +13,10 @@ import type {
 } from "@kubernetes/client-node";
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, ObjectMetadata } from "../../api/controller-resilience";
-import { CLUSTER_KIND, KIND } from "../../api/names";
+import type { CLUSTER_KIND, KIND } from "../../api/names";
 import { arrayOf, numberOf, objectOf, textOf, timeOf } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
+import type { Key } from "../../core/ports";
 import type { LeaseView } from "../../core/leases";
 import {
   type BindingKind,
@@ -200,6 +201,14 @@ export interface OwnView<O> {
   readonly resourceVersion: string;
   /** As a live read returns it. Passes share it, so no pass may change it. */
   readonly object: O;
+}
+
+/** What the cache of one of this project's own kinds has. */
+export interface OwnCache<O> {
+  /** resourceVersion of the whole cache: it has every change up to this one. Undefined while a list is due. */
+  readonly version: string | undefined;
+  get(key: Key): O | undefined;
+  keys(): readonly Key[];
 }
 
 /** Returns the view of one of this project's own objects; null without uid, name or creation time. */

@@ -4,17 +4,9 @@ import { GoneError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
-import { type OwnKind, type OwnKinds, type OwnView, ownView } from "../read/views";
+import { type OwnCache, type OwnKind, type OwnKinds, type OwnView, ownView } from "../read/views";
 import type { Delta } from "./view-cache";
 import { Watch, type WatchContext } from "./watch";
-
-/** What the cache of one of this project's own kinds has. */
-export interface OwnCache<O> {
-  /** resourceVersion of the whole cache: it has every change up to this one. Undefined while a list is due. */
-  readonly version: string | undefined;
-  get(key: Key): O | undefined;
-  keys(): readonly Key[];
-}
 
 /** Watches one of this project's own kinds, in all namespaces: the operator may always do so, as the framework does. */
 export class OwnWatch<K extends OwnKind> {

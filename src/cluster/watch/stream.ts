@@ -105,8 +105,6 @@ export type WatchEndReason =
   | "throttled"
   /** Silent for longer than the interval of bookmarks. */
   | "stalled"
-  /** Open long after its timeout. */
-  | "overdue"
   /** Sent something other than a watch event. */
   | "malformed"
   /** Reset, refused, truncated, 5xx and all other failures. */
@@ -125,8 +123,6 @@ export class MalformedError extends TransientError {}
 
 export class StalledError extends TransientError {}
 
-export class OverdueError extends TransientError {}
-
 export function endOf(error: unknown): WatchEnd {
   const reason = reasonOf(error);
   return {
@@ -143,7 +139,6 @@ function reasonOf(error: unknown): WatchEndReason {
   if (error instanceof ForbiddenError) return "forbidden";
   if (error instanceof WaitError) return "throttled";
   if (error instanceof StalledError) return "stalled";
-  if (error instanceof OverdueError) return "overdue";
   return error instanceof MalformedError ? "malformed" : "broken";
 }
 

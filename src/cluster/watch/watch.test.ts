@@ -291,18 +291,6 @@ describe("a watch", () => {
     expect(api.asked.slice(-2)).toEqual(["list", "watch from 10"]);
   });
 
-  it("ends a watch that outlives its timeout", async () => {
-    const { api, clock, ends } = await begin();
-    for (let i = 0; i < 45; i++) {
-      await clock.run(MINUTE);
-      await api.say(bookmark(String(20 + i)));
-    }
-    expect(ends).toEqual([]);
-    await clock.run(MINUTE);
-    expect(ends).toEqual(["overdue"]);
-    expect(api.asked.at(-1)).toBe("watch from 64");
-  });
-
   it("retries forever with growing delays", async () => {
     const { api, clock } = await begin();
     api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));

@@ -18,7 +18,6 @@ import { projectAll } from "../read/received";
 import {
   endOf,
   LineSplitter,
-  OverdueError,
   parseWatchEvent,
   SilenceTimer,
   StalledError,
@@ -58,8 +57,8 @@ export interface WatchSubject<V extends Identified> {
   readonly project: (raw: unknown) => V | null;
   /** Called for each change; its errors are logged. */
   readonly onDelta: (delta: Delta<V>) => void;
-  /** Called at each end. With true as its answer the watch ends for good, and leaves it to the caller to log that. */
-  readonly isLast?: (end: WatchEnd) => boolean;
+  /** Reports whether the watch gives up for ten minutes, without a warning, after this error of its first list. Absent: it never does. */
+  readonly givesUp?: (error: unknown) => boolean;
 }
 
 const DEFAULT_TIMING: WatchTiming = {
@@ -82,8 +81,8 @@ export interface WatchContext {
   readonly timing?: Partial<WatchTiming>;
 }
 
-/** The client ends the watch this long after the server should have. */
-const OVERDUE_MS = 30_000;
+/** A watch that has given up lists again after this time, in milliseconds. */
+const GIVEN_UP_MS = 600_000;
 
 /** The largest object, and what stands around it. */
 const MAX_LINE_BYTES = MAX_JSON_BYTES + 1024;
@@ -114,6 +113,7 @@ export class Watch<V extends Identified> {
   #isListSlow = false;
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
+  #hasGivenUp = false;
   #running: Promise<void> | null = null;
   #waiters: (() => void)[] = [];
 
@@ -145,6 +145,11 @@ export class Watch<V extends Identified> {
   /** Reports whether a list has succeeded. */
   isFilled(): boolean {
     return Number.isFinite(this.#confirmedAtMs);
+  }
+
+  /** Reports whether it may not be watched, as {@link WatchSubject.givesUp} has said of the last attempt. */
+  hasGivenUp(): boolean {
+    return this.#hasGivenUp;
   }
 
   /** Returns the problem, or null. */
@@ -212,12 +217,15 @@ export class Watch<V extends Identified> {
       this.#connectedAtMs = null;
       const end = await this.#round();
       if (this.#isStopped()) return;
-      if (this.#subject.isLast?.(end) === true) {
-        this.#note(end);
-        return;
-      }
-      await pause(this.#context.clock, this.#settle(end), this.#stopped.signal);
+      const delayMs = this.#givesUp(end) ? GIVEN_UP_MS : this.#settle(end);
+      await pause(this.#context.clock, delayMs, this.#stopped.signal);
     }
+  }
+
+  #givesUp(end: WatchEnd): boolean {
+    this.#hasGivenUp = !this.isFilled() && this.#subject.givesUp?.(end.error) === true;
+    if (this.#hasGivenUp) this.#note(end);
+    return this.#hasGivenUp;
   }
 
   /** Runs one watch, with a list before it if due. Never throws. */
@@ -309,9 +317,6 @@ export class Watch<V extends Identified> {
       resourceVersion: version,
       timeoutSeconds: Math.max(1, Math.round(timeoutMs / 1000)),
     };
-    const cancelOverdue = clock.after(timeoutMs + OVERDUE_MS, () =>
-      round.abort(new OverdueError(`${this.#name}: open past its timeout`)),
-    );
     const silence = new SilenceTimer(clock, this.#timing.stallMs, () =>
       round.abort(new StalledError(`${this.#name}: silent for ${this.#timing.stallMs / 1000} s`)),
     );
@@ -322,7 +327,6 @@ export class Watch<V extends Identified> {
       await this.#consume(response as AsyncIterable<Buffer>, silence);
     } finally {
       silence.stop();
-      cancelOverdue();
     }
   }
 

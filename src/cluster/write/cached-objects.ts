@@ -1,10 +1,12 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
-import type { KIND } from "../../api/names";
 import type { Key, ObjectVersion } from "../../core/ports";
-import type { OwnCache, OwnWatch } from "../watch/own-objects";
+import type { OwnCache } from "../read/views";
 
 /** A watch cache of all ControllerResiliences. */
-export type ObjectCache = Pick<OwnWatch<typeof KIND>, "current">;
+export interface ObjectCache {
+  /** Returns undefined while the cache is not filled or stale. */
+  current(): OwnCache<ControllerResilience> | undefined;
+}
 
 /** The state of an object that this process knows by a read or a write, so that an older one in the cache is not used. */
 interface Floor {
