@@ -179,8 +179,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/remedies/binding-renewal/schedule.ts", [
     [
       "a renewal is too long",
-      "const targetMs = Math.min(fromMs + extendByMs, limitMs);",
-      "const targetMs = Math.min(fromMs + 2 * extendByMs, limitMs);",
+      "const targetMs = Math.min(fromMs + extendByMs, untilMs);",
+      "const targetMs = Math.min(fromMs + 2 * extendByMs, untilMs);",
       BINDINGS,
     ],
     [

@@ -27,6 +27,8 @@ export type Reading =
       readonly kind: "expires";
       /** The first time at which the enforcer may delete it, in milliseconds since the epoch, rounded down. */
       readonly atMs: number;
+      /** The value is a duration from the creation of the object. */
+      readonly isRelative: boolean;
     }
   /** A valid value with which the enforcer never deletes. */
   | { readonly kind: "never" }
@@ -43,29 +45,27 @@ export interface Change {
 export interface Convention {
   /** `source` in status. */
   readonly key: string;
-  /** Reports whether the expiry counts from the creation of the object. Meaningless if `read` finds no expiry. */
-  isRelative(marked: Marked): boolean;
   /** Null if the binding does not use this convention. */
   read(marked: Marked): Reading | null;
-  /**
-   * The latest time, at most `atMs` and later than the current expiry and than `afterMs`, in the form that was found, otherwise in the
-   * next finer form. Null if there is no such time or no expiry.
-   */
-  write(marked: Marked, atMs: number, afterMs?: number): Change | null;
+  /** That time, rounded down to a second: a duration stays one, and so does a time. Null if it is not later than the current expiry. */
+  write(marked: Marked, atMs: number): Change | null;
 }
 
-/** An expiry, and how later ones are written in its form and in finer ones, each rounded down. */
+/** An expiry: a duration from the creation, or a time, in milliseconds. */
 interface Found {
-  readonly atMs: number;
+  readonly ms: number;
   readonly isRelative: boolean;
-  readonly spell: readonly ((atMs: number) => string)[];
 }
 
 interface Rules extends Pick<Change, "place"> {
   readonly key: string;
   readonly expected: string;
   /** Undefined if the value is malformed. */
-  parse(value: string, createdAtMs: number): Found | "never" | undefined;
+  parse(value: string): Found | "never" | undefined;
+  /** How a duration is written. */
+  spellAfter?(ms: number): string;
+  /** How a time is written. */
+  spellAt?(atMs: number): string;
 }
 
 /** 9999-12-31T23:59:59.999Z, the last time in RFC 3339, which status can show. */
@@ -90,7 +90,8 @@ const ownExpiresAt = define({
   key: "controller-resilience.io/expires-at",
   place: "annotations",
   expected: "a time in RFC 3339, such as 2006-01-02T15:04:05Z",
-  parse: value => absolute(rfc3339Ms(value), spellSecond),
+  parse: value => absolute(rfc3339Ms(value)),
+  spellAt: spellSecond,
 });
 
 /** Zero is malformed: a binding that expires when it is created is a mistake. */
@@ -98,10 +99,8 @@ const ownExpirationSeconds = define({
   key: "controller-resilience.io/expiration-seconds",
   place: "annotations",
   expected: "a whole number of seconds, at least 1",
-  parse: (value, createdAtMs) =>
-    /^[1-9]\d{0,11}$/.test(value)
-      ? relative(createdAtMs, Number(value) * 1_000, [ms => String(Math.floor(ms / 1_000))])
-      : undefined,
+  parse: value => (/^[1-9]\d{0,11}$/.test(value) ? relative(Number(value) * 1_000) : undefined),
+  spellAfter: ms => String(Math.floor(ms / 1_000)),
 });
 
 /**
@@ -113,15 +112,15 @@ const kyvernoTtl = define({
   key: "cleanup.kyverno.io/ttl",
   place: "labels",
   expected: "a duration such as 90m, 24h or 7d, or a time in UTC such as 2006-01-02 or 2006-01-02T150405Z",
-  parse(value, createdAtMs) {
-    const duration = wholeDuration(value) ?? compoundDuration(value);
-    if (duration !== undefined) {
-      return duration.ms <= LONGEST_GO_MS ? relative(createdAtMs, duration.ms, duration.spell) : undefined;
-    }
-    if (DAY.test(value)) return absolute(utcMs(`${value}T00:00:00Z`), spellDay, spellCompact);
+  parse(value) {
+    const ms = wholeDuration(value) ?? compoundDuration(value);
+    if (ms !== undefined) return ms <= LONGEST_GO_MS ? relative(ms) : undefined;
+    if (DAY.test(value)) return absolute(utcMs(`${value}T00:00:00Z`));
     const [, day = "", h = "", m = "", s = ""] = /^(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(value) ?? [];
-    return absolute(utcMs(`${day}T${h}:${m}:${s}Z`), spellCompact);
+    return absolute(utcMs(`${day}T${h}:${m}:${s}Z`));
   },
+  spellAfter: spellDuration,
+  spellAt: atMs => spellSecond(atMs).replaceAll(":", ""),
 });
 
 /** kube-janitor: the time from the creation; `forever`, in any case, and zero never delete (kube_janitor/helper.py, parse_ttl). */
@@ -129,12 +128,13 @@ const janitorTtl = define({
   key: "janitor/ttl",
   place: "annotations",
   expected: "a whole number with s, m, h, d or w, such as 7d, or forever",
-  parse(value, createdAtMs) {
+  parse(value) {
     if (value.toLowerCase() === "forever") return "never";
-    const duration = wholeDuration(value);
-    if (duration?.ms === 0) return "never";
-    return duration && relative(createdAtMs, duration.ms, duration.spell);
+    const ms = wholeDuration(value);
+    if (ms === undefined) return undefined;
+    return ms === 0 ? "never" : relative(ms);
   },
+  spellAfter: spellDuration,
 });
 
 /** kube-janitor: a time in UTC; a date means its start (kube_janitor/helper.py, parse_expiry). */
@@ -143,13 +143,13 @@ const janitorExpires = define({
   place: "annotations",
   expected: "a time in UTC, such as 2006-01-02, 2006-01-02T15:04 or 2006-01-02T15:04:05Z",
   parse(value) {
-    if (DAY.test(value)) return absolute(utcMs(`${value}T00:00:00Z`), spellDay, spellMinute, spellSecond);
-    if (value.length === 16) return absolute(utcMs(`${value}:00Z`), spellMinute, spellSecond);
-    return absolute(utcMs(value), spellSecond);
+    if (DAY.test(value)) return absolute(utcMs(`${value}T00:00:00Z`));
+    return absolute(utcMs(value.length === 16 ? `${value}:00Z` : value));
   },
+  spellAt: spellSecond,
 });
 
-/** All supported conventions, in the order of sources in status. */
+/** All supported conventions. */
 export const CONVENTIONS: readonly Convention[] = [
   ownExpiresAt,
   ownExpirationSeconds,
@@ -160,14 +160,14 @@ export const CONVENTIONS: readonly Convention[] = [
 
 /** A binding read in all conventions. */
 export interface Expiry {
-  /** Conventions with an expiry. */
-  readonly readings: readonly { readonly convention: Convention; readonly atMs: number }[];
   /** The enforcers are independent, so the earliest expiry counts. Absent if there is none. */
   readonly earliest?: {
+    readonly convention: Convention;
     readonly atMs: number;
-    /** The keys with this expiry. */
-    readonly sources: readonly string[];
+    readonly isRelative: boolean;
   };
+  /** The keys with an expiry. */
+  readonly keys: readonly string[];
   readonly malformed: readonly Malformed[];
 }
 
@@ -175,13 +175,11 @@ export interface Expiry {
 export function readExpiry(marked: Marked): Expiry {
   const all = CONVENTIONS.map(convention => ({ convention, reading: convention.read(marked) }));
   const malformed = all.flatMap(({ reading }) => (reading?.kind === "malformed" ? [reading] : []));
-  const readings = all.flatMap(({ convention, reading }) =>
-    reading?.kind === "expires" ? [{ convention, atMs: reading.atMs }] : [],
+  const expiries = all.flatMap(({ convention, reading }) =>
+    reading?.kind === "expires" ? [{ convention, atMs: reading.atMs, isRelative: reading.isRelative }] : [],
   );
-  if (readings.length === 0) return { readings, malformed };
-  const atMs = Math.min(...readings.map(reading => reading.atMs));
-  const sources = readings.filter(reading => reading.atMs === atMs).map(({ convention }) => convention.key);
-  return { readings, earliest: { atMs, sources }, malformed };
+  const [earliest] = expiries.toSorted((a, b) => a.atMs - b.atMs);
+  return { ...(earliest && { earliest }), keys: expiries.map(({ convention }) => convention.key), malformed };
 }
 
 /** Reports whether the binding uses any convention, including malformed values and "never". */
@@ -214,35 +212,28 @@ function offsetOf(offset: string): number | undefined {
   return hours > 23 || minutes > 59 ? undefined : ms * (offset.startsWith("-") ? -1 : 1);
 }
 
-/**
- * Makes a convention from its rules. Each value is read back before it is written: it is valid, not later than the requested time, and
- * later than the current one.
- */
+/** Makes a convention from its rules. Each value is read back before it is written: it is valid and later than the current one. */
 function define(rules: Rules): Convention {
   const { key, place, expected } = rules;
-  const found = ({ createdAtMs, ...marks }: Marked) => rules.parse(marks[place][key] ?? "", createdAtMs);
-  return {
-    key,
-    isRelative: marked => (found(marked) as Found).isRelative,
-    read(marked) {
-      const value = marked[place][key];
-      if (value === undefined) return misplaced(marked, { key, place });
-      const parsed = rules.parse(value, marked.createdAtMs);
-      if (parsed === undefined) return malformed(key, value, expected);
-      return parsed !== "never" && parsed.atMs <= LAST_MS ? { kind: "expires", atMs: parsed.atMs } : { kind: "never" };
-    },
-    write(marked, atMs, afterMs = -Infinity) {
-      const present = found(marked);
-      if (present === undefined || present === "never") return null;
-      for (const spell of present.spell) {
-        const value = spell(atMs);
-        const next = rules.parse(value, marked.createdAtMs);
-        if (next === undefined || next === "never") continue;
-        if (next.atMs > Math.max(present.atMs, afterMs) && next.atMs <= atMs) return { place, key, value };
-      }
-      return null;
-    },
+  const read = (marked: Marked): Reading | null => {
+    const value = marked[place][key];
+    if (value === undefined) return misplaced(marked, { key, place });
+    const found = rules.parse(value);
+    if (found === undefined) return malformed(key, value, expected);
+    if (found === "never") return { kind: "never" };
+    const atMs = found.ms + (found.isRelative ? marked.createdAtMs : 0);
+    return atMs <= LAST_MS ? { kind: "expires", atMs, isRelative: found.isRelative } : { kind: "never" };
   };
+  const isLater = (next: Reading | null, afterMs: number, atMs: number): boolean =>
+    next?.kind === "expires" && next.atMs > afterMs && next.atMs <= atMs;
+  const write = (marked: Marked, atMs: number): Change | null => {
+    const now = read(marked);
+    if (now?.kind !== "expires") return null;
+    const value = now.isRelative ? rules.spellAfter?.(atMs - marked.createdAtMs) : rules.spellAt?.(atMs);
+    const change = { place, key, value: value ?? "" };
+    return isLater(read(withChange(marked, change)), now.atMs, atMs) ? change : null;
+  };
+  return { key, read, write };
 }
 
 /** A label where its enforcer looks for an annotation, or the other way round: it never deletes the binding. */
@@ -256,46 +247,34 @@ function misplaced({ labels, annotations }: Marked, { key, place }: Pick<Change,
   );
 }
 
-function relative(createdAtMs: number, ms: number, spell: readonly ((ms: number) => string)[]): Found {
-  const spellAt = spell.map(one => (atMs: number) => one(atMs - createdAtMs));
-  return { atMs: createdAtMs + ms, isRelative: true, spell: spellAt };
+function relative(ms: number): Found {
+  return { ms, isRelative: true };
 }
 
-function absolute(atMs: number | undefined, ...spell: Found["spell"]): Found | undefined {
-  return atMs === undefined ? undefined : { atMs, isRelative: false, spell };
+function absolute(ms: number | undefined): Found | undefined {
+  return ms === undefined ? undefined : { ms, isRelative: false };
 }
 
-/** A duration, and how others are written in its form and in finer ones. */
-interface Duration {
-  readonly ms: number;
-  readonly spell: readonly ((ms: number) => string)[];
-}
-
-/** `36h`, which may also become `2190m` or `131400s`. */
-function wholeDuration(value: string): Duration | undefined {
+/** Milliseconds of `36h`. */
+function wholeDuration(value: string): number | undefined {
   const [, amount = "", name] = /^(\d{1,12})([wdhms])$/.exec(value) ?? [];
-  const finer = UNITS.slice(UNITS.findIndex(([unit]) => unit === name));
-  if (name === undefined || finer[0] === undefined) return undefined;
-  const spell = finer.map(
-    ([unit, perUnit]) =>
-      (ms: number) =>
-        `${Math.floor(ms / perUnit)}${unit}`,
-  );
-  return { ms: Number(amount) * finer[0][1], spell };
+  const unit = UNITS.find(([one]) => one === name);
+  return unit && Number(amount) * unit[1];
 }
 
-/** `1h30m`, as Go writes it. */
-function compoundDuration(value: string): Duration | undefined {
+/** Milliseconds of `1h30m`, as Go writes it. */
+function compoundDuration(value: string): number | undefined {
   const match = /^(?:(\d{1,12})h)?(?:(\d{1,12})m)?(?:(\d{1,12})s)?$/.exec(value);
   if (match === null || value === "") return undefined;
   const [, h = "0", m = "0", s = "0"] = match;
-  return { ms: (Number(h) * 3_600 + Number(m) * 60 + Number(s)) * 1_000, spell: [spellCompound] };
+  return (Number(h) * 3_600 + Number(m) * 60 + Number(s)) * 1_000;
 }
 
-function spellCompound(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  const parts = [`${Math.floor(seconds / 3_600)}h`, `${Math.floor(seconds / 60) % 60}m`, `${seconds % 60}s`];
-  return parts.filter(part => !/^0./.test(part)).join("");
+/** In the longest unit below a week in which it is whole: `60d`, `36h`. */
+function spellDuration(ms: number): string {
+  const wholeMs = Math.floor(ms / 1_000) * 1_000;
+  const [unit, perUnit] = UNITS.slice(1).find(([, size]) => wholeMs % size === 0) ?? ["s", 1_000];
+  return `${wholeMs / perUnit}${unit}`;
 }
 
 /** Undefined if the text is no time of the form `2006-01-02T15:04:05Z`, or one that does not exist, like 30 February or 24:00. */
@@ -303,18 +282,6 @@ function utcMs(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return undefined;
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && spellSecond(ms) === text ? ms : undefined;
-}
-
-function spellDay(atMs: number): string {
-  return spellSecond(atMs).slice(0, 10);
-}
-
-function spellMinute(atMs: number): string {
-  return spellSecond(atMs).slice(0, 16);
-}
-
-function spellCompact(atMs: number): string {
-  return spellSecond(atMs).replaceAll(":", "");
 }
 
 /** `2006-01-02T15:04:05Z`, in UTC, rounded down; empty for what is no time with a year of four digits. */

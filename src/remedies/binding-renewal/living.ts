@@ -9,7 +9,6 @@ import type { Reason } from "./reasons";
 import { rulesOf } from "./rights";
 import {
   isContested,
-  limitingEnd,
   markedOf,
   type Memory,
   memoryOf,
@@ -25,14 +24,11 @@ import {
 
 // What to report and write for a binding that exists: the first check that applies decides. Pure and total.
 
-/** The end of all renewals is reported a week ahead, whatever warnBefore says of single expiries. */
-const ENDS_SOON_MS = 7 * 24 * 3_600_000;
-
 /** A person must act after this time, or after a third of the time that is left for the write, if that is less. */
 const STALLED_AFTER_MS = 3_600_000;
 
-/** The wait for the next read of a role is as long as the wait so far, within these limits. */
-const RETRY_MS = { least: 10_000, most: 300_000 };
+/** Delay of the next read of a role after one that failed, in milliseconds. */
+const RETRY_MS = 60_000;
 
 type State = BindingStatus["state"];
 
@@ -66,6 +62,7 @@ const EXPIRING_CHECKS: readonly Check<ExpiringCase, BindingFinding>[] = [
   expired,
   notRequested,
   expiryShortened,
+  severalExpiries,
   renewalEnded,
   permissionMissing,
   roleTooPowerful,
@@ -93,7 +90,7 @@ export function planLiving(
   // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
   const renewal = nowMs >= schedule.warnAtMs ? planRenewal(marked, expiry, schedule, untilMs) : undefined;
   const expiring = { ...known, schedule, untilMs, renewal };
-  return withEnd(firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`), expiring);
+  return firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`);
 }
 
 function current(known: BindingCase, sentence: string): BindingFinding {
@@ -143,7 +140,7 @@ function neverExpires(known: BindingCase): BindingFinding | undefined {
 function expired(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, schedule, view, requested } = expiring;
   if (nowMs < schedule.expiryMs) return undefined;
-  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}) and still exists`;
+  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
   // Its enforcer may be about to delete it; nothing else does.
   if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
     return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
@@ -166,38 +163,42 @@ function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
 
 /** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
 function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
-  const { memory, schedule, view } = expiring;
+  const { memory, schedule } = expiring;
   if (!isContested(memory, schedule.expiryMs)) return undefined;
-  const [keys, latest] = [schedule.sources.join(", "), timeOf(memory.latestMs)];
+  const latest = timeOf(memory.latestMs);
   const sentence =
     `${clauseOf(expiring)} and is not renewed: its expiry was ${latest}, and an earlier one counts as a revocation. To renew it again, ` +
     `set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.expiryMs)}. ` +
-    `If Git contains ${keys}, remove it there.`;
-  const note = noteOf(memory, schedule.expiryMs);
+    `If Git contains ${schedule.source}, remove it there.`;
   return {
     ...problem(expiring, { state: "Contested", reason: "Contested", event: "BindingContested", sentence }),
-    ...(note === undefined || !mayWrite(expiring) ? {} : { intents: [buildNote(view, note)] }),
+    ...noted(expiring),
     nextMs: [schedule.expiryMs],
   };
 }
 
-/** renewUntil has passed, another key ends the access, or no later time can be written. */
+/** Each key has an enforcer of its own, and a later one may be the end that a person has set. */
+function severalExpiries(expiring: ExpiringCase): BindingFinding | undefined {
+  const { keys } = expiring.expiry;
+  if (keys.length === 1) return undefined;
+  const sentence = `${clauseOf(expiring)} and is not renewed: several keys say when it expires (${keys.join(", ")}); keep one of them.`;
+  return {
+    ...problem(expiring, { state: "Malformed", reason: "MalformedExpiry", event: "BindingMalformed", sentence }),
+    ...noted(expiring),
+    nextMs: [expiring.schedule.expiryMs],
+  };
+}
+
+/** renewUntil leaves no room, or no later time can be written. */
 function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, renewal, schedule, untilMs } = expiring;
   if (nowMs < untilMs && (renewal !== undefined || nowMs < schedule.warnAtMs)) return undefined;
-  const sentence = `${clauseOf(expiring)} and is not renewed: ${whyEnded(schedule, untilMs)}.`;
-  const ended = problem(expiring, { state: "Ended", reason: "RenewalEnded", event: "BindingNotRenewed", sentence });
-  return { ...ended, nextMs: [schedule.expiryMs] };
-}
-
-function whyEnded(schedule: Schedule, untilMs: number): string {
-  const end = limitingEnd(schedule, untilMs);
-  if (end !== undefined) {
-    return `${end.keys.join(", ")} ends the access at ${timeOf(end.atMs)}; review the access, then set a later time there, or remove it`;
-  }
-  return Number.isFinite(untilMs)
+  const why = Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil allows no expiry after ${timeOf(untilMs)}; review the access, then set a later date`
     : "no later time can be written; spec.bindingRenewal.extendBy may help";
+  const sentence = `${clauseOf(expiring)} and is not renewed: ${why}.`;
+  const ended = problem(expiring, { state: "Ended", reason: "RenewalEnded", event: "BindingNotRenewed", sentence });
+  return { ...ended, nextMs: [schedule.expiryMs] };
 }
 
 function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
@@ -230,8 +231,7 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   }
   if (nowMs < schedule.renewAtMs) return undefined;
   const stalledMs = stalledFrom(schedule);
-  const retryMs = Math.min(RETRY_MS.most, Math.max(RETRY_MS.least, nowMs - schedule.renewAtMs));
-  const waiting = { ...expiringSoon(expiring, ""), isProgressing: true, nextMs: [nowMs + retryMs, stalledMs] };
+  const waiting = { ...expiringSoon(expiring, ""), isProgressing: true, nextMs: [nowMs + RETRY_MS, stalledMs] };
   if (nowMs < stalledMs) {
     const sentence = `${clauseOf(expiring)}; the renewal waits until the operator can read ${role}.`;
     return { ...waiting, reason: "Renewing", sentence };
@@ -247,15 +247,13 @@ function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {
 }
 
 function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
-  const { nowMs, schedule, memory, view } = expiring;
+  const { nowMs, schedule } = expiring;
   if (nowMs >= schedule.renewAtMs) return undefined;
-  const note = noteOf(memory, schedule.expiryMs);
-  const noted = note === undefined || !mayWrite(expiring) ? {} : { intents: [buildNote(view, note)] };
   const found =
     nowMs < schedule.warnAtMs
       ? current(expiring, `${clauseOf(expiring)}.`)
       : expiringSoon(expiring, `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`);
-  return { ...found, ...noted, nextMs: timesOf(expiring) };
+  return { ...found, ...noted(expiring), nextMs: timesOf(expiring) };
 }
 
 function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
@@ -271,7 +269,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
   if (renewal === undefined) return undefined;
   const clause = clauseOf(expiring);
   const expiryTime = timeOf(renewal.expiryMs);
-  const why = `${nameOf(view)} is renewed until ${expiryTime}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")}).`;
+  const why = `${nameOf(view)} is renewed until ${expiryTime}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.source}).`;
   return {
     ...expiringSoon(expiring, `${clause}; the operator renews it next.`),
     reason: "Current",
@@ -279,21 +277,6 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
     renewal: { view, expiryTime, clause, dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) },
     nextMs: timesOf(expiring),
   };
-}
-
-/** Adds an Event, once per date, when renewUntil is near. */
-function withEnd(finding: BindingFinding, { view, requested, nowMs, untilMs }: ExpiringCase): BindingFinding {
-  if (!requested) return finding;
-  const nextMs = [...(finding.nextMs ?? []), untilMs - ENDS_SOON_MS, untilMs];
-  const isNear = nowMs >= untilMs - ENDS_SOON_MS && nowMs < untilMs;
-  const announcedEnd = isNear ? timeOf(untilMs) : undefined;
-  if (finding.entry === undefined || announcedEnd === undefined || finding.entry.announcedEnd === announcedEnd) {
-    return { ...finding, nextMs };
-  }
-  const note = `${nameOf(view)} is not renewed after ${announcedEnd}: spec.bindingRenewal.renewUntil. Review the access, then set a later date.`;
-  const event = { type: "Warning", reason: "RenewalEndsSoon", note, about: refOf(view) } as const;
-  const entry = { ...finding.entry, announcedEnd };
-  return { ...finding, entry, events: [...(finding.events ?? []), event], nextMs };
 }
 
 function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding {
@@ -345,7 +328,6 @@ function entryOf(known: BindingCase, state: State): BindingStatus {
     role: `${roleRef.kind}/${roleRef.name}`,
     ...timesIn(known, RENEWED.has(state)),
     ...(lastRenewalTime === undefined ? {} : { lastRenewalTime }),
-    ...announcedIn(known),
   };
 }
 
@@ -353,27 +335,23 @@ function timesIn({ requested, schedule, memory }: BindingCase, isRenewed: boolea
   const latestMs = Math.max(memory.latestMs, schedule?.expiryMs ?? -Infinity);
   const latest = Number.isFinite(latestMs) ? { latestExpiryTime: timeOf(latestMs) } : {};
   if (schedule === undefined) return latest;
-  const { expiryMs, renewAtMs, sources } = schedule;
+  const { expiryMs, renewAtMs, source } = schedule;
   const renewTime = requested && isRenewed ? { renewTime: timeOf(renewAtMs) } : {};
-  return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source: sources.join(",") };
+  return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source };
 }
 
-function announcedIn({ record, spec }: BindingCase): Pick<BindingStatus, "announcedEnd"> {
-  const untilMs = renewUntilMs(spec);
-  const isAnnounced = Number.isFinite(untilMs) && record?.announcedEnd === timeOf(untilMs);
-  return isAnnounced ? { announcedEnd: timeOf(untilMs) } : {};
+function timesOf({ schedule, untilMs }: ExpiringCase): number[] {
+  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs, untilMs];
 }
 
-function timesOf({ schedule }: ExpiringCase): number[] {
-  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
-}
-
-/** Notes are written only where a renewal could be: the rights are there, and the role was read. */
-function mayWrite({ mode, review }: BindingCase): boolean {
-  return mode === "Enforce" && review !== undefined && review.lacks.length === 0 && review.unread === undefined;
+/** The write of the latest expiry, only where a renewal could be written: the rights are there, and the role was read. */
+function noted({ mode, review, memory, schedule, view }: ExpiringCase): Pick<BindingFinding, "intents"> {
+  const note = noteOf(memory, schedule.expiryMs);
+  if (note === undefined || mode !== "Enforce" || review?.lacks.length !== 0 || review.unread !== undefined) return {};
+  return { intents: [buildNote(view, note)] };
 }
 
 /** `RoleBinding edit expires at 2025-01-31T00:00:00Z (janitor/ttl)`. */
 function clauseOf({ view, schedule }: ExpiringCase): string {
-  return `${nameOf(view)} expires at ${timeOf(schedule.expiryMs)} (${schedule.sources.join(", ")})`;
+  return `${nameOf(view)} expires at ${timeOf(schedule.expiryMs)} (${schedule.source})`;
 }

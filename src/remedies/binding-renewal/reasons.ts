@@ -4,11 +4,11 @@ import type { ReasonRule } from "../../core/remedy";
 export const REASONS = {
   Renewing: {
     event: "Normal",
-    help: "The write comes next, or failed and is retried. False after an hour (sooner for a short life): the message says why.",
+    help: "The write failed and is retried. False after an hour (sooner for a short life): the message says why.",
   },
   TooMany: {
     event: "Warning",
-    help: "More than 400 bindings: the others are left alone. Spread the targets over several objects.",
+    help: "More than 400 bindings: spread the targets over several objects.",
   },
   Forbidden: {
     event: "Warning",
@@ -16,19 +16,19 @@ export const REASONS = {
   },
   ObserveFailed: {
     event: "Warning",
-    help: "A read failed. False: the role, for an hour (sooner for a short life): find out why, or renew the binding by hand.",
+    help: "A read failed. False: the role, for an hour (sooner for a short life).",
   },
   MalformedExpiry: {
     event: "Warning",
-    help: "Correct the value that the message prints.",
+    help: "Correct what the message prints: one value that can be read, in one key.",
   },
   Contested: {
     event: "Warning",
-    help: "Another writer made the expiry earlier: a person, or a GitOps tool. The message says how to resume.",
+    help: "A person or a GitOps tool made the expiry earlier. The message says how to resume.",
   },
   BindingRefused: {
     event: "Warning",
-    help: "Its role is too powerful, or it has an owner: create a narrower role, or extend the owner.",
+    help: "Its role is too powerful: create a narrower one. Or it has an owner: extend that.",
   },
   RenewalNotRequested: {
     event: "Warning",
@@ -36,11 +36,11 @@ export const REASONS = {
   },
   RenewalEnded: {
     event: "Warning",
-    help: "`renewUntil`, or a later time in another key, leaves no room: review the access, then set a later one. Or no later time can be written; `extendBy` may help.",
+    help: "`renewUntil` leaves no room: review the access, then set a later one.",
   },
   AccessEnded: {
     event: "Warning",
-    help: "Its expiry has passed, or it was deleted before: the message says how to grant the access again. False only if it is named, or still exists.",
+    help: "It expired or was deleted: the message says how to grant it again. False if it is named, or still exists.",
   },
   WouldRenew: {
     event: "Warning",

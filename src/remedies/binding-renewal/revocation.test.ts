@@ -3,9 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec, ControllerResilience } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION } from "../../api/names";
 import type { BindingView } from "../../core/views";
-import { type Marked, readExpiry, withChange } from "./conventions";
-import { memoryOf, planRenewal, scheduleOf } from "./schedule";
-import { DAY, DEFAULTS, HOUR, Scene, web } from "./testing/scene";
+import { DAY, HOUR, Scene, web } from "./testing/scene";
 
 // What must never happen: a person's earlier expiry is undone, or access that has ended comes back.
 
@@ -13,7 +11,6 @@ const OWN = "controller-resilience.io/expires-at";
 const TTL = "janitor/ttl";
 const EXPIRY = "2025-01-31T00:00:00Z";
 const SOON = "2025-01-06T00:10:00Z";
-const START = Date.parse("2025-01-01T00:00:00Z");
 
 /** A binding with a life of thirty days, on its fifth day. */
 async function onDayFive(spec: Partial<BindingRenewalSpec> = {}, over: Partial<BindingView> = {}): Promise<Scene> {
@@ -128,39 +125,25 @@ describe("a binding whose expiry a person moves to an earlier time", () => {
   });
 });
 
-describe("a second, later expiry", () => {
-  const EXPIRES = "janitor/expires";
+it("a binding with an expiry in several keys is never renewed, since one may be the end that a person has set", async () => {
+  const scene = new Scene();
+  scene.bind({ annotations: { [OWN]: EXPIRY, [TTL]: "35d" } });
+  const decision = await scene.pass();
+  expect(decision).toMatchObject({ status: "False", reason: "MalformedExpiry", stalled: {} });
+  expect(decision.message).toBe(
+    `RoleBinding edit expires at ${EXPIRY} (${OWN}) and is not renewed: several keys say when it expires (${OWN}, ${TTL}); keep one of them.`,
+  );
+  await scene.live(31 * DAY);
+  expect(scene.written).toEqual([]);
+  scene.change({ annotations: { [TTL]: "35d" } });
+  await scene.live(4 * DAY);
+  expect(scene.now()?.annotations[TTL]).toBe("70d");
+});
 
-  it("that a person moves to an earlier time stays there", async () => {
-    const scene = new Scene();
-    scene.bind({ annotations: { [OWN]: "2025-01-11T00:00:00Z", [EXPIRES]: "2025-03-01" } });
-    await scene.live(5 * DAY);
-    scene.change({ annotations: { [OWN]: "2025-01-11T00:00:00Z", [EXPIRES]: "2025-01-15" } });
-    await scene.live(20 * DAY);
-    expect(scene.now()?.annotations[EXPIRES]).toBe("2025-01-15");
-    expect(scene.now()?.annotations[OWN]).toBe("2025-01-14T23:59:59Z");
-    expect(scene.written).toHaveLength(1);
-  });
-
-  it("is never moved nor reached, whatever the keys contain", () => {
-    const hours = fc.integer({ min: 1, max: 2_000 });
-    const at = hours.map(count => new Date(START + count * HOUR).toISOString());
-    const keys = fc.record({ [OWN]: at, [EXPIRES]: at.map(text => text.slice(0, 16)), [TTL]: hours.map(n => `${n}h`) });
-    fc.assert(
-      fc.property(keys, hours, (annotations, extendBy) => {
-        const before = { createdAtMs: START, labels: {}, annotations };
-        const expiry = readExpiry(before);
-        const memory = memoryOf({ annotations: {} }, undefined);
-        const schedule = scheduleOf(before, expiry, { ...DEFAULTS, extendBy: `${extendBy}h` }, memory)!;
-        const renewal = planRenewal(before, expiry, schedule, Infinity);
-        const after = readExpiry((renewal?.changes ?? []).reduce<Marked>(withChange, before));
-        const later = expiry.readings.filter(({ atMs }) => atMs > schedule.expiryMs);
-        expect(after.readings).toEqual(expect.arrayContaining(later));
-        for (const { atMs } of later) expect(after.earliest?.atMs).toBeLessThan(atMs);
-      }),
-      { numRuns: 500 },
-    );
-  });
+it("a second key does not hide that the first one was shortened", async () => {
+  const scene = await onDayFive();
+  scene.change({ annotations: { [OWN]: SOON, [TTL]: "35d" } });
+  expect(await scene.pass()).toMatchObject({ reason: "Contested", intents: [] });
 });
 
 describe("a tool that resets the binding", () => {

@@ -235,14 +235,10 @@ describe("a role that cannot be read", () => {
     }
   });
 
-  it("is read again soon, then less often", async () => {
+  it("is read again after a minute", async () => {
     const scene = await unreadable(1);
     await scene.pass();
-    expect((await scene.pass()).recheckAfterMs).toBe(10_000);
-    await scene.clock.run(60_000);
     expect((await scene.pass()).recheckAfterMs).toBe(60_000);
-    await scene.clock.run(20 * 60_000);
-    expect((await scene.pass()).recheckAfterMs).toBe(300_000);
   });
 
   it("is no problem before the renewal is due", async () => {

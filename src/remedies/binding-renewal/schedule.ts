@@ -23,15 +23,12 @@ import {
 const RENEW_SHARE = 1 / 3;
 const WARN_SHARE = 2 / 3;
 
-/** A form whose rounding loses more than a third of the extension is not used: the rest could be due again immediately. */
-const KEPT_SHARE = 2 / 3;
-
 /**
  * Minimum life, unless the binding is younger: an expiry written shortly before it passes must not cause renewals every few seconds.
  */
 const LEAST_LIFE_MS = 3_600_000;
 
-/** Minimum gain of a renewal, or half of its extension: the rest before renewUntil or a hard end is not worth a write. */
+/** Minimum gain of a renewal, or half of its extension: the rest before renewUntil is not worth a write. */
 const LEAST_GAIN_MS = 70_000;
 
 /** 0000-01-01T00:00:00Z, the first time in RFC 3339. */
@@ -94,19 +91,11 @@ function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000;
 }
 
-/** A later expiry beside the earliest one, and the keys that contain it. */
-export interface End {
-  readonly atMs: number;
-  readonly keys: readonly string[];
-}
-
 /** When a binding expires, and when the operator warns and renews. Times in milliseconds since the epoch. */
 export interface Schedule {
   readonly expiryMs: number;
-  /** The keys that contain this expiry. */
-  readonly sources: readonly string[];
-  /** The next later expiry of the binding: a hard end that a person has set. Absent if all keys contain the same time. */
-  readonly end?: End;
+  /** The key that contains this expiry. */
+  readonly source: string;
   /** From creation, or from the write of an absolute expiry, to the expiry. The default extension. */
   readonly lifeMs: number;
   /** By how much a renewal extends. */
@@ -126,21 +115,19 @@ export function settingsOf(spec: BindingRenewalSpec, listed: boolean): BindingRe
 /** The schedule of a binding; undefined if it has no expiry. */
 export function scheduleOf(
   marked: Marked,
-  expiry: Expiry,
+  { earliest }: Expiry,
   spec: BindingRenewalSpec,
   memory: Memory,
 ): Schedule | undefined {
-  const { earliest } = expiry;
   if (earliest === undefined) return undefined;
-  const { atMs: expiryMs, sources } = earliest;
-  const lifeMs = memory.lifeMs ?? lifeOf(marked, expiry, expiryMs);
+  const { atMs: expiryMs, convention } = earliest;
+  const lifeMs = memory.lifeMs ?? lifeOf(marked, earliest);
   const extendByMs = spec.extendBy === "" ? lifeMs : parseDuration(spec.extendBy);
   const renewBeforeMs = Math.min(parseDuration(spec.renewBefore), extendByMs * RENEW_SHARE);
   const warnBeforeMs = Math.min(parseDuration(spec.warnBefore), Math.max(extendByMs, lifeMs) * WARN_SHARE);
   return {
     expiryMs,
-    sources,
-    ...endOf(expiry, expiryMs),
+    source: convention.key,
     lifeMs,
     extendByMs,
     renewAtMs: Math.ceil(expiryMs - renewBeforeMs),
@@ -148,35 +135,13 @@ export function scheduleOf(
   };
 }
 
-function endOf({ readings }: Expiry, expiryMs: number): Pick<Schedule, "end"> {
-  const later = readings.filter(({ atMs }) => atMs > expiryMs);
-  if (later.length === 0) return {};
-  const endMs = Math.min(...later.map(({ atMs }) => atMs));
-  return {
-    end: { atMs: endMs, keys: later.filter(({ atMs }) => atMs === endMs).map(({ convention }) => convention.key) },
-  };
-}
-
-/** The last whole second before the hard end: a renewal that reached it would make its key one of the earliest. */
-function lastMsBefore(end: End | undefined): number {
-  return end === undefined ? Infinity : wholeSeconds(end.atMs - 1);
-}
-
-/** The hard end, if it limits the next renewal more than anything else does. */
-export function limitingEnd({ expiryMs, extendByMs, end }: Schedule, untilMs: number): End | undefined {
-  return lastMsBefore(end) < Math.min(expiryMs + extendByMs, untilMs) ? end : undefined;
-}
-
 /** The time before an absolute expiry was written is no part of the life: "a month from now", written on a binding of three years, means a month. */
-function lifeOf(marked: Marked, { readings }: Expiry, expiryMs: number): number {
-  const { createdAtMs, writtenMs } = marked;
-  const lives = readings
-    .filter(({ atMs }) => atMs === expiryMs)
-    .map(({ convention, atMs }) => {
-      const sinceMs = convention.isRelative(marked) ? undefined : writtenMs?.[convention.key];
-      return Math.min(Math.max(atMs - (sinceMs ?? createdAtMs), LEAST_LIFE_MS), atMs - createdAtMs);
-    });
-  return Math.max(0, Math.min(...lives));
+function lifeOf(
+  { createdAtMs, writtenMs }: Marked,
+  { convention, atMs, isRelative }: NonNullable<Expiry["earliest"]>,
+): number {
+  const sinceMs = (isRelative ? undefined : writtenMs?.[convention.key]) ?? createdAtMs;
+  return Math.max(0, Math.min(Math.max(atMs - sinceMs, LEAST_LIFE_MS), atMs - createdAtMs));
 }
 
 /** What a renewal writes, and the new expiry. */
@@ -186,31 +151,26 @@ export interface Renewal {
 }
 
 /**
- * Plans a later expiry: one value per key that contains the earliest one, in the form that was found, `extendByMs` after the present one at
- * most, never after `untilMs`, and before the hard end; and the memory of it. Undefined if no later time can be written.
+ * Plans a later expiry in the form that was found, `extendByMs` after the present one, but never after `untilMs`; and the memory of it. Undefined
+ * if no later time can be written.
  */
 export function planRenewal(
   marked: Marked,
-  { readings }: Expiry,
-  { expiryMs: fromMs, extendByMs, lifeMs, end }: Schedule,
+  { earliest }: Expiry,
+  { expiryMs: fromMs, extendByMs, lifeMs }: Schedule,
   untilMs: number,
 ): Renewal | undefined {
-  const limitMs = Math.min(untilMs, lastMsBefore(end));
-  const targetMs = Math.min(fromMs + extendByMs, limitMs);
-  const keptMs = fromMs + (targetMs - fromMs) * KEPT_SHARE;
-  const leastMs = targetMs < limitMs ? keptMs : Math.max(keptMs, limitMs - LEAST_GAIN_MS);
-  const changes = readings.flatMap(({ convention, atMs }) =>
-    atMs === fromMs ? (convention.write(marked, targetMs, leastMs) ?? []) : [],
-  );
-  // The earliest of all conventions must be later, or its enforcer deletes the binding.
-  const expiryMs = readExpiry(changes.reduce<Marked>(withChange, marked)).earliest?.atMs ?? -Infinity;
-  if (changes.length === 0 || expiryMs <= fromMs + Math.min(LEAST_GAIN_MS, extendByMs / 2)) return undefined;
+  const targetMs = Math.min(fromMs + extendByMs, untilMs);
+  const change = earliest?.convention.write(marked, targetMs) ?? undefined;
+  if (change === undefined) return undefined;
+  const expiryMs = readExpiry(withChange(marked, change)).earliest?.atMs ?? -Infinity;
+  if (expiryMs <= fromMs + Math.min(LEAST_GAIN_MS, extendByMs / 2)) return undefined;
   const lifeSeconds = Math.max(1, Math.floor(lifeMs / 1_000));
   const memory = [
     { place: "annotations", key: LATEST_EXPIRY_ANNOTATION, value: timeOf(expiryMs) },
     { place: "annotations", key: LIFE_ANNOTATION, value: String(lifeSeconds) },
   ] as const;
-  return { changes: [...changes, ...memory], expiryMs };
+  return { changes: [change, ...memory], expiryMs };
 }
 
 /** The part of a binding that conventions read. */

@@ -2,7 +2,7 @@ import { count } from "../../../../core/text";
 import { modeOf } from "../../../../core/remedy";
 import { formatDuration } from "../../../../core/time";
 import { matchesSelector, type BindingView } from "../../../../core/views";
-import { readExpiry } from "../../../../remedies/binding-renewal/conventions";
+import { type Expiry, readExpiry } from "../../../../remedies/binding-renewal/conventions";
 import { markedOf } from "../../../../remedies/binding-renewal/schedule";
 import type { AuditFacts, BudgetFacts, WorkloadFacts } from "../facts";
 import type { Finding, Severity } from "../finding";
@@ -45,7 +45,7 @@ interface Judged {
 
 function expiring(
   binding: BindingView,
-  { atMs, sources }: { readonly atMs: number; readonly sources: readonly string[] },
+  { atMs, convention }: NonNullable<Expiry["earliest"]>,
   { nowMs, isRenewed }: Judged,
 ): Finding {
   const leftMs = atMs - nowMs;
@@ -59,7 +59,7 @@ function expiring(
   return {
     ...base(binding),
     severity: isRenewed ? "notice" : severityOf(leftMs),
-    why: `${when} (${sources.join(", ")}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
+    why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
     wayOut: isRenewed ? "No action required." : "Renew it, or protect the workload with bindingRenewal.",
     rank: atMs,
   };
