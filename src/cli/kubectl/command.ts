@@ -14,9 +14,6 @@ import { Session, type SessionFlags } from "./session";
 /** How a user calls the plugin. */
 export const CALL = "kubectl resilience";
 
-const FORMAT = "output format";
-const WIDE = `${FORMAT}; wide: lines are not wrapped`;
-
 /** What a command file gets to register its command. */
 export interface Shell {
   readonly io: Io;
@@ -37,12 +34,8 @@ interface ClusterCommand<O extends object> {
   readonly description: string;
   /** Command lines without `kubectl resilience`, each with what it does. */
   readonly examples: readonly (readonly [string, string])[];
-  /** Values of `-o`; empty for a command that only writes. */
-  readonly formats: readonly Format[];
-  /** What the exit codes 2 and 0 mean; absent if the command does not use 2. */
-  readonly findings?: { readonly some: string; readonly none: string };
-  /** What the exit code 1 also means. */
-  readonly incomplete?: string;
+  /** Values of `-o`; absent for a command that only writes. */
+  readonly formats?: readonly Format[];
   /** The namespace without `-n`. */
   readonly namespace?: string;
   readonly options?: readonly Option[];
@@ -58,12 +51,9 @@ export function addClusterCommand<O extends object>(
   const command = parent.command(definition.usage).summary(definition.summary).description(definition.description);
   for (const option of definition.options ?? []) command.addOption(option);
   const { formats } = definition;
-  if (formats.length > 0)
-    command.addOption(
-      new Option("-o, --output <format>", formats.includes("wide") ? WIDE : FORMAT).choices([...formats]),
-    );
+  if (formats !== undefined) command.addOption(new Option("-o, --output <format>", "output format").choices(formats));
   for (const option of kubectlOptions(definition.namespace)) command.addOption(option);
-  command.addHelpText("after", helpOf(definition));
+  command.addHelpText("after", helpOf(definition.examples));
   command.action(async (...args: unknown[]) => {
     const session = new Session(command.opts<Flags<O>>(), shell.io);
     shell.onSession(session);
@@ -104,18 +94,8 @@ function nonEmpty(text: string): string {
 }
 
 /** Returns the end of the help of a command. */
-export function helpOf({
-  examples,
-  findings,
-  incomplete,
-}: Pick<ClusterCommand<never>, "examples" | "findings" | "incomplete">): string {
-  const lines = examples.flatMap(([line, what]) => [`  # ${what}`, `  ${CALL} ${line}`]);
-  const codes = [
-    `  0   ${findings?.none ?? "done"}`,
-    `  1   an error, which standard error names${incomplete === undefined ? "" : `; or ${incomplete}`}`,
-    ...(findings === undefined ? [] : [`  2   ${findings.some}`]),
-  ];
-  return `\nExamples:\n${lines.join("\n")}\n\nExit codes:\n${codes.join("\n")}\n`;
+export function helpOf(examples: ClusterCommand<never>["examples"]): string {
+  return `\nExamples:\n${examples.map(([line, what]) => `  # ${what}\n  ${CALL} ${line}\n`).join("")}`;
 }
 
 /** What of the surroundings a message names. */

@@ -49,7 +49,7 @@ const reportOf = (text: string): Report => {
   const findings = (["critical", "notice"] as const).map(
     (severity): Finding => ({ ...texts, severity, check: "ExpiringBinding" }),
   );
-  return { server: text, time: text, namespace: text, findings, unread: [{ what: text, why: text, unknown: text }] };
+  return { server: text, time: text, namespace: text, findings, unread: [text] };
 };
 
 /** Prints on a terminal with colours, and removes those of this program. */

@@ -25,16 +25,17 @@ describe("the command line", () => {
     expect(stderr).toContain("unknown command 'nonsense'");
   });
 
-  it("has examples and exit codes in the help of each command, and the formats of each that reads", async () => {
+  it("has examples in the help of each command, the formats of each that reads, and the exit codes", async () => {
     const { stdout } = await run(["--help"]);
+    expect(stdout).toMatch(/Exit codes:\n {2}0/);
     const reading = ["audit", "explain", "plan", "version"];
     const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[options\])?/gm)].map(([, name = ""]) => name);
     expect(commands).toEqual(expect.arrayContaining(["classify", "replay", ...reading]));
     for (const command of commands.filter(name => name !== "help" && name !== "kubectl")) {
       const { code, stdout: help } = await run([command, "--help"]);
       expect(code).toBe(0);
-      expect(help).toMatch(/Examples:\n[^]*Exit codes:\n/);
-      if (reading.includes(command)) expect(help).toMatch(/choices:\s+"json",\s+"yaml",\s+"wide"/);
+      expect(help).toContain("\nExamples:\n");
+      if (reading.includes(command)) expect(help).toMatch(/choices:\s+"json",\s+"yaml"/);
     }
   });
 
@@ -42,7 +43,7 @@ describe("the command line", () => {
     const version = ["version", "--kubeconfig", kubeconfig];
     expect(JSON.parse((await run([...version, "-o", "json"])).stdout)).toMatchObject({ served: ["v1alpha1"] });
     expect((await run([...version, "-o", "yaml"])).stdout).toMatch(/served:\n {2}- v1alpha1\n$/);
-    expect((await run([...version, "-o", "table"])).stderr).toContain("Allowed choices are json, yaml, wide");
+    expect((await run([...version, "-o", "table"])).stderr).toContain("Allowed choices are json, yaml.");
   });
 
   it("sends the user agent, and no credentials to an http server", async () => {

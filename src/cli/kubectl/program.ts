@@ -4,7 +4,7 @@ import { defineClassify } from "../classify/command";
 import { defineReplay } from "../replay/command";
 import { Interrupted, terminalText } from "../streams";
 import { registerAudit } from "./audit/command";
-import { registerBreaker, registerRelease, registerResume, registerSuspend } from "./change/command";
+import { registerBreaker, registerRelease, registerSuspend } from "./change/command";
 import { addClusterCommand, CALL, describeFailure, type Shell } from "./command";
 import { registerExplain } from "./explain/command";
 import { registerPlan } from "./plan/command";
@@ -20,7 +20,7 @@ Examples:
 
 Exit codes:
   0   nothing found, or done
-  1   an error, which standard error names
+  1   an error, which standard error names; or nothing found, but not everything could be read
   2   audit found something, or the operator would act on what plan was given
 `;
 
@@ -49,7 +49,6 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    session?.progress.end();
     if (error instanceof Interrupted) return INTERRUPTED;
     const failure = describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) });
     io.stderr.write(`${terminalText(failure)}\n`);
@@ -68,7 +67,6 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerBreaker,
   registerRelease,
   registerSuspend,
-  registerResume,
   // On log files.
   registerClassify,
   registerReplay,
@@ -91,7 +89,7 @@ function registerVersion(program: Command, shell: Shell): void {
     summary: "show the versions of this plugin and of the operator's API",
     description: `Show the version of this plugin, and the versions of the operator's API that the cluster serves. \`${CALL} --version\` needs no cluster.`,
     examples: [["version -o json", "for a script"]],
-    formats: ["json", "yaml", "wide"],
+    formats: ["json", "yaml"],
     async run(session) {
       const served = await session.servedVersions();
       const text = `client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`;

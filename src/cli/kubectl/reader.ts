@@ -2,15 +2,15 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
 import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
 import { ownView } from "../../cluster/read/views";
-import { ForbiddenError, GoneError } from "../../core/errors";
+import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../core/errors";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
-import { KINDS } from "../../core/kinds";
+import { type Kind, KINDS } from "../../core/kinds";
 import type { Session } from "./session";
 import { safeText } from "./terminal";
 
-/** Reads with the rights that a user has, and notes what was refused. Other failures end the command. */
+/** Reads with the rights that a user has, and notes what was refused or has failed. What concerns every read ends the command. */
 export class PartialReader {
-  /** Reads that were refused, each with what is missing. */
+  /** Reads that were refused or have failed, each with its reason. */
   readonly unread: string[] = [];
   readonly #session: Session;
 
@@ -24,26 +24,33 @@ export class PartialReader {
     return this.#tolerant(what, () => this.#session.get({ what, path: pathOf(resource, place) }));
   }
 
-  /** Lists a kind, without what the view leaves out; undefined if that was refused. */
+  /**
+   * Lists a kind, without what the view leaves out; undefined if that was refused.
+   *
+   * @param options.namespace of a namespaced kind; absent: all namespaces
+   */
   async list<T>(
-    request: Parameters<Session["list"]>[0],
+    resource: Kind,
     view: (raw: JsonObject) => T | null,
+    { namespace, fieldSelector }: { namespace?: string | undefined; fieldSelector?: string | undefined } = {},
   ): Promise<T[] | undefined> {
-    const what = describeCall("list", request.resource, request.place);
-    const views = await this.#tolerant(what, () => this.#session.list(request, view));
+    const place = namespace === undefined || resource.isClusterScoped === true ? {} : { namespace };
+    const views = await this.#tolerant(describeCall("list", resource, place), () =>
+      this.#session.list({ resource, place, fieldSelector }, view),
+    );
     return views?.filter(one => one !== null);
   }
 
   /** Lists the ControllerResiliences of a namespace, or of all. */
   async objects(namespace?: string): Promise<ControllerResilience[]> {
-    const views = await this.list({ resource: KINDS[KIND], place: { namespace } }, raw => ownView(KIND, raw));
+    const views = await this.list(KINDS[KIND], raw => ownView(KIND, raw), { namespace });
     return (views ?? []).map(({ object }) => object);
   }
 
   /** Lists the operator's Events of a namespace, or of all, oldest first. */
   async events(namespace?: string): Promise<EventFacts[]> {
     const fieldSelector = `reportingController=${MANAGER}`;
-    const events = await this.list({ resource: KINDS.Event, place: { namespace }, fieldSelector }, eventFacts);
+    const events = await this.list(KINDS.Event, eventFacts, { namespace, fieldSelector });
     return (events ?? []).toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time));
   }
 
@@ -57,11 +64,23 @@ export class PartialReader {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof ForbiddenError) && !(error instanceof GoneError)) throw error;
-      this.unread.push(`${what}: ${error instanceof ForbiddenError ? "no rights (403)" : "not served (404)"}`);
+      if (!(error instanceof ResilienceError) || concernsAll(error)) throw error;
+      this.unread.push(`${what}: ${whyUnread(error)}`);
       return undefined;
     }
   }
+}
+
+/** Without a cluster, or with credentials that it does not accept, nothing else can be read either. */
+function concernsAll(error: ResilienceError): boolean {
+  return error instanceof UnauthorizedError || error.cause !== undefined;
+}
+
+/** Returns why a read was refused or has failed, in a few words. */
+export function whyUnread(error: ResilienceError): string {
+  if (error instanceof ForbiddenError) return "no rights (403)";
+  if (error instanceof GoneError) return "not served (404)";
+  return safeText(error.message.replace(/^[^:]*: /, ""));
 }
 
 /** An Event of the operator. */

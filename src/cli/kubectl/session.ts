@@ -2,16 +2,16 @@ import cfg from "../../../package.json";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
 import { Connection, locateCluster } from "../../cluster/http/connection";
-import { describeCall, listPages, type ListRequest } from "../../cluster/http/resources";
+import { listPages, type ListRequest } from "../../cluster/http/resources";
 import { pause } from "../../cluster/http/retry";
 import { ExpiredError } from "../../cluster/http/status-errors";
 import { systemClock, systemRandom } from "../../cluster/system";
-import { type Clock, parseDuration } from "../../core/time";
+import { type Clock, formatDuration, parseDuration } from "../../core/time";
 import { WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
-import { CliError } from "../streams";
+import { CliError, terminalText } from "../streams";
 import { type ClusterFlags, loadChosen } from "./kubeconfig";
-import { confirm, type Format, type Io, Output, Progress } from "./terminal";
+import { confirm, type Format, type Io, Output } from "./terminal";
 
 /** Flags of every command that talks to a cluster. */
 export interface SessionFlags extends ClusterFlags {
@@ -43,7 +43,6 @@ export class Session {
   /** `-n` was given. */
   readonly isNamespaceChosen: boolean;
   readonly output: Output;
-  readonly progress: Progress;
   readonly io: Io;
   readonly #connection: Connection;
   readonly #options: ApiOptions;
@@ -65,7 +64,6 @@ export class Session {
     this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
     this.clock = systemClock;
     this.output = new Output(io, flags.output);
-    this.progress = new Progress(io, systemClock);
     this.io = io;
   }
 
@@ -81,7 +79,6 @@ export class Session {
 
   /** Lists a whole collection, page by page, and gives each object to `view` at once, so that 10,000 pods need no memory for their JSON. */
   list<T>(request: Omit<ListRequest, "limit">, view: (item: JsonObject) => T): Promise<T[]> {
-    const what = describeCall("list", request.resource, request.place);
     return this.#patiently(async () => {
       const found: T[] = [];
       for await (const { items } of listPages(
@@ -90,7 +87,6 @@ export class Session {
         { patience: PATIENCE },
       )) {
         for (const item of items) found.push(view(objectOf(item)));
-        this.progress.step(what, found.length);
       }
       return found;
     });
@@ -103,8 +99,18 @@ export class Session {
 
   /** Asks before a write; `--yes` answers for a script. */
   confirm(consequence: string, options: { yes?: boolean }): Promise<boolean> {
-    this.progress.end();
     return confirm(consequence, options, this.io);
+  }
+
+  /** Says on a terminal what takes long. */
+  say(what: string): void {
+    if (this.io.stderr.isTTY === true) this.io.stderr.write(`${terminalText(what)} ...\n`);
+  }
+
+  /** Says what is watched, and waits. */
+  wait(what: string, ms: number): Promise<void> {
+    this.say(`watches for ${formatDuration(ms)}: ${what}`);
+    return pause(systemClock, ms, this.ending);
   }
 
   /** The versions of the operator's API that the cluster serves; none if the operator's definitions are not installed. */
@@ -131,7 +137,6 @@ export class Session {
 
   close(): void {
     this.#ending.abort();
-    this.progress.end();
     this.#connection.close();
   }
 

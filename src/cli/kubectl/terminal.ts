@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
-import { type Clock, formatDuration } from "../../core/time";
+import { formatDuration } from "../../core/time";
 import { oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
 import { CliError, Interrupted, write, terminalText } from "../streams";
@@ -38,11 +38,6 @@ export const INTERRUPTED = 130;
 /** Widest output without a terminal, or on one of unknown width. */
 const DEFAULT_COLUMNS = 80;
 
-/** Returns the columns of a terminal; 80 for a file or a pipe. */
-function columnsOf({ columns }: Terminal<Writable>): number {
-  return Math.max(DEFAULT_COLUMNS, columns ?? DEFAULT_COLUMNS);
-}
-
 /** Styles, whose codes {@link terminalText} keeps. */
 const CODES = { red: 31, yellow: 33, green: 32, cyan: 36, bold: 1, dim: 2 } as const;
 export type Paint = (style: keyof typeof CODES, text: string) => string;
@@ -62,7 +57,6 @@ export type Look = Pick<Output, "paint" | "columns">;
 /** Writes what a command has found to standard output, without characters of a cluster's texts that a terminal may obey. */
 export class Output {
   readonly paint: Paint;
-  /** Infinity for `-o wide`: lines are not wrapped. */
   readonly columns: number;
   readonly #io: Io;
   readonly #format: Format | undefined;
@@ -71,7 +65,8 @@ export class Output {
     this.#io = io;
     this.#format = format;
     this.paint = paintFor(io);
-    this.columns = format === "wide" ? Infinity : columnsOf(io.stdout);
+    // At least as for a file or a pipe.
+    this.columns = Math.max(DEFAULT_COLUMNS, io.stdout.columns ?? DEFAULT_COLUMNS);
   }
 
   async text(text: string): Promise<void> {
@@ -90,44 +85,6 @@ export class Output {
     // Long messages stay on one line, so that they can be searched.
     else if (this.#format === "yaml") await this.text(stringify(value, { lineWidth: 0 }));
     else await this.text(format());
-  }
-}
-
-/** Work that takes longer than this is reported. */
-const AFTER_MS = 2_000;
-const EVERY_MS = 200;
-
-/** A line on standard error that says what a command is doing, if it takes long and standard error is a terminal. */
-export class Progress {
-  readonly #stderr: Io["stderr"];
-  readonly #clock: Clock;
-  #text = "waiting for the cluster";
-  #shown = false;
-  #cancel: (() => void) | undefined;
-
-  constructor({ stderr }: Pick<Io, "stderr">, clock: Clock) {
-    this.#stderr = stderr;
-    this.#clock = clock;
-    if (stderr.isTTY === true) this.#cancel = clock.after(AFTER_MS, () => this.#show());
-  }
-
-  /** Notes that a step, such as `list pods`, has handled this many things so far. */
-  step(what: string, count: number): void {
-    this.#text = `${what}: ${count}`;
-  }
-
-  /** Removes the line. */
-  end(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
-    if (this.#shown) this.#stderr.write("\r\x1b[K");
-    this.#shown = false;
-  }
-
-  #show(): void {
-    this.#stderr.write(`\r\x1b[K${this.#text.slice(0, 79)}`);
-    this.#shown = true;
-    this.#cancel = this.#clock.after(EVERY_MS, () => this.#show());
   }
 }
 

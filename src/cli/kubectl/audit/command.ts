@@ -4,9 +4,9 @@ import { CliError } from "../../streams";
 import { Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
 import { expiringBindings, neverEvictable, onDelete } from "./checks/cluster";
-import { rejectedNow, staleLeases, unprotected } from "./checks/controllers";
+import { rejectedNow, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
-import type { AuditFacts, Unread } from "./facts";
+import type { AuditFacts } from "./facts";
 import {
   CHECKS,
   type Finding,
@@ -18,8 +18,9 @@ import {
   type Report,
 } from "./finding";
 import { workDue } from "./kinds";
-import { OPERATOR_NAMESPACE } from "../reader";
-import { AuditReader } from "./reader";
+import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
+import { staleLeases } from "./leases";
+import { readFacts } from "./reader";
 
 interface AuditFlags {
   readonly logs?: boolean;
@@ -39,8 +40,6 @@ export function registerAudit(program: Command, shell: Shell): void {
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
     formats: ["json", "yaml", "wide"],
-    findings: { some: "something was found that is at least as severe as --fail-on", none: "nothing found" },
-    incomplete: "nothing found, but not everything could be read",
     namespace: "all",
     options: [
       new Option("--logs", "read logs, bounded: 500 containers, 1 MiB each; their text is never printed"),
@@ -60,9 +59,8 @@ function checks(): string {
 
 async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<ExitCode> {
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
-  const reader = new AuditReader(session, { logs: flags.logs === true, ...(namespace && { namespace }) });
-  const facts = await reader.read();
-  session.progress.end();
+  const reader = new PartialReader(session);
+  const facts = await readFacts(session, reader, { logs: flags.logs === true, ...(namespace && { namespace }) });
   requireSomething(facts, reader.unread, namespace);
   const report: Report = {
     server: session.server,
@@ -79,10 +77,10 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
 }
 
 /** @throws CliError if an audit of what was read would look like good news */
-function requireSomething(facts: AuditFacts, unread: readonly Unread[], namespace: string | undefined): void {
+function requireSomething(facts: AuditFacts, unread: readonly string[], namespace: string | undefined): void {
   if (facts.pods === undefined && facts.workloads === undefined && facts.bindings === undefined)
     throw new CliError(
-      `nothing could be read: ${unread[0]?.why ?? ""}; ask for the ClusterRole view${namespace === undefined ? ", or use -n" : ` in ${namespace}`}`,
+      `nothing could be read: ${unread[0] ?? ""}; ask for the ClusterRole view${namespace === undefined ? ", or use -n" : ` in ${namespace}`}`,
     );
   // The name may be misspelt.
   if (namespace !== undefined && facts.namespaces?.length === 0)

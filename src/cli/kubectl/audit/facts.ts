@@ -9,8 +9,6 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
-import type { JsonObject } from "../../../core/json";
-import type { Kind } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
 import type { KindObject } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
@@ -22,6 +20,7 @@ export interface WorkloadFacts {
   readonly podLabels: Readonly<Record<string, string>>;
 }
 
+/** What a PodDisruptionBudget says. */
 export interface BudgetFacts {
   readonly namespace: string;
   readonly name: string;
@@ -51,6 +50,15 @@ export interface LogFacts {
   readonly lastForbiddenMs?: number;
 }
 
+/** A Lease that its running holder did not renew. */
+export interface StaleLease {
+  readonly lease: LeaseView;
+  /** Name of the holder's pod. */
+  readonly pod: string;
+  /** It was watched for a whole duration. */
+  readonly isSure: boolean;
+}
+
 /** A kind with work that nobody does. */
 export interface StuckKind {
   readonly kind: string;
@@ -66,14 +74,6 @@ export interface StuckKind {
   readonly movedMs: number;
 }
 
-/** Lists a kind; undefined if that was refused. @param unknown what is unknown without it */
-export type Lister = <T>(
-  resource: Kind,
-  view: (raw: JsonObject) => T | null,
-  unknown: string,
-  fieldSelector?: string,
-) => Promise<T[] | undefined>;
-
 /** Everything that an audit judges by. A list is undefined if it could not be read. */
 export interface AuditFacts {
   /** By the API server's clock. */
@@ -85,9 +85,8 @@ export interface AuditFacts {
   readonly bindings?: readonly BindingView[];
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
-  readonly leases?: readonly LeaseView[];
-  /** Another look at the Leases that seemed stale, some time later. */
-  readonly secondLook?: { readonly leases: readonly LeaseView[]; readonly afterMs: number };
+  /** Leases that their running holder did not renew while they were watched. */
+  readonly staleLeases?: readonly StaleLease[];
   readonly budgets?: readonly BudgetFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly objects: readonly ControllerResilience[];
@@ -97,13 +96,6 @@ export interface AuditFacts {
   readonly logs?: readonly LogFacts[];
   /** Kinds with work that nobody does. */
   readonly kinds?: readonly StuckKind[];
-}
-
-/** A read that was refused or has failed, and what is unknown therefore. */
-export interface Unread {
-  readonly what: string;
-  readonly why: string;
-  readonly unknown: string;
 }
 
 /** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */

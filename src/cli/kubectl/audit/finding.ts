@@ -1,6 +1,5 @@
 import { count, oneLine } from "../../../core/text";
 import { formatTable, type Look, type Paint, wrapText } from "../terminal";
-import type { Unread } from "./facts";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;
@@ -78,7 +77,8 @@ export interface Report {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly findings: readonly Finding[];
-  readonly unread: readonly Unread[];
+  /** Reads that were refused or have failed, each with its reason. */
+  readonly unread: readonly string[];
 }
 
 const STYLES: Readonly<Record<Severity, Parameters<Paint>[0]>> = { critical: "red", warning: "yellow", notice: "cyan" };
@@ -132,10 +132,8 @@ function formatNotices(findings: readonly Finding[], { paint, columns }: Look): 
   });
 }
 
-function formatUnread(unread: readonly Unread[], columns: number): string {
-  const lines = unread.flatMap(({ what, why, unknown }) =>
-    wrapText(`${what}: ${why}; unknown: ${unknown}`, "  - ", columns),
-  );
+function formatUnread(unread: readonly string[], columns: number): string {
+  const lines = unread.flatMap(one => wrapText(one, "  - ", columns));
   return ["INCOMPLETE: some reads were refused or have failed.", ...lines, ""].join("\n");
 }
 

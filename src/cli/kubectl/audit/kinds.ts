@@ -1,5 +1,3 @@
-import { pause } from "../../../cluster/http/retry";
-import { systemClock } from "../../../cluster/system";
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
@@ -8,7 +6,7 @@ import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/question";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
-import type { AuditFacts, Lister, StuckKind } from "./facts";
+import type { AuditFacts, StuckKind } from "./facts";
 import type { Finding } from "./finding";
 
 // Kinds whose controllers have work and do nothing. One look has the times of managedFields; a second one, a minute later, shows whether anything moves.
@@ -27,6 +25,9 @@ interface Served {
   readonly question: KindQuestion;
 }
 
+/** Lists a kind; undefined if that was refused. */
+type Lister = <T>(kind: Kind, view: (raw: JsonObject) => T | null) => Promise<T[] | undefined>;
+
 /** One object at one look. */
 interface Seen {
   readonly object: KindObject;
@@ -43,9 +44,7 @@ export async function readKinds(session: Session, list: Lister, betweenMs = LOOK
   const nowMs = session.clock.now().getTime();
   const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
   if (suspects.length === 0) return [];
-  const kinds = suspects.map(({ kind }) => kind.kind).join(", ");
-  session.progress.step(`watch whether anything moves for ${Math.ceil(betweenMs / 1000)} s: ${kinds}`, suspects.length);
-  await pause(systemClock, betweenMs, session.ending);
+  await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
   const found = suspects.map(async ({ kind, seen }) => {
     const again = await lookAt(kind, list);
     return hasMoved(seen, again) ? undefined : stuckIn(kind, again, nowMs);
@@ -78,8 +77,7 @@ function servedIn(apiVersion: string, kind: string, document: JsonObject | null)
 }
 
 async function lookAt({ resource, hasStatus, question }: Served, list: Lister): Promise<readonly Seen[]> {
-  const seen = await list(resource, raw => seenOf(raw, hasStatus, question), "WorkDue");
-  return seen ?? [];
+  return (await list(resource, raw => seenOf(raw, hasStatus, question))) ?? [];
 }
 
 function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Seen | null {

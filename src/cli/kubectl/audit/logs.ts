@@ -1,12 +1,12 @@
 import { pathOf } from "../../../cluster/http/resources";
 import { count } from "../../../core/text";
-import { ForbiddenError, ResilienceError } from "../../../core/errors";
+import { ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { PodView } from "../../../core/views";
 import { createDetector, type Detector, LogText, loadSpec } from "../../replay/log-text";
-import { safeText } from "../terminal";
+import { whyUnread } from "../reader";
 import type { Session } from "../session";
-import { apiUsers, type AuditFacts, isActive, type LogFacts, type Unread } from "./facts";
+import { apiUsers, type AuditFacts, isActive, type LogFacts } from "./facts";
 
 /** The detection's window is 15 minutes by default. */
 const SINCE_SECONDS = 900;
@@ -23,26 +23,30 @@ interface Container {
 }
 
 /** Reads the end of the logs of the pods that use the API, bounded in number, lines and bytes. Keeps counts, never text. */
-export async function readLogs(session: Session, facts: AuditFacts, unread: Unread[]): Promise<LogFacts[]> {
+export async function readLogs(session: Session, facts: AuditFacts, unread: string[]): Promise<LogFacts[]> {
   const containers = likelyUsers(facts).flatMap(pod =>
     pod.containers.filter(({ role, running }) => role !== "init" && running).map(({ name }) => ({ pod, name })),
   );
   const detector = createDetector(loadSpec(undefined));
   const read = containers.slice(0, MOST_LOGS);
-  const failures: ResilienceError[] = [];
-  const found = await inParallel(read, async container => {
-    try {
-      const log = await readOne(session, container, detector);
-      session.progress.step("read logs", read.indexOf(container) + 1);
-      return log;
-    } catch (error) {
-      if (!(error instanceof ResilienceError)) throw error;
-      failures.push(error);
-      return undefined;
-    }
-  });
-  noteUnread(failures, containers.length - read.length, unread);
-  return found.filter(one => one !== undefined);
+  session.say(`reads ${count(read.length, "log")}`);
+  const found: LogFacts[] = [];
+  const failures: string[] = [];
+  const rest = read.values();
+  const worker = async (): Promise<void> => {
+    for (const container of rest)
+      try {
+        found.push(await readOne(session, container, detector));
+      } catch (error) {
+        if (!(error instanceof ResilienceError)) throw error;
+        failures.push(whyUnread(error));
+      }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, worker));
+  const skipped = containers.length - read.length;
+  if (failures.length > 0) unread.push(`read ${count(failures.length, "log")}: ${failures.toSorted()[0] ?? ""}`);
+  if (skipped > 0) unread.push(`read ${count(skipped, "more log")}: one audit reads ${MOST_LOGS}; use -n`);
+  return found;
 }
 
 /** Pods that use the API by their bindings come first. Others with a ServiceAccount of their own may do so too: their binding may be gone. */
@@ -52,21 +56,6 @@ function likelyUsers(facts: AuditFacts): PodView[] {
   return (facts.pods ?? [])
     .filter(pod => isActive(pod) && pod.mountsToken === true && (isUser(pod) || pod.serviceAccountName !== "default"))
     .toSorted((a, b) => Number(isUser(b)) - Number(isUser(a)));
-}
-
-function noteUnread(failures: readonly ResilienceError[], skipped: number, unread: Unread[]): void {
-  const unknown = "RejectedNow, ForbiddenNow";
-  const [first] = failures.toSorted(
-    (a, b) => Number(b instanceof ForbiddenError) - Number(a instanceof ForbiddenError),
-  );
-  if (first !== undefined)
-    unread.push({
-      what: `read ${count(failures.length, "log")}`,
-      why: safeText(first.message.replace(/^[^:]*: /, "")),
-      unknown,
-    });
-  if (skipped > 0)
-    unread.push({ what: `read ${count(skipped, "more log")}`, why: `one audit reads ${MOST_LOGS}; use -n`, unknown });
 }
 
 async function readOne(session: Session, { pod, name }: Container, detector: Detector): Promise<LogFacts> {
@@ -97,14 +86,4 @@ function countIn(body: Buffer, detector: Detector): Omit<LogFacts, "pod" | "cont
     forbidden,
     ...(lastForbiddenMs !== undefined && { lastForbiddenMs }),
   };
-}
-
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const rest = items.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of rest) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: CONCURRENT }, worker));
-  return results;
 }

@@ -42,7 +42,6 @@ export async function carryOut(session: Session, change: Change, flags: ChangeFl
   const { output } = session;
   const isDryRun = flags.dryRun === true;
   if (isDryRun || flags.yes === true) {
-    session.progress.end();
     await output.note(change.consequence);
   }
   if (!isDryRun && !(await session.confirm(change.consequence, flags))) {

@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { BREAKER_ANNOTATION, CLUSTER_KIND, KIND, MANAGER } from "../../../api/names";
-import { describeCall, pathOf } from "../../../cluster/http/resources";
 import { objectOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
+import { capitalize } from "../../../core/remedy";
 import { addClusterCommand, type Flags, helpOf, type Shell } from "../command";
 import { operatorOption } from "../explain/command";
 import { CliError } from "../../streams";
@@ -39,14 +39,13 @@ export function registerBreaker(program: Command, shell: Shell): void {
     .command("breaker")
     .summary("reset the restart breaker")
     .description("The restart breaker stops restarts without proof, in the whole cluster.")
-    .addHelpText("after", helpOf({ examples: RESET_EXAMPLES }));
+    .addHelpText("after", helpOf(RESET_EXAMPLES));
   addClusterCommand<OperatorFlags>(breaker, shell, {
     usage: "reset",
     summary: "let restarts without proof go on",
     description:
       "Reset the restart breaker: remove its annotation from the operator's Lease. Find the cause of the 401 responses first.",
     examples: RESET_EXAMPLES,
-    formats: [],
     options: [...OPTIONS, operatorOption()],
     run: resetBreaker,
   });
@@ -80,8 +79,7 @@ async function resetBreaker(session: Session, flags: Flags<OperatorFlags>): Prom
 }
 
 /** A script may repeat a command. */
-async function nothingToDo({ output, progress }: Session, sentence: string): Promise<ExitCode> {
-  progress.end();
+async function nothingToDo({ output }: Session, sentence: string): Promise<ExitCode> {
   await output.text(sentence);
   return Exit.ok;
 }
@@ -97,7 +95,6 @@ export function registerRelease(program: Command, shell: Shell): void {
       ["release my-scheduler -n shop", "ServiceAccount my-scheduler of namespace shop"],
       ["release my-scheduler -n shop --dry-run", "only say what would happen"],
     ],
-    formats: [],
     options: [...OPTIONS, operatorOption()],
     run: runRelease,
   });
@@ -117,36 +114,23 @@ async function runRelease(
   return carryOut(session, await releaseOf(session, throttled, operator), flags);
 }
 
-/** `suspend` and `resume`: pause every remedy of an object. */
+/** `suspend` and `resume`: pause every remedy of an object, and let them go on. */
 export function registerSuspend(program: Command, shell: Shell): void {
-  addClusterCommand<ChangeFlags>(program, shell, {
-    usage: "suspend <name>",
-    summary: "pause every remedy of an object",
-    description: "Pause a ControllerResilience, or with ccres/NAME a ClusterControllerResilience.",
-    examples: [
-      ["suspend my-scheduler -n shop", "a ControllerResilience"],
-      ["suspend ccres/all --yes", "a ClusterControllerResilience, from a script"],
-    ],
-    formats: [],
-    options: OPTIONS,
-    run: (session, flags, [name = ""]) => setSuspend(session, flags, name, true),
-  });
-}
-
-/** The counterpart of {@link registerSuspend}. */
-export function registerResume(program: Command, shell: Shell): void {
-  addClusterCommand<ChangeFlags>(program, shell, {
-    usage: "resume <name>",
-    summary: "let the remedies of a suspended object go on",
-    description: "Resume a ControllerResilience, or with ccres/NAME a ClusterControllerResilience.",
-    examples: [
-      ["resume my-scheduler -n shop", "a ControllerResilience"],
-      ["resume ccres/all --dry-run", "only say what would happen"],
-    ],
-    formats: [],
-    options: OPTIONS,
-    run: (session, flags, [name = ""]) => setSuspend(session, flags, name, false),
-  });
+  for (const [verb, summary] of [
+    ["suspend", "pause every remedy of an object"],
+    ["resume", "let the remedies of a suspended object go on"],
+  ] as const)
+    addClusterCommand<ChangeFlags>(program, shell, {
+      usage: `${verb} <name>`,
+      summary,
+      description: `${capitalize(verb)} a ControllerResilience, or with ccres/NAME a ClusterControllerResilience.`,
+      examples: [
+        [`${verb} my-scheduler -n shop`, "a ControllerResilience"],
+        [`${verb} ccres/all --yes`, "a ClusterControllerResilience, from a script"],
+      ],
+      options: OPTIONS,
+      run: (session, flags, [name = ""]) => setSuspend(session, flags, name, verb === "suspend"),
+    });
 }
 
 async function setSuspend(
@@ -162,8 +146,7 @@ async function setSuspend(
   await session.requireCrd();
   const resource = KINDS[subject.kind];
   const place = { namespace: subject.namespace, name: subject.name };
-  const object = await session.get({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
-  if (object === null) throw new CliError(`${what} does not exist`);
+  const object = await readOne(session, resource, place, what);
   const verb = suspend ? "suspend" : "resume";
   requireOwn(object, what, owner => commandFor(`${verb} ccres/${owner}`));
   if ((objectOf(object["spec"])["suspend"] === true) === suspend)

@@ -36,7 +36,7 @@ export function registerExplain(program: Command, shell: Shell): void {
       ["explain clusterrolebinding/on-call", "a binding"],
       ["explain ccres/all", "a ClusterControllerResilience"],
     ],
-    formats: ["json", "yaml", "wide"],
+    formats: ["json", "yaml"],
     options: [operatorOption()],
     run: runExplain,
   });
@@ -49,7 +49,7 @@ async function runExplain(
 ): Promise<ExitCode> {
   const subject = parseSubject(text, session.namespace);
   await session.requireCrd();
-  const { output, clock, progress } = session;
+  const { output, clock } = session;
   const reader = new PartialReader(session);
   const isCluster = subject.kind === CLUSTER_KIND;
   const [operator, objects, events] = await Promise.all([
@@ -64,7 +64,6 @@ async function runExplain(
     objects: isOwn ? only(objects, subject, reader.unread) : objects,
     ...(!isOwn && { live: await readLive(reader, subject, nowMs) }),
   });
-  progress.end();
   await output.result(explanation, () =>
     formatExplanation(explanation, { paint: output.paint, columns: output.columns, nowMs }),
   );

@@ -110,13 +110,12 @@ const NO_USERS: Awaited<ReturnType<typeof readUsers>> = { workloads: [], binding
 
 /** What uses a ServiceAccount, as far as it could be read. */
 async function readUsers(reader: PartialReader, { namespace, name: account }: Subject) {
-  const place = { namespace };
   const workloads = await Promise.all(
-    WORKLOAD_KINDS.map(kind => reader.list({ resource: KINDS[kind], place }, raw => workloadView(kind, raw))),
+    WORKLOAD_KINDS.map(kind => reader.list(KINDS[kind], raw => workloadView(kind, raw), { namespace })),
   );
   const bindings = await Promise.all([
-    reader.list({ resource: KINDS.RoleBinding, place }, raw => bindingView("RoleBinding", raw)),
-    reader.list({ resource: KINDS.ClusterRoleBinding }, raw => bindingView("ClusterRoleBinding", raw)),
+    reader.list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw), { namespace }),
+    reader.list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
   ]);
   const using = workloads.flatMap(list => list ?? []).filter(one => one.serviceAccountName === account);
   const naming = bindings

@@ -27,16 +27,12 @@ export function registerPlan(program: Command, shell: Shell): void {
     usage: "plan",
     summary: "say what the operator would do for an object, before it is applied",
     description:
-      "Let the operator's own code observe and plan for the ControllerResiliences and ClusterControllerResiliences of a file, and print what it sees, what it would do, and why not. It reads logs once, and cannot write. It needs no operator in the cluster. Admission policies are not asked. With -n, a ClusterControllerResilience is planned for that namespace only.",
+      "Let the operator's own code observe and plan for the ControllerResiliences and ClusterControllerResiliences of a file, and print what it sees, what it would do, and why not. It reads logs once, and cannot write. It needs no operator in the cluster. Admission policies are not asked. The exit code is 2 if it would change something now. With -n, a ClusterControllerResilience is planned for that namespace only.",
     examples: [
       ["plan -f resilience.yaml", "objects of a file"],
       ["plan -f resilience.yaml -o json", "for a pipeline: exit code 2 if the operator would change something"],
     ],
-    formats: ["json", "yaml", "wide"],
-    findings: {
-      some: "the operator would change something now",
-      none: "the operator would change nothing now",
-    },
+    formats: ["json", "yaml"],
     options: [
       new Option("-f, --filename <file>", "file with the objects, - for standard input").makeOptionMandatory(),
       operatorOption(),
@@ -56,7 +52,6 @@ async function runPlan(session: Session, flags: Flags<PlanFlags>): Promise<ExitC
   const tools = createTools(session, operator, note);
   const plans: (ObjectPlan | ClusterPlan)[] = [];
   for (const object of objects) plans.push(await planOne(session, object, tools));
-  session.progress.end();
   const report: PlanReport = {
     server: session.server,
     operator: describeOperator(operator),

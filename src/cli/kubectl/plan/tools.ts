@@ -16,8 +16,8 @@ import { serviceAccountUser } from "../../../core/text";
 import type { Cancel, Clock } from "../../../core/time";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
-import type { Lister, Lists } from "../audit/facts";
-import { placed, readLists } from "../audit/reader";
+import type { Lists } from "../audit/facts";
+import { readLists } from "../audit/reader";
 import { type OperatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 
@@ -51,14 +51,13 @@ export interface OperatorPlace {
 /** Makes the operator's own readers for one command: they read through the session's client, which refuses writes. */
 export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
   const clock = endingWith(session);
-  let logs = 0;
   const rights = operatorRights(session, operator, note);
   const readers = new PlanReaders({
     clock,
     api: session.api,
     informers: new LiveLists(session),
     logs: new ApiLogReader({ api: session.api, clock, metrics: NO_METRICS }),
-    rounds: new OneRound(() => session.progress.step("read logs", ++logs)),
+    rounds: oneRound(),
     ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
     rights,
   });
@@ -149,9 +148,7 @@ export async function readClusterLists(
   note: (sentence: string) => void,
 ): Promise<Lists> {
   const reader = new PartialReader(session);
-  const list: Lister = (resource, view, _unknown, fieldSelector) =>
-    reader.list(placed(resource, namespace, fieldSelector), view);
-  const lists = await readLists(session, list, namespace);
+  const lists = await readLists(session, reader, namespace);
   for (const sentence of reader.unread) note(sentence);
   return { workloads: [], accounts: [], bindings: [], ...lists };
 }
@@ -163,7 +160,7 @@ export function withClusterObject(lists: Lists, object: ClusterControllerResilie
 }
 
 /** Lists once what the operator watches: a plan is made at one moment. */
-export class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bindings" | "sandboxEvents"> {
+class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bindings" | "sandboxEvents"> {
   readonly #session: Session;
   readonly #lists = new Map<string, Promise<unknown>>();
 
@@ -199,27 +196,14 @@ export class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bi
 }
 
 /** Reads each log once, as soon as it is wanted. */
-export class OneRound implements LogRounds {
-  readonly #read = new WeakSet<RoundsLog>();
-  readonly #onRead: () => void;
-
-  constructor(onRead: () => void) {
-    this.#onRead = onRead;
-  }
-
-  async keep(_owner: object, _key: string, logs: readonly RoundsLog[]): Promise<void> {
-    await Promise.all(
-      logs
-        .filter(log => !this.#read.has(log))
-        .map(async log => {
-          this.#read.add(log);
-          await log.read();
-          this.#onRead();
-        }),
-    );
-  }
-
-  drop(): void {
-    // Nothing is read again.
-  }
+function oneRound(): LogRounds {
+  const read = new WeakSet<RoundsLog>();
+  return {
+    async keep(_owner, _key, logs) {
+      const wanted = logs.filter(log => !read.has(log));
+      for (const log of wanted) read.add(log);
+      await Promise.all(wanted.map(log => log.read()));
+    },
+    drop: () => undefined,
+  };
 }

@@ -1,12 +1,10 @@
 import { count } from "../../../../core/text";
-import { timeOf } from "../../../../core/json";
-import type { LeaseView } from "../../../../core/leases";
 import { formatDuration } from "../../../../core/time";
 import type { PodView, ServiceAccountView } from "../../../../core/views";
 import { BoundAccounts } from "../../../../engine/cluster-wide/facts";
 import { protectionsOf } from "../../../../engine/cluster-wide/coverage";
 import { planNamespace } from "../../../../engine/cluster-wide/plan";
-import { type AuditFacts, isActive, type LogFacts } from "../facts";
+import type { AuditFacts, LogFacts } from "../facts";
 import type { Finding } from "../finding";
 import { createAccount, restartPod, type WayOut } from "./tokens";
 
@@ -70,56 +68,6 @@ function forbidden(
       command: `kubectl logs ${pod.name} -n ${pod.namespace} -c ${container} --tail=50`,
     },
   ];
-}
-
-/** A holder may renew late, and its node's clock may be off by some seconds. */
-const TOLERANCE_MS = 5_000;
-
-/** Leases that are past their duration although a pod with the holder's name runs. One look cannot tell: the node's clock may be off. */
-export function suspiciousLeases({ leases = [], pods = [], nowMs }: AuditFacts): LeaseView[] {
-  return leases.filter(lease => {
-    const sinceMs = nowMs - (timeOf(lease.renewed) ?? Infinity);
-    return sinceMs > durationOf(lease) + TOLERANCE_MS && holderOf(lease, pods) !== undefined;
-  });
-}
-
-/** The time after which others may take a Lease. */
-export function durationOf({ durationMs = 15_000 }: LeaseView): number {
-  return durationMs;
-}
-
-/** Leases that were suspicious and were not renewed before the second look either. */
-export function staleLeases(facts: AuditFacts): Finding[] {
-  const { secondLook } = facts;
-  return suspiciousLeases(facts)
-    .filter(lease => secondLook === undefined || isUnchanged(lease, secondLook.leases))
-    .map(lease => describe(lease, facts));
-}
-
-function isUnchanged(first: LeaseView, later: readonly LeaseView[]): boolean {
-  const again = later.find(({ namespace, name }) => namespace === first.namespace && name === first.name);
-  return again?.renewed === first.renewed && again?.holder === first.holder;
-}
-
-function describe(lease: LeaseView, { secondLook, pods = [], nowMs }: AuditFacts): Finding {
-  const { namespace, name, renewed } = lease;
-  const durationMs = durationOf(lease);
-  const isSure = secondLook !== undefined && secondLook.afterMs >= durationMs;
-  const pod = holderOf(lease, pods)?.name ?? lease.holder;
-  const doubt = isSure ? "" : " (a suspicion: it was not watched for a whole duration)";
-  return {
-    ...{ check: "StaleLease", kind: "Lease", namespace, name },
-    severity: isSure ? "critical" : "warning",
-    why: `last renewed ${formatDuration(nowMs - (timeOf(renewed) ?? nowMs))} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
-    wayOut: "If it hangs, delete the pod. See what it logs:",
-    command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
-  };
-}
-
-/** client-go's identity is the host name, which is the pod's, often with `_` and a random suffix. */
-function holderOf({ holder, namespace }: LeaseView, pods: readonly PodView[]): PodView | undefined {
-  const [name = ""] = holder.split("_");
-  return pods.find(pod => pod.namespace === namespace && pod.name === name && isActive(pod) && pod.phase === "Running");
 }
 
 /** Workloads that use the API and that no ControllerResilience protects. */
