@@ -21,8 +21,9 @@ export interface KindObject {
   readonly generation: number | undefined;
   readonly createdMs: number | undefined;
   readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
   readonly isDeleted: boolean;
+  /** Its metadata shows that nothing is expected. */
+  readonly isPaused: boolean;
   readonly hasFinalizers: boolean;
   /** A controller may have written to it: it has a status or finalizers. */
   readonly isWritten: boolean;
@@ -36,14 +37,16 @@ export interface KindObject {
 export interface KindQuestion {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Questions about a kind with the same id have the same answers. */
+  /** Questions about a kind with the same id are the same. */
   readonly id: string;
+  /** The definition of due: questions with the same one share the answer for an object. */
+  readonly due: string;
+  /** A label by which controllers share the objects of the kind. Absent: none is known. */
+  readonly shardLabel?: string | undefined;
   /** Reports whether the object is meant: one that is not also shows nothing about the controller. */
-  selects(object: KindObject): boolean;
-  /** Reports whether its metadata shows that nothing is expected. */
-  isPaused(object: KindObject): boolean;
+  readonly selects: (object: KindObject) => boolean;
   /** Answers for a whole object. Throws nothing. */
-  workOf(object: JsonObject): Work;
+  readonly workOf: (object: JsonObject) => Work;
 }
 
 /** An object that is due. */
@@ -68,16 +71,14 @@ export interface KindReading {
   readonly due: readonly DueObject[];
   /** When the status of one of the objects was last seen to change; -Infinity: never. */
   readonly movedMs: number;
-  /** The same by the clock of the API server, of all objects of the kind and also before this process: only for comparison with status. */
+  /** The same by the clock of the API server, also before this process. */
   readonly writtenMs: number;
   /**
    * The latest time from which on an object was due and has been handled, as far as is known; -Infinity: there was none. What is due for longer
    * was passed over.
    */
   readonly passedMs: number;
-  /** Wall-clock time at the start of the monotonic clock, for messages. */
-  readonly epochMs: number;
-  /** Since when readings have succeeded without a break. */
+  /** Since when readings have succeeded without a break; Infinity: the last one failed. */
   readonly steadyMs: number;
   /** The last successful reading; absent: there was none yet. */
   readonly readMs?: number;
@@ -85,9 +86,26 @@ export interface KindReading {
   readonly resource?: string;
   /** An object for which the question has no answer. */
   readonly unanswered?: string;
-  /** Why the objects are not known, or not any more. Absent: they are known. */
-  readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+  /** Why the objects are not known, or not any more. Absent: they are known, or are being read for the first time. */
+  readonly unknown?: UnknownKind;
+  /** Returns when the status of one object was last seen to change, and written, as above. Undefined: there is no such object. */
+  find(namespace: string, name: string): Pick<KindReading, "movedMs" | "writtenMs"> | undefined;
 }
+
+/** Why a kind is not known. */
+export interface UnknownKind {
+  /** The operator lacks a permission. */
+  readonly forbidden: boolean;
+  readonly message: string;
+  /** Only a person can change it. */
+  readonly isLasting?: boolean;
+}
+
+/** What is known of a kind before it is read. */
+export const UNREAD_KIND: KindReading = {
+  ...{ due: [], movedMs: -Infinity, writtenMs: -Infinity, passedMs: -Infinity, steadyMs: Infinity },
+  find: () => undefined,
+};
 
 /** Finds a kind in the discovery document of its group and version. Undefined: it is not served. */
 export function resourceIn(

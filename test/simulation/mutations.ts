@@ -118,12 +118,6 @@ export const MUTATIONS: readonly Mutation[] = [
       /"hangs.*"onStall":"Report"/,
     ],
     [
-      "one busy worker is a reason to restart",
-      "return doesNothing(idle) && isDue;",
-      "return idle !== undefined && (doesNothing(idle) || isDue || idle.sinceMs > 0);",
-      /"program":"widgets-one-poisoned"/,
-    ],
-    [
       "restarts go on while no work is done",
       "limits: { cooldownMs, maxRestarts: 1 }",
       "limits: { cooldownMs, maxRestarts }",
@@ -134,6 +128,14 @@ export const MUTATIONS: readonly Mutation[] = [
       "  leasesDenied,\n",
       "",
       BOTH(/"leaseSeconds"/, /"what":"(revoke|narrow)-access"/),
+    ],
+  ]),
+  ...inFile("src/remedies/stall-detection/metrics.ts", [
+    [
+      "one busy worker is a reason to restart",
+      "const [stuck, ...more] = stuckQueues(track);",
+      "const [stuck, ...more] = [...stuckQueues(track), ...stuckWorkers(track)];",
+      /"program":"widgets-one-poisoned"/,
     ],
   ]),
   ...inFile("src/evidence/metrics/judge.ts", [

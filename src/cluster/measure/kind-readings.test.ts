@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError, WaitError } from "../../core/errors";
+import type { KindObject, KindQuestion } from "../../core/progress";
+import { kindObject } from "../../evidence/progress/follow";
 import { ask, Widgets } from "../testing/widgets";
 
 let w: Widgets;
@@ -58,7 +60,7 @@ describe("KindReadings", () => {
 
   it("expects nothing of objects that are paused, deleted or not selected, and a last finalizer is a move", async () => {
     await w.minutes(1);
-    w.change("blue", { annotations: { paused: "true" } });
+    w.change("blue", { annotations: { "crossplane.io/paused": "true" } });
     w.change("green", { deletedAt: "2025-01-01T12:00:00Z" });
     w.change("red", { labels: { class: "other" } });
     for (const name of w.widgets.keys()) w.edit(name);
@@ -73,28 +75,48 @@ describe("KindReadings", () => {
     await w.minutes(1);
     w.edit("blue");
     await w.minutes(3);
-    w.change("blue", { annotations: { paused: "true" } });
+    w.change("blue", { annotations: { "crossplane.io/paused": "true" } });
     await w.minutes(3);
     const resumedMs = w.clock.monotonicMs();
     w.change("blue", { annotations: {} });
     expect((await w.minutes(1)).due[0]?.dueMs).toBeGreaterThan(resumedMs);
   });
 
-  it("starts the time again after a failed, a slow and a missing reading, and says why nothing is known", async () => {
+  it("starts the time again after a failed, a slow and a missing reading", async () => {
     const { steadyMs } = await w.minutes(2);
     expect((await w.minutes(1)).steadyMs).toBe(steadyMs);
     w.failure = () => new TransientError("list widgets: timed out");
-    expect((await w.minutes(1)).unknown).toEqual({ forbidden: false, message: "list widgets: timed out" });
+    expect((await w.minutes(1)).steadyMs).toBe(Infinity);
     w.failure = undefined;
     const again = await w.minutes(1);
     expect(again.steadyMs).toBeGreaterThan(steadyMs);
-    expect(again).not.toHaveProperty("unknown");
     w.slowMs = 6_000;
     const slow = await w.minutes(1);
     expect(slow.steadyMs).toBeGreaterThan(again.steadyMs);
     w.slowMs = 0;
     w.clock.freeze(200_000);
     expect((await w.minutes(1)).steadyMs).toBeGreaterThan(slow.steadyMs);
+  });
+
+  it("keeps a reading until it is too old, and says then why nothing is known", async () => {
+    w.change("blue", { observed: 0 });
+    const { due, readMs } = await w.minutes(1);
+    expect(due).toHaveLength(1);
+    w.failure = () => new TransientError("list widgets: timed out");
+    const later = await w.minutes(2);
+    expect(later).toMatchObject({ due, readMs });
+    expect(later).not.toHaveProperty("unknown");
+    expect((await w.minutes(2)).unknown).toEqual({ forbidden: false, message: "list widgets: timed out" });
+    w.failure = undefined;
+    expect(await w.minutes(4)).not.toHaveProperty("unknown");
+  });
+
+  it("says that a kind is not known while its lists hang", async () => {
+    await w.minutes(1);
+    w.hang = () => true;
+    w.hangMs = 900_000;
+    const { unknown } = await w.minutes(4);
+    expect(unknown?.message).toBe("the objects of kind Widget could not be listed for more than 3m");
   });
 
   it.each([
@@ -148,7 +170,7 @@ describe("KindReadings", () => {
   it("remembers each definition apart, and shares the list", async () => {
     await w.minutes(1);
     w.edit("blue");
-    const never = ask({ id: "never", workOf: () => "done" });
+    const never = ask({ id: "never", due: "never", workOf: () => "done" });
     for (let minute = 0; minute < 3; minute++) {
       await w.readings.kind(never);
       await w.minutes(1);
@@ -156,10 +178,74 @@ describe("KindReadings", () => {
     expect((await w.readings.kind(ask())).due).toMatchObject([{ name: "blue", wasDone: true }]);
     expect(await w.readings.kind(never)).toMatchObject({ due: [], movedMs: -Infinity });
     expect(w.requests.filter(path => path.includes("/v1/widgets"))).toHaveLength(5);
-    for (let n = 0; n < 14; n++) expect(await w.readings.kind(ask({ id: `${n}` }))).not.toHaveProperty("unknown");
-    expect((await w.readings.kind(ask({ id: "more" }))).unknown?.message).toBe(
-      "kind Widget has too many different definitions of due",
-    );
+  });
+
+  it("follows a hundred definitions of due for the whole operator, and any number of selectors", async () => {
+    const named = (name: string, n: number) => ({ [name]: `${n}` });
+    for (let n = 0; n < 200; n++) {
+      const selects = ({ labels }: KindObject): boolean => labels["class"] === `${n}`;
+      expect(await w.readings.kind(ask({ ...named("id", n), selects }))).not.toHaveProperty("unknown");
+    }
+    for (let n = 1; n < 100; n++) {
+      const over = {
+        ...named("id", n),
+        ...named("due", n),
+        apiVersion: n % 2 > 0 ? "example.com/v1" : "b.example.com/v1",
+      };
+      expect(await w.readings.kind(ask(over))).not.toHaveProperty("unknown");
+    }
+    const more = await w.readings.kind(ask({ id: "more", due: "more", apiVersion: "c.example.com/v1" }));
+    expect(more.unknown).toEqual({
+      ...{ forbidden: false, isLasting: true },
+      message:
+        "kind Widget has one definition of due more than the 100 that the operator follows; use the default, or one that another object uses",
+    });
+    expect(w.requests.some(path => path.includes("c.example.com"))).toBe(false);
+  });
+
+  it("answers a definition of due once for all selectors", async () => {
+    let answers = 0;
+    const counting = (over: Partial<KindQuestion> = {}) =>
+      ask({ ...over, workOf: one => (answers++, ask().workOf(one)) });
+    const every = counting({ id: "every", selects: () => true });
+    await w.minutes(1, every);
+    await w.minutes(1, counting());
+    expect(answers).toBe(3);
+    w.change("red", { labels: { class: "other" } });
+    for (const name of ["red", "blue"]) w.edit(name);
+    await w.readings.kind(every);
+    expect((await w.minutes(2, counting())).due).toMatchObject([{ name: "blue" }]);
+    expect((await w.readings.kind(every)).due).toMatchObject([{ name: "blue" }, { name: "red" }]);
+    expect(answers).toBe(5);
+  });
+
+  it("begins anew with an object that gets another label: it may have been that of another controller", async () => {
+    const every = ask({ id: "every", selects: () => true });
+    await w.minutes(1, every);
+    w.edit("red");
+    w.change("red", { labels: { class: "other" } });
+    await w.minutes(3, every);
+    const relabeledMs = w.clock.monotonicMs();
+    w.change("red", { labels: {} });
+    expect((await w.minutes(1)).due).toMatchObject([{ name: "red", wasDone: false }]);
+    expect((await w.readings.kind(ask())).due[0]?.dueMs).toBeGreaterThan(relabeledMs);
+  });
+
+  it("expects a selector where objects differ in the label of their shard", async () => {
+    const sharded = ask({ shardLabel: "shard", selects: () => true });
+    expect(await w.minutes(1, sharded)).not.toHaveProperty("unknown");
+    w.change("red", { labels: { shard: "b" } });
+    expect((await w.minutes(1, sharded)).unknown).toEqual({
+      ...{ forbidden: false, isLasting: true },
+      message: "objects of kind Widget differ in the label shard; set selector to those of these controllers",
+    });
+    const own = ask({ id: "b", shardLabel: "shard", selects: ({ labels }) => labels["shard"] === "b" });
+    expect(await w.minutes(1, own)).not.toHaveProperty("unknown");
+  });
+
+  it("remembers no annotation of an object", () => {
+    const metadata = { name: "a", uid: "u", annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } };
+    expect(JSON.stringify(kindObject({ metadata }, true))).not.toContain("last-applied");
   });
 
   it("names an object for which the question has no answer, if it has none for any", async () => {
@@ -173,6 +259,22 @@ describe("KindReadings", () => {
       await w.minutes(1);
     }
     expect(w.clock.monotonicMs() - ((await w.readings.kind(ask())).readMs ?? 0)).toBeLessThan(120_000);
+  });
+
+  it("reads all others in time while an API server hangs for six kinds", async () => {
+    w.hang = path => path.includes("slow.example.com");
+    const ask6 = Array.from({ length: 6 }, (_, n) => ask({ apiVersion: "slow.example.com/v1", kind: `Slow${n}` }));
+    for (let minute = 0; minute < 6; minute++) {
+      for (const one of ask6) void w.readings.kind(one);
+      await w.minutes(1);
+    }
+    const reading = await w.readings.kind(ask());
+    expect(w.clock.monotonicMs() - (reading.readMs ?? 0)).toBeLessThanOrEqual(60_000);
+    expect(w.clock.monotonicMs() - reading.steadyMs).toBeGreaterThanOrEqual(300_000);
+    const hung = w.requests.filter(path => path.includes("slow"));
+    // One at a time.
+    expect(hung.length).toBeLessThanOrEqual(13);
+    expect((await w.readings.kind(ask6[5]!)).unknown?.message).toMatch(/timed out/);
   });
 
   it("asks no more often than the API server allows, and ends when nobody asks any more", async () => {

@@ -1,11 +1,18 @@
 import { ForbiddenError, GoneError, publicMessage, TerminalError } from "../../core/errors";
 import { type JsonObject, objectOf } from "../../core/json";
-import { guessResource, resourceIn, type KindQuestion, type KindReading } from "../../core/progress";
-import { wantedForMs } from "../../core/readers";
+import {
+  guessResource,
+  type KindQuestion,
+  type KindReading,
+  resourceIn,
+  type UnknownKind,
+  UNREAD_KIND,
+} from "../../core/progress";
 import { inSlices, type Steps } from "../../core/slices";
-import { askedMs, type Clock, TokenBucket } from "../../core/time";
+import { askedMs, type Clock, doubled, formatDuration, TokenBucket } from "../../core/time";
 import { kindObject, KindTrack, type Listed } from "../../evidence/progress/follow";
 import type { Api } from "../http/api";
+import { FairLimiter } from "../http/fair-limiter";
 import {
   describeCall,
   LARGE_PAGES,
@@ -15,12 +22,20 @@ import {
   pathOf,
   type Resource,
 } from "../http/resources";
+import { Rounds, type RoundsContext } from "./rounds";
 
-/** Time between the starts of two rounds, in milliseconds. */
-export const KIND_INTERVAL_MS = 60_000;
+/** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */
+const INTERVAL = { firstMs: 60_000, lastMs: 300_000 };
 
-/** Least time between two kinds of one round, and between two rounds. */
-const KINDS_MS = 500;
+/** Kinds that are read at the same time, in all and of one group: the API server of a group may hang. */
+const CONCURRENT = 4;
+const CONCURRENT_PER_GROUP = 1;
+
+/** Two lists may fail; a reading that is older, in milliseconds, shows nothing. */
+const MAX_AGE_MS = 180_000;
+
+/** Definitions of due that are followed, of all kinds together: each remembers an answer for each object of its kind. */
+const MAX_DEFINITIONS = 100;
 
 /** Time in which this process was frozen, or had no answers, shows nothing. */
 const LONGEST_GAP_MS = 150_000;
@@ -55,30 +70,25 @@ interface Known {
   readonly apiVersion: string;
   readonly kind: string;
   readonly track: KindTrack;
-  first?: Promise<void>;
+  first: Promise<number>;
   served?: Served;
   /** The last reading, if it succeeded. */
-  countedMs?: number;
+  countedMs?: number | undefined;
   /** The last one that succeeded. */
   readMs?: number;
   /** Since when all have succeeded. */
   steadyMs: number;
   /** The last whole list. */
   wholeMs: number;
-  unknown?: KindReading["unknown"];
-  /** Until when its API server, which may be an aggregated one, has asked to wait. */
-  refusedUntilMs: number;
+  /** Why the last reading failed, and how many in a row did. */
+  failure?: UnknownKind | undefined;
+  failures: number;
 }
 
 /** What the readings work with. */
-export interface KindReadingsContext {
+export interface KindReadingsContext extends RoundsContext {
   readonly api: Pick<Api, "json" | "jsonOrNull">;
-  readonly clock: Clock;
-  /** Time between two full passes; absent: a minute. */
-  readonly fullPassMs?: number | undefined;
 }
-
-const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, refusedUntilMs: 0 };
 
 /**
  * Reads the objects of the kinds that are asked for every minute: as metadata, by one list of the whole cluster for all who ask. Only an object
@@ -87,64 +97,57 @@ const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, refusedUntilMs: 0 };
 export class KindReadings {
   readonly #api: KindReadingsContext["api"];
   readonly #clock: Clock;
-  readonly #wantedMs: number;
-  readonly #byKind = new Map<string, Known>();
+  readonly #rounds: Rounds<Known>;
   readonly #looks: TokenBucket;
-  readonly #epochMs: number;
-  #isRunning = false;
+  readonly #limiter = new FairLimiter(CONCURRENT);
 
-  constructor({ api, clock, fullPassMs }: KindReadingsContext) {
+  constructor({ api, ...context }: KindReadingsContext) {
     this.#api = api;
-    this.#clock = clock;
-    this.#wantedMs = wantedForMs(fullPassMs);
-    this.#looks = new TokenBucket(clock, LOOKS);
-    this.#epochMs = clock.now().getTime() - clock.monotonicMs();
+    this.#clock = context.clock;
+    this.#rounds = new Rounds(context, known => this.#read(known));
+    this.#looks = new TokenBucket(this.#clock, LOOKS);
   }
 
   /** What is known of the objects of a kind; the first question begins to read them, and waits for that for some seconds. Never throws. */
   async kind(question: KindQuestion): Promise<KindReading> {
-    const { apiVersion, kind } = question;
+    const { apiVersion, kind, due } = question;
     const key = `${apiVersion} ${kind}`;
-    const known = this.#byKind.get(key) ?? { apiVersion, kind, track: new KindTrack(), ...UNREAD };
-    this.#byKind.set(key, known);
-    const asked = known.track.ask(question, this.#clock.monotonicMs());
+    for (const { track } of this.#rounds.all) track.keepSince(this.#rounds.oldestMs);
+    const definitions = this.#rounds.all.flatMap(({ track }) => track.definitions);
+    const isNew = this.#rounds.get(key)?.track.definitions.includes(due) !== true;
+    if (isNew && definitions.length >= MAX_DEFINITIONS) return { ...UNREAD_KIND, unknown: tooMany(kind) };
+    const known = this.#rounds.want(key, () => this.#begin(apiVersion, kind));
     // Only a whole list answers a new question for all objects.
-    if (asked === "new") known.wholeMs = -Infinity;
-    this.#begin();
-    if (known.readMs === undefined && known.unknown === undefined)
-      await Promise.race([(known.first ??= this.#read(known)), this.#pause(FIRST_MS)]);
-    return { ...readingOf(known, question), epochMs: this.#epochMs };
+    if (!known.track.ask(question, this.#clock.monotonicMs())) known.wholeMs = -Infinity;
+    if (known.readMs === undefined && known.failure === undefined)
+      await Promise.race([known.first, new Promise<void>(resolve => this.#clock.after(FIRST_MS, resolve))]);
+    return readingOf(known, question, this.#clock.monotonicMs());
   }
 
-  #begin(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
+  #begin(apiVersion: string, kind: string): Known {
+    const unread = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0, first: Promise.resolve(0) };
+    const known: Known = { apiVersion, kind, track: new KindTrack(), ...unread };
+    known.first = this.#read(known);
+    return known;
   }
 
-  /** Resolves when no kind is wanted any more. */
-  async #run(): Promise<void> {
-    for (let startedMs = this.#clock.monotonicMs(); ; ) {
-      await this.#pause(Math.max(KINDS_MS, startedMs + KIND_INTERVAL_MS - this.#clock.monotonicMs()));
-      startedMs = this.#clock.monotonicMs();
-      this.#dropUnwanted();
-      if (this.#byKind.size === 0) break;
-      for (const known of [...this.#byKind.values()]) {
-        await known.first;
-        await this.#read(known);
-        await this.#pause(KINDS_MS);
-      }
-    }
-    this.#isRunning = false;
-  }
-
-  async #read(known: Known): Promise<void> {
+  /** Returns the time until the next reading. */
+  async #read(known: Known): Promise<number> {
+    const [group = ""] = known.apiVersion.split("/");
+    const share = { key: group, limit: CONCURRENT_PER_GROUP };
+    const release = await this.#limiter.acquire([share], new AbortController().signal);
     try {
-      if (this.#clock.monotonicMs() >= known.refusedUntilMs) await this.#readNow(known);
+      await this.#readNow(known);
+      known.failures = 0;
+      delete known.failure;
+      return INTERVAL.firstMs;
     } catch (error) {
-      known.refusedUntilMs = this.#clock.monotonicMs() + askedMs(error);
-      delete known.countedMs;
-      known.unknown = { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
+      // A controller may have worked meanwhile.
+      [known.steadyMs, known.countedMs] = [Infinity, undefined];
+      known.failure = { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
+      return Math.max(doubled(INTERVAL, known.failures++), askedMs(error));
+    } finally {
+      release();
     }
   }
 
@@ -163,7 +166,6 @@ export class KindReadings {
     known.countedMs = nowMs;
     known.readMs = nowMs;
     await this.#look(known, served);
-    delete known.unknown;
   }
 
   async #discover(known: Known): Promise<Served> {
@@ -222,15 +224,6 @@ export class KindReadings {
       if (raw !== null && object !== undefined) track.noteWhole(object, raw, this.#clock.monotonicMs());
     }
   }
-
-  #dropUnwanted(): void {
-    const oldestMs = this.#clock.monotonicMs() - this.#wantedMs;
-    for (const [key, { track }] of this.#byKind) if (!track.keepSince(oldestMs)) this.#byKind.delete(key);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise(resolve => this.#clock.after(ms, resolve));
-  }
 }
 
 function* addItems(
@@ -246,18 +239,26 @@ function* addItems(
   }
 }
 
-function readingOf(
-  { track, kind, readMs, steadyMs, served, unknown }: Known,
-  { id }: KindQuestion,
-): Omit<KindReading, "epochMs"> {
-  const found = track.reading(id);
-  const tooMany = { forbidden: false, message: `kind ${kind} has too many different definitions of due` };
-  const why = found === undefined ? tooMany : unknown;
+function readingOf(known: Known, question: KindQuestion, nowMs: number): KindReading {
+  const { track, readMs, steadyMs, served } = known;
+  const reading = track.reading(question);
+  const unknown = whyUnknown(known, nowMs) ?? reading.unknown;
   return {
-    ...(found ?? { due: [], movedMs: -Infinity, writtenMs: -Infinity, passedMs: -Infinity }),
-    steadyMs,
+    ...{ ...reading, steadyMs },
     ...(readMs !== undefined && { readMs }),
     ...(served !== undefined && { resource: served.resource.plural }),
-    ...(why !== undefined && { unknown: why }),
+    ...(unknown !== undefined && { unknown }),
   };
+}
+
+/** A reading holds until it is too old: one list that fails is no news. */
+function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): UnknownKind | undefined {
+  if (readMs === undefined || nowMs - readMs <= MAX_AGE_MS) return readMs === undefined ? failure : undefined;
+  const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
+  return failure ?? { forbidden: false, message };
+}
+
+function tooMany(kind: string): UnknownKind {
+  const what = `kind ${kind} has one definition of due more than the ${MAX_DEFINITIONS} that the operator follows`;
+  return { forbidden: false, isLasting: true, message: `${what}; use the default, or one that another object uses` };
 }

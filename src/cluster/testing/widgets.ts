@@ -1,3 +1,4 @@
+import { TransientError } from "../../core/errors";
 import type { JsonObject } from "../../core/json";
 import type { KindQuestion } from "../../core/progress";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -22,6 +23,9 @@ export class Widgets {
   readonly clock = new FakeClock("2025-01-01T12:00:00Z");
   requests: string[] = [];
   failure: ((path: string) => Error | undefined) | undefined;
+  /** Requests that end with a timeout, and how late. */
+  hang: (path: string) => boolean = () => false;
+  hangMs = 30_000;
   /** Time that a list takes. */
   slowMs = 0;
   plural = "widgets";
@@ -30,10 +34,14 @@ export class Widgets {
 
   constructor() {
     this.widgets = new Map(["blue", "green", "red"].map(name => [name, FRESH]));
-    const json = <T>(request: ApiRequest): Promise<T> =>
-      new Promise(resolve => {
-        resolve(this.#answer(request) as T);
-      });
+    const json = async <T>(request: ApiRequest): Promise<T> => {
+      if (this.hang(request.path)) {
+        this.requests.push(request.path);
+        await new Promise<void>(resolve => this.clock.after(this.hangMs, resolve));
+        throw new TransientError(`${request.what}: timed out`);
+      }
+      return this.#answer(request) as T;
+    };
     this.readings = new KindReadings({ api: { json, jsonOrNull: json }, clock: this.clock });
   }
 
@@ -102,9 +110,8 @@ function raw(name: string, { generation, observed, version, written, ...rest }: 
 /** Which Widgets are due, by their generation. */
 export function ask(over: Partial<KindQuestion> = {}): KindQuestion {
   return {
-    ...{ apiVersion: "example.com/v1", kind: "Widget", id: "default" },
+    ...{ apiVersion: "example.com/v1", kind: "Widget", due: "by generation", id: "default" },
     selects: ({ labels }) => labels["class"] !== "other",
-    isPaused: ({ annotations, isDeleted }) => isDeleted || annotations["paused"] === "true",
     workOf: ({ metadata, status }) => {
       const { generation } = metadata as { generation: number };
       return generation > (status as { observedGeneration: number }).observedGeneration ? "due" : "done";

@@ -3,7 +3,7 @@ import type { ControllerResilience, MetricsSpec } from "../../api/controller-res
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
-import type { KindQuestion, KindReading } from "../progress";
+import { type KindQuestion, type KindReading, UNREAD_KIND } from "../progress";
 import type { PodMetricsReading } from "../pod-metrics";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, LogRounds, Readers, RequestRates, Right } from "../readers";
@@ -118,14 +118,7 @@ export class EmptyReaders implements Readers {
   }
 
   kind(_question: KindQuestion): Promise<KindReading> {
-    return Promise.resolve({
-      due: [],
-      movedMs: -Infinity,
-      writtenMs: -Infinity,
-      passedMs: -Infinity,
-      epochMs: 0,
-      steadyMs: Infinity,
-    });
+    return Promise.resolve(UNREAD_KIND);
   }
 
   podMetrics(_pod: PodView, _metrics: MetricsSpec): PodMetricsReading {

@@ -1,5 +1,14 @@
 import { arrayOf, canonical, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
-import type { DueObject, KindObject, KindQuestion, KindReading, Work } from "../../core/progress";
+import {
+  type DueObject,
+  type KindObject,
+  type KindQuestion,
+  type KindReading,
+  type UnknownKind,
+  UNREAD_KIND,
+  type Work,
+} from "../../core/progress";
+import { PAUSING_ANNOTATIONS } from "./well-known";
 
 // Follows the objects of one kind from reading to reading: what is due, and what moves. Does not read itself.
 
@@ -18,17 +27,27 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
   const writes = fields
     .filter(entry => isOfStatus(entry, hasStatus))
     .map(({ manager, operation, time }) => [manager, operation, time]);
+  const isDeleted = textOf(metadata["deletionTimestamp"]) !== undefined;
   return {
     ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
     generation: numberOf(metadata["generation"]),
-    ...{ labels: textsOf(metadata["labels"]), annotations: textsOf(metadata["annotations"]) },
-    isDeleted: textOf(metadata["deletionTimestamp"]) !== undefined,
+    labels: textsOf(metadata["labels"]),
+    isDeleted,
+    // Deleting raises the generation, and the object may wait for others to remove their finalizers.
+    isPaused: isDeleted || hasPause(textsOf(metadata["annotations"])),
     hasFinalizers: finalizers.length > 0,
     isWritten: fields.length === 0 || writes.length > 0 || finalizers.length > 0,
     // Without managedFields any change may be one of the controller.
     written: fields.length === 0 ? resourceVersion : canonical([writes, finalizers]),
     writtenMs: Math.max(-Infinity, ...writes.flatMap(([, , time]) => timeOf(time) ?? [])),
   };
+}
+
+function hasPause(annotations: Readonly<Record<string, string>>): boolean {
+  return Object.entries(PAUSING_ANNOTATIONS).some(([key, value]) => {
+    const found = annotations[key];
+    return found !== undefined && (value === null || found === value);
+  });
 }
 
 /** Reports whether an entry of managedFields is about the status. */
@@ -45,10 +64,10 @@ interface Answer {
 /** An object of a list. Answers are there if the whole object was. */
 export interface Listed {
   readonly object: KindObject;
-  readonly answers?: ReadonlyMap<Asked, Answer>;
+  readonly answers?: ReadonlyMap<Definition, Answer>;
 }
 
-/** What is remembered of an object for one question. */
+/** What is remembered of an object for one definition of due. */
 interface WorkTrack extends Answer {
   /** What was answered for. */
   readonly resourceVersion: string;
@@ -57,12 +76,18 @@ interface WorkTrack extends Answer {
   readonly wasDone: boolean;
 }
 
-/** A question, and what is remembered for it. */
-interface Asked {
-  question: KindQuestion;
-  wantedMs: number;
-  /** By uid. */
+/** A definition of due, what is remembered for it by uid, and the questions that differ in their objects only. */
+interface Definition {
+  readonly workOf: KindQuestion["workOf"];
   readonly works: Map<string, WorkTrack>;
+  /** By id. */
+  readonly asked: Map<string, Asked>;
+}
+
+/** A question, and when the objects that it selects moved. */
+interface Asked {
+  readonly question: KindQuestion;
+  wantedMs: number;
   movedMs: number;
   passedMs: number;
 }
@@ -73,45 +98,46 @@ interface Tracked {
   readonly movedMs: number;
 }
 
-/** Questions about one kind. */
-const MAX_QUESTIONS = 16;
-
 /** The objects of one kind. */
 export class KindTrack {
-  readonly #asked = new Map<string, Asked>();
+  readonly #byDue = new Map<string, Definition>();
   /** By uid; undefined: they were not listed yet. */
   #objects: ReadonlyMap<string, Tracked> | undefined;
-  #writtenMs = -Infinity;
 
-  /** Takes a question; false if there are too many others. A new one needs a whole list. */
-  ask(question: KindQuestion, wantedMs: number): "new" | "known" | "refused" {
-    const known = this.#asked.get(question.id);
-    if (known === undefined && this.#asked.size >= MAX_QUESTIONS) return "refused";
+  /** The definitions of due that are asked for. */
+  get definitions(): readonly string[] {
+    return [...this.#byDue.keys()];
+  }
+
+  /** Takes a question. Returns false for a new one, which needs a whole list. */
+  ask(question: KindQuestion, wantedMs: number): boolean {
+    const { id, due, workOf } = question;
+    const definition = this.#byDue.get(due) ?? { workOf, works: new Map(), asked: new Map<string, Asked>() };
+    this.#byDue.set(due, definition);
+    const known = definition.asked.get(id);
     if (known !== undefined) known.wantedMs = wantedMs;
-    else
-      this.#asked.set(question.id, {
-        ...{ question, wantedMs, works: new Map<string, WorkTrack>() },
-        ...{ movedMs: -Infinity, passedMs: -Infinity },
-      });
-    return known === undefined ? "new" : "known";
+    else definition.asked.set(id, { question, wantedMs, movedMs: -Infinity, passedMs: -Infinity });
+    return known !== undefined;
   }
 
-  /** Forgets questions that were not asked since, and reports whether one is left. */
-  keepSince(oldestMs: number): boolean {
-    for (const [id, { wantedMs }] of this.#asked) if (wantedMs < oldestMs) this.#asked.delete(id);
-    return this.#asked.size > 0;
+  /** Forgets questions that were not asked since. */
+  keepSince(oldestMs: number): void {
+    for (const [due, { asked }] of this.#byDue) {
+      for (const [id, { wantedMs }] of asked) if (wantedMs < oldestMs) asked.delete(id);
+      if (asked.size === 0) this.#byDue.delete(due);
+    }
   }
 
-  /** Answers all questions for a whole object for which an answer is missing. */
-  answersFor(object: KindObject, whole: JsonObject): ReadonlyMap<Asked, Answer> {
+  /** Answers for a whole object what is not answered yet. */
+  answersFor(object: KindObject, whole: JsonObject): ReadonlyMap<Definition, Answer> {
     const observed = numberOf(objectOf(whole["status"])["observedGeneration"]);
-    const wanted = [...this.#asked.values()].filter(asked => isWanted(asked, object));
-    return new Map(wanted.map(asked => [asked, { work: asked.question.workOf(whole), observed }]));
+    const wanted = [...this.#byDue.values()].filter(definition => isWanted(definition, object));
+    return new Map(wanted.map(definition => [definition, { work: definition.workOf(whole), observed }]));
   }
 
   /** Objects for which an answer is missing: first those that were due, then those that were never read. */
   outdated(): KindObject[] {
-    const all = [...this.#asked.values()];
+    const all = [...this.#byDue.values()];
     const rankOf = ({ uid }: KindObject): number =>
       Math.min(...all.map(({ works }) => (works.get(uid)?.work === "due" ? 0 : works.has(uid) ? 2 : 1)));
     const objects = Array.from(this.#objects?.values() ?? [], ({ object }) => object);
@@ -126,56 +152,83 @@ export class KindTrack {
     const before = this.#objects;
     this.#objects = new Map(listed.map(({ object }) => [object.uid, trackOf(object, before, nowMs)]));
     for (const { object, movedMs } of this.#objects.values()) if (movedMs === nowMs) this.#move(object, nowMs);
-    for (const [uid, { object }] of before ?? []) if (!this.#objects.has(uid)) this.#forget(object, nowMs);
+    for (const { object } of before?.values() ?? [])
+      this.#compare(object, this.#objects.get(object.uid)?.object, nowMs);
     for (const one of listed) this.#answer(one, nowMs);
-    this.#writtenMs = listed.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity);
   }
 
   #answer({ object, answers }: Listed, nowMs: number): void {
-    for (const asked of this.#asked.values()) {
-      const answer = answers?.get(asked);
-      if (!asked.question.selects(object)) asked.works.delete(object.uid);
-      else if (asked.question.isPaused(object)) follow(asked, object, { work: "paused" }, nowMs);
-      else if (answer !== undefined) follow(asked, object, answer, nowMs);
+    for (const definition of this.#byDue.values()) {
+      const answer: Answer | undefined = object.isPaused ? { work: "paused" } : answers?.get(definition);
+      if (answer !== undefined) follow(definition, object, answer, nowMs);
     }
   }
 
   #move(object: KindObject, nowMs: number): void {
-    for (const asked of this.#asked.values()) {
-      if (!asked.question.selects(object)) continue;
-      asked.movedMs = nowMs;
-      asked.passedMs = Math.max(asked.passedMs, asked.works.get(object.uid)?.dueMs ?? nowMs);
-    }
+    for (const { works, asked } of this.#byDue.values())
+      for (const one of asked.values()) {
+        if (!one.question.selects(object)) continue;
+        one.movedMs = nowMs;
+        one.passedMs = Math.max(one.passedMs, works.get(object.uid)?.dueMs ?? nowMs);
+      }
   }
 
-  #forget(object: KindObject, nowMs: number): void {
+  #compare(object: KindObject, now: KindObject | undefined, nowMs: number): void {
     // A controller has removed the last finalizer.
-    if (object.isDeleted && object.hasFinalizers) this.#move(object, nowMs);
-    for (const { works } of this.#asked.values()) works.delete(object.uid);
+    if (now === undefined && object.isDeleted && object.hasFinalizers) this.#move(object, nowMs);
+    // With another label it may be the object of another controller.
+    if (now !== undefined && !isRelabeled(object, now)) return;
+    for (const { works } of this.#byDue.values()) works.delete(object.uid);
   }
 
   /** Takes a whole object. */
   noteWhole(object: KindObject, whole: JsonObject, nowMs: number): void {
-    for (const [asked, answer] of this.answersFor(object, whole)) follow(asked, object, answer, nowMs);
+    for (const [definition, answer] of this.answersFor(object, whole)) follow(definition, object, answer, nowMs);
   }
 
-  /** What is known for a question; undefined: it is not asked. */
-  reading(id: string): Omit<KindReading, "steadyMs" | "epochMs"> | undefined {
-    const asked = this.#asked.get(id);
-    if (asked === undefined) return undefined;
-    const { works, movedMs, passedMs } = asked;
-    const found = Array.from(works, ([uid, track]) => ({ track, tracked: this.#objects?.get(uid) }));
-    // A new object may still lack the fields that the question names.
-    const isUnanswered = found.every(({ track }) => track.work === "unknown");
-    const unanswered = isUnanswered ? found[0]?.tracked?.object : undefined;
+  /** What is known for a question that was asked. */
+  reading({ id, due, kind, shardLabel, selects }: KindQuestion): KindReading {
+    const { works = new Map<string, WorkTrack>(), asked } = this.#byDue.get(due) ?? {};
+    const all = [...(this.#objects?.values() ?? [])];
+    const selected = all.filter(({ object }) => selects(object));
     return {
-      ...{ movedMs, passedMs, writtenMs: this.#writtenMs },
-      due: found
-        .flatMap(({ track, tracked }) => tracked && (dueObject(track, tracked) ?? []))
-        .filter(one => one !== undefined),
-      ...(unanswered && { unanswered: `${unanswered.namespace}/${unanswered.name}` }),
+      ...{ ...UNREAD_KIND, ...timesOf(asked?.get(id)), ...answered(selected, works) },
+      writtenMs: selected.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity),
+      ...(shardLabel !== undefined && isShared(selected, shardLabel) && { unknown: sharedBy(kind, shardLabel) }),
+      find: (namespace, name) => {
+        const one = all.find(({ object }) => object.name === name && object.namespace === namespace);
+        return one && { movedMs: one.movedMs, writtenMs: one.object.writtenMs };
+      },
     };
   }
+}
+
+function timesOf(asked: Asked | undefined): Pick<KindReading, "movedMs" | "passedMs"> {
+  return { movedMs: asked?.movedMs ?? -Infinity, passedMs: asked?.passedMs ?? -Infinity };
+}
+
+/** The objects that are due, and one for which there is no answer, if there is none for any. A new object may still lack fields. */
+function answered(
+  selected: readonly Tracked[],
+  works: ReadonlyMap<string, WorkTrack>,
+): Pick<KindReading, "due" | "unanswered"> {
+  const found = selected.flatMap(tracked => {
+    const track = works.get(tracked.object.uid);
+    return track === undefined ? [] : [{ track, tracked }];
+  });
+  const first = found.every(({ track }) => track.work === "unknown") ? found[0]?.tracked.object : undefined;
+  const due = found.flatMap(({ track, tracked }) => dueObject(track, tracked) ?? []);
+  return { due, ...(first && { unanswered: `${first.namespace}/${first.name}` }) };
+}
+
+function isShared(objects: readonly Tracked[], label: string): boolean {
+  return new Set(objects.map(({ object }) => object.labels[label])).size > 1;
+}
+
+/** The controller of another shard may be the one that hangs. */
+function sharedBy(kind: string, label: string): UnknownKind {
+  const message = `objects of kind ${kind} differ in the label ${label}; set selector to those of these controllers`;
+  return { forbidden: false, isLasting: true, message };
 }
 
 /** An object has moved if a controller has written since the last list, or before that it was not there. */
@@ -186,6 +239,10 @@ function trackOf(object: KindObject, all: ReadonlyMap<string, Tracked> | undefin
   return { object, movedMs: isMoved ? nowMs : (before?.movedMs ?? -Infinity) };
 }
 
+function isRelabeled(before: KindObject, now: KindObject): boolean {
+  return before.resourceVersion !== now.resourceVersion && canonical(before.labels) !== canonical(now.labels);
+}
+
 /** An object that has changed since the last answer is unknown. */
 function dueObject(track: WorkTrack, { object, movedMs }: Tracked): DueObject | undefined {
   const { work, dueMs, wasDone, observed } = track;
@@ -194,13 +251,13 @@ function dueObject(track: WorkTrack, { object, movedMs }: Tracked): DueObject | 
   return { namespace, name, uid, createdMs, generation, observed, dueMs, wasDone, movedMs };
 }
 
-/** Reports whether only the whole object can answer the question. */
-function isWanted({ question, works }: Asked, object: KindObject): boolean {
-  if (!question.selects(object) || question.isPaused(object)) return false;
-  return works.get(object.uid)?.resourceVersion !== object.resourceVersion;
+/** Reports whether only the whole object can answer for the definition. */
+function isWanted({ asked, works }: Definition, object: KindObject): boolean {
+  if (object.isPaused || works.get(object.uid)?.resourceVersion === object.resourceVersion) return false;
+  return [...asked.values()].some(({ question }) => question.selects(object));
 }
 
-function follow({ works }: Asked, object: KindObject, answer: Answer, nowMs: number): void {
+function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs: number): void {
   const before = works.get(object.uid);
   const { work } = answer;
   works.set(object.uid, {

@@ -1,16 +1,9 @@
 import type { LabelSelector } from "../../api/controller-resilience";
 import { arrayOf, canonical, type JsonObject, objectOf } from "../../core/json";
-import type { KindObject, KindQuestion, Work } from "../../core/progress";
+import type { KindQuestion, Work } from "../../core/progress";
 import { matchesSelector } from "../../core/views";
 import { compileDue, type Due, DueError } from "./due";
-import {
-  BY_GENERATION,
-  PAUSING_ANNOTATIONS,
-  PAUSING_CONDITION,
-  PAUSING_FIELDS,
-  WELL_KNOWN,
-  type WellKnownKind,
-} from "./well-known";
+import { BY_GENERATION, PAUSING_CONDITION, PAUSING_FIELDS, WELL_KNOWN, type WellKnownKind } from "./well-known";
 
 /** An entry of `spec.stallDetection.progress`. */
 export interface ProgressEntry {
@@ -33,9 +26,8 @@ export function questionOf(entry: ProgressEntry): KindQuestion {
   const text = entry.due ?? row?.due ?? BY_GENERATION;
   const due = compiled(text, kind);
   return {
-    ...{ apiVersion, kind, id: canonical([text, selector]) },
+    ...{ apiVersion, kind, due: text, id: canonical([text, selector]), shardLabel: row?.shardLabel },
     selects: ({ labels }) => matchesSelector(labels, selector),
-    isPaused,
     workOf: object => workOf(object, due),
   };
 }
@@ -64,15 +56,6 @@ function compiled(text: string, kind: string): Due {
     if (error instanceof DueError) throw new DueError(`due of ${kind} does not compile: ${error.message}`);
     throw error;
   }
-}
-
-/** Deleting raises the generation, and the object may wait for others to remove their finalizers. */
-function isPaused({ isDeleted, annotations }: KindObject): boolean {
-  const pausing = Object.entries(PAUSING_ANNOTATIONS).some(([key, value]) => {
-    const found = annotations[key];
-    return found !== undefined && (value === null || found === value);
-  });
-  return isDeleted || pausing;
 }
 
 function workOf(object: JsonObject, due: Due): Work {

@@ -120,7 +120,7 @@ describe("well-known kinds", () => {
       };
       const workOf = (over: JsonObject): string => {
         const object = kindObject(whole(over), true)!;
-        return question.isPaused(object) ? "paused" : question.workOf(whole(over));
+        return object.isPaused ? "paused" : question.workOf(whole(over));
       };
       expect(fixture.done.map(workOf)).toEqual(fixture.done.map(() => "done"));
       expect(fixture.due.map(workOf)).toEqual(fixture.due.map(() => "due"));
@@ -155,7 +155,7 @@ describe("well-known kinds", () => {
     const question = questionOf({ ...entry, selector: { matchLabels: { class: "a" } } });
     const metadata = { name: "blue", uid: "u", deletionTimestamp: "2025-01-01T00:00:00Z", labels: { class: "a" } };
     const object = kindObject({ metadata }, true)!;
-    expect([question.selects(object), question.isPaused(object)]).toEqual([true, true]);
+    expect([question.selects(object), object.isPaused]).toEqual([true, true]);
     expect(question.selects({ ...object, labels: {} })).toBe(false);
     expect(question.workOf({ status: { phase: "Busy" } })).toBe("due");
     expect(question.workOf({})).toBe("unknown");

@@ -7,8 +7,11 @@ export interface WellKnownKind {
   readonly kind: string;
   /** CEL; absent: {@link BY_GENERATION}. */
   readonly due?: string;
-  /** What a class or a shard is told by, for a selector. */
-  readonly class?: string;
+  /**
+   * The label by which several controllers share the objects. Other ways of sharing are not known from the objects: Argo CD shares clusters, among the
+   * pods of one workload, and Strimzi selects by any label.
+   */
+  readonly shardLabel?: string;
 }
 
 /** The default, by the convention of the API. */
@@ -30,7 +33,7 @@ const flux = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] 
     apiVersion,
     kind,
     due: FLUX_DUE,
-    class: "label sharding.fluxcd.io/key",
+    shardLabel: "sharding.fluxcd.io/key",
   }));
 
 const byConditions = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] =>
@@ -42,12 +45,11 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
     ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Application" },
     // The controller removes both when it has done what they request.
     due: "has(object.operation) || (has(object.metadata.annotations) && 'argocd.argoproj.io/refresh' in object.metadata.annotations)",
-    class: "spec.destination, by which controllers share clusters",
   },
   {
     ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" },
     due: "has(object.spec.shutdown) && object.spec.shutdown == 'Terminate' && has(object.status.phase) && object.status.phase in ['Pending', 'Running']",
-    class: "label workflows.argoproj.io/controller-instanceid",
+    shardLabel: "workflows.argoproj.io/controller-instanceid",
   },
   ...flux("kustomize.toolkit.fluxcd.io/v1", "Kustomization"),
   ...flux("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
@@ -58,10 +60,7 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
   { apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Cluster" },
   { apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Machine" },
   ...byConditions("postgresql.cnpg.io/v1", "Cluster"),
-  {
-    ...{ apiVersion: "kafka.strimzi.io/v1", kind: "Kafka" },
-    class: "label strimzi.io/custom-resource-selector",
-  },
+  { apiVersion: "kafka.strimzi.io/v1", kind: "Kafka" },
   {
     ...{ apiVersion: "external-secrets.io/v1", kind: "ExternalSecret" },
     due: "has(object.status.syncedResourceVersion) && !object.status.syncedResourceVersion.startsWith(string(object.metadata.generation) + '-') && !(has(object.spec.refreshPolicy) && object.spec.refreshPolicy == 'CreatedOnce')",
@@ -70,7 +69,7 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
   {
     ...{ apiVersion: "kargo.akuity.io/v1alpha1", kind: "Promotion" },
     due: requested("kargo.akuity.io/refresh", "lastHandledRefresh"),
-    class: "label kargo.akuity.io/shard",
+    shardLabel: "kargo.akuity.io/shard",
   },
 ];
 

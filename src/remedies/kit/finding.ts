@@ -22,7 +22,8 @@ export function targetNotFound(target: string): Finding<"TargetNotFound"> {
 }
 
 /** A read that failed; a missing right needs a person. */
-export function observationIncomplete({ forbidden, message }: Problem): Finding<"Forbidden" | "ObserveFailed"> {
+export function observationIncomplete(problem: Problem): Finding<"Forbidden" | "ObserveFailed"> {
+  const { forbidden, message, isLasting = forbidden } = problem;
   const sentence = `Observation incomplete: ${message}.`;
-  return { status: "Unknown", reason: forbidden ? "Forbidden" : "ObserveFailed", sentence, isStalled: forbidden };
+  return { status: "Unknown", reason: forbidden ? "Forbidden" : "ObserveFailed", sentence, isStalled: isLasting };
 }

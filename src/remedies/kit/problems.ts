@@ -5,6 +5,8 @@ export interface Problem {
   /** The operator lacks a permission. */
   readonly forbidden: boolean;
   readonly message: string;
+  /** Only a person can change it. */
+  readonly isLasting?: boolean;
 }
 
 /** Returns undefined and adds a problem when the read is forbidden. */

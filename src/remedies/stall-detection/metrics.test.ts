@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { DueObject, KindReading } from "../../core/progress";
+import { type DueObject, type KindReading, UNREAD_KIND } from "../../core/progress";
 import type { Program } from "../../evidence/metrics/testing/page";
 import { Scene, type ScenePass, workload } from "./testing/scene";
 
@@ -29,26 +29,21 @@ async function hang(seconds: number, then = (): void => undefined): Promise<Scen
   return serve(seconds, () => ({ isLeader: true, requests: { gets, puts: ++puts, accepted: puts } }));
 }
 
-/** A Widget is due since a moment, nothing of its kind moves, and it moved before. */
-function makeDue(): void {
+/** A Widget is due since a moment, nothing of its kind moves, and it moved before. Returns what is known of it. */
+function makeDue(): { movedMs: number; writtenMs: number } {
   const { clock } = scene;
   const sinceMs = clock.monotonicMs();
   const blue: DueObject = {
     ...{ namespace: "team", name: "blue", uid: "w1", createdMs: 0, generation: 7, observed: 6 },
     ...{ dueMs: sinceMs, wasDone: true, movedMs: sinceMs - 60_000 },
   };
+  const found = { movedMs: -Infinity, writtenMs: -Infinity };
   scene.kind = (): Promise<KindReading> =>
     Promise.resolve({
-      ...{
-        due: [blue],
-        movedMs: sinceMs - 60_000,
-        passedMs: -Infinity,
-        writtenMs: -Infinity,
-        steadyMs: 0,
-        resource: "widgets",
-      },
-      ...{ epochMs: clock.now().getTime() - clock.monotonicMs(), readMs: clock.monotonicMs() },
+      ...{ ...UNREAD_KIND, due: [blue], movedMs: sinceMs - 60_000, steadyMs: 0, resource: "widgets" },
+      ...{ readMs: clock.monotonicMs(), find: () => found },
     });
+  return found;
 }
 
 /** The evicted pod is replaced. */
@@ -187,13 +182,69 @@ describe("a pod whose watches are dead", () => {
     expect(later.intents).toMatchObject([{ restart: { pod: POD, cause: "ProgressStopped" } }]);
     expect(later.message).toContain("Widget blue");
   });
+
+  describe("after its restart", () => {
+    let blue: ReturnType<typeof makeDue>;
+    beforeEach(async () => {
+      scene = new Scene({ metrics: {}, onStall: "Restart", ...PROGRESS });
+      scene.executed(await hang(960, () => (blue = makeDue())));
+      replace();
+    });
+    /** The successor works on other objects. */
+    const work = (seconds: number): Promise<ScenePass> => {
+      let done = 1;
+      return serve(
+        seconds,
+        () => ({ isLeader: true, queues: [{ name: "gadget", depth: 0, done: ++done }] }),
+        "web-5d-b",
+      );
+    };
+
+    it("has recovered when the very object moves, also if another leader of the operator saw that", async () => {
+      await work(30);
+      blue.movedMs = scene.clock.monotonicMs();
+      expect(outcomes()).toEqual(["Restarted"]);
+      await work(40);
+      expect(outcomes()).toEqual(["Recovered"]);
+    });
+
+    it("has recovered if the API server says that the object was written since", async () => {
+      await work(30);
+      [blue.movedMs, blue.writtenMs] = [-Infinity, scene.nowMs];
+      scene.failOver();
+      await work(40);
+      expect(outcomes()).toEqual(["Recovered"]);
+    });
+
+    it("has not recovered by work on other objects: workers block again on those that blocked them", async () => {
+      const kind = scene.kind.bind(scene);
+      scene.kind = async question => ({ ...(await kind(question)), movedMs: scene.clock.monotonicMs() });
+      await work(300);
+      expect(outcomes()).toEqual(["Restarted"]);
+      expect(scene.object.status?.stalls).toMatchObject([{ object: "Widget blue" }]);
+      await work(310);
+      expect(outcomes()).toEqual(["Ineffective"]);
+      expect(scene.object.status?.stalls).toEqual([]);
+    });
+  });
+
+  it("is not restarted if another workload may handle what is due", async () => {
+    scene = new Scene({ metrics: {}, onStall: "Restart", ...PROGRESS });
+    scene.workloadList = [workload(), workload({ name: "db", uid: "d" })];
+    scene.object.spec.targets.push({ kind: "Deployment", name: "db" });
+    scene.podList.push({ ...scene.pod("db-7"), owner: { kind: "ReplicaSet", name: "db-5d", uid: "rd" } });
+    const pass = await hang(960, makeDue);
+    expect(pass).toMatchObject({ reason: "ProgressStopped", intents: [] });
+    expect(pass.message).toContain("Deployment/web or Deployment/db should handle it.");
+  });
 });
 
 describe("a worker that is stuck", () => {
-  it("is only reported", async () => {
+  it("is a warning, and no stall: no entry, no alert", async () => {
     const queues = [{ name: "widget", depth: 0, done: 90, slowestSeconds: 1, longestSeconds: 1_860 }];
     const pass = await serve(30, { isLeader: true, queues });
-    expect(pass).toMatchObject({ reason: "WorkerStuck", intents: [] });
+    expect(pass).toMatchObject({ status: "True", reason: "WorkerStuck", intents: [], lists: { stalls: [] } });
+    expect(pass).not.toHaveProperty("stalled");
     expect(pass.message).toMatch(/^A worker of queue widget of pod web-5d-a has been busy with one item since /);
   });
 });

@@ -1,4 +1,3 @@
-import type { RestartStatus } from "../../api/controller-resilience";
 import { timeInMessage } from "../../core/time";
 import {
   isOfKind,
@@ -9,10 +8,10 @@ import {
   workedOn,
 } from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
-import { isCreatedAfter, isSeenAfter } from "../../restarts/history";
 import { isRunning, otherRenewed } from "./lease-judge";
 import { isRecent } from "./logs";
-import type { ObservedPod, ObservedWorkload, Pass } from "./observed";
+import type { IdlePod, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
+import type { Finding } from "./reasons";
 
 // What the metrics of the pods show: one that does nothing while it has work, or sees none; and work that speaks against the evidence Progress.
 
@@ -20,82 +19,78 @@ import type { ObservedPod, ObservedWorkload, Pass } from "./observed";
 export function withMetrics(workloads: readonly ObservedWorkload[], pass: Pass): ObservedWorkload[] {
   const { spec, readers, problems } = pass;
   const { metrics } = spec;
-  if (metrics === undefined || !spec.evidence.includes("Metrics")) return [...workloads];
-  const epochMs = readers.clock.now().getTime() - readers.clock.monotonicMs();
+  if (metrics === undefined) return [...workloads];
   return workloads.map(workload => {
     const read = workload.pods.map(pod => ({ pod, reading: readers.podMetrics(pod.view, metrics) }));
     const unknown = read.flatMap(({ reading }) => reading.unknown ?? [])[0];
     if (unknown !== undefined) problems.push(unknown);
-    const pods = read.map(({ pod, reading: { track } }) => (track ? { ...pod, metrics: { track, epochMs } } : pod));
-    return { ...workload, pods };
+    return { ...workload, pods: read.map(({ pod, reading: { track } }) => (track ? { ...pod, track } : pod)) };
   });
 }
 
 /**
- * A pod that does not say whether it leads is a standby while another one of its workload renews a Lease: it may have led before, and keep a full
- * queue.
+ * Adds to each pod whether it leads, and what its metrics show if it does. A pod that does not say whether it leads is a standby while another one of
+ * its workload does: it may have led before, and keep a full queue.
  */
-export function withStandbys(workload: ObservedWorkload, forMs: number): ObservedWorkload {
-  const leads = (pod: ObservedPod): boolean => otherRenewed(pod.leases, forMs) !== undefined;
-  if (!workload.pods.some(leads)) return workload;
-  const pods = workload.pods.map((pod): ObservedPod => {
-    const { metrics } = pod;
-    if (metrics === undefined || metrics.track.isLeader !== undefined || leads(pod)) return pod;
-    return { ...pod, metrics: { ...metrics, track: { ...metrics.track, isLeader: false } } };
+export function withLeaders(workload: ObservedWorkload, forMs: number, epochMs: number): ObservedWorkload {
+  const shown = (pod: ObservedPod): boolean => pod.track?.isLeader ?? otherRenewed(pod.leases, forMs) !== undefined;
+  const isLed = workload.pods.some(shown);
+  const pods = workload.pods.map(pod => {
+    const leads = shown(pod) || (!isLed && pod.track?.isLeader !== false);
+    return { ...pod, leads, idle: leads ? idleOf(pod, epochMs) : undefined };
   });
   return { ...workload, pods };
 }
 
-/** A pod whose metrics show that it does not do its work. */
-export interface IdlePod {
-  readonly pod: ObservedPod;
-  readonly reason: "QueueStuck" | "WatchesDead" | "WorkerStuck";
-  /** Wall-clock time. */
-  readonly sinceMs: number;
-  readonly sentence: string;
-}
-
-/** Returns the worst that the metrics of a pod show. Undefined: nothing. */
-export function idlePod(pod: ObservedPod): IdlePod | undefined {
-  const { view, metrics } = pod;
-  if (metrics === undefined || !isRunning(view)) return undefined;
-  const { track, epochMs } = metrics;
-  const found = (reason: IdlePod["reason"], ms: number, describe: (since: string) => string): IdlePod => {
-    const sinceMs = epochMs + ms;
-    return { pod, reason, sinceMs, sentence: describe(describeSince(sinceMs)) };
-  };
+/** Returns the worst that the metrics of a pod that leads show. Undefined: nothing. */
+function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefined {
+  if (track === undefined || !isRunning(view)) return undefined;
   const [stuck, ...more] = stuckQueues(track);
-  if (stuck !== undefined)
-    return found("QueueStuck", stuck.sinceMs, since => describeStuck(stuck, more.length, view.name, since));
+  if (stuck !== undefined) {
+    const sinceMs = epochMs + stuck.sinceMs;
+    return {
+      reason: "QueueStuck",
+      sinceMs,
+      sentence: describeStuck(stuck, { more: more.length, pod: view.name, epochMs }),
+    };
+  }
   const deadMs = watchesDeadSince(track);
-  if (deadMs !== undefined)
-    return found("WatchesDead", deadMs, since => {
-      return `Pod ${view.name} renews its Lease and has sent no GET since ${since}, so it sees no change.`;
-    });
-  const [busy] = stuckWorkers(track);
-  return (
-    busy &&
-    found("WorkerStuck", busy.sinceMs, since => {
-      return `A worker of queue ${busy.queue} of pod ${view.name} has been busy with one item since ${since}.`;
-    })
-  );
+  if (deadMs === undefined) return undefined;
+  const sinceMs = epochMs + deadMs;
+  const sentence = `Pod ${view.name} renews its Lease and has sent no GET since ${describeSince(sinceMs)}, so it sees no change.`;
+  return { reason: "WatchesDead", sinceMs, sentence };
 }
 
-function describeStuck({ queue, depth = 1 }: QueueFinding, more: number, pod: string, since: string): string {
+/** Says of pods that work that one of their workers is stuck: a warning, and no stall. */
+export function stuckWorkerFindings({ workload, observed: { epochMs } }: Scope): Finding[] {
+  return workload.pods.flatMap(({ view, track, leads, idle }): Finding[] => {
+    if (track === undefined || !leads || idle !== undefined || !isRunning(view)) return [];
+    return stuckWorkers(track)
+      .slice(0, 1)
+      .map(({ queue, sinceMs }) => {
+        const since = describeSince(epochMs + sinceMs);
+        const sentence = `A worker of queue ${queue} of pod ${view.name} has been busy with one item since ${since}.`;
+        return { status: "True", reason: "WorkerStuck", sentence, isNotable: true };
+      });
+  });
+}
+
+function describeStuck(
+  { queue, depth = 1, sinceMs }: QueueFinding,
+  { more, pod, epochMs }: { readonly more: number; readonly pod: string; readonly epochMs: number },
+): string {
   const others = more === 0 ? "" : `; so are ${more} more of its queues`;
+  const since = describeSince(epochMs + sinceMs);
   return `Queue ${queue} of pod ${pod} has ${describeDepth(depth)} and has finished none since ${since}${others}.`;
 }
 
 /** What waits in the queue of a kind, for the sentence about what is due; empty if nothing does, or another finding says it. */
-export function describeQueueOf(kind: string, pods: readonly ObservedPod[]): string {
-  const sentences = pods.flatMap(pod => {
-    const { view, metrics } = pod;
-    if (metrics === undefined || idlePod(pod) !== undefined) return [];
-    const queues = Array.from(metrics.track.queues).filter(
-      ([queue, { depth = 0 }]) => isOfKind(queue, kind) && depth > 0,
-    );
-    return queues.map(([queue, { depth = 0, idleFromMs }]) => {
-      return ` ${describeStuck({ queue, depth, sinceMs: idleFromMs }, 0, view.name, describeSince(metrics.epochMs + idleFromMs))}`;
+export function describeQueueOf(kind: string, { workload, observed: { epochMs } }: Scope): string {
+  const sentences = workload.pods.flatMap(({ view, track, idle }) => {
+    if (track === undefined || idle !== undefined) return [];
+    const queues = Array.from(track.queues).filter(([queue, { depth = 0 }]) => isOfKind(queue, kind) && depth > 0);
+    return queues.map(([queue, { depth = 0, idleFromMs: sinceMs }]) => {
+      return ` ${describeStuck({ queue, depth, sinceMs }, { more: 0, pod: view.name, epochMs })}`;
     });
   });
   return sentences[0] ?? "";
@@ -111,45 +106,25 @@ function describeSince(ms: number): string {
   return timeInMessage(Math.floor(ms / 60_000) * 60_000);
 }
 
-/** Reports whether the metrics of a pod show that it does nothing at all. */
-export function doesNothing(idle: IdlePod | undefined): boolean {
-  return idle !== undefined && idle.reason !== "WorkerStuck";
+/** Reports whether a pod of the workload has a queue that is named after the kind. */
+export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
+  return pods.some(({ track }) => [...(track?.queues.keys() ?? [])].some(queue => isOfKind(queue, kind)));
 }
 
 /** Reports whether a queue of that kind has finished an item, or counted an error, lately: then its controller works. */
 export function hasWorked(kind: string, pods: readonly ObservedPod[], sinceMs: number): boolean {
-  const tracks = pods.flatMap(({ metrics }) => metrics?.track ?? []);
+  const tracks = pods.flatMap(({ track }) => track ?? []);
   return (workedOn(kind, tracks) ?? -Infinity) >= sinceMs;
 }
 
-/** Reports whether a pod leads, as its metrics say. */
-export function leadsByMetrics({ metrics }: ObservedPod): boolean {
-  return metrics?.track.isLeader === true;
-}
-
-/** Reports whether requests of the pod are refused: its work cannot succeed then, and a restart does not change that. */
-export function isRefusedWork({ pod, sinceMs }: IdlePod, nowMs: number): boolean {
-  const { track: { requests } = {}, epochMs = 0 } = pod.metrics ?? {};
-  if (epochMs + (requests?.refusedMs ?? -Infinity) >= sinceMs) return true;
-  return pod.logs.some(
+/** Reports whether requests of an idle pod are refused: its work cannot succeed then, and a restart does not change that. */
+export function isRefusedWork({ track, logs, idle }: ObservedPod, epochMs: number, nowMs: number): boolean {
+  if (epochMs + (track?.requests?.refusedMs ?? -Infinity) >= (idle?.sinceMs ?? Infinity)) return true;
+  return logs.some(
     ({ has401, topics }) =>
       has401 ||
       Array.from(topics).some(([topic, trace]) => {
         return (topic === REFUSED_WRITE || deniedOf(topic) !== undefined) && isRecent(trace, nowMs);
       }),
   );
-}
-
-/** Reports whether another pod works since a restart: it has finished items, and each of its queues that has items has finished some. */
-export function worksSince(pod: ObservedPod, entry: RestartStatus): boolean {
-  const { view, metrics } = pod;
-  if (metrics === undefined || view.uid === entry.podUID || !view.ready || idlePod(pod) !== undefined) return false;
-  const { track, epochMs } = metrics;
-  // A standby has taken over, or the pod is a successor.
-  const isNew =
-    isCreatedAfter(view.createdAtMs, entry) || (track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry));
-  const queues = [...track.queues.values()];
-  const isMoving =
-    queues.some(({ done }) => done > 0) && queues.every(({ done, depth = 0 }) => done > 0 || depth === 0);
-  return isNew && track.isLeader !== false && isMoving;
 }

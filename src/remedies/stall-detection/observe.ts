@@ -12,7 +12,7 @@ import { findTargets } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
-import { doesNothing, idlePod, withMetrics, withStandbys } from "./metrics";
+import { withLeaders, withMetrics } from "./metrics";
 import { readKinds } from "./progress";
 import { namedBy } from "./lost-bindings";
 import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
@@ -40,7 +40,8 @@ export async function observeControllers(
   const { leases, unread } = await readLeases(pass);
   const forMs = parseDuration(spec.for);
   const due = (workload: ObservedWorkload): boolean => isDue(workload, spec, forMs);
-  const led = withLeases(found, leases, pods, pass).map(workload => withStandbys(workload, forMs));
+  const epochMs = nowMs - readers.clock.monotonicMs();
+  const led = withLeases(found, leases, pods, pass).map(workload => withLeaders(workload, forMs, epochMs));
   const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
   const { status } = object;
@@ -54,7 +55,7 @@ export async function observeControllers(
     workloads,
     lost: memory.bindings.follow(bindings, accounts, nowMs),
     bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
-    kinds: await readKinds(workloads, pass),
+    ...{ kinds: await readKinds(workloads, pass), epochMs },
     unread,
     problems,
   };
@@ -62,8 +63,8 @@ export async function observeControllers(
 
 /** Reports whether a pod of the workload may have to be restarted. */
 function isDue({ pods }: ObservedWorkload, { onStall }: StallDetectionSpec, forMs: number): boolean {
-  const isCondemned = (pod: ObservedPod): boolean =>
-    staleLeases(pod.leases, forMs).length > 0 || doesNothing(idlePod(pod));
+  const isCondemned = ({ leases, idle }: ObservedPod): boolean =>
+    staleLeases(leases, forMs).length > 0 || idle !== undefined;
   return onStall === "Restart" && pods.some(isCondemned);
 }
 
@@ -82,7 +83,7 @@ async function withLogs(
   return owned.map(one => ({
     view: one.view,
     pods: one.pods.map((view): ObservedPod => {
-      return { view, isOperator: isOperator(view), leases: [], logs: logs.get(view.uid) ?? [] };
+      return { view, isOperator: isOperator(view), leads: true, leases: [], logs: logs.get(view.uid) ?? [] };
     }),
   }));
 }

@@ -30,6 +30,8 @@ export interface Observed {
   readonly bindings: readonly PresentBinding[];
   /** Kinds that the controllers should handle. */
   readonly kinds: readonly ObservedKind[];
+  /** Wall-clock time of this pass at the start of the monotonic clock. */
+  readonly epochMs: number;
   /** Namespaces whose Leases can't be read now. */
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
@@ -42,12 +44,14 @@ export interface ObservedKind {
   readonly reading: KindReading;
   /** When this pass looked, on the monotonic clock. */
   readonly nowMs: number;
-  /** Uid of the workload that a finding belongs to. */
-  readonly owner: string | undefined;
+  /** The workloads that may handle it: the one with a queue of its name, else all. A finding is told of the first. */
+  readonly owners: readonly ObservedWorkload[];
   /** For how long its controller has been able to work, as far as is known. */
   readonly ableForMs: number;
   /** The log of its controller shows that its writes are refused. */
   readonly isRefused: boolean;
+  /** The status of an object was written since the pods of its controller started. */
+  readonly isHandled: boolean;
 }
 
 /** How restarts are limited: fields of tokenRestart, or their defaults. */
@@ -72,8 +76,20 @@ export interface ObservedPod {
   /** Leases that it holds. */
   readonly leases: readonly HeldLease[];
   readonly logs: readonly ContainerLog[];
-  /** What it says of itself, and the wall-clock time at the start of the monotonic clock. Absent: it is not known. */
-  readonly metrics?: { readonly track: PodMetricsTrack; readonly epochMs: number };
+  /** What it says of itself. Absent: it is not known. */
+  readonly track?: PodMetricsTrack;
+  /** It does the work of its workload: it leads, or nothing shows that another pod does. */
+  readonly leads: boolean;
+  /** Its metrics show that it does not do its work. */
+  readonly idle?: IdlePod | undefined;
+}
+
+/** What metrics show of a pod that does not do its work. */
+export interface IdlePod {
+  readonly reason: "QueueStuck" | "WatchesDead";
+  /** Wall-clock time. */
+  readonly sinceMs: number;
+  readonly sentence: string;
 }
 
 /** The log of one container. */

@@ -10,9 +10,11 @@ import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs 
 import { leaseId } from "./leases";
 import { type Observed, type Scope } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
+import { stuckWorkerFindings } from "./metrics";
+import { dueWork, settleRestarts } from "./outcome";
 import { isKept, kindWaits, notesOnKinds } from "./progress";
 import type { Finding } from "./reasons";
-import { condemnedUID, decideRestart, type RestartDecision, settleRestarts } from "./restart";
+import { condemnedUID, decideRestart, type RestartDecision } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
@@ -57,16 +59,25 @@ export function planStalls(
   const items = scopes.map(scope => itemOf(scope, restarts));
   const settled = newlySettled(observed.restarts, restarts);
   const findings = otherFindings(observed);
-  return { items, restarts, settled, kept: keptEntries(observed), findings, ...recheckOf(scopes, items, restarts) };
+  const kept = keptEntries(observed, items, restarts);
+  return { items, restarts, settled, kept, findings, ...recheckOf(scopes, items, restarts) };
 }
 
-function keptEntries({ previous, unread, kinds }: Observed): StallStatus[] {
+/** What can't be read now, and the work for which a pod was restarted. An entry of evidence that this version does not know is left out. */
+function keptEntries(
+  { previous, unread, kinds }: Observed,
+  items: readonly StallItem[],
+  restarts: readonly RestartStatus[],
+): StallStatus[] {
   const isUnread = ({ lease = "" }: StallStatus): boolean =>
     unread.some(namespace => lease.startsWith(`${namespace}/`));
-  // An entry of evidence that this version does not know would keep the whole status from being written.
-  return previous.filter(
-    entry => (entry.evidence === "Lease" && isUnread(entry)) || (entry.evidence === "Progress" && isKept(entry, kinds)),
-  );
+  const found = items.flatMap(({ entries }) => entries);
+  const awaitedWork = restarts.filter(isOpen).flatMap(entry => dueWork(entry, previous));
+  return previous.filter(entry => {
+    if (entry.evidence === "Lease") return isUnread(entry);
+    const isFound = found.some(({ workload, object }) => workload === entry.workload && object === entry.object);
+    return entry.evidence === "Progress" && !isFound && (isKept(entry, kinds) || awaitedWork.includes(entry));
+  });
 }
 
 function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
@@ -81,7 +92,10 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     pods: pods.length,
     intents: decision?.intents ?? [],
     entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait.since } : entry)),
-    findings: findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)],
+    findings: [
+      ...(findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)]),
+      ...stuckWorkerFindings(scope),
+    ],
     ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
       ? { restart: { sentence: stalls[index].finding.sentence, index, wait: decision.wait } }
       : {}),

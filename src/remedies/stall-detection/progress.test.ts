@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { StallDetectionSpec } from "../../api/controller-resilience";
-import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
+import { type DueObject, type KindQuestion, type KindReading, UNREAD_KIND } from "../../core/progress";
 import { lease, Scene, workload } from "./testing/scene";
 
 const MINUTE = 60_000;
@@ -19,14 +19,8 @@ const widget = (minutes: number, over: Partial<DueObject> = {}): DueObject => ({
 /** The Widgets are read now, and one moved some minutes ago. */
 const read = (due: readonly DueObject[], moved = 20, over: Partial<KindReading> = {}): void => {
   const readMs = scene.clock.monotonicMs();
-  const times = {
-    movedMs: readMs - moved * MINUTE,
-    writtenMs: -Infinity,
-    passedMs: -Infinity,
-    steadyMs: readMs - 60 * MINUTE,
-    readMs,
-  };
-  reading = { due, ...times, epochMs: scene.nowMs - readMs, resource: "widgets", ...over };
+  const times = { movedMs: readMs - moved * MINUTE, steadyMs: readMs - 60 * MINUTE, readMs };
+  reading = { ...UNREAD_KIND, due, ...times, resource: "widgets", ...over };
 };
 
 const follow = (entry: Partial<NonNullable<StallDetectionSpec["progress"]>[number]> = {}, over = {}): void => {
@@ -54,15 +48,15 @@ describe("Progress", () => {
     expect({ is, reason, message }).toEqual({
       ...{ is: "False", reason: "ProgressStopped" },
       message:
-        "Widget shop/blue (generation 7, observed 6), and 1 more are due since 2025-01-01T12:44:00Z; no Widget moved since 2025-01-01T12:42:00Z.",
+        "Widget shop/blue (generation 7, observed 6) and others are due since 2025-01-01T12:44:00Z; no Widget moved since 2025-01-01T12:42:00Z.",
     });
     expect(asked).toMatchObject([{ apiVersion: "example.com/v1", kind: "Widget" }]);
     const since = "2025-01-01T13:00:00Z";
     const entry = { workload: "Deployment/web", evidence: "Progress", object: "Widget shop/blue", since };
     expect(status()).toEqual([entry]);
     scene.time.advance(MINUTE);
-    read([widget(17, { namespace: "team" }), widget(18)], 19);
-    expect((await scene.pass()).message).toMatch(/^Widget shop\/blue/);
+    read([widget(17), ...[2, 3, 16].map(n => widget(n, { name: `more-${n}` }))], 19);
+    expect((await scene.pass()).message).toBe(message);
     expect(status()).toEqual([entry]);
   });
 
@@ -105,20 +99,33 @@ describe("Progress", () => {
     expect((await scene.pass()).reason).toBe("ProgressStopped");
   });
 
-  it("belongs to the workload that renews a Lease, else to the first, if all can work", async () => {
-    scene.workloadList = [workload(), workload({ name: "db", uid: "d" })];
+  it("belongs to the workload with a queue of the kind, else to all of them: all must be able to work", async () => {
+    follow({}, { metrics: {} });
+    scene.workloadList = [workload({ name: "db", uid: "d" }), workload()];
     scene.object.spec.targets = ["db", "web"].map(name => ({ kind: "Deployment", name }));
     read([widget(30)], 31);
     await scene.pass();
     expect(status()).toEqual([]);
-    scene.podList = [
-      ...scene.podList,
-      { ...scene.pod("db-7"), owner: { kind: "ReplicaSet", name: "db-5d", uid: "rd" } },
-    ];
+    const db = { ...scene.pod("db-7"), owner: { kind: "ReplicaSet", name: "db-5d", uid: "rd" } } as const;
+    scene.podList = [...scene.podList, db];
     await scene.run(60);
     read([widget(31)], 32);
-    await scene.pass();
+    const { message } = await scene.pass();
+    expect(message).toMatch(/ Deployment\/db or Deployment\/web should handle it\.$/);
+    expect(status()).toMatchObject([{ workload: "Deployment/db" }]);
+    scene.pages.set("web-5d-a", { queues: [{ name: "widget", depth: 0, done: 5 }] });
+    await scene.run(60);
+    read([widget(31)], 32);
+    expect((await scene.pass()).message).not.toContain("should handle");
     expect(status()).toMatchObject([{ workload: "Deployment/web" }]);
+  });
+
+  it("is told of a kind that was quiet for hours, if its status was written since the pod started", async () => {
+    read([widget(16)], Infinity, { writtenMs: scene.nowMs - 2 * 3_600_000 });
+    expect((await scene.pass()).reason).toBe("Active");
+    read([widget(16)], Infinity, { writtenMs: scene.nowMs - 45 * MINUTE });
+    const { reason, message } = await scene.pass();
+    expect([reason, message]).toEqual(["ProgressStopped", expect.stringContaining("no Widget moved since 2025")]);
   });
 
   it.each([
@@ -168,16 +175,6 @@ describe("Progress", () => {
     expect(status()).toEqual(before);
   });
 
-  it("is kept, and said to be unknown, while the kind is not read any more", async () => {
-    read([widget(16)], 18);
-    await scene.pass();
-    const before = status();
-    scene.time.advance(4 * MINUTE);
-    const pass = await scene.pass();
-    expect([pass.reason, pass.message]).toEqual(["ObserveFailed", expect.stringContaining("more than 3m")]);
-    expect(status()).toEqual(before);
-  });
-
   it.each([
     [
       "another object of its name came",
@@ -198,10 +195,10 @@ describe("Progress", () => {
     expect(status()).toEqual([]);
   });
 
-  it("names an object if due fits none, and reads nothing without this evidence", async () => {
+  it("names an object if due fits none, and reads nothing without kinds", async () => {
     read([], 20, { unanswered: "shop/blue" });
     expect((await scene.pass()).message).toBe("due of Widget fits no object, such as shop/blue.");
-    follow({}, { evidence: ["Lease"] });
+    follow({}, { progress: [] });
     asked = [];
     await scene.pass();
     expect(asked).toEqual([]);

@@ -27,10 +27,6 @@ export const REASONS = {
     event: "Warning",
     help: "The pod renews its Lease and has not opened a watch for 11 minutes: it sees no change. Delete the pod.",
   },
-  WorkerStuck: {
-    event: "Warning",
-    help: "One worker of the pod has worked on one item for much longer than ever before; others go on.",
-  },
   AccessLost: {
     event: "Warning",
     help: "The pods have got 403 responses for some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
@@ -65,6 +61,10 @@ export const REASONS = {
   ObserveFailed: {
     event: "Warning",
     help: "A read failed; the message names the resource.",
+  },
+  WorkerStuck: {
+    event: "Warning",
+    help: "One worker of the pod has worked on one item for much longer than ever before, while others go on: a warning, and no stall. Look at the log of the pod.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
   NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },

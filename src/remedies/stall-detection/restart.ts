@@ -2,33 +2,22 @@ import { Cause } from "../../api/conditions";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
-import {
-  type Accused,
-  isCreatedAfter,
-  isSeenAfter,
-  isOverdue,
-  isPodPresent,
-  restartsOf,
-  settleOpenRestarts,
-  settleUnwatched,
-  UNPROVEN_OPEN_MS,
-} from "../../restarts/history";
+import { restartsOf } from "../../restarts/history";
 import { STUCK_MS } from "../../evidence/metrics/judge";
 import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { hasHadChance, type HeldLease, isSeenStanding, judgeLease, staleLeases, staleLimitMs } from "./lease-judge";
+import { hasHadChance, type HeldLease, isSeenStanding, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
-import { doesNothing, type IdlePod, idlePod, isRefusedWork, worksSince } from "./metrics";
-import { type ObservedPod, type Scope } from "./observed";
-import { hasMovedSince, stuckKinds } from "./progress";
+import { isRefusedWork } from "./metrics";
+import type { IdlePod, ObservedPod, Scope } from "./observed";
 import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
 import type { Finding, Reason } from "./reasons";
 import type { Stall } from "./stalls";
 
-// Which pod with a stale Lease, or that does nothing, is restarted, what it waits for, and whether it helped. Pure. The executor checks the limits
-// that hold for the whole cluster.
+// Which pod with a stale Lease, or that does nothing, is restarted, and what that waits for. Pure. The executor checks the limits that hold for the
+// whole cluster.
 
 /** A pod with what condemns it, and the restarts of its workload. */
 interface Candidate extends Scope {
@@ -69,14 +58,13 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
 ];
 
 /** Uid of the pod that a stall may be a reason to restart. */
-export function condemnedUID({ held: lease, idle }: Stall): string | undefined {
-  return lease?.pod.uid ?? idle?.pod.view.uid;
+export function condemnedUID({ held: lease, idlePod }: Stall): string | undefined {
+  return lease?.pod.uid ?? idlePod?.view.uid;
 }
 
-/** A pod that has work and finishes none; one that sees no change only if work is due. */
-function isCondemned({ idle }: Stall, stalls: readonly Stall[]): boolean {
-  const isDue = idle?.reason === "QueueStuck" || stalls.some(({ entry }) => entry.evidence === "Progress");
-  return doesNothing(idle) && isDue;
+/** A pod that has work and finishes none; one that sees no change only if work of its workload is due. */
+function isCondemned({ idlePod }: Stall, stalls: readonly Stall[]): boolean {
+  return idlePod?.idle?.reason === "QueueStuck" || stalls.some(({ isOwnWork }) => isOwnWork);
 }
 
 /**
@@ -90,8 +78,8 @@ export function decideRestart(
 ): PodDecision | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
   const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
-  const idle = stalls.flatMap(stall => (isCondemned(stall, stalls) ? (stall.idle ?? []) : []));
-  const uids = [...held.map(lease => lease.pod.uid), ...idle.map(one => one.pod.view.uid)];
+  const idle = stalls.flatMap(stall => (isCondemned(stall, stalls) ? (stall.idlePod ?? []) : []));
+  const uids = [...held.map(lease => lease.pod.uid), ...idle.map(({ view }) => view.uid)];
   const pods = uids.flatMap(uid => scope.workload.pods.find(({ view }) => view.uid === uid) ?? []);
   const own = restartsOf(workloadId(scope.workload.view), history);
   const rank = (one: ObservedPod): number =>
@@ -99,7 +87,7 @@ export function decideRestart(
   const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
   if (pod === undefined) return undefined;
   const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
-  const candidate = { ...scope, pod, stale, history: own, idle: idle.find(one => one.pod === pod) };
+  const candidate = { ...scope, pod, stale, history: own, idle: idle.includes(pod) ? pod.idle : undefined };
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
   return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: pod.view.uid, wait };
@@ -142,8 +130,8 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
 function workRefused(candidate: Candidate): RestartDecision | undefined {
-  const { stale, idle, now } = candidate;
-  if (stale.length > 0 || idle === undefined || !isRefusedWork(idle, now.getTime())) return undefined;
+  const { stale, idle, pod, observed, now } = candidate;
+  if (stale.length > 0 || idle === undefined || !isRefusedWork(pod, observed.epochMs, now.getTime())) return undefined;
   const sentence = "Not restarted: its requests get 401, 403 or 422 responses, and a restart may not change that.";
   return held(reasonOf(candidate), sentence, { isStalled: true });
 }
@@ -232,80 +220,4 @@ function deferred(wait: string, wayOut?: string, reason: Reason = "RestartDeferr
 
 function held(reason: Reason, sentence: string, state: Pick<Finding, "isStalled" | "isProgressing">): RestartDecision {
   return { finding: { reason, sentence, ...state }, intents: [] };
-}
-
-/** Updates the outcomes: history in, history out. */
-export function settleRestarts(
-  history: readonly RestartStatus[],
-  scopes: readonly Scope[],
-  nowMs: number,
-): RestartStatus[] {
-  const scopeOf = (entry: RestartStatus): Scope | undefined =>
-    scopes.find(({ workload }) => workloadId(workload.view) === entry.workload);
-  const evidence = {
-    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, scopeOf(entry)?.workload.pods ?? []),
-    outcomeOf: (entry: RestartStatus) => {
-      const scope = scopeOf(entry);
-      return scope ? outcomeOf(entry, scope, nowMs) : settleUnwatched(entry, nowMs).outcome;
-    },
-    accused: scopes.flatMap(scope => scope.workload.pods.flatMap(pod => accused(pod, scope))),
-  };
-  return settleOpenRestarts(history, evidence, nowMs);
-}
-
-/** A pod that holds stale Leases, since it was created or took the latest of them, and one that does nothing, or whose work is still due. */
-function accused(pod: ObservedPod, scope: Scope): Accused[] {
-  const { view, leases } = pod;
-  const of = { workload: workloadId(scope.workload.view), podUID: view.uid, createdAtMs: view.createdAtMs };
-  const stale = staleLeases(leases, scope.forMs);
-  const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
-  const isIdle = doesNothing(idlePod(pod)) || stuckKinds(scope).length > 0;
-  return [
-    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
-    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped }] : []),
-  ];
-}
-
-function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartStatus["outcome"] {
-  const { view, pods } = scope.workload;
-  if (hasHelped(entry, scope, nowMs) && !isPodPresent(entry, pods)) return "Recovered";
-  // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
-  if (view.replicas === 0 && pods.length === 0) return "Replaced";
-  const mayHelp = entry.cause !== Cause.ProgressStopped && mayRenew(pods, entry, nowMs);
-  return isOverdue(entry, scope.workload, nowMs) && !mayHelp ? "Ineffective" : entry.outcome;
-}
-
-/** A pod renews a Lease, or work that was due moves. */
-function hasHelped(entry: RestartStatus, scope: Scope, nowMs: number): boolean {
-  const { pods } = scope.workload;
-  if (entry.cause !== Cause.ProgressStopped) return pods.some(pod => renews(pod, entry, scope.forMs));
-  const firstMs = Date.parse(entry.time) + FIRST_MS;
-  return hasMovedSince(firstMs, scope) || (nowMs >= firstMs && pods.some(pod => worksSince(pod, entry)));
-}
-
-/** Renewals, and work, prove nothing before this, in milliseconds: some programs hang right after each start. */
-const FIRST_MS = 60_000;
-
-/**
- * Its successor, or another pod that took over since, is Ready and was seen to renew that Lease. A pod that goes on renewing a Lease of its own
- * says nothing.
- */
-function renews(pod: ObservedPod, entry: RestartStatus, forMs: number): boolean {
-  const isLater = (ms: number): boolean => ms - Date.parse(entry.time) >= FIRST_MS;
-  const isRenewed = (held: HeldLease): boolean =>
-    judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(isLater);
-  return pod.view.ready && takenSince(pod, entry).some(isRenewed);
-}
-
-/** One has taken a Lease, and the time in which it must renew that is not over. */
-function mayRenew(pods: readonly ObservedPod[], entry: RestartStatus, nowMs: number): boolean {
-  const leases = pods.flatMap(pod => takenSince(pod, entry));
-  const isDue = leases.every(({ track: { standingMs, durationMs = 0 } }) => standingMs >= durationMs);
-  return !isDue && nowMs - Date.parse(entry.time) < UNPROVEN_OPEN_MS;
-}
-
-/** The Leases that another pod has taken since a restart. */
-function takenSince({ view, leases }: ObservedPod, entry: RestartStatus): HeldLease[] {
-  if (view.uid === entry.podUID) return [];
-  return leases.filter(({ track }) => isCreatedAfter(view.createdAtMs, entry) || isSeenAfter(track.heldFromMs, entry));
 }

@@ -1,10 +1,10 @@
-import type { StallStatus } from "../../api/controller-resilience";
+import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
 import { type HeldLease, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
-import { describeQueueOf, type IdlePod, idlePod } from "./metrics";
+import { describeQueueOf } from "./metrics";
 import { type ObservedPod, type PresentBinding, type Scope } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import { stuckKinds } from "./progress";
@@ -18,23 +18,24 @@ export interface Stall {
   readonly entry: StallStatus;
   /** The Lease that is not renewed. */
   readonly held?: HeldLease;
-  /** What the metrics of the pod show. */
-  readonly idle?: IdlePod;
+  /** The pod whose metrics show that it is idle. */
+  readonly idlePod?: ObservedPod;
+  /** No other workload may handle what is due. */
+  readonly isOwnWork?: boolean;
 }
 
 /** All evidence against a workload. */
 export function stallsOf(scope: Scope): Stall[] {
   const { spec, workload } = scope;
-  const has = (evidence: StallStatus["evidence"]): boolean => spec.evidence.includes(evidence);
+  const has = (evidence: StallDetectionSpec["evidence"][number]): boolean => spec.evidence.includes(evidence);
   return [
     ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
     ...(has("Forbidden") ? denied(scope) : []),
-    ...stuckKinds(scope).map(({ id, sentence }): Stall => {
-      const [kind = ""] = id.split(" ", 1);
-      const finding = accusation("ProgressStopped", sentence + describeQueueOf(kind, workload.pods));
-      return { entry: entryOf("Progress", { object: id }, scope), finding };
+    ...stuckKinds(scope).map(({ kind, id, sentence, isOwnWork }): Stall => {
+      const finding = accusation("ProgressStopped", sentence + describeQueueOf(kind, scope));
+      return { entry: entryOf("Progress", { object: id }, scope), finding, isOwnWork };
     }),
-    ...workload.pods.flatMap(pod => idle(pod, scope)),
+    ...workload.pods.flatMap(pod => idleStall(pod, scope)),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
   ];
 }
@@ -49,11 +50,11 @@ function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
   });
 }
 
-function idle(pod: ObservedPod, scope: Scope): Stall[] {
-  const found = idlePod(pod);
-  if (found === undefined) return [];
-  const entry = entryOf("Metrics", { pod: pod.view.name, podUID: pod.view.uid }, scope);
-  return [{ entry, idle: found, finding: accusation(found.reason, found.sentence) }];
+function idleStall(pod: ObservedPod, scope: Scope): Stall[] {
+  const { view, idle } = pod;
+  if (idle === undefined) return [];
+  const entry = entryOf("Metrics", { pod: view.name, podUID: view.uid }, scope);
+  return [{ entry, idlePod: pod, finding: accusation(idle.reason, idle.sentence) }];
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

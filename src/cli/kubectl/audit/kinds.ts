@@ -87,7 +87,7 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
   const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
   const observed = numberOf(objectOf(raw["status"])["observedGeneration"]);
   return {
-    ...{ object, observed, isDue: !question.isPaused(object) && question.workOf(raw) === "due" },
+    ...{ object, observed, isDue: !object.isPaused && question.workOf(raw) === "due" },
     askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
   };
 }

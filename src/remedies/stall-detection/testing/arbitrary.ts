@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { UNREAD_KIND } from "../../../core/progress";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../../api/controller-resilience";
 import type { LeaseTrack } from "../../../core/leases";
 import type { PodView, WorkloadView } from "../../../core/views";
@@ -91,7 +92,7 @@ const pods: fc.Arbitrary<ObservedPod> = fc
       ...log,
     }));
     const leases = [...(holds ? [held] : []), ...(shard === undefined ? [] : [shard])];
-    return { view, isOperator, logs, leases };
+    return { view, isOperator, logs, leases, leads: true };
   });
 
 const workloads: fc.Arbitrary<ObservedWorkload> = fc
@@ -145,23 +146,20 @@ const previous: fc.Arbitrary<StallStatus> = fc.constantFrom<StallStatus[]>(
 
 const kinds: fc.Arbitrary<ObservedKind> = fc
   .record({
-    owner: fc.constantFrom("uid-Deployment-web", "uid-gone"),
+    owners: fc.array(workloads, { minLength: 1, maxLength: 2 }),
     dueMs: fc.constantFrom(100, 900_000),
-    ...{ movedMs: fc.constantFrom(-Infinity, 50, 950_000), wasDone: fc.boolean(), isRefused: rarely },
+    ...{
+      movedMs: fc.constantFrom(-Infinity, 50, 950_000),
+      wasDone: fc.boolean(),
+      isRefused: rarely,
+      isHandled: rarely,
+    },
     ableForMs,
   })
   .map(({ dueMs, movedMs, wasDone, ...kind }) => {
     const name = { namespace: "team", name: "blue", uid: "b", createdMs: 0, generation: 2, observed: 1 };
     const due = [{ ...name, dueMs, wasDone, movedMs: -Infinity }];
-    const reading = {
-      due,
-      movedMs,
-      writtenMs: -Infinity,
-      passedMs: -Infinity,
-      epochMs: DAY.min,
-      steadyMs: 10,
-      readMs: 1_000_000,
-    };
+    const reading = { ...UNREAD_KIND, due, movedMs, steadyMs: 10, readMs: 1_000_000 };
     return { kind: "Widget", forMs: 900_000, reading, nowMs: 1_000_000, ...kind };
   });
 
@@ -181,14 +179,13 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   lost: fc.array(lost, { maxLength: 1 }),
   bindings: fc.constant([]),
   kinds: fc.array(kinds, { maxLength: 1 }),
+  epochMs: fc.constant(DAY.min),
   unread: fc.constantFrom([], ["team"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
 });
 
 export const anySpec: fc.Arbitrary<StallDetectionSpec> = fc.record({
-  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss", "Progress"], {
-    minLength: 1,
-  }),
+  evidence: fc.subarray<StallDetectionSpec["evidence"][number]>(["Lease", "Forbidden", "LeaderLoss"]),
   for: fc.constantFrom("1m", "5m"),
   onStall: fc.constantFrom<StallDetectionSpec["onStall"][]>("Report", "Restart", "Restart", "Restart"),
   leases: fc.constant([]),

@@ -17,7 +17,7 @@ import { createStallDetection } from "../remedy";
 
 /** Defaults of the schema. */
 export const DEFAULTS: StallDetectionSpec = {
-  evidence: ["Lease", "Forbidden", "LeaderLoss", "Progress", "Metrics"],
+  evidence: ["Lease", "Forbidden", "LeaderLoss"],
   for: "5m",
   onStall: "Report",
   leases: [],

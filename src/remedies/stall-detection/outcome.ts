@@ -1,0 +1,127 @@
+import { Cause } from "../../api/conditions";
+import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
+import { CLOCK_SKEW_MS } from "../../core/time";
+import { workloadId } from "../../restarts/claims";
+import {
+  type Accused,
+  isCreatedAfter,
+  isSeenAfter,
+  isOverdue,
+  isPodPresent,
+  settleOpenRestarts,
+  settleUnwatched,
+  UNPROVEN_OPEN_MS,
+} from "../../restarts/history";
+import { type HeldLease, judgeLease, staleLeases } from "./lease-judge";
+import type { ObservedPod, Scope } from "./observed";
+import { stuckKinds } from "./progress";
+
+// Whether a restart helped. Pure.
+
+/** Updates the outcomes: history in, history out. */
+export function settleRestarts(
+  history: readonly RestartStatus[],
+  scopes: readonly Scope[],
+  nowMs: number,
+): RestartStatus[] {
+  const scopeOf = (entry: RestartStatus): Scope | undefined =>
+    scopes.find(({ workload }) => workloadId(workload.view) === entry.workload);
+  const evidence = {
+    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, scopeOf(entry)?.workload.pods ?? []),
+    outcomeOf: (entry: RestartStatus) => {
+      const scope = scopeOf(entry);
+      return scope ? outcomeOf(entry, scope, nowMs) : settleUnwatched(entry, nowMs).outcome;
+    },
+    accused: scopes.flatMap(scope => scope.workload.pods.flatMap(pod => accused(pod, scope))),
+  };
+  return settleOpenRestarts(history, evidence, nowMs);
+}
+
+/** A pod that holds stale Leases, since it was created or took the latest of them, and one that does nothing, or whose work is still due. */
+function accused(pod: ObservedPod, scope: Scope): Accused[] {
+  const { view, leases } = pod;
+  const of = { workload: workloadId(scope.workload.view), podUID: view.uid, createdAtMs: view.createdAtMs };
+  const stale = staleLeases(leases, scope.forMs);
+  const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
+  const isIdle = pod.idle !== undefined || stuckKinds(scope).some(({ isOwnWork }) => isOwnWork);
+  return [
+    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
+    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped }] : []),
+  ];
+}
+
+function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartStatus["outcome"] {
+  const { view, pods } = scope.workload;
+  if (hasHelped(entry, scope, nowMs) && !isPodPresent(entry, pods)) return "Recovered";
+  // A person, or an autoscaler, wants no pods: nothing shows whether it helped.
+  if (view.replicas === 0 && pods.length === 0) return "Replaced";
+  const mayHelp = entry.cause !== Cause.ProgressStopped && mayRenew(pods, entry, nowMs);
+  return isOverdue(entry, scope.workload, nowMs) && !mayHelp ? "Ineffective" : entry.outcome;
+}
+
+/** Did it help? A pod renews a Lease, the very objects that were due move, or, if none was, other pods work. */
+function hasHelped(entry: RestartStatus, scope: Scope, nowMs: number): boolean {
+  const { workload, observed, forMs } = scope;
+  if (entry.cause !== Cause.ProgressStopped) return workload.pods.some(pod => renews(pod, entry, forMs));
+  if (nowMs - Date.parse(entry.time) < FIRST_MS) return false;
+  const moved = dueWork(entry, observed.previous).map(({ object }) => isMoved(object, entry, scope));
+  const known = moved.filter(is => is !== undefined);
+  return known.length > 0 ? known.every(is => is) : workload.pods.some(pod => worksSince(pod, entry, observed.epochMs));
+}
+
+/** Renewals, and work, prove nothing before this, in milliseconds: some programs hang right after each start. */
+const FIRST_MS = 60_000;
+
+/** The work of a workload that was due at a restart, as in status. */
+export function dueWork({ workload, time }: RestartStatus, stalls: readonly StallStatus[]): StallStatus[] {
+  return stalls.filter(
+    stall =>
+      stall.evidence === "Progress" && stall.workload === workload && Date.parse(stall.since) <= Date.parse(time),
+  );
+}
+
+/** Reports whether a controller has written to an object since a restart, also before this process; undefined: it is gone. */
+function isMoved(id: string | undefined, entry: RestartStatus, { observed, workload }: Scope): boolean | undefined {
+  const { kinds, epochMs } = observed;
+  const [kind, name = ""] = (id ?? "").split(" ");
+  const [short = "", namespace] = name.split("/").reverse();
+  const places = namespace === undefined ? [workload.view.namespace, ""] : [namespace];
+  const readings = kinds.filter(one => one.kind === kind).map(({ reading }) => reading);
+  if (readings.some(({ unknown, readMs }) => unknown !== undefined || readMs === undefined)) return false;
+  const [found] = readings.flatMap(reading => places.flatMap(place => reading.find(place, short) ?? []));
+  return found && Math.max(epochMs + found.movedMs, found.writtenMs - CLOCK_SKEW_MS) >= Date.parse(entry.time);
+}
+
+/** Reports whether another pod works since a restart: it has finished items, and each of its queues that has items has finished some. */
+function worksSince({ view, track, leads, idle }: ObservedPod, entry: RestartStatus, epochMs: number): boolean {
+  if (track === undefined || view.uid === entry.podUID || !view.ready || !leads || idle !== undefined) return false;
+  // A standby has taken over, or the pod is a successor.
+  const isNew =
+    isCreatedAfter(view.createdAtMs, entry) || (track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry));
+  const queues = [...track.queues.values()];
+  return isNew && queues.some(({ done }) => done > 0) && queues.every(({ done, depth = 0 }) => done > 0 || depth === 0);
+}
+
+/**
+ * Its successor, or another pod that took over since, is Ready and was seen to renew that Lease. A pod that goes on renewing a Lease of its own
+ * says nothing.
+ */
+function renews(pod: ObservedPod, entry: RestartStatus, forMs: number): boolean {
+  const isLater = (ms: number): boolean => ms - Date.parse(entry.time) >= FIRST_MS;
+  const isRenewed = (held: HeldLease): boolean =>
+    judgeLease(held, forMs) !== "stale" && held.track.renewalsMs.some(isLater);
+  return pod.view.ready && takenSince(pod, entry).some(isRenewed);
+}
+
+/** One has taken a Lease, and the time in which it must renew that is not over. */
+function mayRenew(pods: readonly ObservedPod[], entry: RestartStatus, nowMs: number): boolean {
+  const leases = pods.flatMap(pod => takenSince(pod, entry));
+  const isDue = leases.every(({ track: { standingMs, durationMs = 0 } }) => standingMs >= durationMs);
+  return !isDue && nowMs - Date.parse(entry.time) < UNPROVEN_OPEN_MS;
+}
+
+/** The Leases that another pod has taken since a restart. */
+function takenSince({ view, leases }: ObservedPod, entry: RestartStatus): HeldLease[] {
+  if (view.uid === entry.podUID) return [];
+  return leases.filter(({ track }) => isCreatedAfter(view.createdAtMs, entry) || isSeenAfter(track.heldFromMs, entry));
+}
