@@ -30,7 +30,7 @@ export const FULL = {
     requestRate: { threshold: 100, for: "30s", onRunaway: "Throttle", release: "5m" },
   },
   stallDetection: {
-    ...{ evidence: ["Lease", "LeaderLoss", "Progress", "Metrics"], for: "5m", onStall: "Restart" },
+    ...{ evidence: ["Lease", "LeaderLoss"], for: "5m", onStall: "Restart" },
     leases: [leaseA, leaseB],
   },
 } as const;

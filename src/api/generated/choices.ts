@@ -9,7 +9,7 @@ export const CHOICES: readonly (readonly [path: string, values: readonly string[
   ["bindingRenewal.bindings[].kind", ["RoleBinding", "ClusterRoleBinding"]],
   ["tokenLifetime.defaultToken", ["Project", "Leave"]],
   ["flowIsolation.requestRate.onRunaway", ["Report", "Throttle"]],
-  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss", "Progress", "Metrics"]],
+  ["stallDetection.evidence[]", ["Lease", "Forbidden", "LeaderLoss"]],
   ["stallDetection.onStall", ["Report", "Restart"]],
   ["stallDetection.progress[].selector.matchExpressions[].operator", ["In", "NotIn", "Exists", "DoesNotExist"]],
   ["stallDetection.metrics.scheme", ["HTTP", "HTTPS"]],

@@ -195,9 +195,9 @@ export interface FlowIsolationSpec {
  */
 export interface StallDetectionSpec {
   /**
-   * Evidence to look for. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses that began while they ran. LeaderLoss: a pod loses its Lease three times in an hour. Progress: an object of a kind in progress is due, and no object of that kind moves. Metrics: the metrics of a pod show work that is waiting, and none that is done.
+   * What to look for in Leases and logs. Lease: a pod holds a Lease and no longer renews it. Forbidden: the pods log 403 responses that began while they ran. LeaderLoss: a pod loses its Lease three times in an hour. Kinds of objects, and metrics, are looked at if progress and metrics are set.
    */
-  evidence: ("Lease" | "Forbidden" | "LeaderLoss" | "Progress" | "Metrics")[];
+  evidence: ("Lease" | "Forbidden" | "LeaderLoss")[];
   /**
    * How long Lease and Forbidden must last. A Lease must also miss four of its durations. Kinds in progress have a time of their own.
    */
@@ -248,7 +248,7 @@ export interface ProgressSpec {
   selector?: LabelSelector;
 }
 /**
- * Where the metrics of the pods are, for the evidence Metrics; `{}` uses every default. The operator reads them from each pod every 30 s, without credentials unless tokenFrom is set. They show work queues that stand still, and requests that get 401 responses. Work that is done speaks against the evidence Progress.
+ * Where the metrics of the pods are; `{}` uses every default. The operator reads them from each pod every 30 s, without credentials unless tokenFrom is set. They show work queues that stand still, and requests that get 401 responses. Work that is done speaks against what progress finds.
  */
 export interface MetricsSpec {
   /**
