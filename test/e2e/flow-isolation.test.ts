@@ -161,7 +161,7 @@ describe("a controller without backoff", () => {
     await untilState(NAME, "Probation");
     await untilState(NAME, "Normal");
     expect(await levelOf(flow.flowSchema ?? "")).toBe(SHARED);
-    expect(await events()).toEqual(expect.arrayContaining(["FlowThrottled", "FlowReleased", "FlowNormal"]));
+    expect(await events()).toEqual(expect.arrayContaining(["FlowThrottled", "FlowReleased", "Isolated"]));
   });
 });
 

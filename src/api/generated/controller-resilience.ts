@@ -602,7 +602,7 @@ export interface FlowStatus {
    */
   requestsPerSecond?: number;
   /**
-   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec.flowIsolation changes or a day of low rates has passed.
+   * State of the throttle. Normal: below the threshold. Elevated: at or above the threshold, but not yet for long enough to be a runaway. Throttled: in quarantine until the time in until, and then until the cluster shows that it is released. Probation: released, and the operator is watching the request rate. GivenUp: released after too many relapses, and not throttled again before spec changes or a day of low rates has passed.
    */
   state?: "Normal" | "Elevated" | "Throttled" | "Probation" | "GivenUp";
   /**
@@ -621,14 +621,6 @@ export interface FlowStatus {
    * Number of throttles that followed a probation since the flow was last Normal.
    */
   relapses?: number;
-  /**
-   * Hash of the spec.flowIsolation with which the state became GivenUp.
-   */
-  specHash?: string;
-  /**
-   * Number of times that the operator tried to end this throttle without success, counted up to three.
-   */
-  releaseAttempts?: number;
   /**
    * Number of times that the operator reverted changes of other clients since generation, at most two.
    */

@@ -3,7 +3,6 @@ import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { Mode } from "../../core/remedy";
 import type { RequestRates } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
-import { QUARANTINE_LEVEL } from "./levels";
 
 /** The block of the spec. */
 export type Spec = FlowIsolationSpec;
@@ -47,20 +46,6 @@ export interface AccountFacts {
 /** ServiceAccounts of one object: its author is no cluster administrator, and each costs two FlowSchemas. */
 export const MAX_ACCOUNTS = 32;
 
-/** Maximum age of the rates in milliseconds: normally, and while a flow is watched closely. A throttle ends by time. */
-const CALM_MS = 30_000;
-const WATCHED_MS = 5_000;
-const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
-
-/** A flow that is only reported is watched closely for this long, in milliseconds: it can be Elevated for ever. */
-const REPORTED_MS = 300_000;
-
-/** A flow, as far as it matters for how often it is measured. */
-type Watched = Omit<FlowStatus, "serviceAccount"> & {
-  /** False for a component of the cluster, which is only reported. */
-  readonly isThrottleable?: boolean;
-};
-
 /** `ScaleToZero` is a value of version 0.1.0, which throttled as well. An object keeps it until its next write. */
 const THROTTLING: readonly string[] = ["Throttle", "ScaleToZero"];
 
@@ -74,20 +59,12 @@ export function isThrottleable(account: AccountFacts, { owner }: FlowIsolationFa
   return !account.isOperator && account.isComponent === false && owner.metadata.namespace !== SYSTEM_NAMESPACE;
 }
 
-/** Time until the next reading of the rates, in milliseconds. */
-export function measuredEvery(
-  flows: readonly Watched[],
-  { mode, spec }: { readonly mode: FlowIsolationFacts["mode"]; readonly spec: Spec },
-  nowMs: number,
-): number {
-  const mayThrottle = mode === "Enforce" && throttles(spec);
-  const isReportedLong = ({ state, since, isThrottleable = true }: Watched): boolean =>
-    !(mayThrottle && isThrottleable) && state === "Elevated" && nowMs - Date.parse(since ?? "") >= REPORTED_MS;
-  const isWatched = (flow: Watched): boolean => WATCHED.includes(flow.state) || isUnmade(flow);
-  return flows.some(flow => isWatched(flow) && !isReportedLong(flow)) ? WATCHED_MS : CALM_MS;
-}
+/** Time until the next reading of the rates in milliseconds, which is also their maximum age: normally, and while a flow may soon be throttled. */
+const CALM_MS = 30_000;
+const WATCHED_MS = 5_000;
+const WATCHED: readonly FlowStatus["state"][] = ["Elevated", "Probation"];
 
-/** Reports whether status has a throttle that the cluster never had: neither its level nor a release says otherwise. */
-export function isUnmade({ state, priorityLevel, releaseAttempts = 0 }: Partial<FlowStatus> = {}): boolean {
-  return state === "Throttled" && priorityLevel !== QUARANTINE_LEVEL && releaseAttempts === 0;
+/** Time until the next reading of the rates, in milliseconds. `states` are those of the flows that may be throttled. */
+export function measuredEvery(states: readonly FlowStatus["state"][]): number {
+  return states.some(state => WATCHED.includes(state)) ? WATCHED_MS : CALM_MS;
 }

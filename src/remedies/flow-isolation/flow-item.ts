@@ -1,9 +1,11 @@
+import type { FlowStatus } from "../../api/controller-resilience";
 import { levelOf } from "../../core/owned";
 import { formatDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
-import { capitalize, whyObserved, type EventRequest, type PlanItem } from "../../core/remedy";
+import { capitalize, whyObserved, type PlanItem } from "../../core/remedy";
 import { isThrottleable, throttles } from "./facts";
 import {
+  entryOf,
   type Flow,
   isContested,
   isInQuarantine,
@@ -17,6 +19,7 @@ import {
   refersToQuarantine,
   thresholdOf,
   timeOf,
+  TRIED_MS,
 } from "./flow";
 import { usualLevel } from "./levels";
 import { buildWrite, EVENT, type Piece } from "./objects";
@@ -37,6 +40,8 @@ export interface Write {
   readonly why: string;
   /** What follows where nothing is written. */
   readonly unwritten?: string;
+  /** Of a throttle: what to report, and the entry in status, while it is not written. It is none then. */
+  readonly otherwise?: { readonly finding: Finding; readonly entry: FlowStatus };
 }
 
 /** Id of the item of one ServiceAccount's flow. */
@@ -89,16 +94,18 @@ export function findingsOfFlow(flow: Flow): Finding[] {
 function throttled(flow: Flow): Finding | undefined {
   const { throttle } = flow;
   if (!isQuarantined(flow) || throttle.untilMs === undefined) return undefined;
-  if (flow.isRefused) return notThrottled(flow);
   const sentence = `${nameOf(flow)} is throttled until ${timeOf(throttle.untilMs)}: it was a runaway. Probation follows.`;
   return { status: "False", reason: "Throttled", sentence };
 }
 
-/** No try is for ever: a person must act. */
-function notThrottled(flow: Flow): Finding {
-  const since = timeOf(flow.throttle.sinceMs);
-  const sentence = `${nameOf(flow)} is a runaway, and not throttled since ${since}, because the write fails; the operator keeps trying.`;
-  return { status: "False", reason: "Runaway", sentence, isStalled: true };
+/** A throttle that is not written is none: the flow stays as it was, and the next pass tries again. No try is for ever: a person must act. */
+function notThrottled(flow: Flow): Write["otherwise"] {
+  const { before, limits, nowMs } = flow;
+  if (before === undefined || before.state === "Throttled") return undefined;
+  const sentence = `${nameOf(flow)} is a runaway, and not throttled yet, because the write fails; the operator keeps trying.`;
+  const isStalled = nowMs - before.sinceMs >= limits.forMs + TRIED_MS;
+  const finding: Finding = { status: "False", reason: "Runaway", sentence, isProgressing: !isStalled, isStalled };
+  return { finding, entry: entryOf({ ...flow, throttle: before }) };
 }
 
 /** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
@@ -118,7 +125,7 @@ function releasing(flow: Flow): Finding | undefined {
 
 function givenUp(flow: Flow): Finding | undefined {
   if (flow.throttle.state !== "GivenUp") return undefined;
-  const sentence = `${nameOf(flow)} is not throttled again before spec.flowIsolation changes: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
+  const sentence = `${nameOf(flow)} is not throttled again before the spec of this object changes: it relapsed after each of ${MAX_RELAPSES + 1} throttles. Now: ${measured(flow)}`;
   return { status: "False", reason: "Runaway", sentence, isStalled: true };
 }
 
@@ -266,7 +273,11 @@ export function writeOfFlow(
   const words = { why, eventReason: EVENT[step] };
   const intents = piecesOf(flow).flatMap(piece => buildWrite(piece, words) ?? []);
   if (intents.length === 0) return undefined;
-  return { intents, write: { step, why, ...(flow.own.is === "missing" ? NOT_MEASURED : {}) } };
+  const otherwise = step === "Throttle" ? notThrottled(flow) : undefined;
+  return {
+    intents,
+    write: { step, why, ...(flow.own.is === "missing" ? NOT_MEASURED : {}), ...(otherwise && { otherwise }) },
+  };
 }
 
 const NOT_MEASURED = { unwritten: "Requests are measured only once the ServiceAccount is isolated." };
@@ -292,37 +303,4 @@ function whyReleased(flow: Flow): string {
   const { onRunaway, for: over } = spec.requestRate;
   if (!throttles(spec)) return `onRunaway is ${onRunaway}`;
   return `its throttle of ${formatDuration(throttle.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${over} would throttle it again`;
-}
-
-/** Events for the throttle's steps that write nothing: writes cause their own Events. */
-export function eventsOf(flow: Flow): EventRequest[] {
-  const { before, throttle, reading, limits } = flow;
-  const step = before?.state === throttle.state ? undefined : STEPS[throttle.state];
-  if (step !== undefined && throttle.state !== "Normal") return [eventOf(flow, step)];
-  if (!SILENT.includes(throttle.state) && isRunaway(reading, limits)) return [eventOf(flow, RUNAWAY)];
-  return step === undefined || before === undefined ? [] : [eventOf(flow, step)];
-}
-
-type Step = readonly [type: EventRequest["type"], reason: string, what: string];
-
-const STEPS: Partial<Record<Flow["throttle"]["state"], Step>> = {
-  Elevated: ["Normal", "Elevated", "is above its threshold"],
-  Normal: ["Normal", "FlowNormal", "is well below its threshold again"],
-  GivenUp: ["Warning", "ThrottleGivenUp", "relapsed too often and is given up"],
-};
-
-const RUNAWAY: Step = ["Warning", "Runaway", "is a runaway"];
-
-/** A throttle writes, which causes its own Event; a flow that was given up had its Event. */
-const SILENT: readonly Flow["throttle"]["state"][] = ["Throttled", "GivenUp"];
-
-function eventOf(flow: Flow, [type, reason, what]: Step): EventRequest {
-  const { facts, account } = flow;
-  const about = {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    namespace: facts.owner.metadata.namespace,
-    name: account.name,
-  };
-  return { type, reason, note: `${nameOf(flow)} ${what}: ${measured(flow)}`, about };
 }

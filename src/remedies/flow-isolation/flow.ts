@@ -1,10 +1,8 @@
-import { hash } from "node:crypto";
 import type { FlowStatus } from "../../api/controller-resilience";
 import { parseDuration, toSeconds } from "../../core/time";
-import { canonical } from "../../core/json";
 import { isOwnedBy, levelOf } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
-import { type AccountFacts, type FlowIsolationFacts, isThrottleable, isUnmade, type Spec } from "./facts";
+import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, QUARANTINE_LEVEL, usualLevel } from "./levels";
 import { flowSchemaName, type Piece, pieceOf, precedence, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
@@ -27,7 +25,7 @@ export interface Flow {
   /** From status; absent when status has no entry. */
   readonly before?: Throttle;
   readonly throttle: Throttle;
-  /** Its throttle is over, but the cluster still shows it; Failed: for so long, and after so many tries, that a person has to act. */
+  /** Its throttle is over, but the cluster still shows it; Failed: for so long that a person has to act. */
   readonly release?: "Due" | "Failed";
   /** The rate as reported, in requests per second; absent when unknown. */
   readonly rate?: number;
@@ -35,8 +33,6 @@ export interface Flow {
   readonly shadow?: ClusterObjectView;
   /** It has made more lease requests than its threshold for `for`. */
   readonly isLeaseFlood: boolean;
-  /** Its throttle could not be made for so long that a person has to act. */
-  readonly isRefused: boolean;
   /** The level that its FlowSchema refers to from now on. */
   readonly level: string;
   /** FlowSchema for all its requests. */
@@ -49,7 +45,7 @@ export interface Flow {
 export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
   const match = matchOf(account, facts);
   const limits = limitsOf(facts, spec, account, match);
-  const before = throttleOf(account.record, spec);
+  const before = throttleOf(account.record, facts);
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
   const { settlingUntilMs = -Infinity } = facts.rates;
   const isSettling = settlingUntilMs > nowMs;
@@ -57,7 +53,7 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
   const reading = settled(readingOf(match, facts, { account, limits, before }));
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
-  const release = releaseOf(throttle, account, nowMs);
+  const release = releaseOf(throttle, nowMs);
   const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
   return {
     ...{ facts, spec, account, nowMs, limits, reading, throttle, level },
@@ -67,7 +63,6 @@ export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: S
     ...(rate === undefined ? {} : { rate }),
     ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
     isLeaseFlood: isRunaway(settled(leaseReading(match.lease, facts, account, limits)), limits),
-    isRefused: isRefused(throttle, account, nowMs),
     own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
     lease: match.lease,
   };
@@ -84,20 +79,12 @@ function leaseReading(
   return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
 }
 
-/** How often a release is tried before a person has to act. */
-export const MAX_RELEASES = 3;
+/** For how long a throttle or its release is tried before a person has to act, in milliseconds. */
+export const TRIED_MS = 180_000;
 
-/** And for how long at least, in milliseconds; so long also the beginning of a throttle. */
-const RELEASE_MS = 180_000;
-
-function releaseOf(throttle: Throttle, { record }: AccountFacts, nowMs: number): Flow["release"] {
+function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
   if (!isReleasing(throttle, nowMs)) return undefined;
-  const isLate = nowMs - (throttle.untilMs ?? nowMs) >= RELEASE_MS;
-  return isLate && (record?.releaseAttempts ?? 0) >= MAX_RELEASES ? "Failed" : "Due";
-}
-
-function isRefused(throttle: Throttle, { record }: AccountFacts, nowMs: number): boolean {
-  return isUnmade(record) && throttle.state === "Throttled" && nowMs - throttle.sinceMs >= RELEASE_MS;
+  return nowMs - (throttle.untilMs ?? nowMs) >= TRIED_MS ? "Failed" : "Due";
 }
 
 /** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
@@ -152,7 +139,6 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
     // As the cluster shows it, whoever made the FlowSchema.
     isHeld: match.own !== undefined && levelOf(match.own) === QUARANTINE_LEVEL,
-    isUnmade: isUnmade(account.record),
   };
 }
 
@@ -161,10 +147,10 @@ function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Pie
   return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).is;
 }
 
-function throttleOf(record: FlowStatus | undefined, spec: Spec): Throttle | undefined {
+function throttleOf(record: FlowStatus | undefined, { generation }: FlowIsolationFacts): Throttle | undefined {
   if (record?.state === undefined) return undefined;
   const { state, since, until, releaseSeconds, relapses } = record;
-  if (state === "GivenUp" && record.specHash !== hashOfBlock(spec)) return undefined;
+  if (state === "GivenUp" && record.generation !== generation) return undefined;
   return {
     state,
     sinceMs: Date.parse(since ?? ""),
@@ -231,12 +217,7 @@ export function isContested(flow: Flow): boolean {
 /** How often something of it was restored for the counted generation of the object. */
 export function changesOf(account: AccountFacts, facts: FlowIsolationFacts): number {
   const { record } = account;
-  return record?.generation === countedGeneration(account, facts) ? (record?.changes ?? 0) : 0;
-}
-
-/** Generation that its entry in status is about. While the targets are not understood, nothing is written for a later one. */
-export function countedGeneration({ record }: AccountFacts, facts: FlowIsolationFacts): number | undefined {
-  return facts.notUnderstood === undefined ? facts.generation : record?.generation;
+  return record?.generation === facts.generation ? (record.changes ?? 0) : 0;
 }
 
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */
@@ -246,8 +227,9 @@ export function isQuarantined({ throttle, release }: { throttle: Throttle; relea
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
-  const { account, facts, own, level, rate, release } = flow;
-  const generation = countedGeneration(account, facts);
+  const { account, facts, own, level, rate } = flow;
+  // Nothing but releases is written while the targets are not understood.
+  const generation = facts.notUnderstood === undefined ? facts.generation : account.record?.generation;
   // The level that the operator wrote, even where another manager has changed it since.
   const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
   return {
@@ -256,13 +238,12 @@ export function entryOf(flow: Flow): FlowStatus {
     ...(priorityLevel === undefined ? {} : { priorityLevel }),
     ...(rate === undefined ? {} : { requestsPerSecond: rate }),
     ...stateOf(flow),
-    ...(release === undefined ? {} : { releaseAttempts: account.record?.releaseAttempts ?? 0 }),
     changes: changesOf(account, facts),
     ...(generation === undefined ? {} : { generation }),
   };
 }
 
-function stateOf({ throttle, spec }: Flow): Omit<FlowStatus, "serviceAccount"> {
+function stateOf({ throttle }: Pick<Flow, "throttle">): Omit<FlowStatus, "serviceAccount"> {
   const { state, sinceMs, untilMs, releaseMs, relapses } = throttle;
   return {
     state,
@@ -270,7 +251,6 @@ function stateOf({ throttle, spec }: Flow): Omit<FlowStatus, "serviceAccount"> {
     ...(untilMs === undefined ? {} : { until: timeOf(untilMs) }),
     ...(releaseMs === undefined ? {} : { releaseSeconds: Math.round(releaseMs / 1_000) }),
     ...(relapses === undefined ? {} : { relapses }),
-    ...(state === "GivenUp" ? { specHash: hashOfBlock(spec) } : {}),
   };
 }
 
@@ -280,17 +260,4 @@ const MAX_MS = 8.64e15;
 /** RFC 3339 in whole seconds, for any number. */
 export function timeOf(ms: number): string {
   return toSeconds(new Date(Math.min(MAX_MS, Math.max(0, ms))));
-}
-
-/** Hexadecimal digits: two versions of one block have the same hash once in 10^19 changes. */
-const DIGITS = 16;
-
-/**
- * Hash of spec.flowIsolation: tells whether a person changed the block since a flow was given up. The fields are named one by one, so that a
- * field that a later version of the CRD adds does not change the hash. Add such a field only where it is not its default.
- */
-export function hashOfBlock({ priorityLevel, requestRate }: Spec): string {
-  const { threshold, for: over, onRunaway, release } = requestRate;
-  const fields = canonical([priorityLevel, threshold, over, onRunaway, release]);
-  return hash("sha256", fields, "hex").slice(0, DIGITS);
 }

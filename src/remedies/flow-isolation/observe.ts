@@ -6,7 +6,7 @@ import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
 import type { WorkloadView } from "../../core/views";
 import { findTargets } from "../kit/targets";
-import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
+import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
 import { MAX_OLDEST_MS } from "./rate";
 
 /**
@@ -22,9 +22,8 @@ export async function observeFlows(
 ): Promise<FlowIsolationFacts> {
   const records = object.status?.flows ?? [];
   // First, since it takes longest: the objects to compare must be fresh.
-  const rates = await readers.requestRates(
-    measuredEvery(records, { mode: object.mode, spec }, readers.clock.now().getTime()),
-  );
+  const watched = object.mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
+  const rates = await readers.requestRates(measuredEvery(watched));
   const found = await accountsOf(object, records, readers);
   const names = new Set(found.accounts.map(({ name }) => name));
   const counts = await countPods(object.metadata.namespace, readers);

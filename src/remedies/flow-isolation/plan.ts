@@ -3,13 +3,13 @@ import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
-import type { EventRequest, Plan } from "../../core/remedy";
+import type { Plan } from "../../core/remedy";
 import { UNAUTHENTICATED } from "../../core/readers";
 import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
-import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec } from "./facts";
+import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
 import { entryOf, type Flow, flowOf, isInQuarantine, isLeftToOther, isQuarantined, nameOf, piecesOf } from "./flow";
-import { eventsOf, findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
+import { findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
 import { planLevels } from "./level-plan";
 import { QUARANTINE_LEVEL } from "./levels";
 import { buildSurplus, flowSchemaName, isMadeFor } from "./objects";
@@ -19,8 +19,6 @@ import type { Finding } from "./reasons";
 /** What to do about all flows. */
 export interface FlowPlan extends Plan<FlowItem> {
   readonly mode: FlowIsolationFacts["mode"];
-  /** As in the facts. */
-  readonly notUnderstood?: string;
   /** Findings about no single item. */
   readonly findings: readonly Finding[];
   /** status.flows before the writes; absent while flow control is unavailable. */
@@ -28,13 +26,12 @@ export interface FlowPlan extends Plan<FlowItem> {
   /** Level of each ServiceAccount's flow once its FlowSchema is written. */
   readonly levels: Readonly<Record<string, string>>;
   readonly recheckAfterMs?: number;
-  readonly events: readonly EventRequest[];
 }
 
 /** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
   const { schemas, levels, mode } = facts;
-  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {}, events: [] };
+  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {} };
   const nowMs = now.getTime();
   const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
   const made = flows.filter(flow => !isLeftToOther(flow));
@@ -51,19 +48,20 @@ export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): Flo
       ]
     : endOfThrottles(flows, facts, { schemas, isWanted });
   const entries = made.map(entryOf);
-  const watched = made.map(flow => ({ ...entryOf(flow), isThrottleable: isThrottleable(flow.account, facts) }));
+  // Also the one that is about to be throttled: the write may fail.
+  const mayThrottle = mode === "Enforce" && throttles(spec);
+  const watched = mayThrottle ? made.filter(({ account }) => isThrottleable(account, facts)) : [];
+  const states = watched.flatMap(({ before, throttle }) => [before?.state, throttle.state]);
   const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,
-    ...(facts.notUnderstood === undefined ? {} : { notUnderstood: facts.notUnderstood }),
     items,
-    findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [],
+    findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [notUnderstood(facts)],
     entries,
     levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
-    recheckAfterMs: Math.min(measuredEvery(watched, { mode, spec }, nowMs), recheckOf(flows, nowMs)),
+    recheckAfterMs: Math.min(measuredEvery(states), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
     needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
-    events: flows.flatMap(eventsOf),
   };
 }
 
@@ -72,6 +70,11 @@ const UNAVAILABLE: Finding = {
   reason: "Unsupported",
   sentence: "No action: the API server does not serve flowcontrol.apiserver.k8s.io/v1, which requires Kubernetes 1.29.",
 };
+
+function notUnderstood({ notUnderstood: why = "" }: FlowIsolationFacts): Finding {
+  const sentence = `No action but the end of throttles: ${why}`;
+  return { status: "Unknown", reason: "ObserveFailed", sentence, isStalled: true };
+}
 
 const NONE: Finding = {
   status: "True",

@@ -1,17 +1,10 @@
 import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/text";
-import { type Execution, type Outcome, describePending, pendingWrites } from "../../core/intent";
-import {
-  capitalize,
-  type ObserveMode,
-  whyObserved,
-  type Outcomes,
-  type Report,
-  type SharedReason,
-} from "../../core/remedy";
+import { type Execution, describePending, pendingWrites } from "../../core/intent";
+import { capitalize, type ObserveMode, whyObserved, type Outcomes, type Report } from "../../core/remedy";
 import { summarize, worstFirst } from "../kit/summarize";
-import { MAX_RELEASES } from "./flow";
-import { flowId, type FlowItem, isLevel } from "./flow-item";
+import { flowId, type FlowItem, isLevel, type Write } from "./flow-item";
+import { EVENT } from "./objects";
 import type { FlowPlan } from "./plan";
 import { type Finding, type Reason, REASONS } from "./reasons";
 
@@ -22,43 +15,17 @@ const WRITTEN_MS = 2_000;
 const FAILED_MS = 30_000;
 
 /** The condition, status.flows and the Events of a plan after its execution. Pure. */
-export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | SharedReason> {
-  const report = reportOn(plan, outcomes);
-  const why = plan.notUnderstood;
-  return why === undefined ? report : notUnderstood(report, actionSentence(plan, why));
-}
-
-/** A throttle that lasts or ends is known, and everything else is not. */
-function notUnderstood(report: Report<Reason | "Forbidden">, sentence: string): Report<Reason | SharedReason> {
-  const { status, message: known, stalled } = report;
-  if (stalled?.reason === "ReleaseFailed") {
-    // It does harm now, so it comes first.
-    return {
-      ...report,
-      message: `${known} ${sentence}`,
-      stalled: { ...stalled, message: `${stalled.message} ${sentence}` },
-    };
-  }
-  const isKnown = status === "False";
-  const message = isKnown ? `${sentence} ${known}` : sentence;
-  const reason = "ObserveFailed";
-  return { ...report, status: isKnown ? "False" : "Unknown", reason, message, stalled: { reason, message } };
-}
-
-/** What the operator does about targets that it does not understand: it releases, and nothing else. */
-function actionSentence({ mode, items }: FlowPlan, why: string): string {
-  const isReleasing = mode === "Enforce" && items.some(({ intents }) => intents.length > 0);
-  return `${isReleasing ? "No other action" : "No action"}: ${why}`;
-}
-
-function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
-  const { entries, events, recheckAfterMs = Infinity } = plan;
+export function reportFlows(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidden"> {
+  const { entries, recheckAfterMs = Infinity } = plan;
   const executions = [...outcomes.values()].flat();
   const isWritten = executions.some(isExecuted);
   const report: Report<Reason | "Forbidden"> = {
-    ...summarize(worstFirst(REASONS, findingsOf(plan)), ISOLATED, rest => `Plus ${rest} more; see status.flows.`),
+    ...summarize(
+      worstFirst(REASONS, findingsOf(plan, outcomes)),
+      ISOLATED,
+      rest => `Plus ${rest} more; see status.flows.`,
+    ),
     ...(entries && { lists: { flows: entries.map(entry => written(entry, plan, outcomes)) } }),
-    events,
     recheckAfterMs: Math.min(recheckAfterMs, isWritten ? WRITTEN_MS : Infinity),
   };
   const [worst] = pendingWrites(executions);
@@ -67,15 +34,24 @@ function reportOn(plan: FlowPlan, outcomes: Outcomes): Report<Reason | "Forbidde
 
 const ISOLATED: Finding = { status: "True", reason: "Isolated", sentence: "Every flow is isolated." };
 
-function findingsOf(plan: FlowPlan): Finding[] {
+function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
   const of = (items: readonly FlowItem[]): Finding[] =>
-    items.flatMap(item => [...item.findings, ...(plan.mode === "Enforce" ? writeFinding(item) : [])]);
+    items.flatMap(item => [...about(item, outcomes), ...(plan.mode === "Enforce" ? writeFinding(item) : [])]);
   const levels = plan.items.filter(isLevel);
   const others = plan.items.filter(({ write }) => write?.step === "Other");
   const flows = plan.items.filter(item => !levels.includes(item) && !others.includes(item));
   const written =
     plan.mode === "Enforce" ? otherWrites(others) : notWritten([...levels, ...flows, ...others], plan.mode);
   return [...of(levels), ...of(flows), ...plan.findings, ...written];
+}
+
+function about({ id, findings, write }: FlowItem, outcomes: Outcomes): readonly Finding[] {
+  if (write?.otherwise === undefined || isThrottleWritten(outcomes.get(id))) return findings;
+  return [write.otherwise.finding, ...findings.filter(({ reason }) => reason !== "Throttled")];
+}
+
+function isThrottleWritten(executions: readonly Execution[] = []): boolean {
+  return executions.some(one => isExecuted(one) && one.intent.eventReason === EVENT.Throttle);
 }
 
 /** A throttle and its release have findings of their own, which say the same. */
@@ -108,22 +84,26 @@ function otherWrites(items: readonly FlowItem[]): Finding[] {
 }
 
 /** The entry of one ServiceAccount after the writes. */
-function written(entry: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowStatus {
-  const id = flowId(entry.serviceAccount);
-  const executions = outcomes.get(id) ?? [];
-  const isPutBack = plan.items.some(item => item.id === id && item.write?.step === "PutBack");
+function written(planned: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowStatus {
+  const id = flowId(planned.serviceAccount);
+  const write = plan.items.find(item => item.id === id)?.write;
+  const executed = (outcomes.get(id) ?? []).filter(isExecuted);
+  const entry = entryAfter(planned, write, executed);
   // Every flow depends on the levels.
   const provisioned = plan.items.filter(item => item.write?.step === "Provision" && (item.id === id || isLevel(item)));
-  const isWritten = executions.some(one => isExecuted(one) && one.intent.target.name === entry.flowSchema);
+  const isWritten = executed.some(({ intent }) => intent.target.name === entry.flowSchema);
   const level = isWritten ? plan.levels[entry.serviceAccount] : undefined;
-  const { releaseAttempts } = entry;
+  const isPutBack = write?.step === "PutBack" && executed.length > 0;
   return {
     ...unfinished(entry, pendingWrites(provisioned.flatMap(item => outcomes.get(item.id) ?? []))),
     ...(level === undefined ? {} : { priorityLevel: level }),
-    ...(isPutBack && executions.some(isExecuted) ? { changes: (entry.changes ?? 0) + 1 } : {}),
-    ...(releaseAttempts !== undefined &&
-      executions.some(isTried) && { releaseAttempts: Math.min(MAX_RELEASES, releaseAttempts + 1) }),
+    ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
   };
+}
+
+function entryAfter(planned: FlowStatus, write: Write | undefined, executed: readonly Execution[]): FlowStatus {
+  const otherwise = write?.otherwise;
+  return otherwise === undefined || isThrottleWritten(executed) ? planned : otherwise.entry;
 }
 
 /**
@@ -152,13 +132,6 @@ function blocked(report: Report<Reason | "Forbidden">, worst: Execution): Report
   const reason = "Forbidden";
   return { ...retried, reason, progressing: false, stalled: { reason, message } };
 }
-
-/** Also of a write that was executed: only the next pass sees whether the cluster took it up. */
-function isTried({ outcome }: Execution): boolean {
-  return TRIED.includes(outcome.result);
-}
-
-const TRIED: readonly Outcome["result"][] = ["Executed", "Blocked", "Forbidden", "Conflict", "Failed"];
 
 function isExecuted({ outcome }: Execution): boolean {
   return outcome.result === "Executed";

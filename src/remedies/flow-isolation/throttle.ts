@@ -26,8 +26,6 @@ export interface ThrottleLimits {
   readonly mayStayThrottled: boolean;
   /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level, or replicas are not restored. */
   readonly isHeld: boolean;
-  /** The throttle in status was never made, such as one that the API server refuses. Absent: it was. */
-  readonly isUnmade?: boolean;
 }
 
 /** Longest throttle, however often a client relapses; stated in the API. */
@@ -88,8 +86,7 @@ function isCalm({ perSecond }: Reading, { threshold }: ThrottleLimits): boolean 
  * A throttle ends by time alone: the rate of a throttled client says nothing about what it would do. Probation follows once the cluster shows
  * that the client is released.
  */
-function throttled(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
-  if (limits.isUnmade === true && !limits.isHeld) return unmade(own, reading, limits, nowMs);
+function throttled(own: Throttle, _reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
   const releaseMs = releaseOf(own, limits);
   const endMs = own.untilMs ?? nowMs;
   const leftMs = endMs - nowMs;
@@ -99,14 +96,6 @@ function throttled(own: Throttle, reading: Reading, limits: ThrottleLimits, nowM
   }
   // The clock was set back: never longer than the whole throttle.
   return leftMs > releaseMs ? { ...own, untilMs: nowMs + releaseMs } : own;
-}
-
-/** The client was not throttled, so its rate counts, and it has survived nothing: there is no probation, and no relapse. */
-function unmade(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {
-  if (isCalm(reading, limits)) return begin("Normal", nowMs);
-  if (limits.mayStayThrottled && (own.untilMs ?? nowMs) > nowMs) return own;
-  const isDue = limits.mayThrottle && isRunaway(reading, limits);
-  return isDue ? { ...own, untilMs: nowMs + releaseOf(own, limits) } : begin("Elevated", nowMs);
 }
 
 function probation(own: Throttle, reading: Reading, limits: ThrottleLimits, nowMs: number): Throttle {

@@ -23,8 +23,10 @@ describe("a throttle whose targets cannot be read", () => {
   it("ends on time all the same, and nothing else happens", async () => {
     const scene = await lost(5 * MINUTES);
     const pass = await scene.pass();
-    expect(pass).toMatchObject({ status: "False", reason: "ObserveFailed", stalled: { reason: "ObserveFailed" } });
-    expect(pass.message).toContain("No other action: the targets cannot be read: get deployments team/app: 403.");
+    expect(pass).toMatchObject({ status: "False", reason: "Throttled", stalled: { reason: "ObserveFailed" } });
+    expect(pass.message).toContain(
+      "No action but the end of throttles: the targets cannot be read: get deployments team/app: 403.",
+    );
     expect(scene.level()).toBe(SHARED);
     await scene.pass();
     expect(scene.entry()).toMatchObject({ state: "Probation" });

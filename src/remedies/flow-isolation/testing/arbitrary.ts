@@ -6,7 +6,6 @@ import { makeObject } from "../../../core/testing/objects";
 import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
 import type { ClusterObjectView } from "../../../core/views";
 import type { AccountFacts, FlowIsolationFacts } from "../facts";
-import { hashOfBlock } from "../flow";
 import { QUARANTINE_LEVEL, SHARED_LEVEL } from "../levels";
 import { flowSchemaName, type Wanted, wantedFlow, wantedLeaseFlow, wantedLevels } from "../objects";
 import type { FlowPlan } from "../plan";
@@ -26,7 +25,6 @@ const records: fc.Arbitrary<Partial<FlowStatus>> = fc.record(
     requestsPerSecond: fc.nat(10_000),
     state: fc.constantFrom("Normal", "Elevated", "Elevated", "Throttled", "Probation", "GivenUp"),
     relapses: fc.nat(6),
-    specHash: fc.constant(hashOfBlock(DEFAULTS)),
     since: times,
     until: fc.oneof(times, fc.constant("never")),
     releaseSeconds: fc.nat(7_200),
