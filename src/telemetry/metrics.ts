@@ -18,7 +18,7 @@ import type {
 } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
-import { ShardedGauge, StatusGauges, LoopMetricsSet } from "./gauges";
+import { StatusGauges, LoopMetricsSet } from "./gauges";
 
 /** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;
@@ -33,6 +33,13 @@ export interface MetricFamily {
   readonly type: string;
   readonly labelNames: readonly string[];
 }
+
+const CONDITION: MetricFamily = {
+  name: "controller_resilience_condition",
+  help: "Conditions of each object, with their status and reason: always 1.",
+  type: "gauge",
+  labelNames: ["kind", "namespace", "name", "type", "status", "reason"],
+};
 
 /** Time between two samples of the event loop's lag. With the default of 10 ms, 100 timers per second take 0.6 % of a core. */
 const LAG_SAMPLE_MS = 200;
@@ -57,8 +64,8 @@ export class Metrics
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
-  /** Exported conditions by object. */
-  readonly #conditions = new Map<Key, readonly ConditionState[]>();
+  /** The series of conditions by object, formatted: prom-client takes 30 to 115 ms for 10,000 of them (2,000 objects), in one piece. */
+  readonly #conditions = new Map<Key, string>();
   readonly #loops = new LoopMetricsSet(this.#registry);
   readonly #intents = this.#counter(
     "intents_total",
@@ -67,11 +74,6 @@ export class Metrics
     "verb",
     "result",
   );
-  readonly #condition = new ShardedGauge({
-    name: "controller_resilience_condition",
-    help: "Conditions of each object, with their status and reason: always 1.",
-    labelNames: ["kind", "namespace", "name", "type", "status", "reason"],
-  });
   readonly #conditionsDropped = this.#counter(
     "conditions_dropped_total",
     "Conditions that are not exported because of too many objects.",
@@ -144,11 +146,9 @@ export class Metrics
 
   /** Returns every metric in the order of {@link text}. */
   families(): MetricFamily[] {
-    const metrics = [
-      ...this.#registry.getMetricsAsArray(),
-      this.#condition.of(""),
-    ] as unknown as readonly MetricFamily[];
-    return metrics.map(({ name, help, type, labelNames }) => ({ name, help, type, labelNames: [...labelNames] }));
+    const metrics = this.#registry.getMetricsAsArray() as unknown as readonly MetricFamily[];
+    const families = metrics.map(({ name, help, type, labelNames }) => ({ name, help, type, labelNames }));
+    return [...families, CONDITION].map(family => ({ ...family, labelNames: [...family.labelNames] }));
   }
 
   /** Returns the metrics in the Prometheus exposition format. */
@@ -158,10 +158,8 @@ export class Metrics
       parts.push(await this.#registry.getSingleMetricAsString(metric.name));
       await this.#yieldToEventLoop();
     }
-    for await (const part of this.#condition.parts()) {
-      parts.push(part);
-      await this.#yieldToEventLoop();
-    }
+    const { name, help, type } = CONDITION;
+    parts.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...this.#conditions.values());
     return `${parts.join("\n")}\n`;
   }
 
@@ -174,19 +172,10 @@ export class Metrics
   }
 
   conditions(key: Key, conditions: readonly ConditionState[]): void {
-    const before = this.#conditions.get(key) ?? [];
-    if (before.length === 0 && this.#conditions.size >= this.#maxObjects) {
+    if (conditions.length === 0) this.#conditions.delete(key);
+    else if (!this.#conditions.has(key) && this.#conditions.size >= this.#maxObjects)
       this.#conditionsDropped.inc(conditions.length);
-      return;
-    }
-    const { namespace, name } = splitKey(key);
-    const series = this.#condition.of(key);
-    const object = { kind: namespace === "" ? CLUSTER_KIND : KIND, namespace, name };
-    const after = conditions.map(({ type, status, reason }) => ({ type, status, reason }));
-    for (const one of before) if (!includes(after, one)) series.remove({ ...object, ...one });
-    for (const one of after) if (!includes(before, one)) series.set({ ...object, ...one }, 1);
-    if (after.length === 0) this.#conditions.delete(key);
-    else this.#conditions.set(key, after);
+    else this.#conditions.set(key, conditions.map(condition => seriesOf(key, condition)).join("\n"));
   }
 
   status(key: Key, object: StatusOwner | null): void {
@@ -293,6 +282,10 @@ export class Metrics
   }
 }
 
-function includes(conditions: readonly ConditionState[], { type, status, reason }: ConditionState): boolean {
-  return conditions.some(one => one.type === type && one.status === status && one.reason === reason);
+/** A line of the exposition format, whose escapes in label values are those of JSON. */
+function seriesOf(key: Key, { type, status, reason }: ConditionState): string {
+  const { namespace, name } = splitKey(key);
+  const values = [namespace === "" ? CLUSTER_KIND : KIND, namespace, name, type, status, reason];
+  const labels = CONDITION.labelNames.map((label, i) => `${label}=${JSON.stringify(values[i])}`);
+  return `${CONDITION.name}{${labels.join(",")}} 1`;
 }
