@@ -17,7 +17,7 @@ import { isGenerated, listedIn, type PlannedWrite } from "./generated";
 import { type NamespacePlan, planNamespace } from "./plan";
 import type { ClusterWidePorts, ClusterWideSettings, WriteOutcome } from "./ports";
 import { Results } from "./results";
-import { StatusReporter, UNTIL_COMPLETE_MS } from "./status-reporter";
+import { StatusReporter } from "./status-reporter";
 
 /** Rights of this loop, besides those of the objects' own loop. */
 export const clusterWidePermissions: readonly Permission[] = [
@@ -35,10 +35,8 @@ const PACE = { burst: 20, ratePerSecond: 20 };
 /** A workload that is gone for less than this may be replaced just now: its object, with budgets and remembered bindings, stays. */
 const VANISHED_MS = 600_000;
 
-/** The parts of the cluster that a key can stand for, in the place of a namespace: `namespaces/web`, `objects/all`, `coverage/all`. */
-type Part = "namespaces" | "objects" | "coverage";
-
-const COVERAGE = "coverage/all";
+/** The parts of the cluster that a key can stand for, in the place of a namespace: `namespaces/web`, `objects/all`. */
+type Part = "namespaces" | "objects";
 
 /**
  * The loop of ClusterControllerResiliences: it decides for one namespace at a time, so that a change costs as much as its namespace, and
@@ -160,7 +158,6 @@ export class ClusterWide {
     return [
       ...namespaces.map(name => `namespaces/${name}`),
       ...objects.map(({ metadata }) => `objects/${metadata.name}`),
-      COVERAGE,
     ];
   }
 
@@ -171,7 +168,7 @@ export class ClusterWide {
       // The last object, too, ends its incidents when it is gone.
       if (part === "objects") return await this.#reporter.report(name, mayWrite);
       if (this.#ports.caches.clusterObjects().length === 0) return { next: "forget" };
-      return part === "namespaces" ? await this.#passNamespace(name, mayWrite) : await this.#passCoverage();
+      return await this.#passNamespace(name, mayWrite);
     } catch (error) {
       this.#ports.log.warn(
         { key, error: publicMessage(error), stack: framesOf(error) },
@@ -273,15 +270,7 @@ export class ClusterWide {
     this.#stored.set(namespace, new Map([...(this.#stored.get(namespace) ?? []), [uid, { state, spec }]]));
   }
 
-  async #passCoverage(): Promise<PassResult> {
-    const namespaces = await this.#facts.namespaces();
-    if (!this.#results.hasAll(namespaces, this.#nowMs())) return { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
-    this.#ports.metrics.workloads(this.#results.coverage().counts);
-    return { next: "recheck" };
-  }
-
   #reportSoon(): void {
-    this.#enqueue("coverage", ["all"]);
     this.loop.enqueueNamespace("objects" satisfies Part);
   }
 

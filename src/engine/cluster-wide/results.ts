@@ -72,24 +72,15 @@ export class Results {
     return [...this.#byNamespace.keys()];
   }
 
-  /** Reports whether each of these namespaces was looked at, or has failed for so long that it is reported. */
-  hasAll(namespaces: readonly string[], nowMs: number): boolean {
-    return namespaces.every(namespace => {
-      const kept = this.#byNamespace.get(namespace);
-      return kept?.outcome !== undefined || reported(kept?.failures.get(""), nowMs) !== undefined;
-    });
-  }
-
   /**
    * Reports whether each of these namespaces was planned for this generation of a ClusterControllerResilience, or has failed for so long
    * that it is reported.
    */
   isComplete({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): boolean {
-    if (!this.hasAll(namespaces, nowMs)) return false;
     return namespaces.every(namespace => {
       const kept = this.#byNamespace.get(namespace);
-      if (kept?.outcome === undefined || kept.outcome.plan.shares.get(uid)?.generation === generation) return true;
-      return reported(kept.failures.get(""), nowMs) !== undefined;
+      const isPlanned = kept?.outcome?.plan.shares.get(uid)?.generation === generation;
+      return isPlanned || reported(kept?.failures.get(""), nowMs) !== undefined;
     });
   }
 

@@ -16,10 +16,8 @@ import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
 import { clusterStatus, type NamespaceResult } from "./report";
 import { type Failure, failureBy, reported, type Results } from "./results";
 
-/** While some namespaces were not looked at yet, status waits for them this long before it looks again. */
-export const UNTIL_COMPLETE_MS = 2_000;
-
-const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: UNTIL_COMPLETE_MS };
+/** While some namespaces were not looked at yet, status waits for them two seconds before it looks again. */
+const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: 2_000 };
 
 interface ReporterSettings extends Pick<ClusterWideSettings, "observes"> {
   /** Called with all namespaces while some of them were not planned for the present generation of an object. */
@@ -108,7 +106,7 @@ export class StatusReporter {
     else this.#shown.add(name);
   }
 
-  /** Returns the status that the object should have, and shows its conditions in the metrics: only a leader has any. */
+  /** Returns the status that the object should have, and shows conditions and coverage in the metrics: only a leader has any. */
   #measured(
     object: ClusterControllerResilience,
     namespaces: readonly string[],
@@ -117,6 +115,7 @@ export class StatusReporter {
     const status = this.#statusOf(object, namespaces);
     if (!mayWrite()) return status;
     this.#show(object.metadata.name, status.conditions ?? []);
+    this.#ports.metrics.workloads(this.#results.coverage().counts);
     return status;
   }
 

@@ -25,15 +25,14 @@ export async function observeFlows(
   const watched = object.mode === "Enforce" && throttles(spec) ? records.map(({ state }) => state) : [];
   const rates = await readers.requestRates(measuredEvery(watched));
   const found = await accountsOf(object, records, readers);
-  const names = new Set(found.accounts.map(({ name }) => name));
   const counts = await countPods(object.metadata.namespace, readers);
   const nowMs = readers.clock.now().getTime();
-  peaks.forgetOthers(names, nowMs, countedMs(spec));
+  peaks.forget(nowMs - countedMs(spec), nowMs);
   const ownUser = await readers.ownUser();
   const withPods = (account: AccountFacts): AccountFacts => {
     if (counts === undefined) return account;
     const { running = 0, ...pods } = counts.get(account.name) ?? {};
-    const runningPods = peaks.note(account.name, running, nowMs, countedMs(spec));
+    const runningPods = peaks.note(account.name, running, nowMs);
     return { ...account, ...(account.isComponent === true ? {} : pods), runningPods };
   };
   return {
@@ -161,28 +160,21 @@ interface Sample {
 export class PodPeaks {
   readonly #samples = new Map<string, readonly Sample[]>();
 
-  /** Adds a count, and returns the largest one of that time. */
-  note(account: string, pods: number, nowMs: number, keepMs: number): number {
-    const recent = (this.#samples.get(account) ?? []).filter(({ ms }) => ms <= nowMs && nowMs - ms <= keepMs);
-    const samples = [...recent.filter(sample => sample.pods > pods), { ms: nowMs, pods }];
-    this.#samples.set(account, samples);
-    return Math.max(...samples.map(sample => sample.pods));
-  }
-
-  /**
-   * Forgets ServiceAccounts that are no longer isolated, once their requests count no more: a pass on a stale cache, or while a target is
-   * being replaced, must not lower the threshold.
-   */
-  forgetOthers(accounts: ReadonlySet<string>, nowMs: number, keepMs: number): void {
+  /** Drops what is older than `fromMs`, or later than now since the clock was set back. */
+  forget(fromMs: number, nowMs: number): void {
     for (const [account, samples] of this.#samples) {
-      const isRecent = samples.some(({ ms }) => nowMs - ms <= keepMs);
-      if (!isRecent && !accounts.has(account)) this.#samples.delete(account);
+      const recent = samples.filter(({ ms }) => ms >= fromMs && ms <= nowMs);
+      if (recent.length === 0) this.#samples.delete(account);
+      else this.#samples.set(account, recent);
     }
   }
 
-  /** Number of ServiceAccounts with samples. */
-  get size(): number {
-    return this.#samples.size;
+  /** Adds a count, and returns the largest one that is not forgotten. */
+  note(account: string, pods: number, nowMs: number): number {
+    const larger = (this.#samples.get(account) ?? []).filter(sample => sample.pods > pods);
+    const samples = [...larger, { ms: nowMs, pods }];
+    this.#samples.set(account, samples);
+    return Math.max(...samples.map(sample => sample.pods));
   }
 }
 

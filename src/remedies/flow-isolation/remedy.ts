@@ -5,7 +5,7 @@ import type { Intent, Permission } from "../../core/intent";
 import { keyOf, splitKey } from "../../core/text";
 import type { Key, StatusOwner } from "../../core/ports";
 import type { Readers } from "../../core/readers";
-import { defineRemedy, type GaugeSample, type Remedy, type StatusGauge } from "../../core/remedy";
+import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { buildSurplus, type Existing } from "./objects";
 import { observeFlows, PodPeaks } from "./observe";
@@ -84,44 +84,36 @@ function describeHeldThrottles(flows: readonly FlowStatus[]): string | undefined
   return `ServiceAccount ${names.join(", ")} stays throttled; let this object go on, or lift that by hand (docs/remedies/flow-isolation.md).`;
 }
 
-const LABELS = ["namespace", "service_account"] as const;
-
-/** The last measured rate of each flow; none while it is not measured. */
-const RATE: StatusGauge = {
-  name: "service_account_requests_per_second",
-  help: "Last measured request rate of an isolated ServiceAccount.",
-  labels: LABELS,
-  samples: (key, { spec, status }) =>
-    spec.suspend ? [] : perFlow(key, status, ({ requestsPerSecond }) => requestsPerSecond),
-};
-
-const THRESHOLD: StatusGauge = {
-  name: "service_account_threshold_requests_per_second",
-  help: "Request rate from which an isolated ServiceAccount counts as a runaway, if it lasts.",
-  labels: LABELS,
-  samples: (key, { spec, status }) => perFlow(key, status, () => spec.flowIsolation?.requestRate.threshold),
-};
-
-const THROTTLED: StatusGauge = {
-  name: "service_account_throttled",
-  help: "1 while an isolated ServiceAccount is throttled, else 0.",
-  labels: LABELS,
-  samples: (key, { status }) => perFlow(key, status, ({ state }) => (state === "Throttled" ? 1 : 0)),
-};
-
 /** The gauges of flows. Objects of a namespace that isolate the same ServiceAccount share a series. */
-export const FLOW_GAUGES: readonly StatusGauge[] = [RATE, THRESHOLD, THROTTLED];
+export const FLOW_GAUGES: readonly StatusGauge[] = [
+  // None while it is not measured.
+  perFlow(
+    "service_account_requests_per_second",
+    "Last measured request rate of an isolated ServiceAccount.",
+    ({ requestsPerSecond }, { suspend }) => (suspend ? undefined : requestsPerSecond),
+  ),
+  perFlow(
+    "service_account_threshold_requests_per_second",
+    "Request rate from which an isolated ServiceAccount counts as a runaway, if it lasts.",
+    (_flow, { flowIsolation }) => flowIsolation?.requestRate.threshold,
+  ),
+  perFlow("service_account_throttled", "1 while an isolated ServiceAccount is throttled, else 0.", ({ state }) =>
+    state === "Throttled" ? 1 : 0,
+  ),
+];
 
 function perFlow(
-  key: string,
-  { flows = [] }: StatusOwner["status"],
-  valueOf: (flow: FlowStatus) => number | undefined,
-): GaugeSample[] {
-  const { namespace } = splitKey(key);
-  return flows.flatMap(flow => {
-    const value = valueOf(flow);
-    return value === undefined ? [] : [{ labels: { namespace, service_account: flow.serviceAccount }, value }];
-  });
+  name: string,
+  help: string,
+  valueOf: (flow: FlowStatus, spec: StatusOwner["spec"]) => number | undefined,
+): StatusGauge {
+  const samples: StatusGauge["samples"] = (key, { spec, status: { flows = [] } }) =>
+    flows.flatMap(flow => {
+      const value = valueOf(flow, spec);
+      const labels = { namespace: splitKey(key).namespace, service_account: flow.serviceAccount };
+      return value === undefined ? [] : [{ labels, value }];
+    });
+  return { name, help, labels: ["namespace", "service_account"], samples };
 }
 
 /**
