@@ -124,8 +124,15 @@ export class NodeWatch {
 
   constructor(private readonly ground: Ground) {
     ground.store.subscribe("nodes", ({ type, object }) => {
-      if (type === "DELETED") ground.clock.after(ground.dice.between(20_000, 60_000), () => this.#clear(object));
+      if (type === "DELETED") this.#clearLater(object.metadata.name);
     });
+  }
+
+  /** Pods of a backup may be on nodes that neither it nor the cluster has. */
+  catchUp(): void {
+    const { store } = this.ground;
+    for (const node of new Set(store.list("pods").map(nodeOf)))
+      if (node !== "" && store.get("nodes", undefined, node) === undefined) this.#clearLater(node);
   }
 
   /** The kubelet of a node no longer answers. */
@@ -164,11 +171,13 @@ export class NodeWatch {
   }
 
   /** Pods of a node that is gone are deleted by force. */
-  #clear(node: Obj): void {
-    const { store } = this.ground;
-    if (store.get("nodes", undefined, node.metadata.name) !== undefined) return;
-    for (const { metadata } of this.#podsOn(node.metadata.name))
-      store.delete("pods", metadata.namespace, metadata.name, { graceSeconds: 0 });
+  #clearLater(node: string): void {
+    const { store, clock, dice } = this.ground;
+    clock.after(dice.between(20_000, 60_000), () => {
+      if (store.get("nodes", undefined, node) !== undefined) return;
+      for (const { metadata } of this.#podsOn(node))
+        store.delete("pods", metadata.namespace, metadata.name, { graceSeconds: 0 });
+    });
   }
 
   #podsOn(node: string): readonly Obj[] {

@@ -166,6 +166,7 @@ export class Cluster {
     this.ground.children.catchUp();
     for (const controller of this.#controllers) controller.catchUp();
     this.#kubelets.catchUp();
+    this.#nodes.catchUp();
     // The cloud's controller deletes the nodes that have no machine any more.
     for (const { metadata } of this.ground.store.list("nodes"))
       if (this.#kubelets.machine(metadata.name) === undefined) this.removeNode(metadata.name);

@@ -138,6 +138,16 @@ describe("DaemonSets", () => {
     expect(status(store, "daemonsets", "agent")).toMatchObject({ desiredNumberScheduled: 3, numberReady: 3 });
   });
 
+  it("lose the pods that a backup has on a node that is gone", async () => {
+    const { clock, store, cluster } = testCluster();
+    cluster.addNamespace("shop");
+    const metadata = { namespace: "shop", name: "agent-old" };
+    store.create("pods", { metadata, spec: { nodeName: "node-9", containers: [{ name: "main" }] } });
+    cluster.catchUp();
+    await clock.run(MINUTE);
+    expect(store.list("pods", "shop")).toEqual([]);
+  });
+
   it("roll out node by node", async () => {
     const { clock, store, cluster } = testCluster();
     install(cluster, { kind: "DaemonSet", namespace: "shop", name: "agent", program: "client-go-middle" });

@@ -25,15 +25,22 @@ const TEMPORARY = { resource: "clusterroles", name: "temporary-access" };
 /** A right that nobody may pass on who renews bindings. */
 const POWER = { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"], verbs: ["bind"] };
 
-/** Edits one field, such as `tokenRestart.cooldown="1h"`, if the API server allows that. */
-function editField({ cluster }: World, { on, text }: Given): unknown {
+/** Edits one field, such as `tokenRestart.cooldown="1h"`, if the API server allows that, and no other edit of its block lasts: that would stay. */
+function editField({ cluster, edits }: World, { on, text }: Given): unknown {
   const ref = refOf("controllerresiliences", on);
   const at = text.indexOf("=");
   const [block = "", ...fields] = text.slice(0, at).split(".");
   const object = find(cluster, ref);
   if (object === undefined) return undefined;
   const next = withField(objectOf(object["spec"])[block], fields, JSON.parse(text.slice(at + 1)));
-  return isAllowed(cluster, block, next) ? setSpec(cluster, ref, block, next) : undefined;
+  const key = `${on} ${block}`;
+  if (edits.has(key) || !isAllowed(cluster, block, next)) return undefined;
+  const setBack = setSpec(cluster, ref, block, next);
+  edits.add(key);
+  return () => {
+    edits.delete(key);
+    setBack();
+  };
 }
 
 /** A block with another value of one of its fields, and with what is above that. */

@@ -59,6 +59,8 @@ export class World implements Sight {
   readonly logs: { readonly pod: string; readonly line: LogLine }[] = [];
   /** Pages of metrics instead of their own, by `namespace/name` of their workload; null: no answer comes. */
   readonly oddPages = new Map<string, string | null>();
+  /** Blocks of objects in which someone has edited a field for a while, by `namespace/name block`. */
+  readonly edits = new Set<string>();
   readonly #dice: Dice;
 
   constructor(readonly plan: Plan) {
