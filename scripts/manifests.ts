@@ -8,7 +8,7 @@ const RENDERED: readonly { path: string; about: string; values: readonly string[
     path: "deploy/host-process.yaml",
     about:
       "What an operator outside of the cluster (npm start) needs besides crds/: permissions of all remedies, its FlowSchemas, the store of Pepr.",
-    values: ["operator.enabled=false", "crds.enabled=false", "tokenLifetime.viaAdmission=true"],
+    values: ["operator.enabled=false", "crds.enabled=false"],
   },
 ];
 

@@ -50,12 +50,12 @@ describe("the review of the operator's own rights", () => {
   });
 
   it("does not warn of rights that the chart grants only on request", async () => {
-    const lines = await linesOf(({ resource }) => resource?.startsWith("mutatingadmission") === true);
+    const lines = await linesOf(({ resource, verb }) => resource?.endsWith("rolebindings") === true && verb === "patch");
     expect(lines.map(({ level, fields }) => [level, fields])).toEqual(
-      Array.from({ length: 2 }, () => ["info", { grantedBy: "tokenLifetime.viaAdmission" }]),
+      Array.from({ length: 2 }, () => ["info", { grantedBy: "bindingRenewal.bind" }]),
     );
     const all = await linesOf(() => true);
-    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 4);
+    expect(all.filter(({ level }) => level === "warn")).toHaveLength(needs.length - 2);
   });
 
   it("asks for the Lease and Pepr's stores where they are, by name", async () => {
@@ -119,7 +119,7 @@ describe("the review of the operator's own rights", () => {
     expect(asked).toHaveLength(1_000);
     await reviewRights({ json }, many, log, answers);
     expect([most, new Set(asked).size, log.lines.length]).toEqual([1, asked.length, 1]);
-    const outside = asked.filter(spec => /clusterrolebindings|flowschemas|mutatingadmission/.test(spec));
+    const outside = asked.filter(spec => /clusterrolebindings|flowschemas/.test(spec));
     expect(outside.length).toBeGreaterThan(5);
     expect(outside.filter(spec => spec.includes("namespace"))).toEqual([]);
   });

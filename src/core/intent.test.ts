@@ -11,12 +11,6 @@ it.each<[Intent["verb"], string, string, string]>([
   ["patch", "apps/v1", "DaemonSet", "patch daemonsets of 'apps'"],
   ["apply", "flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "patch flowschemas of 'flowcontrol.apiserver.k8s.io'"],
   ["create", "rbac.authorization.k8s.io/v1", "RoleBinding", "create rolebindings of 'rbac.authorization.k8s.io'"],
-  [
-    "apply",
-    "admissionregistration.k8s.io/v1",
-    "MutatingAdmissionPolicy",
-    "patch mutatingadmissionpolicies of 'admissionregistration.k8s.io'",
-  ],
   ["patch", "networking.k8s.io/v1", "Ingress", "patch Ingress of 'networking.k8s.io'"],
 ])("the right that an intent needs %s of %s %s is %s", (verb, apiVersion, kind, expected) => {
   const right = requiredPermission(intent(verb, apiVersion, kind));

@@ -24,8 +24,6 @@ export const KINDS = {
   ClusterRoleBinding: { ...rbac("clusterrolebindings"), isClusterScoped: true },
   FlowSchema: flowControl("flowschemas"),
   PriorityLevelConfiguration: flowControl("prioritylevelconfigurations"),
-  MutatingAdmissionPolicy: admission("mutatingadmissionpolicies"),
-  MutatingAdmissionPolicyBinding: admission("mutatingadmissionpolicybindings"),
   Event: { group: "events.k8s.io", version: "v1", plural: "events" },
   EndpointSlice: { group: "discovery.k8s.io", version: "v1", plural: "endpointslices" },
   Lease: { group: "coordination.k8s.io", version: "v1", plural: "leases" },
@@ -65,8 +63,4 @@ function rbac<P extends string>(plural: P): { group: string; version: string; pl
 
 function flowControl(plural: string): Kind {
   return { group: "flowcontrol.apiserver.k8s.io", version: "v1", plural, isClusterScoped: true };
-}
-
-function admission(plural: string): Kind {
-  return { group: "admissionregistration.k8s.io", version: "v1", plural, isClusterScoped: true };
 }

@@ -241,11 +241,7 @@ export interface NamespaceView extends Omit<Identity, "resourceVersion" | "creat
 }
 
 /** Kinds outside of every namespace that the operator makes objects of. */
-export type ClusterKind =
-  | "FlowSchema"
-  | "PriorityLevelConfiguration"
-  | "MutatingAdmissionPolicy"
-  | "MutatingAdmissionPolicyBinding";
+export type ClusterKind = "FlowSchema" | "PriorityLevelConfiguration";
 
 /** An object outside of every namespace, of a kind that the operator makes objects of. */
 export interface ClusterObjectView extends Omit<Identity, "namespace"> {

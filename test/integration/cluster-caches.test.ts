@@ -18,22 +18,12 @@ import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
 
 // The caches of a real API server must have what live reads return: only then does a pass on caches conclude what a live one would.
 
-const CLUSTER_KINDS: readonly ClusterKind[] = [
-  "FlowSchema",
-  "PriorityLevelConfiguration",
-  "MutatingAdmissionPolicy",
-  "MutatingAdmissionPolicyBinding",
-];
+const CLUSTER_KINDS: readonly ClusterKind[] = ["FlowSchema", "PriorityLevelConfiguration"];
 
 const CLUSTER_RULES = [
   {
     apiGroups: ["flowcontrol.apiserver.k8s.io"],
     resources: ["flowschemas", "prioritylevelconfigurations"],
-    verbs: ["list", "watch"],
-  },
-  {
-    apiGroups: ["admissionregistration.k8s.io"],
-    resources: ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"],
     verbs: ["list", "watch"],
   },
   {

@@ -19,9 +19,6 @@ const NAMESPACE = "leftovers";
 const EARLIER = join(__dirname, "../fixtures/releases/0.1.0/crds");
 const API = "controller-resilience.io/v1alpha1";
 const FLOWS = "flowcontrol.apiserver.k8s.io/v1";
-const POLICIES = "admissionregistration.k8s.io/v1";
-/** Ten minutes from the start of the lead, and the time to delete. */
-const SWEPT_MS = 900_000;
 
 /** Everything that is gone from the blocks of an object. */
 const FORMER_SPEC = {
@@ -40,7 +37,6 @@ let lab: Lab;
 let rig: Rig;
 let client: ClusterClient;
 let level: string;
-let policy: string;
 
 const cres = (name: string, spec: object, more: object = {}): object => ({
   apiVersion: API,
@@ -61,7 +57,6 @@ async function isThere(kind: string, name: string): Promise<boolean> {
 /** What version 0.1.0 had made for an object outside of its namespace. */
 function madeFor(owner: ControllerResilience): object[] {
   level = ownedName("controller-resilience-", [NAMESPACE, owner.metadata.name], [owner.metadata.uid]);
-  policy = ownedName("controller-resilience-token-", [NAMESPACE, "agent"], [owner.metadata.uid, "agent", "600"]);
   const labels = ownerLabels(owner);
   const annotations = ownerAnnotations(owner);
   const user = { namespace: NAMESPACE, name: "web" };
@@ -87,21 +82,6 @@ function madeFor(owner: ControllerResilience): object[] {
           },
         ],
       },
-    },
-    {
-      ...{ apiVersion: POLICIES, kind: "MutatingAdmissionPolicy", metadata: { name: policy, labels, annotations } },
-      spec: {
-        ...{ reinvocationPolicy: "Never", failurePolicy: "Ignore" },
-        matchConstraints: {
-          resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
-        },
-        matchConditions: [{ name: "never", expression: "false" }],
-        mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/none"}]' } }],
-      },
-    },
-    {
-      ...{ apiVersion: POLICIES, kind: "MutatingAdmissionPolicyBinding" },
-      ...{ metadata: { name: policy, labels, annotations }, spec: { policyName: policy } },
     },
   ];
 }
@@ -188,12 +168,6 @@ describe("what version 0.1.0 left", () => {
 
   it("deletes a generated object that nothing wants", async () => {
     await until("the second generated object to go", async () => !(await isThere("cres", "all-2")), 120_000);
-  });
-
-  it("deletes the policies of admission mode", { timeout: SWEPT_MS + 60_000 }, async () => {
-    const isLeft = (): Promise<boolean> => isThere("mutatingadmissionpolicies", policy);
-    await until("the policy to go", async () => !(await isLeft()), SWEPT_MS);
-    expect(await isThere("mutatingadmissionpolicybindings", policy)).toBe(false);
   });
 
   it("lets go of deleted objects, and leaves nothing", async () => {

@@ -151,7 +151,7 @@ export function leaseView(raw: unknown): LeaseView | null {
   };
 }
 
-/** What these kinds have in common; client-node has no v1 type of MutatingAdmissionPolicy yet. */
+/** What these kinds have in common. */
 interface ClusterObject {
   readonly metadata?: V1ObjectMeta;
   readonly spec?: Readonly<Record<string, unknown>>;

@@ -14,9 +14,6 @@ const MINUTE = 60_000;
 const PERMISSIONS: readonly Permission[] = [
   { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["delete"], why: "" },
   { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: ["delete"], why: "" },
-  ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
-    ...{ apiGroup: "admissionregistration.k8s.io", resource, verbs: ["delete"], why: "" },
-  })),
 ];
 const gone = { ...makeObject("team/gone"), metadata: { ...makeObject("team/gone").metadata, uid: "gone" } };
 
@@ -139,7 +136,7 @@ describe("leftovers of an object that is gone", () => {
     world.failing.set("FlowSchema", new TransientError("list timed out"));
     expect(await world.sweep()).toEqual([]);
     world.failing.clear();
-    world.failing.set("MutatingAdmissionPolicy", new ForbiddenError("list: forbidden (403)"));
+    world.failing.set("PriorityLevelConfiguration", new ForbiddenError("list: forbidden (403)"));
     expect(await world.sweep()).toHaveLength(1);
   });
 
@@ -156,23 +153,6 @@ describe("leftovers of an object that is gone", () => {
     world.failing.clear();
     world.views = [level, other];
     expect(await world.sweep()).toEqual([level.name, other.name]);
-  });
-
-  it("of admission policies go although their owner exists, bindings first: only an earlier version made them", async () => {
-    const world = new World();
-    const owner = world.store.put(makeObject("team/alive"));
-    const apiVersion = "admissionregistration.k8s.io/v1";
-    world.make({ apiVersion, kind: "MutatingAdmissionPolicy" }, owner);
-    world.make({ apiVersion, kind: "MutatingAdmissionPolicyBinding" }, owner);
-    world.make({ apiVersion, kind: "MutatingAdmissionPolicy", name: "controller-resilience-token-my-copy" }, owner);
-    world.make({ apiVersion, kind: "MutatingAdmissionPolicy", labels: {} }, owner);
-    world.make({}, owner);
-    await world.sweep();
-    expect(world.writer.written.map(({ target }) => target.kind)).toEqual([
-      "MutatingAdmissionPolicyBinding",
-      "MutatingAdmissionPolicy",
-    ]);
-    expect(world.writer.written[0]?.why).toContain("Version 0.1.0 made it for ControllerResilience team/alive");
   });
 
   it("are deleted in one sweep, what throttles a client first", async () => {

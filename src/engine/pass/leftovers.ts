@@ -19,15 +19,7 @@ const READ_DEADLINE_MS = 60_000;
 const MIN_AGE_MS = 600_000;
 
 /** In the order of deletion: a level goes after the FlowSchemas that use it. */
-const KINDS: readonly ClusterKind[] = [
-  "MutatingAdmissionPolicyBinding",
-  "MutatingAdmissionPolicy",
-  "FlowSchema",
-  "PriorityLevelConfiguration",
-];
-
-/** Kinds that only version 0.1.0 created. A policy that stays would go on to shorten tokens. */
-const FORMER_KINDS: readonly ClusterKind[] = ["MutatingAdmissionPolicyBinding", "MutatingAdmissionPolicy"];
+const KINDS: readonly ClusterKind[] = ["FlowSchema", "PriorityLevelConfiguration"];
 
 /** What the sweep needs. */
 export interface LeftoversPorts {
@@ -41,8 +33,8 @@ export interface LeftoversPorts {
 
 /**
  * Deletes the cluster-scoped objects that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer
- * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Also deletes what no version makes any
- * more. Runs while this process leads.
+ * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this
+ * process leads.
  */
 export class Leftovers {
   readonly #ports: LeftoversPorts;
@@ -89,8 +81,7 @@ export class Leftovers {
     if (old.length === 0) return;
     // Read after them: an object is younger than its owner.
     const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
-    const isOwned = ({ kind, labels }: ClusterObjectView): boolean =>
-      !FORMER_KINDS.includes(kind) && owners.has(labels[OWNER_UID_LABEL] ?? "");
+    const isOwned = ({ labels }: ClusterObjectView): boolean => owners.has(labels[OWNER_UID_LABEL] ?? "");
     const schemas = found.filter(({ kind }) => kind === "FlowSchema");
     const isUsed = (view: ClusterObjectView): boolean =>
       view.kind === "PriorityLevelConfiguration" && isLevelUsed(view, schemas);
@@ -138,13 +129,10 @@ function isThrottled(view: ClusterObjectView): boolean {
 
 function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {
   const owner = `ControllerResilience ${annotations[OWNER_ANNOTATION] ?? "unknown"}`;
-  const why = FORMER_KINDS.includes(kind)
-    ? `Version 0.1.0 made it for ${owner}; this version uses no such object.`
-    : `${owner}, for which it was made, does not exist any more.`;
   return {
     verb: "delete",
     target: { apiVersion, kind, name, uid, resourceVersion },
-    why,
+    why: `${owner}, for which it was made, does not exist any more.`,
     eventReason: "LeftoverDeleted",
   };
 }

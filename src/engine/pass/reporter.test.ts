@@ -56,8 +56,8 @@ describe("Events on intents", () => {
 
   it("are on the object if the target is outside of its namespace, once for several writes with one reason", () => {
     const { reporter, events } = makeReporter();
-    const [apiVersion, name] = ["admissionregistration.k8s.io/v1", "policy"];
-    const executions = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"].map(kind => {
+    const [apiVersion, name] = ["flowcontrol.apiserver.k8s.io/v1", "level"];
+    const executions = ["PriorityLevelConfiguration", "FlowSchema"].map(kind => {
       const intent = makePatch(name, { target: { apiVersion, kind, name } });
       return { intent, outcome: { result: "Executed" } } as const;
     });
@@ -65,7 +65,7 @@ describe("Events on intents", () => {
     expect(events.records).toMatchObject([
       {
         regarding: { kind: "ControllerResilience", name: "app" },
-        related: { kind: "MutatingAdmissionPolicyBinding", name },
+        related: { kind: "FlowSchema", name },
       },
     ]);
   });

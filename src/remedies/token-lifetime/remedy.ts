@@ -36,13 +36,6 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["get", "list", "watch"],
     why: "Reads whether a token is mounted, and whether pods can be created.",
   },
-  ...["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(resource => ({
-    apiGroup: "admissionregistration.k8s.io",
-    resource,
-    verbs: ["list", "watch", "delete"],
-    why: "Deletes those that version 0.1.0 created for via: Admission.",
-    grantedBy: "tokenLifetime.viaAdmission",
-  })),
   {
     apiGroup: "",
     resource: "pods/eviction",
