@@ -111,7 +111,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     cachedReaders: cachedReaders(readers, informers, own.objects),
     sinceOwnTroubleMs: () => (clockOffset.trouble() === null ? reachability.sinceTroubleMs() : 0),
     clockTrouble: () => clockOffset.trouble(),
-    clusterWide: { store: new ApiClusterObjectStore(shared.api, store.served), ...own.clusterWide },
+    clusterWide: { store: new ApiClusterObjectStore(shared.api), ...own.clusterWide },
     ...{ store, events, remedies, random, log, metrics, keyMemory },
   };
   const loop = { fullPassMs, stopWithinMs: PASSES_WITHIN_MS };

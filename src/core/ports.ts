@@ -30,8 +30,6 @@ export interface ObjectStore {
   list(): Promise<Key[]>;
   /** uids of the objects of all namespaces, also of those that are not watched; read live. @throws any error of the client */
   uids(): Promise<ReadonlySet<string>>;
-  /** Reports whether an object has this status already, as far as the definition in the cluster has its fields. */
-  hasStatus(object: ControllerResilience, status: ControllerResilienceStatus): boolean;
   /**
    * Replaces status, if the object still has that resourceVersion. Returns the new resourceVersion.
    *

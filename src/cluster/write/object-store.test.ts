@@ -1,4 +1,3 @@
-import { ObjectSession } from "../../engine/object/object-session";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../api/names";
@@ -119,73 +118,17 @@ describe("the cached objects", () => {
   });
 });
 
-describe("a status under the definition of an earlier release", () => {
+it("writes no status without a field that the definition in the cluster does not have, and says what to do", async () => {
+  const sent: unknown[] = [];
+  const json = (request: { query?: object }): Promise<never> => {
+    sent.push(request.query);
+    return Promise.reject(new TerminalError('update: HTTP 400: strict decoding error: unknown field "status.mode"'));
+  };
+  const api = { json, jsonOrNull: json };
   const object = makeObject("team/app");
-  const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1 } as const;
-  const status = { targets: [{ ...target, recreatedBy: "HelmHook" as const }] };
-
-  /** A store of an API server that does not know the field at this path, and what it was sent. */
-  function earlier(path: string) {
-    const [list = "", field] = path.split("[0].");
-    const sent: unknown[] = [];
-    const json = <T>({ body }: { body?: unknown }): Promise<T> => {
-      const { status: got } = body as typeof object;
-      sent.push(got);
-      const value: unknown = Object.entries(got ?? {}).find(([name]) => name === list)?.[1];
-      if (value !== undefined && JSON.stringify(value).includes(field === undefined ? "" : `"${field}":`))
-        return Promise.reject(
-          new TerminalError(`update: HTTP 400: strict decoding error: unknown field "status.${path}"`),
-        );
-      return Promise.resolve({ metadata: { ...object.metadata, resourceVersion: "2" } } as T);
-    };
-    const jsonOrNull = (): never => {
-      throw new TransientError("not asked for");
-    };
-    const api = { json, jsonOrNull };
-    return { store: new ApiObjectStore(api), api, sent };
-  }
-
-  it("lacks what only people read, and is written once", async () => {
-    const { store, sent } = earlier("targets[0].recreatedBy");
-    expect(await store.writeStatus(object, status)).toBe("2");
-    expect(sent).toEqual([status, { targets: [target] }]);
-    const now = { ...object, status: { targets: [target] } };
-    expect(await store.writeStatus(now, status)).toBe(object.metadata.resourceVersion);
-    // A pass on caches has nothing to write either, so it is not repeated with live reads.
-    await new ObjectSession(now, store, new FakeClock(), true).writeStatus(status);
-    expect(sent).toHaveLength(2);
-  });
-
-  it("lacks how long the pod of a restart had worked", async () => {
-    const { store, sent } = earlier("restarts[0].workedSeconds");
-    const time = "2025-06-01T12:00:00Z";
-    const restart = { workload: "Deployment/web", pod: "p", cause: "Unknown", time, outcome: "Requested" } as const;
-    await store.writeStatus(object, { restarts: [{ ...restart, workedSeconds: 60 }] });
-    expect(sent.at(-1)).toEqual({ restarts: [restart] });
-  });
-
-  it("lacks only in its own list when the restart of a stalled pod began to wait", async () => {
-    const { store, sent } = earlier("stalls[0].waitStartTime");
-    const waitStartTime = "2025-06-01T12:00:00Z";
-    const stall = { workload: "Deployment/web", evidence: "Lease", since: waitStartTime } as const;
-    const targets = [{ ...target, waitStartTime }];
-    await store.writeStatus(object, { targets, stalls: [{ ...stall, waitStartTime }] });
-    expect(sent.at(-1)).toEqual({ targets, stalls: [stall] });
-  });
-
-  it("of a ClusterControllerResilience lacks what only people read", async () => {
-    const { store, api, sent } = earlier("enforced");
-    const cluster = new ApiClusterObjectStore(api, store.served);
-    await cluster.writeStatus({ ...object, kind: "ClusterControllerResilience" } as never, {
-      namespaces: 2,
-      enforced: 1,
-    });
-    expect(sent).toEqual([{ namespaces: 2, enforced: 1 }, { namespaces: 2 }]);
-  });
-
-  it("is not written without a field that a budget needs", async () => {
-    const { store, sent } = earlier("targets[0].rejectedPods");
-    await expect(store.writeStatus(object, status)).rejects.toThrow("unknown field");
-    expect(sent).toHaveLength(1);
-  });
+  const told = 'unknown field "status.mode"; upgrade the definitions in crds/';
+  await expect(new ApiObjectStore(api).writeStatus(object, { mode: "Enforce" })).rejects.toThrow(told);
+  const cluster = { ...object, kind: "ClusterControllerResilience" } as never;
+  await expect(new ApiClusterObjectStore(api).writeStatus(cluster, { enforced: 1 })).rejects.toThrow(told);
+  expect(sent).toEqual(Array(2).fill({ fieldManager: "controller-resilience", fieldValidation: "Strict" }));
 });

@@ -9,15 +9,16 @@ import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
-import { isSameStatus } from "../../core/status";
 import { keyOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
-import { describeCall, listPages, METADATA_ONLY, pathOf, type Patience } from "../http/resources";
+import { describeCall, listPages, METADATA_ONLY, pathOf, type Patience, type Resource } from "../http/resources";
 import { onlyNeeded } from "../read/views";
 import { CachedObjects, type ObjectCache } from "./cached-objects";
 
 const RESOURCE = KINDS.ControllerResilience;
+
+const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 
 /** client-go's page size. */
 const PAGE_SIZE = 500;
@@ -43,8 +44,6 @@ export class ApiObjectStore implements ObjectStore {
   #loggedStranded: ReadonlySet<string> = new Set();
 
   readonly #cached: CachedObjects | undefined;
-  /** For all kinds of this operator. */
-  readonly served = new ServedFields();
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
@@ -83,8 +82,6 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   async list(): Promise<Key[]> {
-    // The definition may have been upgraded.
-    this.served.reset();
     return this.#inScope(await this.#listAll());
   }
 
@@ -106,24 +103,8 @@ export class ApiObjectStore implements ObjectStore {
     return listed;
   }
 
-  hasStatus(object: ControllerResilience, status: ControllerResilienceStatus): boolean {
-    return this.served.isPresent(object.status, status);
-  }
-
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
-    const written = await this.served.put(object.status, status, served => this.#putStatus(object, served));
-    return written ?? object.metadata.resourceVersion;
-  }
-
-  async #putStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
-    const place = { namespace: object.metadata.namespace, name: object.metadata.name, subresource: "status" };
-    const written = await this.#api.json<ControllerResilience>({
-      what: describeCall("update", RESOURCE, place),
-      method: "PUT",
-      path: pathOf(RESOURCE, place),
-      query: { fieldManager: MANAGER, fieldValidation: "Strict" },
-      body: { ...object, status },
-    });
+    const written = await putStatus(this.#api, RESOURCE, { ...object, status });
     this.#cached?.note(keyOf(object), written.metadata);
     return written.metadata.resourceVersion;
   }
@@ -137,7 +118,7 @@ export class ApiObjectStore implements ObjectStore {
       what: describeCall("patch", RESOURCE, { namespace, name }),
       method: "PATCH",
       path: pathOf(RESOURCE, { namespace, name }),
-      query: { fieldManager: MANAGER, fieldValidation: "Strict" },
+      query: STRICT,
       contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
     });
@@ -181,77 +162,28 @@ function listedOf(item: unknown): Listed {
 }
 
 /**
- * Fields of status, by list, without which no budget is lost. The definition of an earlier release may lack them. Any other missing field makes
- * a write fail.
+ * Replaces the status of an object of this operator. Strict validation refuses a field that the definition in the cluster does not have,
+ * instead of dropping it: a restart must not be forgotten.
  */
-const DISPENSABLE: ReadonlySet<string> = new Set([
-  "mode",
-  "enforced",
-  "targets.recreatedBy",
-  "restarts.workedSeconds",
-  "restarts.container",
-  "restarts.newestPodTime",
-  "stalls.waitStartTime",
-]);
-
-/** As the API server names a field in a strict decoding error (k8s.io/apimachinery, pkg/runtime/strict). */
-const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
-
-/**
- * The fields of status that the definitions in the cluster have. Strict validation rejects a field that the schema does not have, instead of
- * dropping it. A field that is only for people is left out then, so that a new version heals under an earlier definition.
- */
-export class ServedFields {
-  #unserved: ReadonlySet<string> = new Set();
-
-  /** The definitions may have been upgraded. */
-  reset(): void {
-    this.#unserved = new Set();
+async function putStatus<O extends ControllerResilience | ClusterControllerResilience>(
+  api: Pick<Api, "json">,
+  resource: Resource,
+  object: O,
+): Promise<O> {
+  const { name, namespace } = object.metadata as { readonly name: string; readonly namespace?: string };
+  const place = { namespace, name, subresource: "status" };
+  try {
+    return await api.json<O>({
+      what: describeCall("update", resource, place),
+      method: "PUT",
+      path: pathOf(resource, place),
+      query: STRICT,
+      body: object,
+    });
+  } catch (error) {
+    if (!(error instanceof TerminalError) || !error.message.includes("unknown field")) throw error;
+    throw new TerminalError(`${error.message}; upgrade the definitions in crds/`, { cause: error });
   }
-
-  /** Reports whether a status is the present one already, without the fields that are not served. */
-  isPresent<Status extends object>(before: Status | undefined, status: Status): boolean {
-    return isSameStatus(before, withoutFields(status, this.#unserved));
-  }
-
-  /**
-   * Writes a status without the fields that are not served. Returns undefined if it is the present one then.
-   *
-   * @throws any error of `put`
-   */
-  async put<Status extends object, Written>(
-    before: Status | undefined,
-    status: Status,
-    put: (served: Status) => Promise<Written>,
-  ): Promise<Written | undefined> {
-    if (this.#unserved.size > 0 && this.isPresent(before, status)) return undefined;
-    try {
-      return await put(withoutFields(status, this.#unserved));
-    } catch (error) {
-      const names = unservedFields(error);
-      if (names === undefined || names.every(name => this.#unserved.has(name))) throw error;
-      this.#unserved = new Set([...this.#unserved, ...names]);
-      return this.put(before, status, put);
-    }
-  }
-}
-
-/** Returns the names of the fields that the API server does not know; undefined if that is not why it refused, or if one of them is needed. */
-function unservedFields(error: unknown): readonly string[] | undefined {
-  if (!(error instanceof TerminalError)) return undefined;
-  const names = [...error.message.matchAll(UNKNOWN_FIELD)].map(([, path = ""]) =>
-    path.replace(/^status\./, "").replace(/\[\d+\]/g, ""),
-  );
-  return names.length > 0 && names.every(name => DISPENSABLE.has(name)) ? names : undefined;
-}
-
-/** Returns the status without these fields of its own, and of the entries of its lists. */
-function withoutFields<Status extends object>(status: Status, paths: ReadonlySet<string>): Status {
-  if (paths.size === 0) return status;
-  const without = (value: unknown, at: string): unknown =>
-    JSON.parse(JSON.stringify(value, (name, one: unknown) => (paths.has(at + name) ? undefined : one)));
-  const own = Object.entries(without(status, "") as Status);
-  return Object.fromEntries(own.map(([list, value]) => [list, without(value, `${list}.`)])) as Status;
 }
 
 const CLUSTER_RESOURCE = KINDS[CLUSTER_KIND];
@@ -259,11 +191,8 @@ const CLUSTER_RESOURCE = KINDS[CLUSTER_KIND];
 export class ApiClusterObjectStore implements ClusterObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
 
-  readonly #served: ServedFields;
-
-  constructor(api: Pick<Api, "json" | "jsonOrNull">, served: ServedFields) {
+  constructor(api: Pick<Api, "json" | "jsonOrNull">) {
     this.#api = api;
-    this.#served = served;
   }
 
   get(name: string): Promise<ClusterControllerResilience | null> {
@@ -274,15 +203,6 @@ export class ApiClusterObjectStore implements ClusterObjectStore {
   }
 
   async writeStatus(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {
-    const place = { name: object.metadata.name, subresource: "status" };
-    await this.#served.put(object.status, status, served =>
-      this.#api.json({
-        what: describeCall("update", CLUSTER_RESOURCE, place),
-        method: "PUT",
-        path: pathOf(CLUSTER_RESOURCE, place),
-        query: { fieldManager: MANAGER, fieldValidation: "Strict" },
-        body: { ...object, status: served },
-      }),
-    );
+    await putStatus(this.#api, CLUSTER_RESOURCE, { ...object, status });
   }
 }

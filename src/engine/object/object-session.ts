@@ -1,6 +1,7 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { type Clock, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectStore } from "../../core/ports";
+import { isSameStatus } from "../../core/status";
 
 /** A pass on caches has come to a write: the pass is repeated with live reads. */
 export class LiveReadsNeeded extends Error {}
@@ -43,7 +44,7 @@ export class ObjectSession {
    */
   async writeStatus(status: ControllerResilienceStatus): Promise<void> {
     const object = this.#object;
-    if (this.#store.hasStatus(object, status)) return;
+    if (isSameStatus(object.status, status)) return;
     this.beforeWrite();
     const resourceVersion = await withDeadline(this.#clock, STORE_DEADLINE_MS, "writing status", () =>
       this.#store.writeStatus(object, status),

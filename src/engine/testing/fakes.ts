@@ -15,7 +15,6 @@ import type {
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ConflictError, GoneError } from "../../core/errors";
-import { isSameStatus } from "../../core/status";
 import type { Intent } from "../../core/intent";
 
 export { makeObject } from "../../core/testing/objects";
@@ -137,7 +136,6 @@ export class MemoryObjects implements ObjectStore {
   readonly objects = new Map<Key, ControllerResilience>();
   readonly writes: { readonly key: Key; readonly status: ControllerResilienceStatus }[] = [];
   #version = 100;
-  hasStatus = (object: ControllerResilience, status: ControllerResilienceStatus) => isSameStatus(object.status, status);
   get = (key: Key) => Promise.resolve(structuredClone(this.objects.get(key) ?? null));
   /** What the watch cache has; undefined while it can't be trusted. */
   cache: ReadonlyMap<Key, ControllerResilience> | undefined;
