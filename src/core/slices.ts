@@ -45,25 +45,6 @@ export function runToEnd<T>(steps: Steps<T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** Notices work that blocks the event loop in many short pieces, one of which follows the other without a timer or I/O between. */
-export class Turn {
-  readonly #clock: Clock;
-  #sinceMs: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Call after each piece. Reports whether the event loop has handled nothing else for SLICE_MS, so that the work should yield. */
-  isLong(): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#sinceMs !== undefined) return nowMs - this.#sinceMs >= SLICE_MS;
-    this.#sinceMs = nowMs;
-    this.#clock.after(0, () => (this.#sinceMs = undefined));
-    return false;
-  }
-}
-
 /** Yields to the event loop. Due timers fire together, so each caller's timer is set only after the previous one fired. */
 export function yieldToEventLoop(clock: Clock): Promise<void> {
   return new Promise(resolve => {

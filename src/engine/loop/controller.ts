@@ -10,7 +10,7 @@ import {
 } from "../../core/time";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
-import { each, inSlices, Turn, yieldToEventLoop } from "../../core/slices";
+import { each, inSlices, yieldToEventLoop } from "../../core/slices";
 import type { PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";
 
@@ -72,8 +72,6 @@ export class Controller {
   readonly #known = new Set<Key>();
   readonly #ports: ControllerPorts;
   readonly #settings: LoopSettings;
-  readonly #turn: Turn;
-  #yielding: Promise<void> | undefined;
   readonly #queue: WorkQueue;
   /** Passes of a key that have failed in a row. */
   readonly #failures = new Map<Key, number>();
@@ -93,7 +91,6 @@ export class Controller {
   constructor(ports: ControllerPorts, settings: Partial<LoopSettings> = {}) {
     this.#ports = ports;
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
-    this.#turn = new Turn(ports.clock);
     this.#queue = new WorkQueue(ports.clock, () => this.#takeMore(), ports.metrics);
     this.#progressAtMs = ports.clock.monotonicMs();
   }
@@ -201,15 +198,9 @@ export class Controller {
     this.#inFlight.delete(key);
     this.#queue.done(key);
     this.#progressed();
-    await this.#yieldIfLong();
+    // A pass on caches needs no request, so thousands of them would run in one turn of the event loop.
+    await yieldToEventLoop(clock);
     this.#takeMore();
-  }
-
-  /** A pass on caches needs no request, so thousands of them would run in one turn of the event loop. One worker waits for all. */
-  async #yieldIfLong(): Promise<void> {
-    if (!this.#turn.isLong()) return;
-    this.#yielding ??= yieldToEventLoop(this.#ports.clock).finally(() => (this.#yielding = undefined));
-    await this.#yielding;
   }
 
   #requeue(key: Key, result: PassResult | undefined): void {
