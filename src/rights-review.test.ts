@@ -50,7 +50,9 @@ describe("the review of the operator's own rights", () => {
   });
 
   it("does not warn of rights that the chart grants only on request", async () => {
-    const lines = await linesOf(({ resource, verb }) => resource?.endsWith("rolebindings") === true && verb === "patch");
+    const lines = await linesOf(
+      ({ resource, verb }) => resource?.endsWith("rolebindings") === true && verb === "patch",
+    );
     expect(lines.map(({ level, fields }) => [level, fields])).toEqual(
       Array.from({ length: 2 }, () => ["info", { grantedBy: "bindingRenewal.bind" }]),
     );

@@ -119,8 +119,6 @@ export interface RequestRates {
   readonly readMs?: number;
   /** Why the rates are not known, or not any more: a sentence for people. Absent: they are known. */
   readonly unknown?: string;
-  /** An API server counts more FlowSchemas than are kept: what is absent from `spans` is unknown. */
-  readonly isCut?: boolean;
   /**
    * An API server has started, appeared or left. Until then, in milliseconds since the epoch, clients may list everything again, so that a high
    * rate proves nothing. Absent: there was no such change.

@@ -89,8 +89,6 @@ export interface ServerCounts {
   readonly requests: ReadonlyMap<string, number>;
   /** Requests that it has refused. Absent: it does not count them. */
   readonly refused: ReadonlyMap<Refusal, number>;
-  /** It counts more FlowSchemas than are kept. */
-  readonly isCut: boolean;
   /** Length of its page. */
   readonly bytes: number;
 }
@@ -104,9 +102,6 @@ const DECISIONS = "authorization_attempts_total";
 const START = "process_start_time_seconds";
 /** Most of the hundred thousand lines are of other metrics. */
 const WANTED = new RegExp(`^(?:${[...COUNTERS, ATTEMPTS, DECISIONS, START].join("|")})[ \\t{]`);
-
-/** Far more than ControllerResiliences name; each costs memory. Counters of deleted FlowSchemas remain until the API server restarts. */
-const MAX_SCHEMAS = 10_000;
 
 /** Reads the counters of one API server. @throws an error of core, also for invalid counters */
 export async function readServerCounts(source: MetricSource, instance?: Instance): Promise<ServerCounts> {
@@ -129,9 +124,8 @@ export class CountedRequests {
   readonly #requests = new Map<string, number>();
   readonly #refused = new Map<Refusal, number>();
   #startSeconds: number | undefined;
-  #isCut = false;
 
-  /** Takes a line of any metric; skips surplus FlowSchemas. @throws TransientError for an invalid count */
+  /** Takes a line of any metric. @throws TransientError for an invalid count */
   take(line: string): void {
     if (!WANTED.test(line)) return;
     const sample = parseSample(line);
@@ -151,7 +145,7 @@ export class CountedRequests {
     const startSeconds = this.#startSeconds;
     if (startSeconds === undefined || !Number.isFinite(startSeconds))
       throw new TransientError(`get /metrics: expected ${START}, got none`);
-    return { startSeconds, requests: this.#requests, refused: this.#refused, isCut: this.#isCut };
+    return { startSeconds, requests: this.#requests, refused: this.#refused };
   }
 
   /** What is no number is never equal to what it was before. */
@@ -171,8 +165,6 @@ export class CountedRequests {
     if (!flowSchema.startsWith(FLOW_PREFIX)) return;
     if (!Number.isFinite(requests) || requests < 0)
       throw new TransientError("get /metrics: expected a number of requests, got another value");
-    const before = this.#requests.get(flowSchema);
-    if (before === undefined && this.#requests.size >= MAX_SCHEMAS) this.#isCut = true;
-    else this.#requests.set(flowSchema, (before ?? 0) + requests);
+    this.#requests.set(flowSchema, (this.#requests.get(flowSchema) ?? 0) + requests);
   }
 }

@@ -18,7 +18,7 @@ type Server = Partial<ServerCounts> & { readonly counts?: Partial<Record<Refusal
 
 function server({ counts = { "401": 7, "403": 70, "429": 0 }, ...rest }: Server = {}): ServerCounts {
   const refused = new Map(Object.entries(counts) as [Refusal, number][]);
-  const fixed = { address: "10.0.0.1:6443", startSeconds: 1, atMs: 0, requests: new Map(), isCut: false };
+  const fixed = { address: "10.0.0.1:6443", startSeconds: 1, atMs: 0, requests: new Map() };
   return { ...fixed, bytes: MEGABYTE, refused, ...rest };
 }
 

@@ -16,7 +16,6 @@ class Servers {
   ordinary: [start: number, count: number] | Error = [1, 0];
   slice: Error | null = null;
   /** Further FlowSchemas of the operator. */
-  surplus = 0;
   /** Requests that each server has answered 401. */
   refused = 3;
   asked: string[] = [];
@@ -43,10 +42,6 @@ class Servers {
     const [start, count] = server;
     const text = [
       `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-kai"} ${count}\n`,
-      ...Array.from(
-        { length: this.surplus },
-        (_, i) => `apiserver_flowcontrol_dispatched_requests_total{flow_schema="controller-resilience-${i}"} 1\n`,
-      ),
       `process_start_time_seconds ${start}\n`,
       `authentication_attempts{result="error"} ${this.refused}\n`,
     ];
@@ -104,15 +99,6 @@ describe("the rates of requests", () => {
     expect([requestsIn(rates), rates.servers, rates.unknown]).toEqual([[3], { found: 2, read: 1 }, undefined]);
     servers.instances.set("10.0.0.1", [1, 4]).set("10.0.0.2", [2, 1_000]);
     expect(requestsIn(await servers.read())).toEqual([1_004]);
-  });
-
-  it("say that FlowSchemas were left out while any server counts too many", async () => {
-    servers.instances.set("10.0.0.1", [1, 100]).set("10.0.0.2", [2, 200]);
-    expect(await servers.read()).not.toHaveProperty("isCut");
-    servers.surplus = 10_000;
-    expect(await servers.read()).toMatchObject({ isCut: true, servers: { found: 2, read: 2 } });
-    servers.surplus = 0;
-    expect(await servers.read()).not.toHaveProperty("isCut");
   });
 
   it("come from the kubeconfig's server if no instance can be reached, which is retried after a minute", async () => {

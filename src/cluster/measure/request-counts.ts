@@ -93,7 +93,6 @@ export class RequestCounts implements RefusalWatch {
     this.#rates = {
       ...this.#known(),
       ...(unknown === undefined ? {} : { unknown }),
-      ...(counts.some(({ isCut }) => isCut) ? { isCut: true } : {}),
       servers: {
         found: Math.max(found, unknown === undefined ? this.#behindOneAddress(counts) : 0),
         read: counts.length,

@@ -9,7 +9,7 @@ const told = (address: string, startSeconds: number, atMs: number, requests: Rec
   startSeconds,
   atMs,
   requests: new Map(Object.entries(requests)),
-  ...{ refused: new Map(), isCut: false, bytes: 0 },
+  ...{ refused: new Map(), bytes: 0 },
 });
 
 /** Spans as `from-to: requests`, in seconds. */

@@ -12,8 +12,8 @@ import { entryOf, type Flow, flowOf, isInQuarantine, isLeftToOther, isQuarantine
 import { findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
 import { planLevels } from "./level-plan";
 import { QUARANTINE_LEVEL } from "./levels";
-import { buildSurplus, flowSchemaName, isMadeFor } from "./objects";
-import { isUncounted, MAX_OLDEST_MS, readRate } from "./rate";
+import { buildSurplus, isMadeFor } from "./objects";
+import { MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
 
 /** What to do about all flows. */
@@ -166,11 +166,6 @@ function rateFindings(facts: FlowIsolationFacts): Finding[] {
   }
   if (accounts.some(({ runningPods }) => runningPods === undefined)) {
     const sentence = "Runaways go undetected: the pods of the namespace cannot be read, so the thresholds are unknown.";
-    return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
-  }
-  const uncounted = accounts.filter(({ name }) => isUncounted(rates, flowSchemaName(facts.owner, name)));
-  if (uncounted.length > 0) {
-    const sentence = `Runaways go undetected: the API servers count too many FlowSchemas, so ${uncounted.length} request rates are unknown.`;
     return [{ status: "Unknown", reason: "ObserveFailed", sentence }];
   }
   const { found, read } = rates.servers;

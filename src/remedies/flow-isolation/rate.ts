@@ -27,7 +27,7 @@ export function readRate(
   threshold: number,
   { fromMs = -Infinity, maxBetweenMs = MAX_BETWEEN_MS }: Scope = {},
 ): Reading {
-  if (!isCounted(rates, flowSchema)) return { overMs: 0 };
+  if (rates.unknown !== undefined || rates.readMs === undefined) return { overMs: 0 };
   const all = (rates.spans[flowSchema] ?? []).filter(isSound);
   const spans = all.filter(span => span.fromMs >= fromMs);
   const newest = spans.at(-1);
@@ -35,15 +35,6 @@ export function readRate(
   if (newest === undefined) return all.length === 0 ? { perSecond: 0, overMs: 0 } : { overMs: 0 };
   if (lengthOf(newest) > MAX_NEWEST_MS) return { overMs: 0 };
   return { perSecond: perSecond(newest), overMs: timeOver(spans, threshold, maxBetweenMs) };
-}
-
-function isCounted(rates: RequestRates, flowSchema: string): boolean {
-  return rates.unknown === undefined && rates.readMs !== undefined && !isUncounted(rates, flowSchema);
-}
-
-/** Reports whether the API servers count too many FlowSchemas for this one to be known. */
-export function isUncounted({ spans, isCut = false }: RequestRates, flowSchema: string): boolean {
-  return isCut && spans[flowSchema] === undefined;
 }
 
 /** In a longer span between others, bursts look like a flood. Readings are 5 s apart while a flow is watched closely. */

@@ -163,16 +163,6 @@ describe("while the rates are unknown", () => {
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
-  it("takes no action on a flow that the API servers do not count, and still throttles another", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.isCut = true;
-    expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
-    expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
-    scene.perSecond.set("app", 5_000);
-    await scene.run(61);
-    expect(scene.entry()).toMatchObject({ state: "Throttled" });
-  });
-
   it("a probation that can't end causes no extra passes", async () => {
     const scene = await throttled();
     scene.perSecond.set("app", 0);

@@ -42,7 +42,6 @@ export class Scene extends EmptyReaders {
   isRefused: (intent: Intent) => boolean = () => false;
   unknown: string | undefined;
   /** Some FlowSchemas are not counted. */
-  isCut = false;
   /** Until when the API servers' clients may list again; absent: no server has changed. */
   settlingUntilMs: number | undefined;
   /** The operator's user name. */
@@ -264,7 +263,6 @@ export class Scene extends EmptyReaders {
       readMs: nowMs,
       servers: { found: 1, read: 1 },
       ...(this.settlingUntilMs === undefined ? {} : { settlingUntilMs: this.settlingUntilMs }),
-      ...(this.isCut ? { isCut: true } : {}),
       ...(this.unknown === undefined ? {} : { unknown: this.unknown }),
     });
   }
