@@ -85,7 +85,7 @@ describe("classify", () => {
       logFile("all is well", denied, denied, denied, denied, "leader election lost"),
     );
     expect(stdout).toContain("6 lines, 2025-01-01T00:00:00.000Z to 2025-01-01T00:01:40.000Z");
-    expect(stdout).toContain("RESULT  tokenRestart would have acted at 2025-01-01T00:01:20.000Z (line 5).");
+    expect(stdout).toContain("RESULT  tokenRestart would have acted at 2025-01-01T00:01:20.000Z.");
     expect(stdout).toContain(
       "        Found 4 occasions of 401 over 1m. Required: 3 occasions within 15m, spread over 1m",
     );
@@ -168,7 +168,7 @@ describe("replay", () => {
     const file = join(folder, "web.log");
     writeFileSync(file, LOG);
     const { status, stdout } = run("", "replay", file);
-    expect(stdout).toContain("tokenRestart would have acted at 2025-01-01T00:01:00.000Z (line 4).");
+    expect(stdout).toContain("tokenRestart would have acted at 2025-01-01T00:01:00.000Z.");
     expect(status).toBe(0);
     expect(run(LOG, "replay").stdout).toBe(stdout);
   });

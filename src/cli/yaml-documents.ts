@@ -5,15 +5,8 @@ import { CliError } from "./streams";
 /** Most characters of the text of a parser. */
 const LONGEST = 200;
 
-/** One document of a YAML or JSON text. */
-export interface YamlDocument {
-  readonly value: unknown;
-  /** Number of the line on which its value begins. */
-  readonly line: number;
-}
-
 /** Returns the documents of a YAML or JSON file, without those that are empty. @throws CliError that says where it is neither */
-export function readYaml(text: string, file: string): YamlDocument[] {
+export function readYaml(text: string, file: string): unknown[] {
   const lineCounter = new LineCounter();
   // A pretty error quotes the text in lines of its own.
   return parseAllDocuments(text, { lineCounter, prettyErrors: false }).flatMap(document => {
@@ -22,9 +15,7 @@ export function readYaml(text: string, file: string): YamlDocument[] {
       const { line, col } = lineCounter.linePos(error.pos[0]);
       throw errorOf(file, ` in line ${line}, column ${col}`, error);
     }
-    const { contents } = document;
-    if (contents === null) return [];
-    return [{ value: valueOf(document, file), line: lineCounter.linePos(contents.range[0]).line }];
+    return document.contents === null ? [] : [valueOf(document, file)];
   });
 }
 

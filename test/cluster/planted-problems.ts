@@ -214,21 +214,12 @@ class Planting {
     ];
   }
 
-  /** A DaemonSet that uses the API, and a StatefulSet with OnDelete. */
+  /** A DaemonSet that uses the API. */
   async workloads(): Promise<Expected[]> {
     await this.#account("agent");
     await this.#bind("agent");
     await this.#create("apps/v1", "daemonsets", workload("agent", {}, {}));
-    await this.#account("manual");
-    await this.#create(
-      "apps/v1",
-      "statefulsets",
-      workload("manual", { replicas: 1, serviceName: "manual", updateStrategy: { type: "OnDelete" } }),
-    );
-    return [
-      ["notice", "OnDelete", `StatefulSet ${this.#namespace}/manual`],
-      ...this.#unprotected("DaemonSet", "agent"),
-    ];
+    return this.#unprotected("DaemonSet", "agent");
   }
 
   /** A budget that blocks each eviction of a single replica, and one that allows one of two. */

@@ -173,12 +173,7 @@ function help(call: string): string {
   const width = Math.max(...rows.map(([command]) => command.length)) + 5;
   return `
 Classes:
-  unauthorized   the API server answered a request of the process with 401
-  forbidden      the API server answered a request of the process with 403
-  lease-lost     the process lost its Lease, or could not renew it in time
-  watch-ended    a watch ended or expired
-  throttled      requests waited or were rejected because of their rate
-
+${LOG_CLASSES.map(cls => `  ${cls.padEnd(COLUMN)} ${EXPLANATIONS[cls].meaning}\n`).join("")}
 Examples:
 ${rows.map(([command, what]) => `  ${command.padEnd(width)}${what}\n`).join("")}
 Exit codes:

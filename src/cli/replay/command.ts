@@ -73,7 +73,7 @@ export function describeReplay(log: LogText): string[] {
     return ["tokenRestart would not have acted.", describeFound(log), `Required: ${required}, still going on.`];
   const { occasions, firstMs = 0 } = action.persistence;
   return [
-    `tokenRestart would have acted at ${time(action.atMs)} (line ${log.actedOnLine ?? "?"}).`,
+    `tokenRestart would have acted at ${time(action.atMs)}.`,
     `Found ${count(occasions, "occasion")} of 401 over ${formatDuration(action.atMs - firstMs)}. Required: ${required}.`,
   ];
 }
@@ -114,9 +114,9 @@ async function replayLog(input: AsyncIterable<Buffer>, detector: Detector): Prom
   log.end();
   if (log.lines > 0 && log.spanMs === undefined)
     throw new CliError("no line starts with a timestamp; expected the output of kubectl logs --timestamps");
-  for (const line of log.unstamped) {
-    const what = `line ${line}: ignored a 401 without a timestamp; expected the output of kubectl logs --timestamps`;
-    await write(process.stderr, `${what}\n`);
+  if (log.unstamped > 0) {
+    const ignored = `ignored ${count(log.unstamped, "401")} without a timestamp`;
+    await write(process.stderr, `${ignored}; expected the output of kubectl logs --timestamps\n`);
     process.exitCode = 1;
   }
   await write(process.stdout, `${[...describeReplay(log), ...listOccasions(log)].join("\n")}\n`);

@@ -47,7 +47,7 @@ function readDocuments(file: string): unknown[] {
   } catch (error) {
     throw new CliError(`failed to read ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return readYaml(text, file).map(({ value }) => value);
+  return readYaml(text, file);
 }
 
 /** Finds the block in a ControllerResilience, in its spec, under the key tokenRestart, or as the whole document. */
@@ -161,9 +161,6 @@ export class ClassCounts {
 
 const NEWLINE = 0x0a;
 
-/** Lines without a timestamp to report. */
-const MOST_UNSTAMPED = 20;
-
 /** Replays a log with timestamps that arrives in chunks, cut anywhere. */
 export class LogText {
   readonly replay: Replay;
@@ -174,10 +171,8 @@ export class LogText {
   lines = 0;
   /** Times of the first and the last line with a timestamp. */
   spanMs: { readonly first: number; readonly last: number } | undefined;
-  /** Number of the line on which tokenRestart would have acted. */
-  actedOnLine: number | undefined;
-  /** Numbers of the first lines with a 401 and no timestamp. */
-  readonly unstamped: number[] = [];
+  /** Number of 401s without a timestamp. */
+  unstamped = 0;
 
   constructor(detector: Detector) {
     this.#detector = detector;
@@ -202,29 +197,16 @@ export class LogText {
   #take(text: Buffer): void {
     if (text.length === 0) return;
     this.#noteTime(text, 0);
-    let counted = 0;
-    let number = this.lines + 1;
-    const steps = this.#detector.finder.find(text, start => {
-      if (start < counted) counted = 0;
-      number = counted === 0 ? this.lines + 1 : number;
-      number += countLines(text, counted, start);
-      counted = start;
-      this.#unauthorized(text, start, number);
-    });
-    runToEnd(steps);
+    runToEnd(this.#detector.finder.find(text, start => this.#unauthorized(text, start)));
     scanRecords(text, (cls, from, to) => this.counts.add(cls, text.subarray(from, to)));
     this.#noteTime(text, lastLine(text));
-    this.lines += countLines(text, 0, text.length) + (text.at(-1) === NEWLINE ? 0 : 1);
+    this.lines += countLines(text) + (text.at(-1) === NEWLINE ? 0 : 1);
   }
 
-  #unauthorized(text: Buffer, start: number, line: number): void {
+  #unauthorized(text: Buffer, start: number): void {
     const ns = timestampAt(text, start);
-    if (ns === undefined) {
-      if (this.unstamped.length < MOST_UNSTAMPED) this.unstamped.push(line);
-      return;
-    }
-    this.replay.unauthorized(toMs(ns), 1);
-    if (this.replay.action !== undefined) this.actedOnLine ??= line;
+    if (ns === undefined) this.unstamped++;
+    else this.replay.unauthorized(toMs(ns), 1);
   }
 
   #noteTime(text: Buffer, at: number): void {
@@ -235,9 +217,9 @@ export class LogText {
   }
 }
 
-function countLines(text: Buffer, from: number, to: number): number {
+function countLines(text: Buffer): number {
   let count = 0;
-  for (let at = text.indexOf(NEWLINE, from); at >= 0 && at < to; at = text.indexOf(NEWLINE, at + 1)) count++;
+  for (let at = text.indexOf(NEWLINE); at >= 0; at = text.indexOf(NEWLINE, at + 1)) count++;
   return count;
 }
 

@@ -75,7 +75,6 @@ describe("a log as text", () => {
         log.end();
         expect(log.replay.action?.atMs).toBe(Date.UTC(2025, 0, 1, 0, 1, 10));
         expect(log.lines).toBe(105);
-        expect(log.actedOnLine).toBe(74);
       }),
     );
   });
@@ -84,7 +83,7 @@ describe("a log as text", () => {
     const log = new LogText(createDetector(loadSpec(undefined)));
     log.push(bytes);
     log.end();
-    expect(describeReplay(log)[0]).toContain("would have acted at 2025-01-01T00:01:10.000Z (line 74)");
+    expect(describeReplay(log)[0]).toContain("would have acted at 2025-01-01T00:01:10.000Z.");
   });
 
   it("takes an endless line in parts, so that memory stays bounded", () => {

@@ -26,12 +26,17 @@ interface Wanted {
 }
 
 /**
- * Reports whether the operator generated an object for some ClusterControllerResilience. All others are hand-written: a copy under another name,
- * too, although it has the owner and the label.
+ * Returns the name of the ClusterControllerResilience that the operator generated an object for; undefined for a hand-written one. A copy under
+ * another name is hand-written, too, although it has the owner and the label.
  */
-export function isGenerated({ metadata }: Pick<ControllerResilience, "metadata">): boolean {
+export function generatedFor({ metadata }: Pick<ControllerResilience, "metadata">): string | undefined {
   const owners = (metadata.ownerReferences ?? []).filter(({ kind }) => kind === CLUSTER_KIND);
-  return owners.some(owner => isNameFor(owner.name, metadata));
+  return owners.find(owner => isNameFor(owner.name, metadata))?.name;
+}
+
+/** Reports whether the operator generated an object for some ClusterControllerResilience. */
+export function isGenerated(object: Pick<ControllerResilience, "metadata">): boolean {
+  return generatedFor(object) !== undefined;
 }
 
 /** As {@link freeName} names objects; version 0.1.0 also appended words. */

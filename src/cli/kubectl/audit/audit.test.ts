@@ -145,7 +145,7 @@ describe("Leases", () => {
   it("are stale if their running holder does not renew them while they are watched", async () => {
     world["pods"] = [pod("web-1", "web")];
     world["serviceaccounts"] = [account("web", 86_400)];
-    world["leases"] = [lease("stale", "web-1_ab", 60), lease("gone", "web-2_ab", 60), lease("fresh", "web-1", 0)];
+    world["leases"] = [lease("stale", "web-1_ab", 60), lease("gone", "web-2_ab", 60), lease("fresh", "web-1", -300)];
     expect(await found()).toEqual(["critical StaleLease Lease stale"]);
   });
 
@@ -309,7 +309,7 @@ describe("the report", () => {
   it("counts with a plural that is right", () => {
     const notice = {
       severity: "notice",
-      check: "OnDelete",
+      check: "Unprotected",
       kind: "Pod",
       namespace: "shop",
       why: "",

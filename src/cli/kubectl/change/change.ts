@@ -6,6 +6,7 @@ import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../co
 import { KINDS } from "../../../core/kinds";
 import { modeOf, whyObserved } from "../../../core/remedy";
 import { isManaged } from "../../../core/owned";
+import { generatedFor } from "../../../engine/cluster-wide/generated";
 import { CALL } from "../command";
 import { CliError } from "../../streams";
 import { Exit, type ExitCode } from "../terminal";
@@ -84,20 +85,14 @@ export async function readOne(session: Session, resource: Resource, place: Place
 
 /** @throws CliError for an object that the operator generates: it would undo the change */
 export function requireOwn(object: JsonObject, what: string, advice: (owner: string) => string): void {
-  const metadata = objectOf(object["metadata"]);
-  const owner = arrayOf(metadata["ownerReferences"])
-    .map(objectOf)
-    .find(({ kind }) => kind === CLUSTER_KIND);
-  const name = textOf(owner?.["name"]) ?? textsOf(metadata["labels"])[GENERATED_FOR_LABEL];
+  const { metadata } = object as unknown as ControllerResilience;
+  const name = generatedFor({ metadata }) ?? metadata.labels?.[GENERATED_FOR_LABEL];
   if (name === undefined) return;
-  throw new CliError(
-    `${what} is generated for ${CLUSTER_KIND} ${name}, which would undo the change: ${advice(shellWord(name))}`,
-  );
+  throw new CliError(`${what} is generated for ${CLUSTER_KIND} ${name}, which would undo the change: ${advice(name)}`);
 }
 
-const ARGO = ["argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"];
-const FLUX = ["kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"];
-const MANAGERS: Readonly<Record<string, string>> = {
+/** Field managers of the controllers of GitOps tools. */
+const GITOPS: Readonly<Record<string, string>> = {
   "argocd-controller": "Argo CD",
   "kustomize-controller": "Flux",
   "helm-controller": "Flux",
@@ -105,22 +100,9 @@ const MANAGERS: Readonly<Record<string, string>> = {
 
 /** Returns a sentence about the GitOps tool that manages an object, with a space before it; empty if none does. */
 export function gitOpsWarning(object: JsonObject): string {
-  const tool = gitOpsToolOf(object);
+  const fields = arrayOf(objectOf(object["metadata"])["managedFields"]);
+  const tool = fields.map(field => GITOPS[textOf(objectOf(field)["manager"]) ?? ""]).find(found => found !== undefined);
   return tool === undefined ? "" : ` ${tool} manages the object, and may undo this: change it in Git too.`;
-}
-
-function gitOpsToolOf(object: JsonObject): string | undefined {
-  const metadata = objectOf(object["metadata"]);
-  const keys = { ...textsOf(metadata["labels"]), ...textsOf(metadata["annotations"]) };
-  if (ARGO.some(key => key in keys)) return "Argo CD";
-  if (FLUX.some(key => key in keys)) return "Flux";
-  const managers = arrayOf(metadata["managedFields"]).map(field => textOf(objectOf(field)["manager"]) ?? "");
-  return managers.map(manager => MANAGERS[manager]).find(tool => tool !== undefined);
-}
-
-/** Returns a text, quoted unless a shell takes it as one plain word. People copy commands, and an owner reference may name anything. */
-function shellWord(text: string): string {
-  return /^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A command line of this plugin for an object. */

@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import { CLUSTER_KIND, KIND, VERSION } from "../../../api/names";
 import { ownView } from "../../../cluster/read/views";
 import { KINDS } from "../../../core/kinds";
-import { type Mode, whyObserved } from "../../../core/remedy";
 import { count } from "../../../core/text";
 import { coverageIn, type Lists } from "../audit/facts";
 import { addClusterCommand, type Flags, type Shell } from "../command";
@@ -158,22 +157,19 @@ function formatObject(plan: ObjectPlan, look: Look): string[] {
   return [
     `${look.paint("bold", `ControllerResilience ${namespace}/${name}`)}  ${exists ? "exists" : "new"}, ${describeMode(mode)}`,
     ...(suspended ? ["  suspended: the operator would do nothing"] : []),
-    ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, mode, look)]),
+    ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, look)]),
   ];
 }
 
-function formatRemedy(plan: RemedyPlan, mode: Mode, look: Look): string[] {
-  const { remedy, condition, status, reason, message, sees, would } = plan;
+function formatRemedy({ remedy, condition, status, reason, message, sees, would }: RemedyPlan, look: Look): string[] {
   const style = status === "True" ? "green" : status === "Unknown" ? "yellow" : "red";
+  const wrap = (text: string, prefix: string): string[] => wrapText(text, prefix, look.columns);
   return [
     `${look.paint("cyan", remedy)}  ${look.paint(style, `${condition} ${status}`)} ${reason}`,
-    ...formatSteps(
-      would.map(step => withoutMode(step, mode)),
-      message,
-      look,
-    ),
-    ...wrapText(message, "  why    ", look.columns),
-    ...sees.flatMap(text => wrapText(text, "  sees   ", look.columns)),
+    ...(would.length === 0 ? ["  would change nothing now"] : []),
+    ...would.flatMap(step => wrap(describeStep(step, message), "  ")),
+    ...wrap(message, "  why    "),
+    ...sees.flatMap(text => wrap(text, "  sees   ")),
   ];
 }
 
@@ -185,33 +181,11 @@ const VERBS: Readonly<Record<Step["verb"], string>> = {
   evict: "evict",
 };
 
-/** The first line of the object has the mode. */
-function withoutMode(step: Step, mode: Mode): Step {
-  return mode !== "Enforce" && step.unless === whyObserved(mode) ? { ...step, unless: "it only observes" } : step;
-}
-
-/** The writes that would be made now come first, then those that are held back, by what holds them back. */
-function formatSteps(steps: readonly Step[], message: string, { columns }: Look): string[] {
-  if (steps.length === 0) return ["  would change nothing now"];
-  const held = new Set(steps.flatMap(({ unless }) => unless ?? []));
-  const said = [message];
-  return [undefined, ...held].flatMap(unless => {
-    const own = steps.filter(step => step.unless === unless);
-    if (own.length === 0) return [];
-    const title = unless === undefined ? "would now:" : `not now (${unless}), else it would:`;
-    return [
-      ...wrapText(title, "  ", columns),
-      ...own.flatMap(step => wrapText(describeStep(step, said), "  - ", columns)),
-    ];
-  });
-}
-
-/** Describes a write, with its reason unless the reader has been told it. @param said what the reader has been told; grows */
-function describeStep({ verb, kind, namespace, name, why }: Step, said: string[]): string {
+/** Describes a write, with its reason unless the message has it. */
+function describeStep({ verb, kind, namespace, name, why, unless }: Step, message: string): string {
   const step = `${VERBS[verb]} ${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
-  const isSaid = why === `Creating ${kind} ${name}.` || said.some(text => text.includes(why));
-  said.push(why);
-  return isSaid ? step : `${step}: ${why}`;
+  const when = unless === undefined ? "would now" : `not now (${unless}), else it would`;
+  return `${when} ${step}${message.includes(why) ? "" : `: ${why}`}`;
 }
 
 /** Namespaces that are shown; `-o json` has all. */

@@ -46,10 +46,10 @@ export async function readText(file: string, { stdin }: Pick<Io, "stdin">): Prom
 export function parseObjects(text: string, file: string, place: DefaultPlace): FileObject[] {
   const errors: string[] = [];
   const objects: FileObject[] = [];
-  for (const { value, line } of readYaml(text, file)) {
+  for (const value of readYaml(text, file)) {
     if (!isObject(value)) {
       const got = Array.isArray(value) ? "a list" : "a single value";
-      throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got} in line ${line}`);
+      throw new CliError(`${file}: expected an object with apiVersion and kind, got ${got}`);
     }
     for (const raw of itemsOf(value)) {
       const found = checkObject(raw, place);

@@ -72,23 +72,19 @@ describe("plan of a ControllerResilience", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("says first what it would do, then why, and each reason once", async () => {
+  it("says first what it would do, then why", async () => {
     const { stdout } = await plan(web);
-    expect(stdout).toMatch(
-      / False Rejected\n {2}would now:\n {2}- evict Pod shop\/web-7d-1\n {2}why {4}Pod web-7d-1 is/,
-    );
+    expect(stdout).toMatch(/ False Rejected\n {2}would now evict Pod shop\/web-7d-1\n {2}why {4}Pod web-7d-1 is/);
     expect(stdout.match(/is older than/g)).toHaveLength(1);
     expect(stdout).toContain("ControllersActive True Active\n  would change nothing now\n  why    Deployment/web");
   });
 
-  it("says before the writes that they are not made in mode Observe, and exits with 0", async () => {
+  it("says of each write that it is not made in mode Observe, and exits with 0", async () => {
     const { code, stdout } = await plan(web.replace("spec: {", "spec: {mode: Observe, flowIsolation: {}, "));
-    expect(stdout).toMatch(
-      /WouldRestart\n {2}not now \(it only observes\), else it would:\n {2}- evict Pod shop\/web-7d-1\n/,
+    expect(stdout).toContain("WouldRestart\n  not now (mode Observe), else it would evict Pod shop/web-7d-1\n");
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      "not now (mode Observe), else it would create PriorityLevelConfiguration controller-resilience-shared",
     );
-    expect(stdout.match(/not now/g)).toHaveLength(2);
-    expect(stdout).toContain("\n  - create PriorityLevelConfiguration controller-resilience-shared\n");
-    expect(stdout.match(/gets its\s+own\s+flow/g)).toHaveLength(1);
     expect(code).toBe(0);
   });
 
@@ -127,7 +123,7 @@ describe("plan of a ControllerResilience", () => {
     answers.set("/api/v1/namespaces/shop/pods/web-7d-1/log", { text: unauthorizedLog() });
     const { stdout, code } = await plan(web);
     expect(stdout).toContain("Operator: works; its restart breaker is tripped.");
-    expect(stdout).toContain("\n  not now (the restart breaker is tripped), else it would:\n  - evict Pod");
+    expect(stdout).toContain("\n  not now (the restart breaker is tripped), else it would evict Pod");
     expect(code).toBe(0);
   });
 
@@ -155,7 +151,7 @@ it("plan of a ClusterControllerResilience says what it selects, what it would cr
   expect(stdout).toContain("selects 1 workload in 1 namespace\n");
   expect(stdout).toMatch(/would {4}create ControllerResilience all: \S+\s+selects 1 workload of this namespace/);
   expect(stdout).toContain("ControllerResilience shop/all  new, only observes: mode Observe");
-  expect(stdout).toContain("\n  - evict Pod shop/web-7d-1\n");
+  expect(stdout).toContain("\n  not now (mode Observe), else it would evict Pod shop/web-7d-1\n");
   expect([code, writes()]).toEqual([2, []]);
 });
 
@@ -176,8 +172,8 @@ it("plan of a ClusterControllerResilience says what stays protected until a pers
 describe("bad input of plan", () => {
   it.each([
     ["", "expected a ControllerResilience or a ClusterControllerResilience, got an empty file"],
-    ["---\n- 1", "file.yaml: expected an object with apiVersion and kind, got a list in line 2\n"],
-    ["hello", "file.yaml: expected an object with apiVersion and kind, got a single value in line 1\n"],
+    ["---\n- 1", "file.yaml: expected an object with apiVersion and kind, got a list\n"],
+    ["hello", "file.yaml: expected an object with apiVersion and kind, got a single value\n"],
     [
       "kind: a\nb: [",
       "file.yaml: expected YAML or JSON, got an error in line 2, column 5: Flow sequence in block collection must be sufficiently indented and end with a ]\n",

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const CRITICAL_MS = 7 * DAY_MS;
 const WARNING_MS = 30 * DAY_MS;
 
-/** Bindings by the time that is left, in every convention. */
+/** Bindings that the operator does not renew, by the time that is left, in every convention. */
 export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     objects
@@ -24,10 +24,10 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
-  return bindings.flatMap(binding => {
+  const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
+  return left.flatMap(binding => {
     const { earliest, malformed } = readExpiry(markedOf(binding));
-    const isRenewed = renewed.has(`${binding.kind}/${binding.namespace}/${binding.name}`);
-    if (earliest !== undefined) return [expiring(binding, earliest, { nowMs, isRenewed })];
+    if (earliest !== undefined) return [expiring(binding, earliest, nowMs)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
       severity: "notice" as const,
@@ -38,16 +38,7 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
   });
 }
 
-interface Judged {
-  readonly nowMs: number;
-  readonly isRenewed: boolean;
-}
-
-function expiring(
-  binding: BindingView,
-  { atMs, convention }: NonNullable<Expiry["earliest"]>,
-  { nowMs, isRenewed }: Judged,
-): Finding {
+function expiring(binding: BindingView, { atMs, convention }: NonNullable<Expiry["earliest"]>, nowMs: number): Finding {
   const leftMs = atMs - nowMs;
   const accounts = binding.subjects
     .slice(0, 2)
@@ -58,9 +49,9 @@ function expiring(
       : [`expires in ${formatDuration(leftMs)}`, ""];
   return {
     ...base(binding),
-    severity: isRenewed ? "notice" : severityOf(leftMs),
-    why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}${isRenewed ? ". The operator renews it" : ""}.`,
-    wayOut: isRenewed ? "No action required." : "Renew it, or protect the workload with bindingRenewal.",
+    severity: severityOf(leftMs),
+    why: `${when} (${convention.key}): ${then}${accounts.join(", ") || "no subject"} ${then === "" ? "then " : ""}loses ${binding.roleRef.kind} ${binding.roleRef.name}.`,
+    wayOut: "Renew it, or protect the workload with bindingRenewal.",
     rank: atMs,
   };
 }
@@ -113,21 +104,4 @@ function ruleOf({ minAvailable, maxUnavailable }: BudgetFacts): string {
 
 function listOf(workloads: readonly WorkloadFacts[]): string {
   return workloads.map(({ view }) => `${view.kind} ${view.name}`).join(" and ");
-}
-
-/** Workloads whose pods a changed template does not replace. */
-export function onDelete({ workloads = [] }: AuditFacts): Finding[] {
-  return workloads
-    .filter(({ view }) => view.rollout?.strategy === "OnDelete" && view.replicas > 0)
-    .map(({ view: { kind, namespace, name, rollout } }) => {
-      const isBehind = rollout?.isComplete === false;
-      return {
-        ...({ check: "OnDelete", kind, namespace, name } as const),
-        severity: isBehind ? "warning" : "notice",
-        why: `its updateStrategy is OnDelete${isBehind ? ", and some of its pods have an older template" : ""}: a fix of the template, such as a shorter token, reaches no running pod.`,
-        wayOut: isBehind
-          ? "Delete its older pods one by one, or set updateStrategy.type: RollingUpdate."
-          : "Set updateStrategy.type: RollingUpdate.",
-      };
-    });
 }
