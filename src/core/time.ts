@@ -135,11 +135,10 @@ export class TokenBucket {
     return true;
   }
 
-  /** Reserves a token. Returns the milliseconds until it is available; at most `longestMs`, where no more tokens are reserved. */
-  reserve(longestMs = Infinity): number {
+  /** Reserves a token. Returns the milliseconds until it is available. */
+  reserve(): number {
     this.#fill();
     const waitMs = Math.max(0, ((1 - this.#tokens) / this.#size.ratePerSecond) * 1000);
-    if (waitMs > longestMs) return longestMs;
     this.#tokens--;
     return waitMs;
   }

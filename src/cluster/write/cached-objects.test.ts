@@ -96,9 +96,3 @@ describe("the cached keys", () => {
     expect(cached.keys()).toEqual([]);
   });
 });
-
-it("what this process has read is forgotten, the oldest first, if the cache never gets there", () => {
-  const { cached, versionOf } = setUp("1", objectAt("1", "0", "team/0"), objectAt("1", "1", "team/1"));
-  for (let i = 0; i <= 50_000; i++) cached.note(`team/${i}`, { uid: `${i}`, resourceVersion: "5" });
-  expect([versionOf("team/0"), versionOf("team/1")]).toEqual(["1", undefined]);
-});

@@ -16,9 +16,6 @@ interface Floor {
   readonly isGone: boolean;
 }
 
-/** Most floors that are kept. Only what the cache has not seen yet has one; after a list that is every object that changed meanwhile. */
-const MAX_FLOORS = 50_000;
-
 /**
  * The cache, without what is older than what this process has read or written itself.
  *
@@ -47,8 +44,11 @@ export class CachedObjects {
   keys(): readonly Key[] | undefined {
     const state = this.#cache.current();
     if (state === undefined) return undefined;
-    this.#sweep(state);
-    for (const [key, { isGone }] of this.#floors) if (!isGone && state.get(key) === undefined) return undefined;
+    for (const [key, floor] of this.#floors) {
+      const object = state.get(key);
+      if (isReached(floor, object, state.version)) this.#floors.delete(key);
+      else if (!floor.isGone && object === undefined) return undefined;
+    }
     return state.keys();
   }
 
@@ -79,16 +79,6 @@ export class CachedObjects {
     const state = this.#cache.current();
     if (state !== undefined && isReached(floor, state.get(key), state.version)) return;
     this.#floors.set(key, floor);
-    if (this.#floors.size <= MAX_FLOORS) return;
-    if (state !== undefined) this.#sweep(state);
-    const [oldest] = this.#floors.keys();
-    if (oldest !== undefined && this.#floors.size > MAX_FLOORS) this.#floors.delete(oldest);
-  }
-
-  #sweep(state: OwnCache<ControllerResilience>): void {
-    for (const [key, floor] of this.#floors) {
-      if (isReached(floor, state.get(key), state.version)) this.#floors.delete(key);
-    }
   }
 }
 

@@ -252,7 +252,7 @@ export class ClusterWide {
       const waiting = again && this.#undone.pending(again);
       const outcome: Outcome = waiting ?? (await this.#executor.executeUnowned(this.#by, intent, { log, mayWrite }));
       outcomes.push({ write, outcome });
-      if (outcome.result === "Executed" && again !== undefined) this.#undone.note(again, undoneBy(intent), false);
+      if (outcome.result === "Executed" && again !== undefined) this.#undone.note(again, undoneBy(intent));
       if (outcome.result === "Executed") this.#remember(write);
       if (outcome.result !== "Executed" || intent.verb === "create") continue;
       events.record({

@@ -94,7 +94,7 @@ describe("shutdown", () => {
     const { clock, queue } = makeQueue();
     queue.add("a");
     queue.addAfter("b", 10);
-    queue.shutDown();
+    void queue.shutDownWithDrain();
     queue.add("c");
     queue.addAfter("d", 10);
     clock.advance(1_000);

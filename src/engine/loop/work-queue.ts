@@ -119,15 +119,10 @@ export class WorkQueue<K = string> {
     this.#settleDrain();
   }
 
-  /** Stops accepting keys and drops delayed ones. Waiting keys can still be taken. */
-  shutDown(): void {
+  /** Stops accepting keys and drops delayed ones. Waiting keys can still be taken. Resolves when all of them are taken and done. */
+  shutDownWithDrain(): Promise<void> {
     this.#shuttingDown = true;
     this.#dropDelayed();
-  }
-
-  /** As `shutDown`. Resolves when all waiting keys are taken and done. */
-  shutDownWithDrain(): Promise<void> {
-    this.shutDown();
     return new Promise(resolve => {
       this.#drained.push(resolve);
       this.#settleDrain();

@@ -173,7 +173,7 @@ export class Executor {
     } catch (error) {
       const outcome = outcomeOf(error, intent);
       if (isOutdated(error)) return outcome;
-      return this.#backoff.note(intent, outcome, !isCertainlyNotDone(error));
+      return this.#backoff.note(intent, outcome);
     }
   }
 

@@ -2,10 +2,8 @@ import { type BackoffBounds, doubled, type Clock } from "../../core/time";
 import type { Intent, Outcome } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 
-/** After a refusal: a PodDisruptionBudget may be exhausted for hours. */
+/** After a refusal, and of a restart: a PodDisruptionBudget may be exhausted for hours. */
 const REFUSED: BackoffBounds = { firstMs: 10_000, lastMs: 300_000 };
-/** After a failure with an unknown outcome: each costs a slot of the restart pacer. */
-const DOUBTFUL: BackoffBounds = { firstMs: 10_000, lastMs: 600_000 };
 /**
  * After a failure of a write that is no restart and was not refused. A write that fails slowly must not use up every pass, but a binding must
  * be renewed before it expires, and a runaway throttled.
@@ -44,16 +42,12 @@ export class WriteBackoff {
     return outcome.result === "Blocked" || outcome.result === "Failed" ? { ...outcome, retryAfterMs: leftMs } : outcome;
   }
 
-  /**
-   * Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row.
-   *
-   * @param doubtful whether the write may have taken effect
-   */
-  note(intent: Intent, outcome: Outcome, doubtful: boolean): Outcome {
+  /** Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row. */
+  note(intent: Intent, outcome: Outcome): Outcome {
     this.#forgetOld();
     const count = this.#failures.get(idOf(intent))?.count ?? 0;
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
-    const bounds = isPlainFailure(intent, outcome) ? PLAIN : doubtful ? DOUBTFUL : REFUSED;
+    const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
     const waitMs = Math.max(askedMs, doubled(bounds, count));
     this.#failures.set(idOf(intent), {
       intent,
