@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../core/json";
 import { kindObject } from "./follow";
 import { questionOf } from "./question";
-import { WELL_KNOWN } from "./well-known";
+import { BY_GENERATION, WELL_KNOWN, type WellKnownKind } from "./well-known";
 
 // An object of each kind as its API writes it, without and with work, and as it is while it is paused.
 
@@ -107,6 +107,83 @@ const FIXTURES: Readonly<Record<string, Fixture>> = {
     paused: [],
   },
 };
+
+const FLUX_FIELDS =
+  "spec.suspend status.observedGeneration status.lastHandledReconcileAt status.conditions status.conditions.observedGeneration";
+const CONDITION_FIELDS = "status.conditions status.conditions.observedGeneration";
+
+/**
+ * What the published schemas say, as facts: the kinds, where the schema is, and which of the fields that are read here it has. A condition is
+ * named by what each has.
+ */
+const PUBLISHED: readonly (readonly [kinds: string, source: string, fields: string])[] = [
+  ["Application", "argoproj/argo-cd v3.1.9: manifests/crds/application-crd.yaml", "operation"],
+  [
+    "Workflow",
+    "argoproj/argo-workflows f016ad89eb: manifests/base/crds/full/argoproj.io_workflows.yaml",
+    "spec.shutdown spec.suspend status.phase",
+  ],
+  ["Kustomization", "fluxcd/kustomize-controller v1.9.6: config/crd/bases", FLUX_FIELDS],
+  ["HelmRelease", "fluxcd/helm-controller v1.6.4: config/crd/bases", FLUX_FIELDS],
+  [
+    "GitRepository OCIRepository HelmRepository HelmChart Bucket",
+    "fluxcd/source-controller v1.9.3: config/crd/bases",
+    FLUX_FIELDS,
+  ],
+  ["Certificate Issuer ClusterIssuer", "cert-manager/cert-manager v1.21.2: deploy/crds", CONDITION_FIELDS],
+  [
+    "Provider Configuration Function CompositeResourceDefinition",
+    "crossplane/crossplane 2d040d2daf: cluster/crds",
+    CONDITION_FIELDS,
+  ],
+  [
+    "cluster.x-k8s.io/v1beta2/Cluster",
+    "kubernetes-sigs/cluster-api v1.14.2: core/config/crd/bases",
+    "spec.paused status.observedGeneration status.conditions",
+  ],
+  [
+    "Machine",
+    "kubernetes-sigs/cluster-api v1.14.2: core/config/crd/bases",
+    "status.observedGeneration status.conditions",
+  ],
+  [
+    "postgresql.cnpg.io/v1/Cluster",
+    "cloudnative-pg/cloudnative-pg a95a534dbe: config/crd/bases/postgresql.cnpg.io_clusters.yaml",
+    CONDITION_FIELDS,
+  ],
+  [
+    "Kafka",
+    "strimzi/strimzi-kafka-operator 8541da1e33: packaging/install/cluster-operator/040-Crd-kafka.yaml",
+    "status.observedGeneration",
+  ],
+  [
+    "ExternalSecret",
+    "external-secrets/external-secrets v1.3.2: config/crds/bases",
+    "spec.refreshPolicy status.syncedResourceVersion",
+  ],
+  ["NodeClaim", "kubernetes-sigs/karpenter 2266468104: pkg/apis/crds/karpenter.sh_nodeclaims.yaml", CONDITION_FIELDS],
+  [
+    "Promotion",
+    "akuity/kargo 1c764767ae: charts/kargo/resources/crds/kargo.akuity.io_promotions.yaml",
+    "status.lastHandledRefresh",
+  ],
+];
+
+/** The fields that a row reads; those of metadata are the same in all kinds. */
+function fieldsOf({ due = BY_GENERATION }: WellKnownKind): string[] {
+  const paths = Array.from(due.matchAll(/object\.((?:\w+)(?:\.\w+)*)/g), ([, path = ""]) => path);
+  const ofConditions = Array.from(due.matchAll(/\bc\.(\w+)/g), ([, field = ""]) => `status.conditions.${field}`);
+  const fields = [...paths, ...ofConditions].map(field => field.replace(/\.(?:exists|all|startsWith)$/, ""));
+  return fields.filter(field => !field.startsWith("metadata."));
+}
+
+it.each(WELL_KNOWN)("reads of $apiVersion $kind only fields of its published schema", row => {
+  const { apiVersion, kind } = row;
+  const [, , fields] = PUBLISHED.find(([kinds]) =>
+    kinds.split(" ").some(one => one === kind || one === `${apiVersion}/${kind}`),
+  )!;
+  expect(fields.split(" ")).toEqual(expect.arrayContaining(fieldsOf(row)));
+});
 
 describe("well-known kinds", () => {
   it.each(WELL_KNOWN.map(({ apiVersion, kind }) => ({ apiVersion, kind })))(
