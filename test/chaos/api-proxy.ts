@@ -37,8 +37,8 @@ export abstract class ApiProxy {
   /** Handles one request; a rejection breaks its connection. */
   protected abstract serve(exchange: Exchange): Promise<void>;
 
-  async start(port = 0): Promise<void> {
-    await new Promise<void>(resolve => this.#server.listen(port, "127.0.0.1", resolve));
+  async start(port = 0, address = "127.0.0.1"): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(port, address, resolve));
   }
 
   async stop(): Promise<void> {

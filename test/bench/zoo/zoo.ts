@@ -10,6 +10,7 @@ import { OperatorProcess } from "../../operator/process";
 import { type Animal, ANIMALS } from "./animals";
 import { HEALTHY } from "./deaths";
 import { hasLease, type Images, loadImages, NAMESPACE, objectsOf } from "./programs";
+import { measureStalls } from "./stalls";
 import { View } from "./view";
 import { accusation, type Row, rowOf, watch } from "./watch";
 
@@ -30,32 +31,40 @@ type Print = (line: string) => void;
 
 /**
  * Kills real programs in every way that applies, all at once, and prints what stallDetection found of each, and after how long. Then the API
- * server and etcd are away, one after the other, under those that are healthy.
+ * server and etcd are away, one after the other, under those that are healthy. Then the same with work that is due while nothing moves, in
+ * another lab (stalls.ts).
  *
  * @throws Error if an innocent is accused, or a victim is not found
  */
 export async function benchZoo(print: Print): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "zoo-"));
+  const rows = [...(await inLab(measure, print)), ...(await inLab(measureStalls, print))];
+  const wrong = rows.filter(({ isWrong }) => isWrong);
+  print(`${rows.length} rows, ${wrong.length} wrong`);
+  if (wrong.length > 0)
+    throw new Error(`expected no false accusation and every victim found, got ${wrong.length} wrong`);
+}
+
+async function inLab(run: (lab: Lab, print: Print) => Promise<Row[]>, print: Print): Promise<Row[]> {
   const lab = await Lab.up({ name: "bench-zoo", onProgress: line => print(`lab: ${line}`) });
   try {
-    const rows = await measure(lab, folder, print);
-    const wrong = rows.filter(({ isWrong }) => isWrong);
-    print(`${rows.length} rows, ${wrong.length} wrong`);
-    if (wrong.length > 0)
-      throw new Error(`expected no false accusation and every victim found, got ${wrong.length} wrong`);
+    return await run(lab, print);
   } finally {
     await lab.down();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function measure(lab: Lab, folder: string, print: Print): Promise<Row[]> {
+async function measure(lab: Lab, print: Print): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), "zoo-"));
   const client = ClusterClient.of(lab);
   await install(client);
   await client.createNamespace(NAMESPACE);
   const images = await loadImages(lab, new Set(ANIMALS.map(({ program }) => program)));
   const zoo = { lab, client, view: new View(client), images, print, animals: chosen() };
-  return measureAll(zoo, await bundleEntry(folder));
+  try {
+    return await measureAll(zoo, await bundleEntry(folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 async function measureAll(zoo: Zoo, bundle: string): Promise<Row[]> {

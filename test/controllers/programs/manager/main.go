@@ -5,15 +5,19 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"os"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -28,20 +32,42 @@ func (r reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 	return ctrl.Result{RequeueAfter: time.Minute}, nil
 }
 
+type options struct {
+	group      string
+	workers    int
+	configMaps bool
+	metrics    string
+	secure     bool
+}
+
 func main() {
-	workers := flag.Int("workers", 0, "Workers that handle Widgets; 0: ConfigMaps instead.")
-	metrics := flag.String("metrics", "0", "Address of plain metrics; 0: none.")
+	var o options
+	flag.IntVar(&o.workers, "workers", 0, "Workers that handle Widgets; 0: none.")
+	flag.StringVar(&o.group, "group", "example.com", "API group of the Widgets.")
+	flag.BoolVar(&o.configMaps, "configmaps", false, "ConfigMaps beside the Widgets.")
+	flag.StringVar(&o.metrics, "metrics", "0", "Address of metrics; 0: none.")
+	flag.BoolVar(&o.secure, "secure", false, "Metrics by TLS, for whoever may read them.")
+	quiet := flag.Bool("quiet", false, "No log.")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
-	if err := run(os.Getenv("NAMESPACE"), os.Getenv("LEASE"), *metrics, *workers); err != nil {
+	if *quiet {
+		ctrl.SetLogger(logr.Discard())
+		klog.LogToStderr(false)
+		klog.SetOutput(io.Discard)
+	}
+	if err := run(os.Getenv("NAMESPACE"), os.Getenv("LEASE"), o); err != nil {
 		ctrl.Log.Error(err, "manager ended")
 		os.Exit(1)
 	}
 }
 
-func run(namespace, lease, metrics string, workers int) error {
+func run(namespace, lease string, o options) error {
+	metrics := metricsserver.Options{BindAddress: o.metrics, SecureServing: o.secure}
+	if o.secure {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
 	manager, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
-		Metrics:                 metricsserver.Options{BindAddress: metrics},
+		Metrics:                 metrics,
 		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
 		LeaderElection:          lease != "",
 		LeaderElectionID:        lease,
@@ -50,15 +76,16 @@ func run(namespace, lease, metrics string, workers int) error {
 	if err != nil {
 		return err
 	}
-	if err := addController(manager, workers); err != nil {
-		return err
+	if o.workers > 0 {
+		if err := addWidgets(manager, o); err != nil {
+			return err
+		}
+	}
+	if o.workers == 0 || o.configMaps {
+		one := ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{})
+		if err := one.Complete(reconciler{manager.GetClient()}); err != nil {
+			return err
+		}
 	}
 	return manager.Start(ctrl.SetupSignalHandler())
-}
-
-func addController(manager ctrl.Manager, workers int) error {
-	if workers > 0 {
-		return addWidgets(manager, workers)
-	}
-	return ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{}).Complete(reconciler{manager.GetClient()})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,31 +19,44 @@ import (
 //	blocksBefore: a time; workers of processes that started earlier block for ever
 //	seconds: how long it takes
 //	fails: it ends with an error
+//	creates: it creates a ConfigMap each time
+//	ignored: it does nothing, as with an object that is paused or of another class
 type widgets struct {
 	client.Client
+	group     string
 	startedAt time.Time
 }
 
-func newWidget() *unstructured.Unstructured {
+func (r widgets) newWidget() *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"})
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: r.group, Version: "v1", Kind: "Widget"})
 	return object
 }
 
 func (r widgets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	object := newWidget()
+	object := r.newWidget()
 	if err := r.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
+	is := func(field string) bool { value, _ := spec[field].(bool); return value }
+	if is("ignored") {
+		return ctrl.Result{}, nil
+	}
 	text, _ := spec["blocksBefore"].(string)
 	if before, err := time.Parse(time.RFC3339, text); err == nil && r.startedAt.Before(before) {
 		select {}
 	}
 	seconds, _ := spec["seconds"].(int64)
 	time.Sleep(time.Duration(seconds) * time.Second)
-	if fails, _ := spec["fails"].(bool); fails {
+	if is("fails") {
 		return ctrl.Result{}, errors.New("it is to fail")
+	}
+	if is("creates") {
+		made := metav1.ObjectMeta{Namespace: request.Namespace, GenerateName: request.Name + "-"}
+		if err := r.Create(ctx, &corev1.ConfigMap{ObjectMeta: made}); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	status := map[string]any{"observedGeneration": object.GetGeneration()}
 	if err := unstructured.SetNestedMap(object.Object, status, "status"); err != nil {
@@ -50,9 +65,10 @@ func (r widgets) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.Status().Update(ctx, object)
 }
 
-func addWidgets(manager ctrl.Manager, workers int) error {
+func addWidgets(manager ctrl.Manager, o options) error {
+	r := widgets{manager.GetClient(), o.group, time.Now()}
 	return ctrl.NewControllerManagedBy(manager).
-		For(newWidget()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(widgets{manager.GetClient(), time.Now()})
+		For(r.newWidget()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: o.workers}).
+		Complete(r)
 }

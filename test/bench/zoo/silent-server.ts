@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { ApiProxy, type Upstream } from "../../chaos/api-proxy";
+import type { Exchange } from "../../chaos/exchange";
+
+// A program in the lab's network: a proxy before the API server, and a server of an empty Helm repository. After SIGUSR2 the proxy
+// holds all watches that are open, in silence. After SIGHUP the repository answers where it was silent before.
+
+/** Passes everything on, but holds watches. */
+class WatchHolder extends ApiProxy {
+  readonly #open = new Set<Exchange>();
+  readonly #held = new WeakSet<Exchange>();
+
+  hold(): void {
+    for (const watch of this.#open) this.#held.add(watch);
+  }
+
+  protected async serve(exchange: Exchange): Promise<void> {
+    const answer = await exchange.forward();
+    if (!exchange.isWatch) return exchange.relay(answer);
+    exchange.begin(answer);
+    this.#open.add(exchange);
+    try {
+      for await (const chunk of answer as AsyncIterable<Buffer>)
+        if (!this.#held.has(exchange)) await exchange.write(chunk);
+    } finally {
+      this.#open.delete(exchange);
+    }
+    // A held one never ends, whatever the API server does.
+    if (!this.#held.has(exchange)) exchange.end();
+  }
+}
+
+async function main([file = "", address = "", proxyPort = "", repositoryPort = ""]: readonly string[]): Promise<void> {
+  const proxy = new WatchHolder(JSON.parse(readFileSync(file, "utf8")) as Upstream);
+  await proxy.start(Number(proxyPort), address);
+  let answersAll = false;
+  const repository = createServer(({ url = "" }, response) => {
+    if (url.startsWith("/missing")) response.writeHead(404).end();
+    else if (answersAll || !url.startsWith("/silent")) response.end("apiVersion: v1\nentries: {}\n");
+  });
+  repository.listen(Number(repositoryPort), address);
+  process.on("SIGUSR2", () => proxy.hold());
+  process.on("SIGHUP", () => (answersAll = true));
+}
+
+void main(process.argv.slice(2));

@@ -1,0 +1,247 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { NODE_ADDRESS } from "../../lab/addresses";
+import {
+  type Act,
+  change,
+  groupOf,
+  kopf,
+  manager,
+  NAME,
+  type Program,
+  repositories,
+  SOME,
+  source,
+  widgets,
+} from "./stall-programs";
+
+/** A program, what is done to it, and what must be said. */
+export interface Case extends Program {
+  readonly program: string;
+  readonly what: string;
+  readonly act: Act;
+  /** Reasons that may be told; absent: none is. */
+  readonly told?: RegExp;
+  /** It is restarted, and works again. */
+  readonly heals?: boolean;
+  /** In the spec. */
+  readonly remedies?: object;
+}
+
+const nothing: Act = () => Promise.resolve();
+
+/** Workers of the present process block; those of its successor do not. */
+const block: Act = hands =>
+  widgets(hands, SOME, { blocksBefore: new Date(Date.now() + 20_000).toISOString().replace(/\.\d+/, "") });
+const FOR_EVER = { blocksBefore: "2100-01-01T00:00:00Z" };
+
+/** Does it again and again, until shortly before the end. */
+const again =
+  (everyMs: number, act: Act): Act =>
+  async hands => {
+    while (performance.now() < hands.endMs - everyMs) {
+      await act(hands);
+      await sleep(everyMs);
+    }
+  };
+const each =
+  (...acts: readonly Act[]): Act =>
+  async hands => {
+    for (const act of acts) await act(hands);
+  };
+
+const kubectl =
+  (...args: readonly string[]): Act =>
+  ({ client, namespace }) =>
+    client.output([...args, `--namespace=${namespace}`]);
+const WORKLOAD = `deployment/${NAME}`;
+const pause =
+  (ms: number): Act =>
+  () =>
+    sleep(ms);
+
+/** Deletes the pod that holds the Lease. */
+const handOver: Act = async ({ client, namespace }) => {
+  const holder = ["get", "lease", NAME, "-o", "jsonpath={.spec.holderIdentity}"];
+  const pod = (await client.output([...holder, `--namespace=${namespace}`])).split("_", 1)[0] ?? "";
+  await client.output(["delete", "pod", pod, `--namespace=${namespace}`, "--wait=false", "--ignore-not-found"]);
+};
+
+const group = "admissionregistration.k8s.io/v1";
+
+/** A policy refuses each status. */
+const denyStatus: Act = ({ client, namespace }) => {
+  const rule = {
+    apiGroups: [groupOf(namespace)],
+    apiVersions: ["v1"],
+    operations: ["UPDATE"],
+    resources: ["widgets/status"],
+  };
+  return client.apply([
+    {
+      ...{ apiVersion: group, kind: "ValidatingAdmissionPolicy", metadata: { name: namespace } },
+      spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: "false" }] },
+    },
+    {
+      ...{ apiVersion: group, kind: "ValidatingAdmissionPolicyBinding", metadata: { name: namespace } },
+      spec: { policyName: namespace, validationActions: ["Deny"] },
+    },
+  ]);
+};
+
+/** A webhook whose server is away. */
+const breakWebhook: Act = ({ client, namespace }) => {
+  const rule = {
+    apiGroups: [groupOf(namespace)],
+    apiVersions: ["v1"],
+    operations: ["UPDATE"],
+    resources: ["widgets/status"],
+  };
+  const webhook = {
+    ...{ name: "widgets.example.com", rules: [rule], sideEffects: "None", admissionReviewVersions: ["v1"] },
+    ...{ clientConfig: { url: `https://${NODE_ADDRESS}:1/` }, failurePolicy: "Fail", timeoutSeconds: 1 },
+  };
+  return client.apply([
+    { apiVersion: group, kind: "ValidatingWebhookConfiguration", metadata: { name: namespace }, webhooks: [webhook] },
+  ]);
+};
+
+const exhaustQuota: Act = ({ client, namespace }) =>
+  client.apply([
+    {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { namespace, name: "q" },
+      spec: { hard: { "count/configmaps": "1" } },
+    },
+  ]);
+
+const MANAGER = "controller-runtime";
+const STUCK = /ProgressStopped|QueueStuck|Restart/;
+
+/** By namespace. */
+export const CASES: Readonly<Record<string, Case>> = {
+  blocked: {
+    program: MANAGER,
+    ...manager(),
+    what: "all workers blocked",
+    act: block,
+    told: STUCK,
+    heals: true,
+  },
+  "blocked-secure": {
+    ...{ program: `${MANAGER}, authenticated metrics`, ...manager({ metrics: "secure" }) },
+    ...{ what: "all workers blocked", act: block, told: STUCK, heals: true },
+  },
+  "blocked-alone": {
+    ...{ program: `${MANAGER}, no election`, ...manager({ elects: false }) },
+    ...{ what: "all workers blocked", act: block, told: STUCK, heals: true },
+  },
+  "blocked-blind": {
+    ...{ program: `${MANAGER}, no metrics`, ...manager({ metrics: "none" }) },
+    ...{ what: "all workers blocked", act: block, told: /ProgressStopped/ },
+  },
+  half: {
+    ...{ program: `${MANAGER}, two controllers`, ...manager({ flags: ["--configmaps"] }) },
+    ...{ what: "all workers of one blocked", act: block, told: STUCK, heals: true },
+  },
+  "half-workers": {
+    ...{ program: `${MANAGER}, 4 workers`, ...manager({ workers: 4 }) },
+    ...{ what: "1 worker blocked", act: each(change(FOR_EVER, ["a"]), again(120_000, change({}, SOME.slice(1)))) },
+  },
+  held: {
+    ...{ program: MANAGER, ...manager({ isHeld: true }) },
+    ...{ what: "watch held in silence", act: each(pause(2_000), change()), told: /ProgressStopped/ },
+  },
+  "held-blind": {
+    ...{ program: `${MANAGER}, no metrics`, ...manager({ isHeld: true, metrics: "none" }) },
+    ...{ what: "watch held in silence", act: each(pause(2_000), change()), told: /ProgressStopped/ },
+  },
+  "dead-token": {
+    ...{ program: `${MANAGER}, no log`, ...manager({ elects: false, flags: ["--quiet"] }), what: "401 for ever" },
+    act: each(({ client, namespace }) => client.recreateServiceAccount(namespace, NAME), pause(12_000), change()),
+    ...{ remedies: { tokenRestart: {} }, told: /Unauthorized|Rejected|Restart/, heals: true },
+  },
+  "kopf-blocked": {
+    ...{ program: "kopf", ...kopf(false), what: "its event loop blocked" },
+    ...{ act: change(FOR_EVER), told: /ProgressStopped/ },
+  },
+  "kopf-held": {
+    ...{ program: "kopf", ...kopf(true), what: "watch held in silence: it opens another after 40 s" },
+    act: each(pause(2_000), change()),
+  },
+  "flux-held": {
+    ...{ program: "Flux source-controller", ...source(true), what: "watch held in silence" },
+    ...{ act: each(pause(2_000), repositories(SOME, "other")), told: /ProgressStopped/ },
+  },
+  "flux-blocked": {
+    ...{ program: "Flux source-controller", ...source(false), what: "servers never answer" },
+    ...{ act: repositories(SOME, "silent"), told: STUCK, heals: true },
+  },
+
+  idle: { program: MANAGER, ...manager(), what: "idle", act: nothing },
+  standby: { program: MANAGER, ...manager({ replicas: 2 }), what: "idle, with a standby", act: nothing },
+  slow: {
+    ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 90 s" },
+    act: again(300_000, change({ seconds: 90 })),
+  },
+  slower: {
+    ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 10 minutes, for: 15m" },
+    entry: namespace => ({ apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget" }),
+    act: change({ seconds: 600 }),
+  },
+  fails: { program: MANAGER, ...manager(), what: "its reconciles fail, backoff", act: change({ fails: true }) },
+  denied: {
+    program: MANAGER,
+    ...manager(),
+    what: "a policy denies writes",
+    act: each(denyStatus, pause(5_000), change()),
+  },
+  webhook: {
+    program: MANAGER,
+    ...manager(),
+    what: "a webhook is away",
+    act: each(breakWebhook, pause(5_000), change()),
+  },
+  quota: {
+    program: MANAGER,
+    ...manager(),
+    what: "a quota is used up",
+    act: each(exhaustQuota, pause(5_000), change({ creates: true })),
+  },
+  paused: { program: MANAGER, ...manager(), what: "objects are paused", act: change({ ignored: true, paused: true }) },
+  class: {
+    ...{ program: MANAGER, ...manager(), what: "objects of another class" },
+    entry: namespace => ({ ...manager().entry(namespace), selector: { matchLabels: { class: "ours" } } }),
+    seed: async hands => {
+      await widgets(hands, SOME.slice(3), {}, { class: "theirs" });
+      await widgets(hands, SOME.slice(0, 3), {}, { class: "ours" });
+    },
+    act: hands => widgets(hands, SOME.slice(3), { ignored: true }, { class: "theirs" }),
+  },
+  zero: {
+    ...{ program: MANAGER, ...manager(), what: "scaled to zero for 10 minutes" },
+    act: each(
+      kubectl("scale", WORKLOAD, "--replicas=0"),
+      change(),
+      pause(600_000),
+      kubectl("scale", WORKLOAD, "--replicas=1"),
+    ),
+  },
+  rolled: {
+    ...{ program: MANAGER, ...manager(), what: "rolling updates" },
+    act: again(240_000, each(change(), kubectl("rollout", "restart", WORKLOAD))),
+  },
+  handover: {
+    ...{ program: MANAGER, ...manager({ replicas: 2 }), what: "its leader is deleted, again and again" },
+    act: again(240_000, each(change(), handOver)),
+  },
+  "kopf-idle": { program: "kopf", ...kopf(false), what: "works", act: again(180_000, change()) },
+  "flux-fails": {
+    ...{ program: "Flux source-controller", ...source(false), what: "repositories are missing" },
+    act: repositories(SOME, "missing"),
+  },
+  "flux-fails-blind": {
+    ...{ program: "Flux source-controller, no metrics", ...source(false, false), what: "repositories are missing" },
+    act: repositories(SOME, "missing"),
+  },
+};

@@ -1,0 +1,228 @@
+import type { ClusterClient } from "../../cluster/client";
+import { LEASES, rightsOf, smallController, type SmallControllerOptions } from "../../controllers/small-controller";
+import { NODE_ADDRESS } from "../../lab/addresses";
+
+/** Ports of silent-server.ts on the node. */
+export const PROXY_PORT = 16443;
+export const REPOSITORY_PORT = 16080;
+
+/** The name of each program, and of its ControllerResilience. Each has a namespace of its own. */
+export const NAME = "web";
+
+/** References of the images. */
+export interface Images {
+  readonly manager: string;
+  readonly asyncio: string;
+  readonly source: string;
+}
+
+/** What a case works with. */
+export interface Hands {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** When the matrix ends, by the monotonic clock. */
+  readonly endMs: number;
+}
+
+export type Act = (hands: Hands) => Promise<unknown>;
+
+/** A program: its objects, what it handles, and what it needs in the block stallDetection of the spec. */
+export interface Program {
+  readonly install: (namespace: string, images: Images) => object[];
+  readonly entry: (namespace: string) => object;
+  /** Creates its objects, a few minutes before what is done to it. */
+  readonly seed: Act;
+  readonly spec?: object;
+  readonly replicas?: number;
+}
+
+export const groupOf = (namespace: string): string => `${namespace}.example.com`;
+
+/** The kind of one case: what moves in another one must not speak for it. */
+export function widgetKind(namespace: string): object {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  return {
+    ...{ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
+    metadata: { name: `widgets.${groupOf(namespace)}` },
+    spec: {
+      ...{ group: groupOf(namespace), scope: "Namespaced", names: { kind: "Widget", plural: "widgets" } },
+      versions: [{ name: "v1", served: true, storage: true, schema, subresources: { status: {} } }],
+    },
+  };
+}
+
+/** What a cluster administrator makes, so that the operator may read the kinds. */
+export const PROGRESS_ROLE = {
+  ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+  metadata: { name: "zoo-progress", labels: { "controller-resilience.io/aggregate-to-progress": "true" } },
+  rules: [{ apiGroups: ["*"], resources: ["widgets", "helmrepositories"], verbs: ["get", "list"] }],
+};
+
+let step = 0;
+
+/** Creates or changes Widgets, each to another generation. */
+export function widgets(
+  { client, namespace }: Hands,
+  names: readonly string[],
+  spec: object,
+  labels = {},
+): Promise<void> {
+  const head = { apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget" };
+  const one = (name: string): object => ({ ...head, metadata: { namespace, name, labels }, spec: { step, ...spec } });
+  step += 1;
+  return client.apply(names.map(one));
+}
+
+export const SOME = ["a", "b", "c", "d", "e", "f"];
+export const change =
+  (spec: object = {}, names = SOME): Act =>
+  hands =>
+    widgets(hands, names, spec);
+
+interface ManagerOptions {
+  readonly workers?: number;
+  readonly replicas?: number;
+  readonly flags?: readonly string[];
+  readonly elects?: boolean;
+  readonly isHeld?: boolean;
+  readonly metrics?: "plain" | "secure" | "none";
+}
+
+/** Whose watches are to be held reaches the API server through the proxy. */
+const envOf = (isHeld: boolean): object[] =>
+  isHeld
+    ? [
+        { name: "KUBERNETES_SERVICE_HOST", value: NODE_ADDRESS },
+        { name: "KUBERNETES_SERVICE_PORT", value: `${PROXY_PORT}` },
+      ]
+    : [];
+
+/** Adds to the container of the workload among these objects. */
+function withContainer(objects: readonly object[], more: { env?: readonly object[]; ports?: readonly object[] }) {
+  interface Workload {
+    readonly kind: string;
+    readonly spec: {
+      readonly template: { readonly spec: { readonly containers: { env?: object[]; ports?: object[] }[] } };
+    };
+  }
+  for (const { kind, spec } of objects as readonly Workload[]) {
+    const [container] = kind === "Deployment" ? spec.template.spec.containers : [];
+    if (container === undefined) continue;
+    container.env = [...(container.env ?? []), ...(more.env ?? [])];
+    container.ports = [...(more.ports ?? [])];
+  }
+  return [...objects];
+}
+
+const clusterBinding = (namespace: string, role: string, name: string = NAME): object => ({
+  ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
+  metadata: { name: `${namespace}-${name}-${role.replaceAll(":", "-")}` },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+  subjects: [{ kind: "ServiceAccount", namespace, name }],
+});
+
+/** kopf looks for new kinds and namespaces. */
+export const KOPF_ROLE = "zoo-kopf";
+
+/** The account with which authenticated metrics are read. */
+const READER = "metrics-reader";
+
+export function manager(options: ManagerOptions = {}): Program {
+  const { workers = 2, replicas = 1, flags = [], elects = true, isHeld = false, metrics = "plain" } = options;
+  const { spec, args, ports, rights } = METRICS[metrics];
+  return {
+    ...{ replicas, spec, seed: change() },
+    entry: namespace => ({ apiVersion: `${groupOf(namespace)}/v1`, kind: "Widget", for: "5m" }),
+    install: (namespace, { manager: image }) => {
+      const program = ["controller-runtime-manager", `--group=${groupOf(namespace)}`, `--workers=${workers}`];
+      const command = [...program, ...args, ...flags];
+      const rules = [widgetRights(namespace), { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
+      return [
+        ...installed({ namespace, image, command, replicas, lease: elects }, { env: envOf(isHeld), ports }, ...rules),
+        ...rights(namespace),
+      ];
+    },
+  };
+}
+
+const widgetRights = (namespace: string): object => ({
+  ...{ apiGroups: [groupOf(namespace)], resources: ["widgets", "widgets/status"], verbs: ["*"] },
+});
+
+const METRICS = {
+  none: { spec: {}, args: [], ports: [], rights: () => [] },
+  plain: {
+    ...{ spec: { metrics: {} }, args: ["--metrics=:8080"], ports: [{ name: "metrics", containerPort: 8080 }] },
+    rights: () => [],
+  },
+  secure: {
+    ...{ spec: { metrics: { tokenFrom: READER } }, args: ["--metrics=:8443", "--secure"] },
+    ports: [{ name: "https-metrics", containerPort: 8443 }],
+    rights: (namespace: string) => [
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: READER } },
+      clusterBinding(namespace, "system:auth-delegator"),
+      clusterBinding(namespace, READER, READER),
+    ],
+  },
+};
+
+/** A small controller with more in its container, and further rights in its namespace. */
+function installed(
+  options: Omit<SmallControllerOptions, "name">,
+  more: Parameters<typeof withContainer>[1],
+  ...rules: readonly object[]
+): object[] {
+  const account = { namespace: options.namespace, name: NAME };
+  return [
+    ...withContainer(smallController({ ...options, ...account }), more),
+    ...rightsOf(account, { ...account, name: `${NAME}-more` }, ...rules),
+  ];
+}
+
+export const kopf = (isHeld: boolean): Program => ({
+  entry: manager().entry,
+  seed: change(),
+  install: (namespace, { asyncio: image }) => {
+    const run = ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`];
+    const env = [...envOf(isHeld), { name: "GROUP", value: groupOf(namespace) }];
+    const command = [...run, "/app/kopf_controller.py"];
+    return [
+      ...installed({ namespace, image, command }, { env }, widgetRights(namespace), EVENTS),
+      clusterBinding(namespace, KOPF_ROLE),
+    ];
+  },
+});
+
+/** Helm repositories of a case: names, and the path of each. */
+export const repositories =
+  (names: readonly string[], path: string): Act =>
+  ({ client, namespace }) =>
+    client.apply(
+      names.map(name => ({
+        ...{ apiVersion: "source.toolkit.fluxcd.io/v1", kind: "HelmRepository" },
+        metadata: { namespace, name, labels: { case: namespace } },
+        spec: { interval: "2h", timeout: "600m", url: `http://${NODE_ADDRESS}:${REPOSITORY_PORT}/${path}/${name}` },
+      })),
+    );
+
+export function source(isHeld: boolean, hasMetrics = true): Program {
+  return {
+    entry: namespace => ({ kind: "HelmRepository", for: "5m", selector: { matchLabels: { case: namespace } } }),
+    spec: hasMetrics ? { metrics: {} } : {},
+    seed: repositories(SOME, "good"),
+    install: (namespace, { source: image }) => {
+      const command = [
+        ...["source-controller", "--concurrent=2", "--storage-path=/tmp", "--storage-adv-addr=localhost:9090"],
+        ...["--watch-all-namespaces=false", "--enable-leader-election", "--metrics-addr=:8080", "--events-addr="],
+      ];
+      const env = [...envOf(isHeld), { name: "RUNTIME_NAMESPACE", value: namespace }];
+      const ports = hasMetrics ? [{ name: "http-prom", containerPort: 8080 }] : [];
+      return [
+        ...installed({ namespace, image, command }, { env, ports }, LEASES, EVENTS),
+        clusterBinding(namespace, "manager-role"),
+      ];
+    },
+  };
+}
+
+const EVENTS = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };

@@ -1,0 +1,257 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ControllerResilience } from "../../../src/api/controller-resilience";
+import { installChart } from "../../cluster/chart";
+import { ClusterClient } from "../../cluster/client";
+import { OPERATOR } from "../../cluster/installation";
+import { asyncioImage, managerImage } from "../../controllers/images";
+import { SOURCE_CONTROLLER } from "../../gitops/programs";
+import type { Lab } from "../../lab";
+import { NODE_ADDRESS } from "../../lab/addresses";
+import { foldersOf } from "../../lab/folders";
+import { builtPath } from "../../lab/go-build";
+import { goImage } from "../../lab/images";
+import { recordOf, start } from "../../lab/processes";
+import { inside } from "../../lab/sandbox";
+import { readState } from "../../lab/state";
+import { bundleProgram } from "../../operator/bundle";
+import { type Case, CASES } from "./stall-cases";
+import {
+  type Hands,
+  type Images,
+  KOPF_ROLE,
+  NAME,
+  PROGRESS_ROLE,
+  PROXY_PORT,
+  REPOSITORY_PORT,
+  widgetKind,
+} from "./stall-programs";
+import type { Row } from "./watch";
+
+// Work is due, and nothing moves: each case of stall-cases.ts in a namespace of its own, all at once, under the chart's operator in the lab.
+
+/** Long enough to see each object without work, and each Lease renewed. */
+const LEARN_MS = 200_000;
+
+/** How long the matrix is watched, and when the API server, and then the operator, restarts. */
+const WATCH_MS = 26 * 60_000;
+const API_SERVER_MS = 19 * 60_000;
+const AWAY_MS = 20_000;
+const OPERATOR_MS = 21 * 60_000;
+
+/** When the Helm repositories that were silent answer. */
+const ANSWER_MS = 12 * 60_000;
+
+const READY_MS = 300_000;
+const LOOK_MS = 5_000;
+
+type Print = (line: string) => void;
+
+/** What was seen of one case, in milliseconds since its act. */
+interface Seen {
+  toldMs?: number;
+  told?: string;
+  restartedMs?: number;
+  worksMs?: number;
+  outcome?: string;
+  /** Accusations that nothing justifies. */
+  readonly wrong: string[];
+}
+
+/** Runs the matrix of stalls, and returns a row for each case. */
+export async function measureStalls(lab: Lab, print: Print): Promise<Row[]> {
+  const client = ClusterClient.of(lab);
+  await installChart(
+    lab,
+    ["--set-json", "metrics.ports=[8080,8443]", "--set-json", 'metrics.tokens=["metrics-reader"]'],
+    print,
+  );
+  const images = await loadImages(lab);
+  await client.apply(readFileSync(join(dirname(builtPath(SOURCE_CONTROLLER)), SOURCE_CONTROLLER.keep!.as), "utf8"));
+  await client.apply(ROLES);
+  const signal = await startSilentServer(lab);
+  const cases = Object.entries(CASES).filter(([name]) => new RegExp(process.env["ZOO"] ?? "").test(name));
+  for (const [name] of cases) await client.createNamespace(name);
+  await client.apply(cases.map(([name]) => widgetKind(name)));
+  await client.untilServed(cases.map(([name]) => `crd/widgets.${name}.example.com`));
+  for (const [name, one] of cases) await client.apply(one.install(name, images));
+  await Promise.all(
+    cases.map(async ([name, one]) => {
+      await client.readyPods(name, NAME, one.replicas ?? 1, READY_MS);
+      await protect(client, name, one);
+      await one.seed({ client, namespace: name, endMs: 0 });
+    }),
+  );
+  print(`${cases.length} programs run; what they handle is learned for ${LEARN_MS / 1_000} s`);
+  await sleep(LEARN_MS);
+  return watchAll({ lab, client, cases, signal, print });
+}
+
+const ROLES = [
+  PROGRESS_ROLE,
+  {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "metrics-reader" } },
+    rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }],
+  },
+  {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: KOPF_ROLE } },
+    rules: [
+      {
+        apiGroups: ["", "apiextensions.k8s.io"],
+        resources: ["namespaces", "customresourcedefinitions"],
+        verbs: ["list", "watch"],
+      },
+    ],
+  },
+];
+
+async function loadImages(lab: Lab): Promise<Images> {
+  const all = {
+    manager: await managerImage(),
+    asyncio: await asyncioImage(),
+    source: await goImage(SOURCE_CONTROLLER),
+  };
+  for (const { tar } of Object.values(all)) await lab.loadImage(tar);
+  const { manager, asyncio, source } = all;
+  return { manager: manager.reference, asyncio: asyncio.reference, source: source.reference };
+}
+
+/** Starts silent-server.ts in the lab's network. Returns what sends it a signal. */
+async function startSilentServer(lab: Lab): Promise<(name: NodeJS.Signals) => void> {
+  const state = readState(lab.name)!;
+  const folder = join(foldersOf(lab.name).folder, "silent-server");
+  mkdirSync(folder, { recursive: true });
+  const program = await bundleProgram("test/bench/zoo/silent-server.ts", join(folder, "program.cjs"));
+  const { ca, ...serving } = lab.certificates;
+  const upstream = join(folder, "upstream.json");
+  writeFileSync(upstream, JSON.stringify({ server: lab.server, ca, serving }), { mode: 0o600 });
+  const args = [upstream, NODE_ADDRESS, `${PROXY_PORT}`, `${REPOSITORY_PORT}`];
+  const argv = [...inside(state, "network"), process.execPath, program, ...args];
+  await start(state, { name: "silent-server", argv, group: "" });
+  return name => process.kill(recordOf(state, "silent-server")!.pid, name);
+}
+
+async function protect(client: ClusterClient, namespace: string, { entry, spec, remedies }: Case): Promise<void> {
+  await client.protect(namespace, NAME, {
+    targets: [{ kind: "Deployment", name: NAME }],
+    stallDetection: { onStall: "Restart", progress: [entry(namespace)], ...spec },
+    ...remedies,
+  });
+}
+
+interface Matrix {
+  readonly lab: Lab;
+  readonly client: ClusterClient;
+  readonly cases: readonly (readonly [string, Case])[];
+  readonly signal: (name: NodeJS.Signals) => void;
+  readonly print: Print;
+}
+
+async function watchAll({ lab, client, cases, signal, print }: Matrix): Promise<Row[]> {
+  const seen = new Map(cases.map(([name]): [string, Seen] => [name, { wrong: [] }]));
+  const beganMs = performance.now();
+  const endMs = beganMs + WATCH_MS;
+  signal("SIGUSR2");
+  const at = async (ms: number, what: string, act: () => unknown): Promise<void> => {
+    await sleep(ms);
+    print(what);
+    await act();
+  };
+  const acts = cases.map(async ([namespace, one]) => {
+    const hands: Hands = { client, namespace, endMs };
+    await one.act(hands).catch((error: unknown) => seen.get(namespace)!.wrong.push(`its act failed: ${String(error)}`));
+  });
+  const events = [
+    at(ANSWER_MS, "the repository answers", () => signal("SIGHUP")),
+    at(API_SERVER_MS, "the API server restarts", () => lab.restartApiServer({ awayMs: AWAY_MS })),
+    at(OPERATOR_MS, "the operator restarts", () =>
+      client.output(["delete", "pods", "--all", "-n", OPERATOR.namespace, "--wait=false"]),
+    ),
+  ];
+  while (performance.now() < endMs) {
+    await sleep(LOOK_MS);
+    const list = await look(client);
+    for (const object of list) {
+      const [name, one] = cases.find(([namespace]) => namespace === object.metadata.namespace) ?? [];
+      if (name === undefined || one === undefined) continue;
+      const state = seen.get(name)!;
+      const ms = performance.now() - beganMs;
+      for (const line of note(state, one, object, ms)) print(`${minutes(ms)} ${name}: ${line}`);
+      if (state.restartedMs !== undefined && state.worksMs === undefined && (await isDone(client, name, one)))
+        state.worksMs = performance.now() - beganMs;
+    }
+  }
+  await Promise.all([...acts, ...events]);
+  return cases.map(([name, one]) => rowOf(name, one, seen.get(name)!));
+}
+
+/** Nothing while the API server is away. */
+async function look(client: ClusterClient): Promise<readonly ControllerResilience[]> {
+  try {
+    const text = await client.output(["get", "cres", "--all-namespaces", "-o", "json"]);
+    return (JSON.parse(text) as { items: ControllerResilience[] }).items;
+  } catch {
+    return [];
+  }
+}
+
+/** What the two remedies accuse. A ServiceAccount is missing for a moment while it is recreated. */
+function accusationsOf({ status }: ControllerResilience): { readonly reason: string; readonly message: string }[] {
+  const types = ["ControllersActive", "TokensAccepted"];
+  const accusations = status?.conditions?.filter(one => one.status === "False" && types.includes(one.type)) ?? [];
+  return accusations.filter(({ reason }) => reason !== "ServiceAccountMissing");
+}
+
+/** Takes one look. Returns what is new. */
+function note(seen: Seen, { told }: Case, object: ControllerResilience, ms: number): string[] {
+  const news = accusationsOf(object).flatMap(({ reason, message }) => {
+    const line = `${reason}: ${message}`;
+    const isRight = told?.test(reason) === true;
+    if (isRight ? seen.told !== undefined : seen.wrong.some(one => one.startsWith(reason))) return [];
+    if (isRight) Object.assign(seen, { told: reason, toldMs: ms });
+    else seen.wrong.push(line);
+    return [line];
+  });
+  const [restart] = object.status?.restarts ?? [];
+  if (restart === undefined || restart.outcome === seen.outcome) return news;
+  seen.restartedMs ??= ms;
+  seen.outcome = restart.outcome;
+  return [...news, `restart ${restart.outcome}`];
+}
+
+/** Reports whether nothing is due any longer. */
+async function isDone(client: ClusterClient, namespace: string, { entry }: Case): Promise<boolean> {
+  interface Item {
+    readonly metadata: { readonly generation: number };
+    readonly status?: { readonly observedGeneration?: number };
+  }
+  const { kind, apiVersion = "source.toolkit.fluxcd.io/v1" } = entry(namespace) as {
+    kind: string;
+    apiVersion?: string;
+  };
+  const resource = `${kind.toLowerCase()}.${apiVersion.split("/").reverse().join(".")}`;
+  const text = await client.output(["get", resource, "-n", namespace, "-o", "json"]).catch(() => "");
+  if (text === "") return false;
+  const { items } = JSON.parse(text) as { items: Item[] };
+  return items.every(({ metadata: { generation }, status }) => status?.observedGeneration === generation);
+}
+
+function rowOf(name: string, one: Case, seen: Seen): Row {
+  const { toldMs, told = "", restartedMs, worksMs, outcome = "" } = seen;
+  const faults = faultsOf(one, seen);
+  const cell = (ms: number | undefined, more = ""): string => (ms === undefined ? "" : `${minutes(ms)} ${more}`.trim());
+  const cells = [one.program, one.what, cell(toldMs, told), cell(restartedMs, outcome), cell(worksMs)];
+  return { text: `| ${name} | ${cells.join(" | ")} | ${faults.join("; ")} |`, isWrong: faults.length > 0 };
+}
+
+function faultsOf({ told, heals = false }: Case, { toldMs, restartedMs, worksMs, wrong }: Seen): string[] {
+  return [
+    ...wrong.map(one => `FALSE: ${one}`),
+    ...(told !== undefined && toldMs === undefined ? ["NOT TOLD"] : []),
+    ...(told === undefined && restartedMs !== undefined ? ["RESTARTED"] : []),
+    ...(heals && worksMs === undefined ? ["NOT HEALED"] : []),
+  ];
+}
+
+const minutes = (ms: number): string => `${(ms / 60_000).toFixed(1)} min`;
