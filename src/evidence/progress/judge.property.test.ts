@@ -31,7 +31,15 @@ const HAPPENINGS: Readonly<Record<(typeof EVENTS)[number], (w: Widgets, name: st
 
 const judge = async (w: Widgets, ableForMs = Infinity, isHandled = false) => {
   const reading = await w.readings.kind(ask());
-  const now = { reading, nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs, isHandled, wasAccused: () => false };
+  const now = {
+    reading,
+    nowMs: w.clock.monotonicMs(),
+    forMs: FOR,
+    ableForMs,
+    isHandled,
+    workedMs: -Infinity,
+    wasAccused: () => false,
+  };
   return { stuck: judgeKind(now), untilMs: untilStuckMs(now) };
 };
 
@@ -152,7 +160,7 @@ describe("judgeKind", () => {
     const again = async () =>
       judgeKind({
         ...{ reading: await w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
-        ...{ isHandled: false, wasAccused: () => true },
+        ...{ isHandled: false, workedMs: -Infinity, wasAccused: () => true },
       });
     expect(await again()).toMatchObject({ object: { name: "blue" } });
     w.edit("green");

@@ -5,6 +5,9 @@ import type { DueObject, KindReading } from "../../core/progress";
 /** Its controller has to have moved an object in this time before the work became due, or since it started: one that never did may not exist. */
 const MOVED_WITHIN_MS = 3_600_000;
 
+/** Metrics are read each half minute: work that they show this much later, in milliseconds, may have been done before the object became due. */
+const OLDER_MS = 60_000;
+
 /** What a kind is judged by. */
 export interface Case {
   readonly reading: KindReading;
@@ -15,6 +18,8 @@ export interface Case {
   readonly ableForMs: number;
   /** The status of an object was written since the pods of the controller started, so it handles the kind, however quiet that was since. */
   readonly isHandled: boolean;
+  /** When metrics last showed that a queue of the kind finished an item, or counted an error; -Infinity: they do not. */
+  readonly workedMs: number;
   /** Reports whether an earlier pass, perhaps of another process, has accused the controller of this object. */
   readonly wasAccused: (object: DueObject) => boolean;
 }
@@ -49,19 +54,24 @@ function isStuck(object: DueObject, one: Case): boolean {
 }
 
 /** A reading that failed, or another process of this operator, does not take back what was found. */
-function isStillStuck(object: DueObject, { reading, nowMs, forMs, wasAccused }: Case): boolean {
-  return wasAccused(object) && isLeft(object, reading) && nowMs - reading.movedMs >= forMs;
+function isStillStuck(object: DueObject, one: Case): boolean {
+  const { reading, nowMs, forMs, wasAccused } = one;
+  return wasAccused(object) && isLeft(object, one) && nowMs - reading.movedMs >= forMs;
 }
 
 /** Its controller has handled the object before, and has worked lately, or since it started. */
-function isExpected(object: DueObject, { reading, isHandled }: Case): boolean {
+function isExpected(object: DueObject, one: Case): boolean {
+  const { reading, isHandled } = one;
   const isAtWork = isHandled || reading.movedMs >= object.dueMs - MOVED_WITHIN_MS;
-  return object.wasDone && isLeft(object, reading) && isAtWork;
+  return object.wasDone && isLeft(object, one) && isAtWork;
 }
 
-/** Otherwise the object alone is stuck: its controller has looked at it since it became due, or has done later work. */
-function isLeft({ dueMs, movedMs }: DueObject, { passedMs }: KindReading): boolean {
-  return movedMs <= dueMs && passedMs <= dueMs;
+/**
+ * Otherwise the object alone is stuck: its controller has looked at it since it became due, has done later work, or tries again and again,
+ * however long it waits in between.
+ */
+function isLeft({ dueMs, movedMs }: DueObject, { reading: { passedMs }, workedMs }: Case): boolean {
+  return movedMs <= dueMs && passedMs <= dueMs && workedMs < dueMs + OLDER_MS;
 }
 
 /** From when on the object was due, nothing moved, and readings succeeded. */

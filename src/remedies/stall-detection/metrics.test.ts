@@ -263,6 +263,25 @@ describe("work", () => {
     expect(await kindReason("gadget")).toBe("ProgressStopped");
   });
 
+  it("that fails speaks against Progress, however long the controller waits before it tries again", async () => {
+    scene = new Scene({ metrics: {}, ...PROGRESS });
+    makeDue();
+    let done = 1;
+    const failing = { queues: [{ name: "widget", depth: 0, done, slowestSeconds: 1 }] };
+    await serve(300, () => ({ queues: [{ ...failing.queues[0]!, done: ++done }] }));
+    failing.queues[0]!.done = done;
+    expect(await serve(1_000, failing)).toMatchObject({ status: "True", reason: "Active" });
+  });
+
+  it("that was done before the object became due does not speak against Progress", async () => {
+    scene = new Scene({ metrics: {}, ...PROGRESS });
+    await serve(60, { queues: [{ name: "widget", depth: 0, done: 1, slowestSeconds: 1 }] });
+    makeDue();
+    expect(await serve(930, { queues: [{ name: "widget", depth: 0, done: 2, slowestSeconds: 1 }] })).toMatchObject({
+      reason: "ProgressStopped",
+    });
+  });
+
   it("that waits in the queue of the kind is named beside what is due", async () => {
     scene = new Scene({ metrics: {}, progress: [{ ...PROGRESS.progress[0]!, for: "5m" }] });
     makeDue();

@@ -111,10 +111,10 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
   return pods.some(({ track }) => [...(track?.queues.keys() ?? [])].some(queue => isOfKind(queue, kind)));
 }
 
-/** Reports whether a queue of that kind has finished an item, or counted an error, lately: then its controller works. */
-export function hasWorked(kind: string, pods: readonly ObservedPod[], sinceMs: number): boolean {
+/** Returns when a queue of that kind last finished an item, or counted an error: its controller worked. -Infinity: nothing shows that. */
+export function lastWorkMs(kind: string, pods: readonly ObservedPod[]): number {
   const tracks = pods.flatMap(({ track }) => track ?? []);
-  return (workedOn(kind, tracks) ?? -Infinity) >= sinceMs;
+  return workedOn(kind, tracks) ?? -Infinity;
 }
 
 /** Reports whether requests of an idle pod are refused: its work cannot succeed then, and a restart does not change that. */

@@ -7,7 +7,7 @@ import { type ProgressEntry, questionOf } from "../../evidence/progress/question
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
 import { isRecent } from "./logs";
-import { hasQueueOf, hasWorked } from "./metrics";
+import { hasQueueOf, lastWorkMs } from "./metrics";
 import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 
 // Which kinds the controllers should handle, and whether work is due while nothing moves. What is done about it is decided with their metrics.
@@ -84,10 +84,8 @@ export interface StuckKind {
 /** Returns what is stuck of the kinds that a workload handles. */
 export function stuckKinds(scope: Scope): StuckKind[] {
   return kindsOf(scope).flatMap(one => {
-    const { kind, owners, nowMs, forMs } = one;
-    // Work on any object of the kind is as good as a status that changes.
-    const isInnocent = one.isRefused || owners.some(({ pods }) => hasWorked(kind, pods, nowMs - forMs));
-    const stuck = isInnocent ? undefined : judgeKind(caseOf(one, scope));
+    const { kind, owners } = one;
+    const stuck = one.isRefused ? undefined : judgeKind(caseOf(one, scope));
     if (stuck === undefined) return [];
     const id = objectId(kind, stuck.object, scope);
     return [{ kind, id, isOwnWork: owners.length === 1, sentence: describeStuck(one, stuck, scope) }];
@@ -121,7 +119,8 @@ function kindsOf({ observed, workload }: Scope): ObservedKind[] {
   return observed.kinds.filter(({ owners }) => owners[0]?.view.uid === workload.view.uid);
 }
 
-function caseOf({ kind, reading, nowMs, forMs, ableForMs, isHandled }: ObservedKind, scope: Scope): Case {
+function caseOf(one: ObservedKind, scope: Scope): Case {
+  const { kind, reading, nowMs, forMs, ableForMs, isHandled, owners } = one;
   const known = scope.observed.previous.filter(({ evidence }) => evidence === "Progress");
   const wasAccused = (object: DueObject): boolean => {
     const id = objectId(kind, object, scope);
@@ -129,7 +128,8 @@ function caseOf({ kind, reading, nowMs, forMs, ableForMs, isHandled }: ObservedK
     const lastMs = Math.max(object.createdMs ?? 0, reading.writtenMs - CLOCK_SKEW_MS);
     return known.some(entry => entry.object === id && lastMs <= Date.parse(entry.since));
   };
-  return { reading, nowMs, forMs, ableForMs, isHandled, wasAccused };
+  const pods = owners.flatMap(owner => owner.pods);
+  return { reading, nowMs, forMs, ableForMs, isHandled, workedMs: lastWorkMs(kind, pods), wasAccused };
 }
 
 function objectId(kind: string, { namespace, name }: DueObject, { workload }: Scope): string {
