@@ -56,14 +56,6 @@ describe("planNamespace", () => {
     expect(planNamespace(facts({ objects, clusterObjects: suspended })).writes[0]?.needsLive).toBe(true);
   });
 
-  it("keeps a workload that has gone a moment ago in its object", () => {
-    const candidates = [candidate("Deployment/web"), candidate("Deployment/api")];
-    const objects = settle(facts({ candidates }));
-    const vanishing = new Set(["Deployment/web", "Deployment/api"]);
-    expect(planNamespace(facts({ candidates: [], objects, vanishing })).writes).toEqual([]);
-    expect(planNamespace(facts({ candidates: [], objects })).writes).toHaveLength(1);
-  });
-
   it("deletes with the uid and resourceVersion of what it saw", () => {
     const objects = settle(facts());
     const [{ intent } = { intent: undefined }] = planNamespace(facts({ objects, candidates: [] })).writes;
@@ -132,31 +124,11 @@ describe("planNamespace", () => {
     expect(keptIn(facts({ objects: [...objects, mine], clusterObjects }))).toEqual([]);
   });
 
-  it("gives a workload to the older of two, and says so of the younger", () => {
-    const [older, younger] = [clusterObject("b"), clusterObject("a", {}, "2026-02-01T00:00:00Z")];
-    const of = facts({ clusterObjects: [older, younger] });
-    expect(settle(of).map(({ metadata }) => metadata.name)).toEqual(["b"]);
-    const { shares } = planNamespace(of);
-    expect([...(shares.get("uid-a")?.overlaps ?? [])]).toEqual([["b", ["Deployment/web"]]]);
-    expect(shares.get("uid-b")?.overlaps.size).toBe(0);
-  });
-
   it("ignores the objects of an earlier ClusterControllerResilience of the same name, which are being deleted", () => {
     const objects = settle(facts());
     const recreated = clusterObject("all");
     const clusterObjects = [{ ...recreated, metadata: { ...recreated.metadata, uid: "uid-new" } }];
     const { writes } = planNamespace(facts({ objects, clusterObjects }));
     expect(writes.map(({ intent }) => [intent.verb, intent.target.name])).toEqual([["create", "all-2"]]);
-  });
-
-  it("acts only where enforce selects the namespace", () => {
-    const enforce = { namespaceSelector: { matchLabels: { stage: "one" } } };
-    const clusterObjects = [clusterObject("all", { enforce })];
-    const namespace = namespaceFacts("web", { labels: { stage: "one" } });
-    expect(settle(facts({ clusterObjects }))[0]?.spec.mode).toBe("Observe");
-    expect(settle(facts({ clusterObjects, namespace }))[0]?.spec.mode).toBe("Enforce");
-    expect(settle(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] }))[0]?.spec.mode).toBe(
-      "Enforce",
-    );
   });
 });

@@ -27,24 +27,6 @@ describe("a throttle that cannot be written", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
-  it("is not longer than the spec says once it can be written", async () => {
-    const scene = await refused();
-    await scene.run(30 * MINUTES);
-    scene.isRefused = () => false;
-    await scene.run(10);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 300 });
-  });
-
-  it("is not made once the client is calm", async () => {
-    const scene = await refused();
-    scene.perSecond.set("app", 10);
-    await scene.run(61);
-    scene.isRefused = () => false;
-    await scene.run(5 * MINUTES);
-    expect([scene.level(), scene.entry()?.state]).toEqual([SHARED, "Normal"]);
-    expect(scene.written.map(({ eventReason }) => eventReason)).not.toContain("FlowThrottled");
-  });
-
   it("needs a person after three minutes", async () => {
     const scene = await refused();
     expect(await scene.pass()).not.toHaveProperty("stalled");

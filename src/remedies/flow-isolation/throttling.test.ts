@@ -60,14 +60,6 @@ describe("a runaway", () => {
     expect(scene.written).toHaveLength(2);
   });
 
-  it("that continues is throttled for longer each time", async () => {
-    const scene = await throttled();
-    await scene.run(16 * MINUTES);
-    expect(reasons(scene)).toEqual(["FlowThrottled", "FlowReleased", "FlowThrottled", "FlowReleased"]);
-    await scene.run(1 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Throttled", releaseSeconds: 1_200 });
-  });
-
   it("that a new leader finds is recorded first, and throttled by the next pass", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.perSecond.set("app", 5_000);
