@@ -63,51 +63,36 @@ function scrubbed(value: unknown, depth: number): unknown {
 /** Failures of one kind are one line in this time, in milliseconds. */
 const INTERVAL_MS = 60_000;
 
-/** Kinds that are counted at a time. Failures beyond that are logged in full. */
+/** Kinds that are counted at a time; beyond that the oldest is forgotten, and is a line again. */
 const MAX_KINDS = 100;
 
 type Level = "warn" | "error";
 
-/** What was left out since the last line of one kind. */
-interface Kind {
-  repeated: number;
-  /** Logs the latest failure. */
-  latest: (repeated: number) => void;
-}
-
 /**
- * Returns a log in which repeated failures of one kind are one line per minute, with the number of lines left out in `repeated`. These
- * lines are still there at level debug. One kind is one level, one message and one cause: the `error` without the call before its first
- * colon. Lines without an `error` are unchanged.
+ * Returns a log in which repeated failures of one kind are one line per minute, with the number of lines left out before it in `repeated`.
+ * These lines are still there at level debug. One kind is one level, one message and one cause: the `error` without the call before its
+ * first colon. Lines without an `error` are unchanged.
  */
-export function countRepeatedFailures(log: Log, clock: Clock): Log {
-  const kinds = new Map<string, Kind>();
-
-  function end(id: string, kind: Kind): void {
-    const { repeated } = kind;
-    if (repeated === 0) {
-      kinds.delete(id);
-      return;
-    }
-    kind.repeated = 0;
-    kind.latest(repeated);
-    clock.after(INTERVAL_MS, () => end(id, kind));
-  }
+export function countRepeatedFailures(log: Log, clock: Pick<Clock, "monotonicMs">): Log {
+  /** When each kind was last a line, and how many were left out since. */
+  const kinds = new Map<string, { readonly loggedMs: number; repeated: number }>();
 
   function failed(inner: Log, level: Level, fields: object, message: string): void {
     const id = kindOf(level, fields, message);
     const known = id === undefined ? undefined : kinds.get(id);
-    if (known === undefined) {
-      inner[level](fields, message);
-      if (id === undefined || kinds.size >= MAX_KINDS) return;
-      const kind: Kind = { repeated: 0, latest: () => undefined };
-      kinds.set(id, kind);
-      clock.after(INTERVAL_MS, () => end(id, kind));
+    const nowMs = clock.monotonicMs();
+    if (known !== undefined && nowMs - known.loggedMs < INTERVAL_MS) {
+      known.repeated++;
+      inner.debug(fields, message);
       return;
     }
-    known.repeated++;
-    known.latest = repeated => inner[level]({ ...fields, repeated }, message);
-    inner.debug(fields, message);
+    const repeated = known?.repeated ?? 0;
+    inner[level](repeated > 0 ? { ...fields, repeated } : fields, message);
+    if (id === undefined) return;
+    const [oldest = id] = kinds.size >= MAX_KINDS ? kinds.keys() : [];
+    kinds.delete(oldest);
+    kinds.delete(id);
+    kinds.set(id, { loggedMs: nowMs, repeated: 0 });
   }
 
   const wrap = (create: () => Log): Log => {
