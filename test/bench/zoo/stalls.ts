@@ -32,13 +32,13 @@ import type { Row } from "./watch";
 // Work is due, and nothing moves: each case of stall-cases.ts in a namespace of its own, all at once, under the chart's operator in the lab.
 
 /** Long enough to see each object without work, and each Lease renewed. */
-const LEARN_MS = 200_000;
+const LEARN_MS = 140_000;
 
-/** How long the matrix is watched, and when the API server, and then the operator, restarts. */
-const WATCH_MS = 26 * 60_000;
-const API_SERVER_MS = 19 * 60_000;
+/** How long the matrix is watched, and when the API server, and then the operator, restarts: after the victims, of which one is restarted at a time. */
+const WATCH_MS = 32 * 60_000;
+const API_SERVER_MS = 26 * 60_000;
 const AWAY_MS = 20_000;
-const OPERATOR_MS = 21 * 60_000;
+const OPERATOR_MS = 28 * 60_000;
 
 /** When the Helm repositories that were silent answer. */
 const ANSWER_MS = 12 * 60_000;
