@@ -83,7 +83,10 @@ function onAgent(
 ): ControllerResilience {
   const made = object(name, { targets: [{ kind: "DaemonSet", name: "agent" }], ...spec }, second);
   if (outcome === undefined) return made;
-  return { ...made, status: { daemonSets: [{ name: "agent", uid: "u", outcome, changes: 1 }] } };
+  return {
+    ...made,
+    status: { daemonSets: [{ name: "agent", uid: "u", outcome, appliedTime: "2025-01-01T00:00:00Z" }] },
+  };
 }
 
 describe("the object that acts on a DaemonSet", () => {

@@ -139,7 +139,7 @@ function isTarget({ kind, name, labels }: Workload, target: TargetSelector): boo
 }
 
 /** Outcomes of status.daemonSets while the object changes the template, or takes the change back. A planned change may not be made yet. */
-const CHANGING: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Stuck", "Reverting"];
+const CHANGING: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling"];
 
 function isChanging(view: Workload, object: ControllerResilience): boolean {
   return stageOf(view, object) === 2;
@@ -150,8 +150,7 @@ function stageOf(view: Workload, object: ControllerResilience): number {
   const entry = entryIn(object, view);
   if (entry === undefined) return 0;
   if (CHANGING.includes(entry.outcome)) return 2;
-  const { outcome, appliedTime, changes = 0 } = entry;
-  return outcome === "Reverted" || appliedTime !== undefined || changes > 0 ? 1 : 0;
+  return entry.outcome === "Reverted" || entry.appliedTime !== undefined ? 1 : 0;
 }
 
 function entryIn({ status }: ControllerResilience, { kind, name, uid }: Workload): DaemonSetStatus | undefined {

@@ -110,18 +110,15 @@ const WAITING =
   "Rollout: waiting for the rollout of DaemonSet/agent by team/a; the operator rolls out one template at a time";
 
 describe("the rollout of a changed template", () => {
-  it.each(["Trial", "Rolling", "Stuck", "Reverting"] as const)(
-    "waits for one of another object that is %s",
-    async outcome => {
-      const bench = new Bench();
-      bench.load("team/a", outcome);
-      bench.load("shop/b", "Planned");
-      expect(await bench.begin("shop/b")).toBe(WAITING);
-      expect(await bench.begin("team/a")).toBe("Executed");
-      bench.load("team/a", "Bounded");
-      expect(await bench.begin("shop/b")).toBe("Executed");
-    },
-  );
+  it.each(["Trial", "Rolling"] as const)("waits for one of another object that is %s", async outcome => {
+    const bench = new Bench();
+    bench.load("team/a", outcome);
+    bench.load("shop/b", "Planned");
+    expect(await bench.begin("shop/b")).toBe(WAITING);
+    expect(await bench.begin("team/a")).toBe("Executed");
+    bench.load("team/a", "Bounded");
+    expect(await bench.begin("shop/b")).toBe("Executed");
+  });
 
   it("waits for one of another workload of its object, also if that has just begun", async () => {
     const bench = new Bench();

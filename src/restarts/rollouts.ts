@@ -50,7 +50,7 @@ export class LeaderWarmup {
 const UNRECORDED_MS = 600_000;
 
 /** Outcomes of status.daemonSets while pods are replaced because of a changed template. */
-const OPEN: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Stuck", "Reverting"];
+const OPEN: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling"];
 
 /** The rollouts of changed templates in the status of all objects: one at a time in the cluster. */
 export class Rollouts {

@@ -87,7 +87,7 @@ export async function describeObject(scene: Scene): Promise<State> {
     restarts: restarts.map(({ workload, cause, outcome }) => `${workload} ${cause} ${outcome}`),
     restartsTotal,
     bindings: bindings?.map(({ name, state }) => `${name} ${state}`),
-    daemonSets: daemonSets?.map(({ name, outcome, changes }) => `${name} ${outcome} ${changes ?? 0}`),
+    daemonSets: daemonSets?.map(({ name, outcome }) => `${name} ${outcome}`),
     flows: flows?.map(({ serviceAccount, state, changes }) => `${serviceAccount} ${state} ${changes ?? 0}`),
   };
 }

@@ -487,7 +487,7 @@ export interface DaemonSetStatus {
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the trial has passed, and the other pods are being replaced. Stuck: the replacement makes no progress. Reverting: the operator is reverting the change because of 401 responses. Reverted: the operator has reverted it, and does not retry it for that template. Contested: another field manager keeps reverting the change. Unproven: the trial on one node ended without proof, and the change was reverted.
+   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the trial has passed, and the other pods are being replaced. Reverted: the operator has reverted the change because of 401 responses, and does not retry it for that template. Contested: another field manager has reverted the change. Unproven: the trial on one node ended without proof, and the change was reverted.
    */
   outcome:
     | "Bounded"
@@ -496,8 +496,6 @@ export interface DaemonSetStatus {
     | "Planned"
     | "Trial"
     | "Rolling"
-    | "Stuck"
-    | "Reverting"
     | "Reverted"
     | "Contested"
     | "Unproven";
@@ -510,19 +508,11 @@ export interface DaemonSetStatus {
    */
   previous?: PreviousExpiration[];
   /**
-   * Time when the template was changed.
+   * Time of the last step of the change.
    */
   appliedTime?: string;
   /**
-   * Time from which the operator watches for 401 responses, if it is later than appliedTime: the template changed, or a pod was replaced because of the change.
-   */
-  watchTime?: string;
-  /**
-   * Number of times that the operator changed the template since generation, at most two.
-   */
-  changes?: number;
-  /**
-   * Generation of this object for which changes are counted.
+   * Generation of this object; a template is changed once per generation.
    */
   generation?: number;
   /**

@@ -1,7 +1,7 @@
+import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { whatWould } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
 import { reverted, reverting, withWatch } from "./harm";
-import { lacksRights } from "./observe";
 import {
   blockerOf,
   bounded,
@@ -16,22 +16,22 @@ import {
 } from "./rollout";
 import {
   activePodsOf,
+  appliedMs,
   buildChange,
-  changesOf,
   type DaemonSetFinding,
   entryOf,
   fingerprintOf,
   IMMEDIATE_MS,
   isRelease,
+  isSameTemplate,
   lifetimeOf,
-  MAX_CHANGES,
   nameOf,
   RECHECK_MS,
   type Subject,
   TRIAL_STRATEGY,
   workloadOf,
 } from "./subject";
-import { onTrial, unproven } from "./trial";
+import { onTrial } from "./trial";
 import { windowClosed } from "./windows";
 
 const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
@@ -45,10 +45,8 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   onDeleteStrategy,
   rolling,
   bounded,
-  unproven,
-  contested,
+  notRepeated,
   tooManyAtOnce,
-  lacksRights,
   withoutPods,
   windowClosed,
   delayed,
@@ -79,20 +77,54 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   return unsupported(subject, "with updateStrategy OnDelete a template change replaces no pod; change updateStrategy");
 }
 
-/** Another field manager keeps reverting the change. */
-function contested(subject: Subject): DaemonSetFinding | undefined {
+/** Outcomes of a change that was made. */
+const MADE: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Bounded"];
+
+/** A watch may show a change so much later, in milliseconds. */
+const SEEN_MS = 60_000;
+
+/** One change per template and generation of the object: each trial replaces a pod. */
+function notRepeated(subject: Subject): DaemonSetFinding | undefined {
   const { record } = subject.daemonSet;
-  const wasContested = record?.outcome === "Contested" && record.generation === subject.observed.generation;
-  if (!wasContested && changesOf(subject) < MAX_CHANGES) return undefined;
-  const how = changesOf(subject) < MAX_CHANGES ? "reverted or altered" : `reverted ${MAX_CHANGES} times`;
+  if (isRelease(subject) || record?.generation !== subject.observed.generation) return undefined;
+  if (record.outcome === "Contested") return contested(subject);
+  if (record.appliedTime === undefined || !isSameTemplate(subject)) return undefined;
+  if (record.outcome === "Unproven") return unproven(subject);
+  if (!MADE.includes(record.outcome)) return undefined;
+  return subject.nowMs < appliedMs(subject) + SEEN_MS ? unseen(subject, record.outcome) : contested(subject);
+}
+
+function unproven(subject: Subject): DaemonSetFinding {
+  return {
+    status: "False",
+    reason: "Reverted",
+    sentence: `${nameOf(subject)} unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
+    entry: entryOf(subject, "Unproven"),
+    isStalled: true,
+  };
+}
+
+/** Another field manager has taken the change back. */
+function contested(subject: Subject): DaemonSetFinding {
   const { lastManager } = subject.daemonSet.view;
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
   return {
     status: "False",
     reason: "Contested",
-    sentence: `${nameOf(subject)}: change was ${how}${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md).`,
+    sentence: `${nameOf(subject)}: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md).`,
     entry: entryOf(subject, "Contested"),
     isStalled: true,
+  };
+}
+
+function unseen(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetFinding {
+  return {
+    status: "False",
+    reason: "Rolling",
+    sentence: `${nameOf(subject)}: waiting until the change of its template is seen.`,
+    entry: entryOf(subject, outcome),
+    isProgressing: true,
+    recheckAfterMs: RECHECK_MS,
   };
 }
 
@@ -161,7 +193,6 @@ function change(subject: Subject): DaemonSetFinding {
           rollout: { workload: workloadOf(daemonSet.view) },
         },
       ],
-      shortens: true,
       after: isTrial ? "Trial" : "Rolling",
     }),
     isProgressing: true,

@@ -104,8 +104,6 @@ describe("the object that has a DaemonSet", () => {
     ["is one that must still end a trial", "a", rival({ targets: [] }, { outcome: "Trial" })],
     ["is one that has reverted the change", "a", rival({ mode: "Observe" }, { outcome: "Reverted" })],
     ["is none that no longer targets it, whatever it began", undefined, rival({ targets: [] }, { outcome: "Rolling" })],
-    ["is none that can no longer revert it", undefined, rival({ targets: [] }, { outcome: "Reverting" })],
-    ["is one that still reverts it", "a", rival({ mode: "Observe" }, { outcome: "Reverting" })],
     ["is none that changed a predecessor", undefined, rival({ suspend: true }, { outcome: "Trial", uid: "gone" })],
   ])("%s", (_, expected, other) => {
     expect(changeHolderOf(view, own, [other])?.name).toBe(expected);

@@ -68,44 +68,30 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
     }
   });
 
-  it("waits again for each new leader, and ends without proof an hour after the last", async () => {
+  it("ends without proof an hour after its time, but not before a new leader has read the log", async () => {
     const scene = await begun(isAgent);
+    scene.setLogs("unread");
+    await scene.run(430);
+    expect(scene.set().updateStrategy).toBe("OnDelete");
     scene.setLogs("unreadable");
-    for (let leaders = 0; leaders < 3; leaders++) {
-      scene.newLeader();
-      await scene.run(420);
-      expect(scene.set().updateStrategy).toBe("OnDelete");
-    }
-    await scene.run(12);
+    await scene.run(2);
     expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
     expect(json(scene.set().template)).toBe(json(PLAIN));
   });
 
-  it("ends without proof in the end, although leaders change every half hour", async () => {
+  it("ends without proof in the end, although no leader reads the log", async () => {
     const scene = await begun(isAgent);
-    scene.setLogs("unreadable");
-    let passes = 0;
-    for (; scene.set().updateStrategy === "OnDelete" && passes < 5_000; passes += 180) {
-      scene.newLeader();
-      await scene.run(180);
-    }
-    expect(passes / 6 / 71).toBeCloseTo(5, 0);
+    scene.setLogs("unread");
+    await scene.run(6 * 5 * 71 + 30);
+    expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
   });
 
-  it("waits again after the object was suspended, and after the skip annotation", async () => {
-    const suspended = await begun(isAgent);
-    await suspended.gap(5 * HOUR);
-    await runOn(suspended, 120);
-    expect(suspended.count(600)).toBe(3);
-    const skipped = await begun(isAgent);
-    skipped.setLogs("unreadable");
-    skipped.sets.set("agent", { ...skipped.set(), skip: true });
-    await skipped.run(1_000);
-    skipped.sets.set("agent", { ...skipped.set(), skip: false });
-    await runOn(skipped, 5);
-    skipped.setLogs("quiet");
-    await runOn(skipped, 120);
-    expect(skipped.count(600)).toBe(3);
+  it("goes on after the object was suspended for five hours", async () => {
+    const scene = await begun(isAgent);
+    scene.newLeader();
+    await scene.gap(5 * HOUR);
+    await runOn(scene, 120);
+    expect(scene.count(600)).toBe(3);
   });
 
   it("is not contested if the owner changed the template after a crash", async () => {

@@ -70,7 +70,7 @@ describe("Events about sandboxes after the change", () => {
     await scene.run(10);
     await scene.run(12, { failing: "node-1", alsoFailing: "node-2" });
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+    expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
   });
 
   it("of one foreign namespace revert nothing, since its members can write them", async () => {

@@ -4,8 +4,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import { keyOf } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
-import type { Key } from "../../core/ports";
-import type { Readers, Right } from "../../core/readers";
+import type { Readers } from "../../core/readers";
 import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
@@ -17,16 +16,11 @@ import { isWatched } from "./harm";
 import {
   activePodsOf,
   buildRelease,
-  type DaemonSetFinding,
-  entryOf,
   isBounded,
-  isRelease,
-  nameOf,
   type Observed,
   type ObservedDaemonSet,
   type ObservedPod,
   type Spec,
-  type Subject,
   templatePlanOf,
   isOnTrial,
 } from "./subject";
@@ -39,7 +33,6 @@ const MAX_FORMER = 32;
 export interface Reviews {
   readonly logs: PodLogReview;
   readonly sandboxes: SandboxReview;
-  readonly watched: WatchedTimes;
 }
 
 /** Reads the DaemonSets with their templates and pods, and logs where a change is planned or can be reverted. */
@@ -120,7 +113,7 @@ function isChangeDue(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
 }
 
 /**
- * Adds what logs and Events say, and since when each DaemonSet is watched.
+ * Adds what logs and Events say.
  *
  * @param logged the DaemonSets whose logs and Events matter now
  */
@@ -128,28 +121,15 @@ async function reviewed(
   object: ObjectInMode,
   { found, logged }: { readonly found: readonly ObservedDaemonSet[]; readonly logged: readonly ObservedDaemonSet[] },
   readers: Readers,
-  { logs, sandboxes, watched }: Reviews,
+  { logs, sandboxes }: Reviews,
 ): Promise<ObservedDaemonSet[]> {
   const key = keyOf(object);
-  const nowMs = readers.clock.now().getTime();
   const pods = logged.flatMap(one => one.pods.map(({ pod }) => pod));
   const [states, sandboxStates] = [await logs.review(key, pods, readers), await sandboxes.review(key, pods, readers)];
-  const active = object.mode === "Enforce" ? found.filter(({ view }) => !view.skip) : [];
-  const uids = active.flatMap(({ view, pods: all }) => [view.uid, ...all.map(({ pod }) => pod.uid)]);
-  const sinceMs = watched.note(key, uids, nowMs);
-  return found.map(one => {
-    const watchedSinceMs = sinceMs.get(one.view.uid);
-    return {
-      ...one,
-      ...(watchedSinceMs !== undefined && { watchedSinceMs }),
-      pods: one.pods.map(observed => {
-        const { uid } = observed.pod;
-        const appearedMs = sinceMs.get(uid) ?? 0;
-        const pod = withStates(observed, states.get(uid), sandboxStates.get(uid));
-        return appearedMs > (watchedSinceMs ?? Infinity) ? { ...pod, appearedMs } : pod;
-      }),
-    };
-  });
+  return found.map(one => ({
+    ...one,
+    pods: one.pods.map(pod => withStates(pod, states.get(pod.pod.uid), sandboxStates.get(pod.pod.uid))),
+  }));
 }
 
 /** Worst first. */
@@ -173,11 +153,9 @@ async function withRest(
   holderOf: HolderOf,
 ): Promise<ObservedDaemonSet> {
   const daemonSet = await withProof(reviewedSet, spec, readers);
-  const isDue = isChangeDue(daemonSet, spec);
-  if (!isDue && !isOnTrial(daemonSet.view)) return daemonSet;
+  if (!isChangeDue(daemonSet, spec) && !isOnTrial(daemonSet.view)) return daemonSet;
   const holder = await holderOf(daemonSet.view);
-  if (holder !== undefined) return { ...daemonSet, holder };
-  return isDue ? withTrialRights(daemonSet, readers) : daemonSet;
+  return holder === undefined ? daemonSet : { ...daemonSet, holder };
 }
 
 /** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */
@@ -216,61 +194,6 @@ async function proofOn(
 function hasStartedSince({ hostNetwork, createdAtMs, volumesReadyMs, containers }: PodView, sinceMs: number): boolean {
   if (hostNetwork === true || createdAtMs < sinceMs) return false;
   return volumesReadyMs !== undefined || containers.some(({ startedAtMs }) => startedAtMs !== undefined);
-}
-
-// A right that is missed in the middle of a trial leaves the DaemonSet with updateStrategy OnDelete, so rights are checked before.
-
-/** Adds the rights that the operator lacks for a trial that is about to begin. */
-async function withTrialRights(daemonSet: ObservedDaemonSet, readers: Readers): Promise<ObservedDaemonSet> {
-  const rights = rightsFor(daemonSet);
-  const answers = await Promise.all(rights.map(right => readers.may(right)));
-  const missingRights = rights.filter((_, index) => answers[index] !== true);
-  return missingRights.length === 0 ? daemonSet : { ...daemonSet, missingRights };
-}
-
-function rightsFor(daemonSet: ObservedDaemonSet): readonly Right[] {
-  const { namespace } = daemonSet.view;
-  const eviction: Right = { apiGroup: "", resource: "pods/eviction", verb: "create", namespace };
-  return isNodeAgent(daemonSet) ? [eviction, { apiGroup: "", resource: "pods", verb: "list" }] : [eviction];
-}
-
-/** The operator could not finish a trial, so it begins none. */
-export function lacksRights(subject: Subject): DaemonSetFinding | undefined {
-  const missing = subject.daemonSet.missingRights ?? [];
-  if (missing.length === 0 || isRelease(subject)) return undefined;
-  return {
-    status: "False",
-    reason: "Forbidden",
-    sentence: `${nameOf(subject)} unchanged: the operator may not ${missing.map(describe).join(" and ")}, as the trial on one node needs; grant that.`,
-    entry: entryOf(subject, "Waiting"),
-    isStalled: true,
-  };
-}
-
-function describe({ verb, resource, namespace }: Right): string {
-  return `${verb} ${resource} ${namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`}`;
-}
-
-/** A pass without a successor for this long ends the watch, in milliseconds. */
-const MAX_GAP_MS = 300_000;
-
-/** Since when this process has watched each DaemonSet and pod without a gap. What happened before is not known. */
-export class WatchedTimes {
-  readonly #watches = new Map<Key, { readonly sinceMs: ReadonlyMap<string, number>; readonly lastMs: number }>();
-
-  /** Returns the times by uid; what is not named is not watched any more. */
-  note(key: Key, uids: readonly string[], nowMs: number): ReadonlyMap<string, number> {
-    const known = this.#watches.get(key);
-    const isCurrent = known !== undefined && nowMs - known.lastMs <= MAX_GAP_MS;
-    const sinceMs = new Map(uids.map(uid => [uid, (isCurrent ? known.sinceMs.get(uid) : undefined) ?? nowMs]));
-    this.#watches.set(key, { sinceMs, lastMs: nowMs });
-    return sinceMs;
-  }
-
-  /** Forgets a deleted object. */
-  forget(key: Key): void {
-    this.#watches.delete(key);
-  }
 }
 
 /** Restores a DaemonSet on trial that is no target any more. */

@@ -46,7 +46,7 @@ export function planTokenLifetime(observed: Observed, spec: Spec, now: Date): To
 }
 
 function isRevert({ finding }: DaemonSetItem): boolean {
-  return finding.entry.outcome === "Reverting";
+  return finding.after === "Reverted";
 }
 
 function itemOf(finding: DaemonSetFinding): DaemonSetItem {

@@ -4,15 +4,15 @@ import type { ReasonRule } from "../../core/remedy";
 export const REASONS = {
   Forbidden: {
     event: "Warning",
-    help: "The message names the missing right; the chart grants that to patch DaemonSets with `tokenLifetime.enabled`.",
+    help: "The message names the missing right; the chart grants it with `tokenLifetime.enabled`.",
   },
   Reverted: {
     event: "Warning",
-    help: "The template is restored, and the change not retried for it: pods were answered 401 with the shorter token (update their client), or the trial gave no proof in time.",
+    help: "The template is restored, and the change not retried for it: pods got 401s with the shorter token (update their client), or the trial gave no proof.",
   },
   Contested: {
     event: "Warning",
-    help: "Others reverted it twice: [remove the field from Git](../gitops.md#fields-that-both-write).",
+    help: "Others took it back: [remove the field from Git](../gitops.md#fields-that-both-write).",
   },
   RolloutStuck: {
     event: "Warning",
@@ -20,7 +20,7 @@ export const REASONS = {
   },
   Unsupported: {
     event: "Warning",
-    help: "The operator cannot change it safely; the message says why, and what to do.",
+    help: "It cannot be changed safely; the message says why, and what to do.",
   },
   WouldChange: {
     event: "Warning",
@@ -28,12 +28,12 @@ export const REASONS = {
   },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget.",
+    help: "The eviction is refused for now, such as for a PodDisruptionBudget.",
   },
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A limit of the operator delays the eviction or the change; the message says which.",
+    help: "A limit of the operator delays it; the message says which.",
   },
   Rolling: {
     event: "Normal",
@@ -45,12 +45,12 @@ export const REASONS = {
   },
   Waiting: {
     event: "Normal",
-    help: "Not the moment for a change; the message says why. Stalled after an hour, except without pods.",
+    help: "Not now; the message says why. Stalled after an hour, except without pods.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
   LeftAlone: {
     event: "Normal",
-    help: "On purpose: the skip annotation, `defaultToken: Leave`, or no token is mounted.",
+    help: "By the skip annotation, `defaultToken: Leave`, or without a token.",
   },
   Bounded: { event: "Normal", help: "No action required." },
   NothingToDo: { event: "Normal", help: "No DaemonSet is among the targets." },

@@ -4,7 +4,7 @@ import { defineRemedy, type Remedy } from "../../core/remedy";
 import { findAny } from "../../logs/detector";
 import { createPodLogReview } from "../../logs/pod-log-review";
 import { createSandboxReview } from "../../logs/sandboxes";
-import { endTrials, observeDaemonSets, WatchedTimes } from "./observe";
+import { endTrials, observeDaemonSets } from "./observe";
 import { planTokenLifetime } from "./plan";
 import { REASONS } from "./reasons";
 import { reportTokenLifetime } from "./report";
@@ -49,7 +49,6 @@ export function createTokenLifetime(
   logs = createPodLogReview(findAny),
   sandboxes = createSandboxReview(),
 ): Remedy<"tokenLifetime"> {
-  const watched = new WatchedTimes();
   return defineRemedy({
     name: "token-lifetime",
     block: "tokenLifetime",
@@ -58,7 +57,7 @@ export function createTokenLifetime(
     owns: "daemonSets",
     permissions: PERMISSIONS,
     causes: [Cause.TokenTooLong],
-    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes, watched }),
+    observe: (object, spec, readers) => observeDaemonSets(object, spec, readers, { logs, sandboxes }),
     plan: planTokenLifetime,
     report: reportTokenLifetime,
     cleanUp: endTrials,
@@ -67,7 +66,6 @@ export function createTokenLifetime(
     forget: key => {
       logs.forget(key);
       sandboxes.forget(key);
-      watched.forget(key);
     },
   });
 }

@@ -7,7 +7,7 @@ import { summarize, worstFirst } from "../kit/summarize";
 import type { DaemonSetItem, TokenLifetimePlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 import { stalledIfLong } from "./rollout";
-import { countChange, type DaemonSetFinding, RECHECK_MS } from "./subject";
+import { type DaemonSetFinding, RECHECK_MS } from "./subject";
 
 type TokenLifetimeReport = Report<Reason>;
 
@@ -24,17 +24,13 @@ const NO_DAEMON_SETS: Finding<Reason> = {
 export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes, now: Date): TokenLifetimeReport {
   const executionsOf = (id: string): readonly Execution[] => outcomes.get(id) ?? [];
   const daemonSets = [
-    ...plan.daemonSets.map(item => {
-      const executions = executionsOf(item.id);
-      const entry = isShortened(item, executions) ? shortened(item, now) : executed(item, executions, now);
-      return withExecutions(entry, executions);
-    }),
-    ...plan.former.map(({ id, entry }) => withExecutions(entry, executionsOf(id))),
+    ...plan.daemonSets.map(item => executed(item, executionsOf(item.id), now)),
+    ...plan.former.map(({ entry }) => entry),
   ];
   const pending = pendingWrites([...outcomes.values()].flat());
   const findings = plan.daemonSets.map(item => foundOf(item, executionsOf(item.id), now));
   const summary = summaryOf(findings, plan.missingTargets);
-  const report = { ...summary, ...recheckOf(plan, daemonSets, pending.length > 0), lists: { daemonSets } };
+  const report = { ...summary, ...recheckOf(plan, pending.length > 0), lists: { daemonSets } };
   return withPending(report, pending);
 }
 
@@ -51,51 +47,30 @@ function summaryOf(daemonSets: readonly DaemonSetFinding[], missingTargets: read
 
 function recheckOf(
   { daemonSets, isReviewing }: TokenLifetimePlan,
-  entries: readonly DaemonSetStatus[],
   isBlocked: boolean,
 ): Pick<TokenLifetimeReport, "recheckAfterMs"> {
   const times = daemonSets.flatMap(({ finding }) => finding.recheckAfterMs ?? []);
   const nextMs = Math.min(...times, isReviewing ? RECHECK_MS : Infinity);
   if (!Number.isFinite(nextMs)) return {};
-  // A blocked write is not retried immediately; a revert is.
-  const isUrgent = entries.some(({ outcome }) => outcome === "Reverting");
-  return { recheckAfterMs: Math.max(isBlocked && !isUrgent ? RECHECK_MS : 1_000, nextMs) };
+  // A blocked write is not retried immediately.
+  return { recheckAfterMs: Math.max(isBlocked ? RECHECK_MS : 1_000, nextMs) };
 }
 
-/** Reports whether a change that shortens tokens was made in full. */
-function isShortened({ finding }: DaemonSetItem, executions: readonly Execution[]): boolean {
-  const isExecuted = executions.some(({ outcome }) => outcome.result === "Executed");
-  return finding.shortens !== undefined && isExecuted && pendingWrites(executions).length === 0;
-}
-
-/** The end of a trial. The rest of the rollout begins now. */
-function executed({ finding: { entry, after } }: DaemonSetItem, executions: readonly Execution[], now: Date) {
+/** The entry after the writes of its DaemonSet: the outcome that they lead to, from now on. */
+function executed(
+  { finding: { entry, after } }: DaemonSetItem,
+  executions: readonly Execution[],
+  now: Date,
+): DaemonSetStatus {
   const isExecuted = executions.length > 0 && executions.every(({ outcome }) => outcome.result === "Executed");
   if (after === undefined || !isExecuted) return entry;
   const ended: DaemonSetStatus = { ...entry, outcome: after };
-  return after === "Rolling" ? { ...ended, appliedTime: toSeconds(now) } : ended;
-}
-
-function shortened({ finding: { entry: before, after } }: DaemonSetItem, now: Date): DaemonSetStatus {
-  const entry = { ...before };
   // The wait for the change is over.
-  delete entry.waitStartTime;
-  return countChange({ ...entry, outcome: after ?? "Rolling" }, now);
-}
-
-/** The entry after these executions, which are all of its DaemonSet. */
-function withExecutions(entry: DaemonSetStatus, executions: readonly Execution[]): DaemonSetStatus {
-  if (executions.length === 0) return entry;
-  const isExecuted = executions.every(({ outcome }) => outcome.result === "Executed");
-  return entry.outcome === "Reverting" && isExecuted ? reverted(entry) : entry;
-}
-
-/** Logs are not watched any more: pods that still have the shorter token prove nothing about a later template. */
-function reverted(entry: DaemonSetStatus): DaemonSetStatus {
-  const after: DaemonSetStatus = { ...entry, outcome: "Reverted" };
-  delete after.appliedTime;
-  delete after.watchTime;
-  return after;
+  delete ended.waitStartTime;
+  if (after === "Trial" || after === "Rolling") return { ...ended, appliedTime: toSeconds(now) };
+  // Pods that still have the shorter token prove nothing about a later template.
+  if (after === "Reverted") delete ended.appliedTime;
+  return ended;
 }
 
 /** The reason of the condition while a write is pending; undefined: that of the finding. */

@@ -24,8 +24,9 @@ import type { LeftAloneReason } from "./template/parts";
 /** A rollout without a new or newly Ready pod for this long is stuck. DaemonSets have no progress deadline; that of Deployments is 10 minutes. */
 const STUCK_AFTER_MS = 600_000;
 
-/** No pod was created, or became Ready, for so long since the template was changed. */
+/** No pod was created, or became Ready, for so long since the trial has passed. */
 function isStuck(subject: Subject): boolean {
+  if (subject.daemonSet.record?.outcome !== "Rolling") return false;
   // A pod that became unready is no progress.
   const times = activePodsOf(subject.daemonSet).flatMap(({ pod: { createdAtMs, ready, readySinceMs = 0 } }) => [
     createdAtMs,
@@ -54,13 +55,7 @@ function countOf(value: number | string, replicas: number): number {
 }
 
 /** Outcomes that the skip annotation must not erase. */
-const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = [
-  "Reverting",
-  "Reverted",
-  "Contested",
-  "Trial",
-  "Unproven",
-];
+const KEPT_OUTCOMES: readonly DaemonSetStatus["outcome"][] = ["Reverted", "Contested", "Trial", "Unproven"];
 
 export function skipped(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, templatePlan } = subject;
@@ -119,7 +114,7 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
       status: "False",
       reason: "RolloutStuck",
       sentence: `${nameOf(subject)}: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status.`,
-      entry: entryWithChange(subject, "Stuck"),
+      entry: entryOf(subject, "Rolling"),
       isStalled: true,
       recheckAfterMs: RECHECK_MS,
     };
@@ -146,7 +141,7 @@ export function describeProgress({ daemonSet, spec }: Subject): string {
 export function bounded(subject: Subject): DaemonSetFinding | undefined {
   if (subject.templatePlan.kind !== "Bounded") return undefined;
   const sentence = `${nameOf(subject)}: tokens bounded to ${lifetimeOf(subject.spec)}.`;
-  return { status: "True", reason: "Bounded", sentence, entry: entryWithChange(subject, "Bounded") };
+  return { status: "True", reason: "Bounded", sentence, entry: entryOf(subject, "Bounded") };
 }
 
 // Blockers: each is the cause of a delay, as the end of a sentence.

@@ -3,14 +3,13 @@ import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../ap
 import { formatDuration, toSeconds } from "../../core/time";
 import type { Intent, ObjectRef, RestartLimits } from "../../core/intent";
 import type { Mode } from "../../core/remedy";
-import type { Right } from "../../core/readers";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
 import type { Finding } from "../kit/finding";
 import { evictionOf } from "../../restarts/claims";
 import type { Reason } from "./reasons";
 import { fingerprint } from "./template/fingerprint";
-import type { TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
+import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
 import { planRelease, planTemplate } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
@@ -18,8 +17,6 @@ export interface DaemonSetFinding extends Finding<Reason> {
   readonly status: "True" | "False";
   /** For status.daemonSets, before any write of this pass. */
   readonly entry: DaemonSetStatus;
-  /** Present when the intents shorten tokens: status counts the change once they are executed. */
-  readonly shortens?: true;
   /** The outcome in status once the intents are executed. */
   readonly after?: DaemonSetStatus["outcome"];
   readonly recheckAfterMs?: number;
@@ -34,7 +31,7 @@ export const RECHECK_MS = 10_000;
 /** Everything that a plan is based on: plain data. */
 export interface Observed {
   readonly mode: Mode;
-  /** Generation of the ControllerResilience: status counts changes per generation. */
+  /** Generation of the ControllerResilience: there is one change per generation. */
   readonly generation: number;
   readonly daemonSets: readonly ObservedDaemonSet[];
   /** Targets of kind DaemonSet that match no DaemonSet. */
@@ -60,20 +57,14 @@ export interface ObservedDaemonSet {
   /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
   readonly record?: DaemonSetStatus;
   readonly pods: readonly ObservedPod[];
-  /** Since when this process has watched it without a gap; absent in Observe mode and with the skip annotation. */
-  readonly watchedSinceMs?: number;
   /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
   readonly holder?: string;
-  /** Rights that a trial needs and the operator lacks; read only before a change. */
-  readonly missingRights?: readonly Right[];
 }
 
 export interface ObservedPod {
   readonly pod: PodView;
   /** What its logs say; `unread` also if they were not requested. */
   readonly logState: PodLogState;
-  /** When this process saw it appear, by the operator's clock, which may be ahead of the API server's. Absent: it was there before. */
-  readonly appearedMs?: number;
   /** All its logs were read up to this time; -Infinity if one was not. */
   readonly logReadMs: number;
   /** What Events say about pods that start on its node, if it can be a CNI agent; part of the log state. */
@@ -115,15 +106,12 @@ export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): Observe
   return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
 }
 
-const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Trial", "Rolling", "Stuck"];
+const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Trial", "Rolling"];
 
 /** Reports whether pods are replaced because of this remedy's change. */
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
   return record !== undefined && ROLLING.includes(record.outcome);
 }
-
-/** Changes of one template for one generation of the ControllerResilience: the first, and one repetition if another manager reverts it. */
-export const MAX_CHANGES = 2;
 
 /** One DaemonSet with everything that the checks need. */
 export interface Subject {
@@ -136,34 +124,14 @@ export interface Subject {
   readonly nowMs: number;
 }
 
-export function subjectOf(observedSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
-  const daemonSet = withLostChange(observedSet, observed, spec);
-  const isAnotherRolling = observed.daemonSets
-    .filter(other => other !== observedSet)
-    .some(other => isReplacingPods(other) || isReplacingPods(withLostChange(other, observed, spec)));
+export function subjectOf(daemonSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
+  const isAnotherRolling = observed.daemonSets.some(other => other !== daemonSet && isReplacingPods(other));
   return { observed, daemonSet, spec, templatePlan: templatePlanOf(daemonSet, spec), isAnotherRolling, nowMs };
 }
 
-/** Outcomes in status after which a change may have been made without being recorded. */
-const UNCERTAIN: readonly DaemonSetStatus["outcome"][] = ["Planned", "Waiting"];
-
-/**
- * A crash, a timeout, a broken connection or a 5xx can lose the answer to a change that was made. The operator's fields in the template
- * were not there when status was written, so they are that change: the outcome becomes Planned. If the generation or the rest of the
- * template was different then, status is about another change, which was refused, and the fields may be old: the outcome becomes Waiting.
- */
-function withLostChange(daemonSet: ObservedDaemonSet, { generation }: Observed, spec: Spec): ObservedDaemonSet {
-  const { record, view } = daemonSet;
-  const isUncertain = record !== undefined && UNCERTAIN.includes(record.outcome) && view.ownedVolumes.length > 0;
-  if (!isUncertain || templatePlanOf(daemonSet, spec).kind !== "Bounded") return daemonSet;
-  const current = fingerprint(templateInputOf(daemonSet), record.previous ?? []);
-  const isSameChange = record.generation === generation && record.fingerprint === current;
-  return { ...daemonSet, record: { ...record, outcome: isSameChange ? "Planned" : "Waiting" } };
-}
-
+/** A trial counts also if a crash has kept it out of status. */
 function isReplacingPods({ record, view }: ObservedDaemonSet): boolean {
-  // The skip annotation suspends a revert for an unknown time.
-  if (record?.outcome === "Reverting" && !view.skip) return true;
+  if (isOnTrial(view)) return true;
   const isOurs = isOurRollout(record) || record?.outcome === "Reverted" || record?.appliedTime !== undefined;
   return isOurs && !isSettled(view);
 }
@@ -194,57 +162,45 @@ export function isSameTemplate(subject: Subject): boolean {
   return subject.daemonSet.record?.fingerprint === fingerprintOf(subject);
 }
 
-/** Recorded changes of this template for this generation of the ControllerResilience. */
-export function changesOf(subject: Subject): number {
-  const { daemonSet, observed } = subject;
-  const isCounted = daemonSet.record?.generation === observed.generation && isSameTemplate(subject);
-  return isCounted ? (daemonSet.record.changes ?? 0) : 0;
-}
-
 /** A change that only restores the template. */
 export function isRelease({ templatePlan }: Subject): boolean {
   return templatePlan.kind === "Change" && !templatePlan.projects && templatePlan.previous.length === 0;
 }
-
-/** Outcomes whose fingerprint is that of the template that did harm, not of the current one. */
-const HARMFUL: readonly DaemonSetStatus["outcome"][] = ["Reverting", "Reverted"];
 
 /** The entry for status.daemonSets. */
 export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const { daemonSet, templatePlan, observed } = subject;
   const { record, view } = daemonSet;
   const previous = templatePlan.kind === "Change" ? templatePlan.previous : (record?.previous ?? []);
-  // A trial, and harm, are those of the template on record until the template is restored, also if its owner changes it meanwhile.
-  const isOfRecord = HARMFUL.includes(outcome) || isOnTrial(view);
+  // A trial, and harm, are those of what is on record, also if the template or the object changes meanwhile.
+  const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
   return {
     name: view.name,
     uid: view.uid,
     outcome,
-    ...(previous.length > 0 && {
-      previousExpirationSeconds: Math.max(...previous.map(({ expirationSeconds }) => expirationSeconds)),
-      previous: previous.map(one => ({ ...one })),
-    }),
-    ...timesOf(record),
-    changes: changesOf(subject),
-    generation: observed.generation,
-    fingerprint: (isOfRecord ? record?.fingerprint : undefined) ?? fingerprintOf(subject),
+    ...previousIn(previous),
+    ...appliedIn(record),
+    generation: trial?.generation ?? observed.generation,
+    fingerprint: trial?.fingerprint ?? fingerprintOf(subject),
   };
 }
 
-function timesOf({ appliedTime, watchTime }: Partial<DaemonSetStatus> = {}): Partial<DaemonSetStatus> {
-  return { ...(appliedTime !== undefined && { appliedTime }), ...(watchTime !== undefined && { watchTime }) };
+function previousIn(previous: readonly PreviousSeconds[]): Partial<DaemonSetStatus> {
+  if (previous.length === 0) return {};
+  const previousExpirationSeconds = Math.max(...previous.map(({ expirationSeconds }) => expirationSeconds));
+  return { previousExpirationSeconds, previous: previous.map(one => ({ ...one })) };
 }
 
-/** As {@link entryOf}; also counts a change that was made but not recorded. */
+function appliedIn({ appliedTime }: Partial<DaemonSetStatus> = {}): Partial<DaemonSetStatus> {
+  return appliedTime === undefined ? {} : { appliedTime };
+}
+
+/** As {@link entryOf}; a change that a crash kept out of status was made now. */
 export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
-  const { record, view } = subject.daemonSet;
+  const { record } = subject.daemonSet;
   const entry = entryOf(subject, outcome);
-  const isUnrecorded = record?.outcome === "Planned" && view.ownedVolumes.length > 0;
-  return isUnrecorded ? countChange(entry, new Date(subject.nowMs)) : entry;
-}
-
-export function countChange(entry: DaemonSetStatus, now: Date): DaemonSetStatus {
-  return { ...entry, appliedTime: toSeconds(now), changes: (entry.changes ?? 0) + 1 };
+  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Planned" && record?.outcome !== "Waiting";
+  return isRecorded ? entry : { ...entry, appliedTime: toSeconds(new Date(subject.nowMs)) };
 }
 
 /** The defaults of token restarts. */

@@ -1,6 +1,5 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import { isCreatedAfter, isOpen, isOverdue, settleOpenRestarts } from "../../restarts/history";
-import type { Intent } from "../../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { trialMs } from "./harm";
@@ -11,13 +10,12 @@ import {
   buildChange,
   buildEviction,
   buildRelease,
-  changesOf,
   type DaemonSetFinding,
   entryWithChange,
   isCanary,
+  isRelease,
   isSameTemplate,
   lifetimeOf,
-  MAX_CHANGES,
   nameOf,
   type Observed,
   type ObservedDaemonSet,
@@ -45,8 +43,8 @@ export function describeHeldTrials(entries: readonly Pick<DaemonSetStatus, "name
  */
 const PATIENCE_MS = 3_600_000;
 
-/** A new leader, or an object that was suspended, waits again, since it does not know what was missed; for this many waits at most. */
-const LATER_WAITS = 4;
+/** While the log of the first pod is unread, as for a new leader or after the object was suspended, a trial lasts so many times longer. */
+const UNREAD_WAITS = 5;
 
 /** Reports whether the DaemonSet's pods may leave a copy of their token on the node, for a network plugin. */
 export function isNodeAgent({ pods }: Pick<ObservedDaemonSet, "pods">): boolean {
@@ -76,7 +74,7 @@ function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
-  const endMs = Math.max(first.pod.readySinceMs ?? first.pod.createdAtMs, first.appearedMs ?? 0) + trialMs(spec);
+  const endMs = (first.pod.readySinceMs ?? first.pod.createdAtMs) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }
@@ -151,83 +149,53 @@ export function onTrial(subject: Subject): DaemonSetFinding | undefined {
   );
 }
 
-/** Its trial ended without proof, for this template and generation of the object. */
-export function unproven(subject: Subject): DaemonSetFinding | undefined {
-  const { record } = subject.daemonSet;
-  const isCurrent = record?.outcome === "Unproven" && record.generation === subject.observed.generation;
-  if (!isCurrent || subject.templatePlan.kind !== "Change" || !isSameTemplate(subject)) return undefined;
-  return {
-    status: "False",
-    reason: "Reverted",
-    sentence: `${nameOf(subject)} unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
-    entry: entryWithChange(subject, "Unproven"),
-    isStalled: true,
-  };
-}
-
 /** A trial of another template, or of another spec, proves nothing. */
 function outdated(subject: Subject): DaemonSetFinding | undefined {
-  const isBoundedNow = subject.templatePlan.kind === "Bounded";
-  if (isBoundedNow && isSameTemplate(subject)) return undefined;
+  if (subject.templatePlan.kind === "Bounded" && isSameTemplate(subject)) return undefined;
+  const [after, why] = isTakenBack(subject)
+    ? (["Contested", "another field manager or a webhook changed the template"] as const)
+    : (["Waiting", "the template or this object changed"] as const);
+  return ending(subject, after, `because ${why} during the trial`);
+}
+
+/** Another field manager restored the template that was changed, or changed it together with the operator. */
+function isTakenBack(subject: Subject): boolean {
+  const { daemonSet, observed, templatePlan, nowMs } = subject;
+  const { record } = daemonSet;
   // After a crash the time of the change is not known.
-  const isRecorded = subject.daemonSet.record?.outcome === "Trial";
-  if (isBoundedNow && isRecorded && subject.nowMs < appliedMs(subject) + WEBHOOK_MS) {
-    return contesting(subject, "because its template changed together with the operator's change, as by a webhook");
-  }
-  return ending(subject, "Waiting", "because the template or this object changed during the trial");
+  if (record?.outcome !== "Trial" || record.generation !== observed.generation) return false;
+  if (templatePlan.kind === "Bounded") return nowMs < appliedMs(subject) + WEBHOOK_MS;
+  return templatePlan.kind === "Change" && !isRelease(subject) && isSameTemplate(subject);
 }
 
 /**
  * 401s that show no harm, since {@link reverting} comes first, or a pod with the shorter token that another remedy restarted. Without the
- * trial, whose OnDelete holds up restarts of the other pods, all heal. It is repeated once.
+ * trial, whose OnDelete holds up restarts of the other pods, all heal.
  */
 function disturbed(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet } = subject;
   const isDisturbed = activePodsOf(daemonSet).some(isRejected) || restartBlocker(subject) !== undefined;
   // Without its ServiceAccount nothing can be healed yet.
   if (!isDisturbed || daemonSet.lacksServiceAccount) return undefined;
-  const after = changesOf(subject) < MAX_CHANGES ? "Waiting" : "Unproven";
-  return ending(subject, after, "because its pods get 401 responses that may have another cause");
+  return ending(subject, "Unproven", "because its pods get 401 responses that may have another cause");
 }
 
 function expired(subject: Subject): DaemonSetFinding | undefined {
-  const [beganMs, waitMs] = [appliedMs(subject), trialMs(subject.spec) + PATIENCE_MS];
-  const sinceMs = Math.max(beganMs, Math.min(subject.daemonSet.watchedSinceMs ?? 0, beganMs + LATER_WAITS * waitMs));
-  if (subject.nowMs < sinceMs + waitMs) return undefined;
+  const isUnread = firstPodOf(subject.daemonSet, subject.spec)?.logState === "unread";
+  const waitMs = (trialMs(subject.spec) + PATIENCE_MS) * (isUnread ? UNREAD_WAITS : 1);
+  if (subject.nowMs < appliedMs(subject) + waitMs) return undefined;
   const cause = missingProof(subject);
-  if (cause === undefined) return undefined;
-  const finding = ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
-  return finding.intents === undefined ? finding : { ...finding, intents: finding.intents.map(goingOn(subject)) };
+  return cause === undefined ? undefined : ending(subject, "Unproven", `because the trial gave no proof: ${cause}`);
 }
 
-/** Another field manager has set the update strategy, so the pods are replaced without proof. */
+/** Another field manager has set the update strategy, so the pods are replaced without proof. The operator's own apply leaves no manager. */
 function takenOver(subject: Subject): DaemonSetFinding | undefined {
   const { record, view } = subject.daemonSet;
-  const isLost = record?.outcome === "Trial" && subject.templatePlan.kind === "Bounded";
-  if (!isLost) return undefined;
-  if (view.updateStrategy !== "OnDelete" && view.strategyManager === undefined) return givenBack(subject);
-  if (missingProof(subject) === undefined) return undefined;
+  if (record?.outcome !== "Trial" || subject.templatePlan.kind !== "Bounded") return undefined;
+  const isGivenBack = view.updateStrategy !== "OnDelete" && view.strategyManager === undefined;
+  if (isGivenBack || missingProof(subject) === undefined) return undefined;
   const manager = view.strategyManager ?? "another manager";
-  return contesting(subject, `because ${manager} changed updateStrategy during the trial`);
-}
-
-/** The trial passed, and a crash or a lost answer kept that out of status: only the operator's own apply leaves the field without an owner. */
-function givenBack(subject: Subject): DaemonSetFinding {
-  return {
-    status: "False",
-    reason: "Rolling",
-    sentence: `${nameOf(subject)}: the trial on one node has passed; the DaemonSet controller replaces the other pods.`,
-    entry: { ...entryWithChange(subject, "Rolling"), appliedTime: toSeconds(new Date(subject.nowMs)) },
-    isProgressing: true,
-    recheckAfterMs: RECHECK_MS,
-  };
-}
-
-/** There is no other trial for this generation of the object: each one could replace all pods. */
-function contesting(subject: Subject, why: string): DaemonSetFinding {
-  const finding = ending(subject, "Contested", why);
-  if (finding.intents === undefined) return finding;
-  return { ...finding, reason: "Contested", entry: { ...finding.entry, changes: MAX_CHANGES } };
+  return ending(subject, "Contested", `because ${manager} changed updateStrategy during the trial`);
 }
 
 /** Gives back every field: the template, and with it the update strategy. */
@@ -236,7 +204,8 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
   if (blocker !== undefined) return waitingFor(subject, blocker, "restoring its template");
   const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
   const finding = inTrial(subject, sentence);
-  return enforced(subject, { ...finding, intents: [buildRelease(subject.daemonSet, sentence)], after });
+  const reason = after === "Contested" ? { reason: "Contested" as const } : {};
+  return enforced(subject, { ...finding, ...reason, intents: [buildRelease(subject.daemonSet, sentence)], after });
 }
 
 function replacing(subject: Subject): DaemonSetFinding | undefined {
@@ -278,13 +247,10 @@ function passed(subject: Subject): DaemonSetFinding {
   const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
   const finding = inTrial(subject, sentence);
-  const intents = [buildChange(daemonSet.view, patch, sentence)].map(goingOn(subject));
+  // While the operator's clock is off, a log seems quiet.
+  const rollout = { workload: workloadOf(daemonSet.view), goesOn: true } as const;
+  const intents = [{ ...buildChange(daemonSet.view, patch, sentence), rollout }];
   return enforced(subject, { ...finding, intents, after: "Rolling" });
-}
-
-/** What ends a trial by its time waits while the operator's clock is off. */
-function goingOn({ daemonSet: { view } }: Subject): (intent: Intent) => Intent {
-  return intent => ({ ...intent, rollout: { workload: workloadOf(view), goesOn: true } });
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
@@ -294,13 +260,11 @@ function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
 function inTrial(subject: Subject, sentence: string): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
   const held = subject.observed.mode !== "Enforce" ? describeHeldTrials([entry]) : undefined;
-  // After a crash the change may not be recorded; it is watched from now on.
-  const appliedTime = entry.appliedTime ?? toSeconds(new Date(subject.nowMs));
   return {
     status: "False",
     reason: "Rolling",
     sentence: held === undefined ? sentence : `${sentence} ${held}`,
-    entry: { ...entry, appliedTime },
+    entry,
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };

@@ -88,19 +88,8 @@ export const daemonSets: fc.Arbitrary<ObservedDaemonSet> = fc
     isSettled: fc.constantFrom(true, true, true, false),
     pods: fc.array(pods, { maxLength: 3 }),
     isPlanned: fc.boolean(),
-    outcome: fc.constantFrom(
-      "Bounded",
-      "Waiting",
-      "Rolling",
-      "Reverting",
-      "Reverted",
-      "Contested",
-      "Stuck",
-      "Trial",
-      "Unproven",
-    ),
+    outcome: fc.constantFrom("Bounded", "Waiting", "Rolling", "Reverted", "Contested", "Trial", "Unproven"),
     appliedTime: maybe(times),
-    changes: fc.integer({ min: 0, max: 2 }),
     generation: fc.constantFrom(1, 2),
   })
   .map(({ template, strategy, skip, lacksServiceAccount, isSettled, pods: own, isPlanned, ...history }) => {

@@ -1,7 +1,6 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { Mode, Plan, Report } from "../../../core/remedy";
-import type { Right } from "../../../core/readers";
 import { checkRestartBudget } from "../../../restarts/history";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
@@ -68,8 +67,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
   eventsError: Error | undefined;
   /** Of the list of a node's pods. */
   nodeError: Error | undefined;
-  /** Rights that the operator lacks, such as `list pods`. */
-  readonly lacking = new Set<string>();
   /** Of the API server. */
   audiences: readonly string[] = [];
   /** Pods of other namespaces. */
@@ -374,10 +371,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
     return Promise.resolve(this.audiences);
   }
 
-  override may({ verb, resource }: Right): Promise<boolean> {
-    return Promise.resolve(!this.lacking.has(`${verb} ${resource}`));
-  }
-
   override podsOnNode(node: string): Promise<readonly PodView[]> {
     if (this.nodeError !== undefined) return Promise.reject(this.nodeError);
     return Promise.resolve([...this.podList, ...this.otherPods].filter(({ nodeName }) => nodeName === node));
@@ -394,7 +387,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
   }
 }
 
-const OPEN: readonly string[] = ["Trial", "Rolling", "Stuck"];
+const OPEN: readonly string[] = ["Trial", "Rolling"];
 
 /** The longest life that a template asks for; without one that which admission asks for. */
 function secondsIn(template: object): number {
