@@ -42,7 +42,7 @@ export interface RestartClaim {
   /** Creation of the pod. Absent when the whole workload is rolled: then no other pod of the incident is left. */
   readonly podCreatedAtMs?: number;
   /** Creation of the workload's newest pod: a later one may be the successor. */
-  readonly newestPodMs?: number;
+  readonly newestPodMs: number;
   /** Node of a DaemonSet's pod: its successor is the next pod there. */
   readonly nodeName?: string;
   readonly cause: Cause;

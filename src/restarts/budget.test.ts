@@ -13,6 +13,7 @@ function claim(changes: Partial<RestartClaim> = {}): RestartClaim {
     workload: "Deployment/app",
     pod: "app-new",
     podUID: "uid-new",
+    newestPodMs: NOW.getTime() - MINUTE,
     cause: Cause.Unknown,
     limits: { cooldownMs: 10 * MINUTE, maxRestarts: 3 },
     ...changes,
@@ -27,6 +28,7 @@ function entry(minutesAgo: number, changes: Partial<RestartStatus> = {}): Restar
     time: new Date(NOW.getTime() - minutesAgo * MINUTE).toISOString(),
     cause: Cause.Unknown,
     outcome: "Recovered",
+    newestPodTime: new Date(NOW.getTime() - minutesAgo * MINUTE - 1_000).toISOString(),
     ...changes,
   };
 }
@@ -235,6 +237,7 @@ describe("entries", () => {
       time: "2025-06-01T12:00:00.000Z",
       cause: "Unknown",
       outcome: "Requested",
+      newestPodTime: "2025-06-01T11:59:00Z",
       serviceAccountUID: "sa-2",
     });
     expect(requestedRestart(claim(), NOW)).not.toHaveProperty("serviceAccountUID");

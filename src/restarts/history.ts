@@ -98,7 +98,8 @@ function isHelpedSibling(entry: RestartStatus, claim: RestartClaim, now: Date): 
 /** Reports whether an entry is of the claim's incident, of another pod, and later than the creation of the claim's pod. */
 function isSibling(entry: RestartStatus, claim: RestartClaim): boolean {
   const { podCreatedAtMs } = claim;
-  const isOlder = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity && !isCreatedAfter(podCreatedAtMs, entry);
+  const isKnown = podCreatedAtMs !== undefined && timeMs(entry) !== Infinity;
+  const isOlder = isKnown && podCreatedAtMs <= Date.parse(entry.newestPodTime ?? "");
   return isOlder && incidentOf(entry) === incidentOf(claim) && entry.podUID !== claim.podUID;
 }
 
@@ -201,11 +202,11 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     time: now.toISOString(),
     cause: claim.cause,
     outcome: "Requested",
+    newestPodTime: toSeconds(new Date(claim.newestPodMs)),
     ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
     ...(claim.container === undefined ? {} : { container: claim.container }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
     ...(claim.generation === undefined ? {} : { generation: claim.generation }),
-    ...(claim.newestPodMs === undefined ? {} : { newestPodTime: toSeconds(new Date(claim.newestPodMs)) }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
 }
@@ -336,11 +337,10 @@ function confirmRequest(
 
 /**
  * Reports whether a pod was created after a restart: later than every pod that its workload had then. The API server stamps them all, so it
- * does not matter whether the operator's clock is right. Entries of earlier versions have only the operator's time.
+ * does not matter whether the operator's clock is right.
  */
-export function isCreatedAfter(createdAtMs: number, entry: RestartStatus): boolean {
-  const newestMs = Date.parse(entry.newestPodTime ?? "");
-  return Number.isNaN(newestMs) ? isSeenAfter(createdAtMs, entry) : createdAtMs > newestMs;
+export function isCreatedAfter(createdAtMs: number, { newestPodTime = "" }: RestartStatus): boolean {
+  return createdAtMs > Date.parse(newestPodTime);
 }
 
 /** Reports whether the operator saw something after a restart. Times of status have whole seconds; another leader may have written this one. */

@@ -12,7 +12,7 @@ function restartsInVain(cooldownMs: number, maxRestarts: number, cause: Cause): 
   for (let hour = 0; hour < 24 * 30; hour++) {
     const now = new Date(hour * HOUR);
     const pod = { workload: "Deployment/web", pod: `web-${hour}`, podUID: `uid-${hour}`, cause };
-    const claim = { ...pod, limits: { cooldownMs, maxRestarts } };
+    const claim = { ...pod, newestPodMs: 0, limits: { cooldownMs, maxRestarts } };
     if (isExhausted(claim, history, now)) break;
     if (checkRestartBudget(history, claim, now) === undefined)
       history.push({ ...pod, time: now.toISOString(), outcome: "Ineffective" });

@@ -23,6 +23,7 @@ export function makeClaim(pod = "app-1", changes: Partial<RestartClaim> = {}): R
     workload: "Deployment/app",
     pod,
     podUID: `uid-of-${pod}`,
+    newestPodMs: 0,
     cause: Cause.ServiceAccountRecreated,
     limits: { cooldownMs: 600_000, maxRestarts: 3 },
     ...changes,

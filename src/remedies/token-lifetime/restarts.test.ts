@@ -15,6 +15,7 @@ const entry = (outcome: RestartStatus["outcome"], more: Partial<RestartStatus> =
   workload: "DaemonSet/agent",
   time: "2025-01-01T00:00:00.500Z",
   cause: Cause.TokenTooLong,
+  newestPodTime: "2024-12-31T23:59:59Z",
   outcome,
   ...more,
 });

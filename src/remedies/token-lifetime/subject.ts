@@ -225,8 +225,9 @@ export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automo
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
-export function buildEviction(pod: PodView, daemonSet: DaemonSetView, why: string): Intent {
-  const restart = { workload: workloadOf(daemonSet), pod: pod.name, podUID: pod.uid };
+export function buildEviction(pod: PodView, { view, pods }: ObservedDaemonSet, why: string): Intent {
+  const newestPodMs = Math.max(...pods.map(one => one.pod.createdAtMs));
+  const restart = { workload: workloadOf(view), pod: pod.name, podUID: pod.uid, newestPodMs };
   return evictionOf(pod, why, { ...restart, cause: Cause.TokenTooLong, limits: LIMITS });
 }
 

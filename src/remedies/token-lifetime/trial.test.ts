@@ -220,7 +220,8 @@ describe("a trial ends at once, and the template is restored", () => {
     const scene = await begun(ordinary());
     await scene.run(50);
     const claim = { workload: "DaemonSet/agent", pod: "agent-4", podUID: "uid-agent-4", cause: "Unknown" } as const;
-    const restart = executedRestart({ ...claim, limits: { cooldownMs: 600_000, maxRestarts: 3 } }, scene.clock.now());
+    const [now, limits] = [scene.clock.now(), { cooldownMs: 600_000, maxRestarts: 3 }];
+    const restart = executedRestart({ ...claim, newestPodMs: now.getTime(), limits }, now);
     scene.object.status = { ...scene.object.status, restarts: [restart] };
     await scene.run(1);
     expectRestored(scene, "Unproven");

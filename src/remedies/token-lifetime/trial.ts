@@ -230,10 +230,9 @@ function evictionBlocker(subject: Subject): string | undefined {
 }
 
 function evicting(subject: Subject, { pod }: ObservedPod): DaemonSetFinding {
-  const { view } = subject.daemonSet;
   const why = `Pod ${pod.name} of ${nameOf(subject)} is the first to get a token that is bounded to ${lifetimeOf(subject.spec)}.`;
   const finding = trialFinding(subject, `evicting pod ${pod.name}`);
-  return enforced(subject, { ...finding, intents: [buildEviction(pod, view, why)] });
+  return enforced(subject, { ...finding, intents: [buildEviction(pod, subject.daemonSet, why)] });
 }
 
 function proving(subject: Subject): DaemonSetFinding | undefined {

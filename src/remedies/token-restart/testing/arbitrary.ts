@@ -141,7 +141,14 @@ export const anyPending: fc.Arbitrary<PendingWrite[]> = fc.array(
       const [name, podUID] = ["Deployment/web/web-a", "uid-Deployment/web/web-a"];
       const target = { apiVersion: "v1", kind: "Pod", namespace: "team", name, uid: podUID };
       const limits = { cooldownMs: 0, maxRestarts: 1 };
-      const restart = { workload: "Deployment/web", pod: name, podUID, cause: "Unknown", limits } as const;
+      const restart = {
+        workload: "Deployment/web",
+        pod: name,
+        podUID,
+        newestPodMs: 0,
+        cause: "Unknown",
+        limits,
+      } as const;
       return { verb: "evict", target, restart, outcome: { result: "Blocked", message, retryAfterMs: 1 }, untilMs };
     }),
   { maxLength: 1 },
