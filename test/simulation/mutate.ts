@@ -1,6 +1,5 @@
 import type { Violation } from "./checker/sight";
 import { FINDERS } from "./finders";
-import { Findings } from "./findings";
 import { MENDS } from "./mends";
 import { MUTATIONS, type Mutation } from "./mutations";
 import { runWorlds } from "./pool";
@@ -54,11 +53,11 @@ export async function mutate(part: string | undefined, options: Options): Promis
 
 /** One run over mutations. */
 class Run {
-  readonly #findings: Findings;
+  /** The promises that a world breaks unmodified, by its seed. */
+  readonly #unmodified = new Map<number, readonly number[]>();
   isInterrupted = false;
 
   constructor(private readonly options: Options) {
-    this.#findings = new Findings(options.hours);
     process.once("SIGINT", () => {
       this.isInterrupted = true;
       process.stderr.write("\nInterrupted: waiting for the world that runs.\n");
@@ -98,7 +97,7 @@ class Run {
     if (error !== undefined) return { verdict: "NO PROOF", text: `seed ${seed}: ${error}` };
     if (requests === 0) return { verdict: "NO PROOF", text: `seed ${seed}: the operator sends nothing` };
     if (violations.length === 0) return undefined;
-    const usual = this.#findings.unmodified(seed) ?? (await this.#runUnmodified(seed));
+    const usual = this.#unmodified.get(seed) ?? (await this.#runUnmodified(seed));
     const news = violations.find(({ promise }) => !usual.includes(promise));
     return news && { verdict: "found", text: `seed ${seed}, ${textOf(news)}` };
   }
@@ -111,7 +110,7 @@ class Run {
       broken = violations.map(({ promise }) => promise);
       return true;
     });
-    this.#findings.noteUnmodified(seed, broken);
+    this.#unmodified.set(seed, broken);
     return broken;
   }
 }
