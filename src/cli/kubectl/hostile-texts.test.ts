@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { KIND } from "../../api/names";
 import { makeObject } from "../../core/testing/objects";
-import { type Finding, formatReport, formatWide, type Report } from "./audit/finding";
+import { type Finding, formatReport, type Report } from "./audit/finding";
 import { eventFacts } from "./reader";
 import { explain } from "./explain/explain";
 import { formatExplanation } from "./explain/format";
@@ -82,11 +82,7 @@ function pagesOf(text: string): Page[] {
       unread: [text],
     },
   });
-  return [
-    look => formatReport(report, look),
-    ({ paint }) => formatWide(report, paint),
-    look => formatExplanation(explanation, { ...look, nowMs: 0 }),
-  ];
+  return [look => formatReport(report, look), look => formatExplanation(explanation, { ...look, nowMs: 0 })];
 }
 
 it("have no characters on a terminal that it would obey", async () => {

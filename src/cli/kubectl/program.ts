@@ -89,7 +89,7 @@ function registerVersion(program: Command, shell: Shell): void {
     summary: "show the versions of this plugin and of the operator's API",
     description: `Show the version of this plugin, and the versions of the operator's API that the cluster serves. \`${CALL} --version\` needs no cluster.`,
     examples: [["version -o json", "for a script"]],
-    formats: ["json", "yaml"],
+    hasOutput: true,
     async run(session) {
       const served = await session.servedVersions();
       const text = `client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`;

@@ -49,7 +49,7 @@ export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
 }
 
 /** Values of `-o`. Without it a command prints text for people. */
-export type Format = "json" | "yaml" | "wide";
+export type Format = "json" | "yaml";
 
 /** How text for people looks. */
 export type Look = Pick<Output, "paint" | "columns">;

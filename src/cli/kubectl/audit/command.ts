@@ -7,16 +7,7 @@ import { expiringBindings, neverEvictable } from "./checks/cluster";
 import { rejectedNow, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
-import {
-  CHECKS,
-  type Finding,
-  SEVERITIES,
-  type Severity,
-  worstFirst,
-  formatReport,
-  formatWide,
-  type Report,
-} from "./finding";
+import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
 import { workDue } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { staleLeases } from "./leases";
@@ -36,10 +27,10 @@ export function registerAudit(program: Command, shell: Shell): void {
     examples: [
       ["audit", "the whole cluster"],
       ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
-      ["audit -n shop -o wide", "one namespace, each finding on one line"],
+      ["audit -n shop", "one namespace"],
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
-    formats: ["json", "yaml", "wide"],
+    hasOutput: true,
     namespace: "all",
     options: [
       new Option("--logs", "read logs, bounded: 500 containers, 1 MiB each; their text is never printed"),
@@ -70,9 +61,7 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
     unread: reader.unread,
   };
   const { output } = session;
-  await output.result(report, () =>
-    flags.output === "wide" ? formatWide(report, output.paint) : formatReport(report, output),
-  );
+  await output.result(report, () => formatReport(report, output));
   return exitCodeOf(report, flags.failOn);
 }
 

@@ -1,5 +1,5 @@
 import { count, oneLine } from "../../../core/text";
-import { formatTable, type Look, type Paint, wrapText } from "../terminal";
+import { type Look, type Paint, wrapText } from "../terminal";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
 export const SEVERITIES = ["critical", "warning", "notice"] as const;
@@ -120,7 +120,7 @@ function formatNotices(findings: readonly Finding[], { paint, columns }: Look): 
   return checks.map(check => {
     const own = notices.filter(one => one.check === check);
     const names = own.slice(0, NAMED).map(nameOf);
-    const more = own.length > NAMED ? ` and ${own.length - NAMED} more (-o wide)` : "";
+    const more = own.length > NAMED ? ` and ${own.length - NAMED} more (-o json)` : "";
     return [
       `${paint("cyan", "NOTICE".padEnd(8))}  ${CHECKS[check]}: ${own.length}`,
       ...wrapText(`${names.join(", ")}${more}`, "       ", columns),
@@ -146,15 +146,4 @@ export function summaryOf({ findings, unread, server, namespace }: Report): stri
   const where = namespace === undefined ? server : `namespace ${namespace} of ${server}`;
   const what = found.length === 0 ? "found nothing" : `found ${found.join(", ")}`;
   return `Audit of ${oneLine(where)}: ${what}${unread.length > 0 ? "; not everything could be read" : ""}.`;
-}
-
-/** Formats each finding on one line. */
-export function formatWide({ findings }: Report, paint: Paint): string {
-  const rows = findings.map(finding => [
-    paint(STYLES[finding.severity], finding.severity),
-    finding.check,
-    nameOf(finding),
-    oneLine([finding.why, finding.wayOut, finding.command].join(" ")),
-  ]);
-  return formatTable([["SEVERITY", "CHECK", "OBJECT", "WHY AND WHAT TO DO"], ...rows]);
 }

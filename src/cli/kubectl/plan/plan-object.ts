@@ -69,7 +69,7 @@ async function planRemedy(
     reason,
     message: safeText(message, LONGEST),
     sees: evidenceOf(lists, { nowMs: now.getTime(), acts: mode === "Enforce" }),
-    would: judged.map(({ step }) => ({ ...step, why: safeText(step.why) })),
+    would: judged.map(stepOf),
     isComplete,
   };
 }
@@ -79,8 +79,9 @@ const LONGEST = 1_024;
 /** The outcomes that are known without a try. */
 function outcomesOf(judged: readonly Judged[]): ReadonlyMap<string, readonly Execution[]> {
   const outcomes = new Map<string, Execution[]>();
-  for (const { item, intent, outcome } of judged)
-    if (outcome !== undefined) outcomes.set(item, [...(outcomes.get(item) ?? []), { intent, outcome }]);
+  for (const { item, intent, objection } of judged)
+    if (objection !== undefined)
+      outcomes.set(item, [...(outcomes.get(item) ?? []), { intent, outcome: objection.outcome }]);
   return outcomes;
 }
 
@@ -95,13 +96,18 @@ export interface Step {
   readonly unless?: string;
 }
 
-/** A step, and what the remedy would hear of it. */
+function stepOf({ intent: { verb, target, why }, objection }: Judged): Step {
+  const { kind, namespace, name } = target;
+  const unless = objection && { unless: objection.unless };
+  return { verb, kind, ...(namespace !== undefined && { namespace }), name, why: safeText(why), ...unless };
+}
+
+/** A write of a plan, and what holds it back. */
 interface Judged {
   readonly item: string;
   readonly intent: Intent;
-  readonly step: Step;
   /** Absent: it would be tried. */
-  readonly outcome?: Outcome;
+  readonly objection: Objection | undefined;
 }
 
 interface Scope {
@@ -110,25 +116,16 @@ interface Scope {
 }
 
 /** Says of each write of a plan what would hold it back, by the rules of the executor as far as they can be known from outside. */
-async function judgeItems(items: readonly PlanItem[], scope: Scope): Promise<Judged[]> {
-  const intents = items.flatMap(({ id, intents: own }) => own.map(intent => ({ item: id, intent })));
-  return Promise.all(
-    intents.map(async ({ item, intent }) => {
-      const found = await objectionTo(intent, scope);
-      const { kind, namespace, name } = intent.target;
-      const step: Step = {
-        verb: intent.verb,
-        kind,
-        ...(namespace === undefined ? {} : { namespace }),
-        name,
-        why: intent.why,
-        ...(found && { unless: found.unless }),
-      };
-      return { item, intent, step, ...(found && { outcome: found.outcome }) };
-    }),
-  );
+function judgeItems(items: readonly PlanItem[], scope: Scope): Promise<Judged[]> {
+  const judge = async (item: string, intent: Intent): Promise<Judged> => ({
+    item,
+    intent,
+    objection: await objectionTo(intent, scope),
+  });
+  return Promise.all(items.flatMap(({ id, intents }) => intents.map(intent => judge(id, intent))));
 }
 
+/** What holds a write back, and what the remedy would hear of it. */
 interface Objection {
   readonly unless: string;
   readonly outcome: Outcome;
