@@ -61,6 +61,21 @@ export function publicMessage(error: unknown): string {
   return error instanceof Error ? `an unexpected ${error.name}` : "an unexpected error";
 }
 
+/** Why something is not known. */
+export interface Problem {
+  /** The operator lacks a permission. */
+  readonly forbidden: boolean;
+  /** A sentence for people, without a period. */
+  readonly message: string;
+  /** Only a person can change it. */
+  readonly isLasting?: boolean;
+}
+
+/** Returns the problem of a read that failed. */
+export function problemOf(error: unknown): Problem {
+  return { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
+}
+
 /** Returns the stack frames of an error without its message. */
 export function framesOf(error: unknown): string[] {
   const stack = error instanceof Error ? (error.stack ?? "") : "";

@@ -1,6 +1,7 @@
 // What the operator learns of Leases by looking at them again and again. Timestamps inside a Lease are those of another clock, so they are
 // only compared with each other; time is measured by the operator's own clocks, between its own readings. Pure.
 
+import type { Problem } from "./errors";
 import type { Identity } from "./views";
 
 /** A Lease. */
@@ -44,7 +45,7 @@ export interface LeaseReading {
   /** When the last successful reading was made, on the monotonic clock. Absent: there was none yet. */
   readonly readMs?: number;
   /** Why they are not known, or not any more. Absent: they are known. */
-  readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+  readonly unknown?: Problem;
   /** Time between two readings. */
   readonly intervalMs: number;
 }

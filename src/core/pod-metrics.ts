@@ -1,6 +1,8 @@
 // What pods serve about themselves in the text format of Prometheus, and what the operator learns by reading it again and again. A pod may
 // say what it likes: it counts for that pod only, and no text of it but the names of its queues is kept.
 
+import type { Problem } from "./errors";
+
 /** One sample of the Prometheus text format. */
 export interface Sample {
   readonly name: string;
@@ -101,7 +103,7 @@ export interface PodMetricsReading {
   /** Absent: it was not read yet, or not for too long. */
   readonly track?: PodMetricsTrack;
   /** Why it is not known, or not any more. Absent: it is known, or is being read for the first time. */
-  readonly unknown?: { readonly forbidden: boolean; readonly message: string };
+  readonly unknown?: Problem;
 }
 
 /** Time between two readings, in milliseconds. */

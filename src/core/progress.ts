@@ -1,6 +1,7 @@
 // What the operator learns of a kind by looking at its objects again and again: which of them need work, and when the last one moved. Times are
 // those of the operator's own monotonic clock, at its own readings. Pure.
 
+import type { Problem } from "./errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "./json";
 
 /**
@@ -87,18 +88,9 @@ export interface KindReading {
   /** An object for which the question has no answer. */
   readonly unanswered?: string;
   /** Why the objects are not known, or not any more. Absent: they are known, or are being read for the first time. */
-  readonly unknown?: UnknownKind;
+  readonly unknown?: Problem;
   /** Returns when the status of one object was last seen to change, and written, as above. Undefined: there is no such object. */
   find(namespace: string, name: string): Pick<KindReading, "movedMs" | "writtenMs"> | undefined;
-}
-
-/** Why a kind is not known. */
-export interface UnknownKind {
-  /** The operator lacks a permission. */
-  readonly forbidden: boolean;
-  readonly message: string;
-  /** Only a person can change it. */
-  readonly isLasting?: boolean;
 }
 
 /** What is known of a kind before it is read. */

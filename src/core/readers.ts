@@ -29,14 +29,6 @@ export const RESTING_INTERVAL_MS = 300_000;
 /** Shortest time between two reads of a log: while 401s are suspected or a restarted pod's successor is observed. */
 export const SUSPICIOUS_INTERVAL_MS = 5_000;
 
-/** Time between two full passes, unless set otherwise. Every object asks in each of them, and may ask in no other pass. */
-const FULL_PASS_MS = 60_000;
-
-/** Returns how long readings go on that nobody asks for any more: two full passes and a minute, in milliseconds. */
-export function wantedForMs(fullPassMs = FULL_PASS_MS): number {
-  return 2 * Math.max(FULL_PASS_MS, fullPassMs) + 60_000;
-}
-
 /**
  * How soon a log is wanted:
  * - `first`: it was never read.

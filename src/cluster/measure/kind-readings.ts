@@ -1,11 +1,10 @@
-import { ForbiddenError, GoneError, publicMessage, TerminalError } from "../../core/errors";
+import { GoneError, type Problem, problemOf, TerminalError } from "../../core/errors";
 import { type JsonObject, objectOf } from "../../core/json";
 import {
   guessResource,
   type KindQuestion,
   type KindReading,
   resourceIn,
-  type UnknownKind,
   UNREAD_KIND,
 } from "../../core/progress";
 import { inSlices, type Steps } from "../../core/slices";
@@ -70,7 +69,6 @@ interface Known {
   readonly apiVersion: string;
   readonly kind: string;
   readonly track: KindTrack;
-  first: Promise<number>;
   served?: Served;
   /** The last reading, if it succeeded. */
   countedMs?: number | undefined;
@@ -81,9 +79,11 @@ interface Known {
   /** The last whole list. */
   wholeMs: number;
   /** Why the last reading failed, and how many in a row did. */
-  failure?: UnknownKind | undefined;
+  failure?: Problem | undefined;
   failures: number;
 }
+
+const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0 };
 
 /** What the readings work with. */
 export interface KindReadingsContext extends RoundsContext {
@@ -116,19 +116,13 @@ export class KindReadings {
     const definitions = this.#rounds.all.flatMap(({ track }) => track.definitions);
     const isNew = this.#rounds.get(key)?.track.definitions.includes(due) !== true;
     if (isNew && definitions.length >= MAX_DEFINITIONS) return { ...UNREAD_KIND, unknown: tooMany(kind) };
-    const known = this.#rounds.want(key, () => this.#begin(apiVersion, kind));
+    const begin = (): Known => ({ apiVersion, kind, track: new KindTrack(), ...UNREAD });
+    const { known, first } = this.#rounds.want(key, begin);
     // Only a whole list answers a new question for all objects.
     if (!known.track.ask(question, this.#clock.monotonicMs())) known.wholeMs = -Infinity;
     if (known.readMs === undefined && known.failure === undefined)
-      await Promise.race([known.first, new Promise<void>(resolve => this.#clock.after(FIRST_MS, resolve))]);
+      await Promise.race([first, new Promise<void>(resolve => this.#clock.after(FIRST_MS, resolve))]);
     return readingOf(known, question, this.#clock.monotonicMs());
-  }
-
-  #begin(apiVersion: string, kind: string): Known {
-    const unread = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0, first: Promise.resolve(0) };
-    const known: Known = { apiVersion, kind, track: new KindTrack(), ...unread };
-    known.first = this.#read(known);
-    return known;
   }
 
   /** Returns the time until the next reading. */
@@ -144,7 +138,7 @@ export class KindReadings {
     } catch (error) {
       // A controller may have worked meanwhile.
       [known.steadyMs, known.countedMs] = [Infinity, undefined];
-      known.failure = { forbidden: error instanceof ForbiddenError, message: publicMessage(error) };
+      known.failure = problemOf(error);
       return Math.max(doubled(INTERVAL, known.failures++), askedMs(error));
     } finally {
       release();
@@ -252,13 +246,13 @@ function readingOf(known: Known, question: KindQuestion, nowMs: number): KindRea
 }
 
 /** A reading holds until it is too old: one list that fails is no news. */
-function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): UnknownKind | undefined {
+function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): Problem | undefined {
   if (readMs === undefined || nowMs - readMs <= MAX_AGE_MS) return readMs === undefined ? failure : undefined;
   const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
   return failure ?? { forbidden: false, message };
 }
 
-function tooMany(kind: string): UnknownKind {
+function tooMany(kind: string): Problem {
   const what = `kind ${kind} has one definition of due more than the ${MAX_DEFINITIONS} that the operator follows`;
   return { forbidden: false, isLasting: true, message: `${what}; use the default, or one that another object uses` };
 }

@@ -1,12 +1,12 @@
 import { askedMs, type Clock, TokenBucket } from "../../core/time";
-import { ForbiddenError, publicMessage } from "../../core/errors";
+import { ForbiddenError, type Problem, problemOf } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
-import { wantedForMs } from "../../core/readers";
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
 import { leaseView } from "../read/views";
+import { Rounds, type RoundsContext } from "./rounds";
 
 /** Time between the starts of two rounds, in milliseconds. */
 export const LEASE_INTERVAL_MS = 10_000;
@@ -67,11 +67,8 @@ interface Known {
 }
 
 /** What the readings work with. */
-export interface LeaseReadingsContext {
+export interface LeaseReadingsContext extends RoundsContext {
   readonly api: Pick<Api, "json">;
-  readonly clock: Clock;
-  /** Time between two full passes; absent: a minute. */
-  readonly fullPassMs?: number | undefined;
 }
 
 const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
@@ -83,21 +80,20 @@ const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 export class LeaseReadings {
   readonly #api: Pick<Api, "json">;
   readonly #clock: Clock;
-  readonly #wantedMs: number;
+  readonly #rounds: Rounds<void>;
   readonly #byNamespace = new Map<string, Known>();
   /** First readings, and those asked for, that are under way. */
   readonly #first = new Map<string, Promise<unknown>>();
   readonly #soon: TokenBucket;
-  #isRunning = false;
   #widelyForbiddenMs = -Infinity;
   /** Until when the API server has asked to wait, and how. */
   #refusal: { readonly error: unknown; readonly untilMs: number } | undefined;
 
-  constructor({ api, clock, fullPassMs }: LeaseReadingsContext) {
+  constructor({ api, ...context }: LeaseReadingsContext) {
     this.#api = api;
-    this.#clock = clock;
-    this.#wantedMs = wantedForMs(fullPassMs);
-    this.#soon = new TokenBucket(clock, SOON);
+    this.#clock = context.clock;
+    this.#rounds = new Rounds(context, () => this.#round());
+    this.#soon = new TokenBucket(context.clock, SOON);
   }
 
   /**
@@ -106,6 +102,8 @@ export class LeaseReadings {
    */
   async leases(namespace: string, maxAgeMs = Infinity): Promise<LeaseReading> {
     const wantedMs = this.#clock.monotonicMs();
+    for (const [name, one] of this.#byNamespace)
+      if (one.wantedMs < this.#rounds.oldestMs) this.#byNamespace.delete(name);
     const known = this.#byNamespace.get(namespace) ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
     known.wantedMs = wantedMs;
     const isDue = !this.#byNamespace.has(namespace) || this.#isDueSoon(known, maxAgeMs);
@@ -118,7 +116,7 @@ export class LeaseReadings {
       );
     }
     await this.#first.get(namespace);
-    this.#begin();
+    this.#rounds.want("", () => undefined, Promise.resolve(LEASE_INTERVAL_MS));
     return known.reading;
   }
 
@@ -127,33 +125,18 @@ export class LeaseReadings {
     return maxAgeMs < Infinity && ageMs >= Math.max(SOONEST_MS, maxAgeMs) && this.#soon.take();
   }
 
-  #begin(): void {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
-  }
-
-  /** Resolves when no namespace is wanted any more. */
-  async #run(): Promise<void> {
-    for (;;) {
-      await this.#pause(LEASE_INTERVAL_MS);
-      this.#dropUnwanted();
-      if (this.#byNamespace.size === 0) break;
-      await this.#round();
-    }
-    this.#isRunning = false;
-  }
-
-  async #round(): Promise<void> {
+  /** Returns the time until the next round. */
+  async #round(): Promise<number> {
     const wanted = new Map(this.#byNamespace);
     const isWide = wanted.size > MOST_SINGLE && this.#clock.monotonicMs() - this.#widelyForbiddenMs > FORBIDDEN_MS;
-    if (isWide && (await this.#read(undefined, wanted))) return;
+    if (isWide && (await this.#read(undefined, wanted))) return LEASE_INTERVAL_MS;
     let isFirst = true;
     for (const [namespace, known] of wanted) {
-      if (!isFirst) await this.#pause(REQUEST_MS);
+      if (!isFirst) await new Promise<void>(resolve => this.#clock.after(REQUEST_MS, resolve));
       isFirst = false;
       await this.#read(namespace, new Map([[namespace, known]]));
     }
+    return LEASE_INTERVAL_MS;
   }
 
   /** Reads one scope and notes it for the namespaces in it; false if the operator may not. */
@@ -174,12 +157,11 @@ export class LeaseReadings {
         );
       }
     } catch (error) {
-      const forbidden = error instanceof ForbiddenError;
-      if (forbidden && scope === undefined) {
+      if (error instanceof ForbiddenError && scope === undefined) {
         this.#widelyForbiddenMs = startedMs;
         return false;
       }
-      for (const known of wanted.values()) this.#noteFailure(known, { forbidden, message: publicMessage(error) });
+      for (const known of wanted.values()) this.#noteFailure(known, problemOf(error));
     }
     return true;
   }
@@ -230,7 +212,7 @@ export class LeaseReadings {
     return Math.min(MOST_GAPS * reading.intervalMs, Math.max(0, gapMs));
   }
 
-  #noteFailure(known: Known, unknown: NonNullable<LeaseReading["unknown"]>): void {
+  #noteFailure(known: Known, unknown: Problem): void {
     known.reading = { ...known.reading, unknown };
     known.troubleMs = this.#clock.monotonicMs();
     delete known.countedFromMs;
@@ -238,17 +220,7 @@ export class LeaseReadings {
 
   #noteUnread(known: Known, unread: Unread | undefined): void {
     if (unread === undefined) return;
-    this.#noteFailure(known, { forbidden: false, message: unreadError("list leases", unread).message });
-  }
-
-  #dropUnwanted(): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [namespace, { wantedMs }] of this.#byNamespace)
-      if (nowMs - wantedMs > this.#wantedMs) this.#byNamespace.delete(namespace);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise(resolve => this.#clock.after(ms, resolve));
+    this.#noteFailure(known, problemOf(unreadError("list leases", unread)));
   }
 }
 

@@ -310,7 +310,8 @@ describe("the metrics of pods", () => {
       await until(() => readings.of(POD, spec).unknown !== undefined);
       expect(readings.of(POD, spec).unknown).toEqual({
         forbidden: true,
-        message: "the metrics of pod web-1 cannot be read: create serviceaccounts/token team/metrics-reader: forbidden",
+        message:
+          "the metrics of pod web-1 cannot be read: create serviceaccounts/token team/metrics-reader: forbidden; list metrics-reader in the chart's value metrics.tokens",
       });
       expect(asked).toEqual([]);
     });

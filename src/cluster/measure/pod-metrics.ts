@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { BlockList, isIP } from "node:net";
 import type { MetricsSpec } from "../../api/controller-resilience";
-import { ForbiddenError, publicMessage, ResilienceError, TerminalError, TransientError } from "../../core/errors";
+import { ForbiddenError, problemOf, ResilienceError, TerminalError, TransientError } from "../../core/errors";
 import { objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import {
@@ -11,7 +11,6 @@ import {
   type PodMetricsReading,
   READINGS_APART_MS,
 } from "../../core/pod-metrics";
-import { wantedForMs } from "../../core/readers";
 import type { Clock } from "../../core/time";
 import type { PodView, PortView } from "../../core/views";
 import { followPage, PageLines, START } from "../../evidence/metrics/page";
@@ -19,6 +18,7 @@ import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
 import { describeCall, pathOf } from "../http/resources";
 import { LineSplitter } from "../watch/stream";
+import { Rounds, type RoundsContext } from "./rounds";
 
 // The metrics that pods serve about themselves, read from each pod at its own address, and without any credential of the operator. A pod may
 // answer anything: an answer costs bounded time and memory, and nothing of its text is repeated but the names of queues.
@@ -90,21 +90,18 @@ for (const [net, bits] of [
   NEVER.addSubnet(net, bits, "ipv6");
 
 /** What the readings work with. */
-export interface PodMetricsContext {
+export interface PodMetricsContext extends RoundsContext {
   readonly api: Pick<Api, "json">;
-  readonly clock: Clock;
   /** From the watch cache: a page is asked for only where the pod still is. */
   readonly pods: (namespace: string) => Promise<readonly PodView[]>;
   readonly scrape?: Scrape | undefined;
   /** Host and port of the API server, as in a URL; absent: unknown. */
   readonly apiHost?: (() => Promise<string>) | undefined;
-  /** Time between two full passes; absent: a minute. */
-  readonly fullPassMs?: number | undefined;
 }
 
 interface Known {
-  readonly namespace: string;
-  wantedMs: number;
+  readonly pod: PodView;
+  readonly spec: MetricsSpec;
   reading: PodMetricsReading;
   failures: number;
 }
@@ -114,64 +111,56 @@ export class PodMetricsReadings {
   readonly #context: PodMetricsContext;
   readonly #scrape: Scrape;
   readonly #tokens: PodTokens;
-  readonly #wantedMs: number;
   readonly #limiter = new FairLimiter(CONCURRENT);
-  readonly #known = new Map<string, Known>();
+  readonly #rounds: Rounds<Known>;
 
   constructor(context: PodMetricsContext) {
     this.#context = context;
     this.#scrape = context.scrape ?? scrapeByNetwork;
     this.#tokens = new PodTokens(context.api, context.clock);
-    this.#wantedMs = wantedForMs(context.fullPassMs);
+    this.#rounds = new Rounds(context, known => this.#read(known));
   }
 
   /** What is known of a pod. Asking begins to read it. */
   of(pod: PodView, spec: MetricsSpec): PodMetricsReading {
-    const wantedMs = this.#context.clock.monotonicMs();
     const key = [pod.uid, spec.port, spec.scheme, spec.tokenFrom].join(" ");
-    const known = this.#known.get(key) ?? { namespace: pod.namespace, wantedMs, reading: {}, failures: 0 };
-    known.wantedMs = wantedMs;
-    if (!this.#known.has(key)) {
-      const own = [...this.#known.values()].filter(({ namespace }) => namespace === pod.namespace).length;
-      if (this.#known.size >= MAX_PODS || own >= MAX_PODS_PER_NAMESPACE)
-        return unknown(
-          `the metrics of more than ${MAX_PODS_PER_NAMESPACE} pods of a namespace, or ${MAX_PODS} in all, are wanted`,
-        );
-      this.#known.set(key, known);
-      void this.#run(pod, spec, known).finally(() => this.#known.delete(key));
-    }
-    const { track } = known.reading;
-    if (track === undefined || wantedMs - track.readMs <= READINGS_APART_MS) return known.reading;
-    return known.reading.unknown === undefined ? {} : { unknown: known.reading.unknown };
+    if (this.#rounds.get(key) === undefined && this.#isFull(pod.namespace))
+      return unknown(
+        `the metrics of more than ${MAX_PODS_PER_NAMESPACE} pods of a namespace, or ${MAX_PODS} in all, are wanted`,
+      );
+    const { reading } = this.#rounds.want(key, () => ({ pod, spec, reading: {}, failures: 0 })).known;
+    const ageMs = this.#context.clock.monotonicMs() - (reading.track?.readMs ?? Infinity);
+    if (ageMs <= READINGS_APART_MS) return reading;
+    return reading.unknown === undefined ? {} : { unknown: reading.unknown };
   }
 
-  async #run(pod: PodView, spec: MetricsSpec, known: Known): Promise<void> {
-    const { clock } = this.#context;
-    while (clock.monotonicMs() - known.wantedMs <= this.#wantedMs) {
-      await this.#read(pod, spec, known);
-      await new Promise<void>(resolve => clock.after(METRICS_INTERVAL_MS, resolve));
-    }
+  #isFull(namespace: string): boolean {
+    const { all } = this.#rounds;
+    const own = all.filter(({ pod }) => pod.namespace === namespace).length;
+    return all.length >= MAX_PODS || own >= MAX_PODS_PER_NAMESPACE;
   }
 
-  async #read({ namespace, uid, name }: PodView, spec: MetricsSpec, known: Known): Promise<void> {
-    const { clock, pods } = this.#context;
+  async #read(known: Known): Promise<number> {
+    const { namespace, uid, name } = known.pod;
     const share = { key: namespace, limit: CONCURRENT_PER_NAMESPACE };
     let release: (() => void) | undefined;
     try {
       release = await this.#limiter.acquire([share], new AbortController().signal);
-      const pod = (await pods(namespace)).find(one => one.uid === uid);
-      if (pod?.phase !== "Running" || pod.deletedAtMs !== undefined) return void (known.reading = {});
-      const page = await this.#page(pod, spec);
+      const pod = (await this.#context.pods(namespace)).find(one => one.uid === uid);
+      const isRunning = pod?.phase === "Running" && pod.deletedAtMs === undefined;
+      const page = isRunning ? await this.#page(pod, known.spec) : undefined;
       known.failures = 0;
-      known.reading = { track: followPage(known.reading.track, page, clock.monotonicMs()) };
+      known.reading = page ? { track: followPage(known.reading.track, page, this.#context.clock.monotonicMs()) } : {};
     } catch (error) {
       known.failures += 1;
-      const message = `the metrics of pod ${name} cannot be read: ${publicMessage(error)}`;
+      const { forbidden, message } = problemOf(error);
       const isSaid = error instanceof TerminalError || known.failures >= FAILURES;
-      known.reading = { ...known.reading, ...(isSaid && unknown(message, error instanceof ForbiddenError)) };
+      const said = isSaid && unknown(`the metrics of pod ${name} cannot be read: ${message}`, forbidden);
+      known.reading = { ...known.reading, ...said };
     } finally {
       release?.();
     }
+    return METRICS_INTERVAL_MS;
   }
 
   async #page(pod: PodView, spec: MetricsSpec): Promise<MetricsPage> {
@@ -309,7 +298,11 @@ class PodTokens {
       spec: { expirationSeconds: TOKEN_SECONDS },
     };
     const path = pathOf(KINDS.ServiceAccount, place);
-    const answer = await this.#api.json({ what, method: "POST", path, body, deadlineMs: DEADLINE_MS });
+    const asked = this.#api.json({ what, method: "POST", path, body, deadlineMs: DEADLINE_MS });
+    const answer = await asked.catch((error: unknown) => {
+      if (!(error instanceof ForbiddenError)) throw error;
+      throw new ForbiddenError(`${error.message}; list ${name} in the chart's value metrics.tokens`);
+    });
     const token = textOf(objectOf(objectOf(answer)["status"])["token"]);
     if (token === undefined) throw new TransientError(`${what}: expected a token, got none`);
     return token;

@@ -1,39 +1,41 @@
-import { wantedForMs } from "../../core/readers";
 import type { Clock } from "../../core/time";
 
 /** What rounds work with. */
 export interface RoundsContext {
   readonly clock: Clock;
-  /** Time between two full passes; absent: a minute. */
+  /** Time between two full passes; absent: a minute. Every object asks in each of them, and may ask in no other pass. */
   readonly fullPassMs?: number | undefined;
 }
 
-/** What is read again and again. */
-interface Round {
-  /** The first reading, which its owner has begun; resolves to the time until the next one, in milliseconds. */
+const MINUTE_MS = 60_000;
+
+interface Entry<T> {
+  readonly known: T;
+  /** The first reading. */
   readonly first: Promise<number>;
+  askedMs: number;
 }
 
 /**
- * Readings of what is asked for, again and again: each in rounds of its own, so that one that hangs delays no other. One ends when it was not asked
- * for in two full passes.
+ * Readings of what is asked for, again and again: each in rounds of its own, so that one that hangs delays no other. One ends a minute after it was
+ * not asked for in two full passes.
  */
-export class Rounds<T extends Round> {
+export class Rounds<T> {
   readonly #clock: Clock;
   readonly #wantedMs: number;
-  readonly #read: (round: T) => Promise<number>;
-  readonly #entries = new Map<string, { readonly round: T; askedMs: number }>();
+  readonly #read: (known: T) => Promise<number>;
+  readonly #entries = new Map<string, Entry<T>>();
 
   /** @param read reads once more; never throws, and resolves to the time until the next reading, in milliseconds */
-  constructor({ clock, fullPassMs }: RoundsContext, read: (round: T) => Promise<number>) {
+  constructor({ clock, fullPassMs = MINUTE_MS }: RoundsContext, read: (known: T) => Promise<number>) {
     this.#clock = clock;
-    this.#wantedMs = wantedForMs(fullPassMs);
+    this.#wantedMs = 2 * Math.max(MINUTE_MS, fullPassMs) + MINUTE_MS;
     this.#read = read;
   }
 
-  /** Those that go on. */
+  /** What is known of those that go on. */
   get all(): readonly T[] {
-    return Array.from(this.#entries.values(), ({ round }) => round);
+    return Array.from(this.#entries.values(), ({ known }) => known);
   }
 
   /** When a question is too old to be still wanted, on the monotonic clock. */
@@ -41,28 +43,27 @@ export class Rounds<T extends Round> {
     return this.#clock.monotonicMs() - this.#wantedMs;
   }
 
-  /** Returns one that goes on, without a question. */
+  /** What is known under a key, without a question. */
   get(key: string): T | undefined {
-    return this.#entries.get(key)?.round;
+    return this.#entries.get(key)?.known;
   }
 
-  /** Asks for one; the first question begins it. */
-  want(key: string, begin: () => T): T {
+  /** Asks for one. The first question begins it with a reading, or after one that has begun. */
+  want(key: string, begin: () => T, reading?: Promise<number>): Entry<T> {
     const askedMs = this.#clock.monotonicMs();
-    const known = this.#entries.get(key);
-    if (known !== undefined) known.askedMs = askedMs;
-    const entry = known ?? { round: begin(), askedMs };
-    this.#entries.set(key, entry);
-    if (known === undefined) void this.#run(key, entry);
-    return entry.round;
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) return Object.assign(entry, { askedMs });
+    const known = begin();
+    const begun = { known, first: reading ?? this.#read(known), askedMs };
+    this.#entries.set(key, begun);
+    void this.#run(key, begun);
+    return begun;
   }
 
-  async #run(key: string, entry: { readonly round: T; readonly askedMs: number }): Promise<void> {
-    let waitMs = await entry.round.first;
-    for (;;) {
+  async #run(key: string, entry: Entry<T>): Promise<void> {
+    for (let waitMs = await entry.first; ; waitMs = await this.#read(entry.known)) {
       await new Promise<void>(resolve => this.#clock.after(waitMs, resolve));
       if (entry.askedMs < this.oldestMs) break;
-      waitMs = await this.#read(entry.round);
     }
     this.#entries.delete(key);
   }

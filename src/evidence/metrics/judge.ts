@@ -1,6 +1,6 @@
 import { GET_GAP_MS, type PodMetricsTrack, type QueueTrack } from "../../core/pod-metrics";
 
-// What the metrics of a process show: the four rules. Pure. A series that is missing is unknown, never healthy and never an accusation. Times are
+// What the metrics of a process show: the four rules, for one that leads. Pure. A series that is missing is unknown, never healthy and never an accusation. Times are
 // on the monotonic clock.
 
 /** No item was finished for this long, in milliseconds, or for so many times the longest that an item has taken. */
@@ -28,14 +28,8 @@ export interface QueueFinding {
   readonly depth?: number;
 }
 
-/** A standby does no work, and an old one fills its queue. Without an election every replica works. */
-function isWorking({ isLeader }: PodMetricsTrack): boolean {
-  return isLeader !== false;
-}
-
 /** Returns the queues that have items, and have finished none for too long. */
 export function stuckQueues(track: PodMetricsTrack): QueueFinding[] {
-  if (!isWorking(track)) return [];
   return Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
     const { depth = 0, waitingFromMs = Infinity, idleFromMs } = one;
     const sinceMs = Math.max(waitingFromMs, idleFromMs);
@@ -45,7 +39,6 @@ export function stuckQueues(track: PodMetricsTrack): QueueFinding[] {
 
 /** Returns the queues with a worker that has been busy with one item for too long. */
 export function stuckWorkers(track: PodMetricsTrack): QueueFinding[] {
-  if (!isWorking(track)) return [];
   return Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
     const { longestMs = 0 } = one;
     return longestMs > limitMs(one, WORKER_MS, WORKER_TIMES) ? [{ queue, sinceMs: track.readMs - longestMs }] : [];

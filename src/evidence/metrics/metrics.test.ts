@@ -94,7 +94,6 @@ describe("a queue is stuck", () => {
   });
 
   it.each([
-    ["a standby", { isLeader: false, queues: [QUEUE] }],
     ["a process that never finished an item", { queues: [{ name: "widget", depth: 3, done: 0 }] }],
     ["one whose depth is not known", { queues: [{ name: "widget", done: 9, slowestSeconds: 1 }] }],
     ["one that has taken longer than any bucket", { queues: [{ ...QUEUE, slowestSeconds: Infinity }] }],

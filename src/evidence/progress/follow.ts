@@ -1,10 +1,10 @@
+import type { Problem } from "../../core/errors";
 import { arrayOf, canonical, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import {
   type DueObject,
   type KindObject,
   type KindQuestion,
   type KindReading,
-  type UnknownKind,
   UNREAD_KIND,
   type Work,
 } from "../../core/progress";
@@ -226,7 +226,7 @@ function isShared(objects: readonly Tracked[], label: string): boolean {
 }
 
 /** The controller of another shard may be the one that hangs. */
-function sharedBy(kind: string, label: string): UnknownKind {
+function sharedBy(kind: string, label: string): Problem {
   const message = `objects of kind ${kind} differ in the label ${label}; set selector to those of these controllers`;
   return { forbidden: false, isLasting: true, message };
 }

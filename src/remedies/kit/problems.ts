@@ -1,13 +1,6 @@
-import { ForbiddenError, publicMessage, TransientError } from "../../core/errors";
+import { ForbiddenError, type Problem, problemOf, TransientError } from "../../core/errors";
 
-/** A read that failed. */
-export interface Problem {
-  /** The operator lacks a permission. */
-  readonly forbidden: boolean;
-  readonly message: string;
-  /** Only a person can change it. */
-  readonly isLasting?: boolean;
-}
+export type { Problem } from "../../core/errors";
 
 /** Returns undefined and adds a problem when the read is forbidden. */
 export async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
@@ -16,7 +9,7 @@ export async function unlessForbidden<T>(read: () => Promise<T>, problems: Probl
   } catch (error) {
     if (!(error instanceof ForbiddenError)) throw error;
     if (!problems.some(problem => problem.message === error.message))
-      problems.push({ forbidden: true, message: error.message });
+      problems.push(problemOf(error));
     return undefined;
   }
 }
@@ -26,9 +19,8 @@ export async function unlessUnreadable<T>(read: () => Promise<T>, problems: Prob
   try {
     return await read();
   } catch (error) {
-    const forbidden = error instanceof ForbiddenError;
-    if (!forbidden && !(error instanceof TransientError)) throw error;
-    problems.push({ forbidden, message: publicMessage(error) });
+    if (!(error instanceof ForbiddenError || error instanceof TransientError)) throw error;
+    problems.push(problemOf(error));
     return undefined;
   }
 }
