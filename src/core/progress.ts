@@ -42,8 +42,6 @@ export interface KindQuestion {
   readonly id: string;
   /** The definition of due: questions with the same one share the answer for an object. */
   readonly due: string;
-  /** A label by which controllers share the objects of the kind. Absent: none is known. */
-  readonly shardLabel?: string | undefined;
   /** Reports whether the object is meant: one that is not also shows nothing about the controller. */
   readonly selects: (object: KindObject) => boolean;
   /** Answers for a whole object. Throws nothing. */

@@ -231,18 +231,6 @@ describe("KindReadings", () => {
     expect((await w.readings.kind(ask())).due[0]?.dueMs).toBeGreaterThan(relabeledMs);
   });
 
-  it("expects a selector where objects differ in the label of their shard", async () => {
-    const sharded = ask({ shardLabel: "shard", selects: () => true });
-    expect(await w.minutes(1, sharded)).not.toHaveProperty("unknown");
-    w.change("red", { labels: { shard: "b" } });
-    expect((await w.minutes(1, sharded)).unknown).toEqual({
-      ...{ forbidden: false, isLasting: true },
-      message: "objects of kind Widget differ in the label shard; set selector to those of these controllers",
-    });
-    const own = ask({ id: "b", shardLabel: "shard", selects: ({ labels }) => labels["shard"] === "b" });
-    expect(await w.minutes(1, own)).not.toHaveProperty("unknown");
-  });
-
   it("remembers no annotation of an object", () => {
     const metadata = { name: "a", uid: "u", annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{}" } };
     expect(JSON.stringify(kindObject({ metadata }, true))).not.toContain("last-applied");

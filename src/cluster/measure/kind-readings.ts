@@ -1,12 +1,6 @@
 import { GoneError, type Problem, problemOf, TerminalError } from "../../core/errors";
 import { type JsonObject, objectOf } from "../../core/json";
-import {
-  guessResource,
-  type KindQuestion,
-  type KindReading,
-  resourceIn,
-  UNREAD_KIND,
-} from "../../core/progress";
+import { guessResource, type KindQuestion, type KindReading, resourceIn, UNREAD_KIND } from "../../core/progress";
 import { inSlices, type Steps } from "../../core/slices";
 import { askedMs, type Clock, doubled, formatDuration, TokenBucket } from "../../core/time";
 import { kindObject, KindTrack, type Listed } from "../../evidence/progress/follow";
@@ -235,10 +229,9 @@ function* addItems(
 
 function readingOf(known: Known, question: KindQuestion, nowMs: number): KindReading {
   const { track, readMs, steadyMs, served } = known;
-  const reading = track.reading(question);
-  const unknown = whyUnknown(known, nowMs) ?? reading.unknown;
+  const unknown = whyUnknown(known, nowMs);
   return {
-    ...{ ...reading, steadyMs },
+    ...{ ...track.reading(question), steadyMs },
     ...(readMs !== undefined && { readMs }),
     ...(served !== undefined && { resource: served.resource.plural }),
     ...(unknown !== undefined && { unknown }),

@@ -1,4 +1,3 @@
-import type { Problem } from "../../core/errors";
 import { arrayOf, canonical, type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import {
   type DueObject,
@@ -135,16 +134,10 @@ export class KindTrack {
     return new Map(wanted.map(definition => [definition, { work: definition.workOf(whole), observed }]));
   }
 
-  /** Objects for which an answer is missing: first those that were due, then those that were never read. */
+  /** Objects for which an answer is missing. */
   outdated(): KindObject[] {
-    const all = [...this.#byDue.values()];
-    const rankOf = ({ uid }: KindObject): number =>
-      Math.min(...all.map(({ works }) => (works.get(uid)?.work === "due" ? 0 : works.has(uid) ? 2 : 1)));
     const objects = Array.from(this.#objects?.values() ?? [], ({ object }) => object);
-    const ranked = objects
-      .filter(object => all.some(one => isWanted(one, object)))
-      .map(object => ({ object, rank: rankOf(object) }));
-    return ranked.toSorted((a, b) => a.rank - b.rank).map(({ object }) => object);
+    return objects.filter(object => [...this.#byDue.values()].some(one => isWanted(one, object)));
   }
 
   /** Takes a list of all objects. */
@@ -187,14 +180,13 @@ export class KindTrack {
   }
 
   /** What is known for a question that was asked. */
-  reading({ id, due, kind, shardLabel, selects }: KindQuestion): KindReading {
+  reading({ id, due, selects }: KindQuestion): KindReading {
     const { works = new Map<string, WorkTrack>(), asked } = this.#byDue.get(due) ?? {};
     const all = [...(this.#objects?.values() ?? [])];
     const selected = all.filter(({ object }) => selects(object));
     return {
       ...{ ...UNREAD_KIND, ...timesOf(asked?.get(id)), ...answered(selected, works) },
       writtenMs: selected.reduce((latestMs, { object }) => Math.max(latestMs, object.writtenMs), -Infinity),
-      ...(shardLabel !== undefined && isShared(selected, shardLabel) && { unknown: sharedBy(kind, shardLabel) }),
       find: (namespace, name) => {
         const one = all.find(({ object }) => object.name === name && object.namespace === namespace);
         return one && { movedMs: one.movedMs, writtenMs: one.object.writtenMs };
@@ -219,16 +211,6 @@ function answered(
   const first = found.every(({ track }) => track.work === "unknown") ? found[0]?.tracked.object : undefined;
   const due = found.flatMap(({ track, tracked }) => dueObject(track, tracked) ?? []);
   return { due, ...(first && { unanswered: `${first.namespace}/${first.name}` }) };
-}
-
-function isShared(objects: readonly Tracked[], label: string): boolean {
-  return new Set(objects.map(({ object }) => object.labels[label])).size > 1;
-}
-
-/** The controller of another shard may be the one that hangs. */
-function sharedBy(kind: string, label: string): Problem {
-  const message = `objects of kind ${kind} differ in the label ${label}; set selector to those of these controllers`;
-  return { forbidden: false, isLasting: true, message };
 }
 
 /** An object has moved if a controller has written since the last list, or before that it was not there. */

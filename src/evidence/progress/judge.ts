@@ -41,13 +41,6 @@ export function judgeKind(one: Case): Stuck | undefined {
   return object && { object, hasOthers: stuck.length > 1 };
 }
 
-/** Time until a kind may be stalled, if nothing moves from now on. Undefined: it may not be. */
-export function untilStuckMs(one: Case): number | undefined {
-  const expected = one.reading.due.filter(object => isExpected(object, one));
-  const waits = expected.map(object => stillFromMs(object, one.reading) + one.forMs - one.nowMs);
-  return waits.length === 0 ? undefined : Math.max(Math.min(...waits), one.forMs - one.ableForMs);
-}
-
 function isStuck(object: DueObject, one: Case): boolean {
   const { reading, nowMs, forMs } = one;
   return isExpected(object, one) && nowMs - stillFromMs(object, reading) >= forMs;

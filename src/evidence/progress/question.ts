@@ -26,7 +26,7 @@ export function questionOf(entry: ProgressEntry): KindQuestion {
   const text = entry.due ?? row?.due ?? BY_GENERATION;
   const due = compiled(text, kind);
   return {
-    ...{ apiVersion, kind, due: text, id: canonical([text, selector]), shardLabel: row?.shardLabel },
+    ...{ apiVersion, kind, due: text, id: canonical([text, selector]) },
     selects: ({ labels }) => matchesSelector(labels, selector),
     workOf: object => workOf(object, due),
   };

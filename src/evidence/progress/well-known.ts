@@ -7,11 +7,6 @@ export interface WellKnownKind {
   readonly kind: string;
   /** CEL; absent: {@link BY_GENERATION}. */
   readonly due?: string;
-  /**
-   * The label by which several controllers share the objects. Other ways of sharing are not known from the objects: Argo CD shares clusters, among the
-   * pods of one workload, and Strimzi selects by any label.
-   */
-  readonly shardLabel?: string;
 }
 
 /** The default, by the convention of the API. */
@@ -33,7 +28,6 @@ const flux = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] 
     apiVersion,
     kind,
     due: FLUX_DUE,
-    shardLabel: "sharding.fluxcd.io/key",
   }));
 
 const byConditions = (apiVersion: string, ...kinds: readonly string[]): WellKnownKind[] =>
@@ -49,7 +43,6 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
   {
     ...{ apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" },
     due: "has(object.spec.shutdown) && object.spec.shutdown == 'Terminate' && has(object.status.phase) && object.status.phase in ['Pending', 'Running']",
-    shardLabel: "workflows.argoproj.io/controller-instanceid",
   },
   ...flux("kustomize.toolkit.fluxcd.io/v1", "Kustomization"),
   ...flux("helm.toolkit.fluxcd.io/v2", "HelmRelease"),
@@ -69,7 +62,6 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
   {
     ...{ apiVersion: "kargo.akuity.io/v1alpha1", kind: "Promotion" },
     due: requested("kargo.akuity.io/refresh", "lastHandledRefresh"),
-    shardLabel: "kargo.akuity.io/shard",
   },
 ];
 

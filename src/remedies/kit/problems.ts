@@ -8,8 +8,7 @@ export async function unlessForbidden<T>(read: () => Promise<T>, problems: Probl
     return await read();
   } catch (error) {
     if (!(error instanceof ForbiddenError)) throw error;
-    if (!problems.some(problem => problem.message === error.message))
-      problems.push(problemOf(error));
+    if (!problems.some(problem => problem.message === error.message)) problems.push(problemOf(error));
     return undefined;
   }
 }

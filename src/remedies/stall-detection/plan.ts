@@ -12,7 +12,7 @@ import { type Observed, type Scope } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
 import { stuckWorkerFindings } from "./metrics";
 import { dueWork, settleRestarts } from "./outcome";
-import { isKept, kindWaits, notesOnKinds } from "./progress";
+import { isKept, notesOnKinds } from "./progress";
 import type { Finding } from "./reasons";
 import { condemnedUID, decideRestart, type RestartDecision } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
@@ -178,7 +178,7 @@ function recheckOf(
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
-/** A pass follows as soon as a Lease may be stale, which a renewal puts off, a kind may be stuck, or 403s may be persistent. */
+/** A pass follows as soon as a Lease may be stale, which a renewal puts off, or 403s may be persistent. */
 function waitsOf(scope: Scope): number[] {
   const { workload, spec, forMs, now } = scope;
   const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
@@ -190,5 +190,5 @@ function waitsOf(scope: Scope): number[] {
   const untilStale = held
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
-  return [...untilStale, ...kindWaits(scope), ...untilDenied.filter(ms => ms > 0)];
+  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
 }

@@ -60,11 +60,6 @@ describe("Progress", () => {
     expect(status()).toEqual([entry]);
   });
 
-  it("has its pass when the time is over", async () => {
-    read([widget(13)], 14);
-    expect(await scene.pass()).toMatchObject({ status: "True", recheckAfterMs: 2 * MINUTE });
-  });
-
   it.each([
     ["not due", () => read([])],
     ["due for less than its time", () => read([widget(14)])],

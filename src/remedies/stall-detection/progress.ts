@@ -2,7 +2,7 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { DueError } from "../../evidence/progress/due";
-import { type Case, judgeKind, type Stuck, untilStuckMs } from "../../evidence/progress/judge";
+import { type Case, judgeKind, type Stuck } from "../../evidence/progress/judge";
 import { type ProgressEntry, questionOf } from "../../evidence/progress/question";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
@@ -101,12 +101,6 @@ export function notesOnKinds(scope: Scope): string[] {
     const why = `The log of ${workloadId(scope.workload.view)} shows that its writes are refused`;
     return [`${why}, so it proves nothing that objects of kind ${kind} are due.`];
   });
-}
-
-/** When a pass should follow, in milliseconds. */
-export function kindWaits(scope: Scope): number[] {
-  const waits = kindsOf(scope).map(one => untilStuckMs(caseOf(one, scope)));
-  return waits.filter(ms => ms !== undefined && ms > 0) as number[];
 }
 
 /** Entries of status about kinds that can't be read now: a later reading begins with them. */
