@@ -9,24 +9,9 @@ import { type DaemonSetFinding, entryOf, isRelease, nameOf, RECHECK_MS, type Sub
 /** One entry of `spec.tokenLifetime.windows`. */
 export type MaintenanceWindow = NonNullable<TokenLifetimeSpec["windows"]>[number];
 
-/** The maintenance windows of an object at one time. */
-type WindowState =
-  | { readonly isOpen: true }
-  /** When the next window opens, in milliseconds since the epoch; absent if none opens any more. */
-  | { readonly isOpen: false; readonly opensMs?: number };
-
-/** Returns whether one of the windows is open, and else which opens next. No window means always; an invalid one never opens. Pure. */
-export function windowsAt(windows: readonly MaintenanceWindow[] | undefined, nowMs: number): WindowState {
-  if (windows === undefined || windows.length === 0) return { isOpen: true };
-  const opensMs = Math.min(...windows.map(window => opensAt(window, nowMs) ?? Infinity));
-  if (opensMs <= nowMs) return { isOpen: true };
-  return opensMs === Infinity ? { isOpen: false } : { isOpen: false, opensMs };
-}
-
-/** Returns the end of a sentence about what waits, such as `the next maintenance window opens at 2025-02-01T01:00:00Z`. */
-export function describeOpening({ opensMs }: Extract<WindowState, { isOpen: false }>): string {
-  if (opensMs === undefined) return "no maintenance window opens; correct spec.tokenLifetime.windows";
-  return `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;
+/** When the window that is open opened, else when the next opens, in milliseconds since the epoch; Infinity: none ever does. Pure. */
+export function openingOf(windows: readonly MaintenanceWindow[], nowMs: number): number {
+  return Math.min(...windows.map(window => opensAt(window, nowMs) ?? Infinity));
 }
 
 /** Returns what is wrong with the first window that never opens, and what to do; undefined if each one opens. */
@@ -54,20 +39,24 @@ function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: num
   }
 }
 
-/** A change is not urgent, so it begins in a maintenance window. Restoring the template never waits. */
+/** A change is not urgent, so it begins in a maintenance window; without one always. Restoring the template never waits. */
 export function windowClosed(subject: Subject): DaemonSetFinding | undefined {
   const { spec, nowMs } = subject;
-  if (isRelease(subject)) return undefined;
-  const window = windowsAt(spec.windows, nowMs);
-  if (window.isOpen) return undefined;
-  const problem = problemOf(spec.windows, nowMs);
-  const sentence = `${nameOf(subject)}: bounding its tokens waits; ${describeOpening(window)}.`;
+  const { windows = [] } = spec;
+  const opensMs = openingOf(windows, nowMs);
+  if (windows.length === 0 || opensMs <= nowMs || isRelease(subject)) return undefined;
+  const problem = problemOf(windows, nowMs);
+  const opening =
+    opensMs === Infinity
+      ? "no maintenance window opens; correct spec.tokenLifetime.windows"
+      : `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;
+  const sentence = `${nameOf(subject)}: bounding its tokens waits; ${opening}.`;
   return {
     status: "False",
     reason: "WaitingForWindow",
     sentence: problem === undefined ? sentence : `${sentence} ${problem}`,
     entry: entryOf(subject, "Waiting"),
     isStalled: problem !== undefined,
-    recheckAfterMs: window.opensMs === undefined ? RECHECK_MS : window.opensMs - nowMs,
+    recheckAfterMs: opensMs === Infinity ? RECHECK_MS : opensMs - nowMs,
   };
 }

@@ -50,6 +50,7 @@ class Trials {
     const [old, next] = [secondsOf(templateOf(before)), secondsOf(templateOf(after))];
     const trial = this.#trials.get(uid);
     if (next < old) {
+      this.#forgetEnded();
       const other = [...this.#trials.values()].find(one => one.name !== name && !this.#isHeld(one));
       if (other !== undefined) this.report(7, `tries shorter tokens of ${name} and of ${other.name} at the same time`);
       if (isOnDelete(after)) this.#trials.set(uid, { namespace, name, sinceMs: this.#nowMs(), lifeMs: 1_000 * next });
@@ -89,12 +90,17 @@ class Trials {
   }
 
   look(): void {
-    // Others may have ended a trial, such as a GitOps tool.
+    const open = this.#forgetEnded();
+    if (open.length > 0) this.#noteMissing(open);
+    this.#followBroken();
+  }
+
+  /** Others may have ended a trial: a GitOps tool, or a person who deletes the DaemonSet. Returns the DaemonSets of open ones. */
+  #forgetEnded(): readonly Obj[] {
     const open = this.sight.store.list("daemonsets").filter(isOnDelete);
     for (const uid of this.#trials.keys())
       if (!open.some(({ metadata }) => metadata.uid === uid)) this.#trials.delete(uid);
-    if (open.length > 0) this.#noteMissing(open);
-    this.#followBroken();
+    return open;
   }
 
   #followBroken(): void {
