@@ -132,10 +132,13 @@ async function startSilentServer(lab: Lab): Promise<(name: NodeJS.Signals) => vo
   return name => process.kill(recordOf(state, "silent-server")!.pid, name);
 }
 
-async function protect(client: ClusterClient, namespace: string, { entry, spec, remedies }: Case): Promise<void> {
+async function protect(client: ClusterClient, namespace: string, one: Case): Promise<void> {
+  const { entry, spec, remedies, told, heals = false } = one;
+  // An innocent could be restarted.
+  const onStall = told === undefined || heals ? "Restart" : "Report";
   await client.protect(namespace, NAME, {
     targets: [{ kind: "Deployment", name: NAME }],
-    stallDetection: { onStall: "Restart", progress: [entry(namespace)], ...spec },
+    stallDetection: { onStall, progress: [entry(namespace)], ...spec },
     ...remedies,
   });
 }
