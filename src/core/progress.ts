@@ -32,6 +32,8 @@ export interface KindObject {
   readonly written: string;
   /** When the status was last changed, by the clock of the API server; -Infinity: unknown. */
   readonly writtenMs: number;
+  /** Its status was last changed before its spec, by the clock of the API server: its controller has handled it, and not looked at it since. */
+  readonly isOutdated: boolean;
 }
 
 /** What is asked about the objects of a kind. */
@@ -59,7 +61,7 @@ export interface DueObject {
   readonly observed: number | undefined;
   /** Since when it is seen to be due. */
   readonly dueMs: number;
-  /** It was seen without work before: its controller has handled it. */
+  /** It was seen without work, or has a status from before its spec changed: its controller has handled it. */
   readonly wasDone: boolean;
   /** When its own status was last seen to change; -Infinity: never. */
   readonly movedMs: number;

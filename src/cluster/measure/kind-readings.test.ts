@@ -42,10 +42,13 @@ describe("KindReadings", () => {
     expect(await w.minutes(1)).toMatchObject({ due: [], passedMs: blue!.dueMs });
   });
 
-  it("does not take an object for handled that was due from the start", async () => {
+  it("takes an object that was due from the start for handled if its status is older than its spec", async () => {
     w.edit("blue");
-    const { due } = await w.minutes(2);
-    expect(due).toMatchObject([{ name: "blue", wasDone: false }]);
+    expect((await w.minutes(2)).due).toMatchObject([{ name: "blue", wasDone: false }]);
+    w.change("blue", { written: 60, edited: 60 });
+    expect((await w.minutes(1)).due).toMatchObject([{ name: "blue", wasDone: false }]);
+    w.change("blue", { edited: 61 });
+    expect((await w.minutes(1)).due).toMatchObject([{ name: "blue", wasDone: true }]);
   });
 
   it("passes over what became due before something that was handled", async () => {

@@ -9,14 +9,16 @@ interface Widget {
   generation: number;
   observed: number;
   version: number;
-  /** When the status was written last. */
+  /** When the status was written last: seconds after midnight. */
   written: number;
+  /** The same of the spec. */
+  edited: number;
   labels: Record<string, string>;
   annotations: Record<string, string>;
   deletedAt?: string;
 }
 
-const FRESH: Widget = { generation: 1, observed: 1, version: 1, written: 1, labels: {}, annotations: {} };
+const FRESH: Widget = { generation: 1, observed: 1, version: 1, written: 1, edited: 0, labels: {}, annotations: {} };
 
 /** An API server that serves three Widgets, those who write them, and readings of them. */
 export class Widgets {
@@ -93,10 +95,18 @@ export class Widgets {
   }
 }
 
-function raw(name: string, { generation, observed, version, written, ...rest }: Widget, isWhole: boolean): JsonObject {
+function at(seconds: number): string {
+  return new Date(Date.UTC(2025, 0, 1, 0, 0, seconds)).toISOString();
+}
+
+function raw(
+  name: string,
+  { generation, observed, version, written, edited, ...rest }: Widget,
+  isWhole: boolean,
+): JsonObject {
   const managedFields = [
-    { manager: "kubectl", operation: "Apply", time: "2025-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } },
-    { manager: "web", operation: "Update", time: `t${written}`, subresource: "status", fieldsV1: {} },
+    { manager: "kubectl", operation: "Apply", time: at(edited), fieldsV1: { "f:spec": {} } },
+    { manager: "web", operation: "Update", time: at(written), subresource: "status", fieldsV1: {} },
   ];
   const { labels, annotations, deletedAt: deletionTimestamp } = rest;
   const metadata = {

@@ -26,6 +26,8 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
   const writes = fields
     .filter(entry => isOfStatus(entry, hasStatus))
     .map(({ manager, operation, time }) => [manager, operation, time]);
+  const writtenMs = latest(writes.map(([, , time]) => time));
+  const specs = fields.filter(entry => "f:spec" in objectOf(entry["fieldsV1"]) && !isOfStatus(entry, hasStatus));
   const isDeleted = textOf(metadata["deletionTimestamp"]) !== undefined;
   return {
     ...{ namespace, name, uid, resourceVersion, createdMs: timeOf(metadata["creationTimestamp"]) },
@@ -38,8 +40,13 @@ export function kindObject(raw: unknown, hasStatus: boolean): KindObject | undef
     isWritten: fields.length === 0 || writes.length > 0 || finalizers.length > 0,
     // Without managedFields any change may be one of the controller.
     written: fields.length === 0 ? resourceVersion : canonical([writes, finalizers]),
-    writtenMs: Math.max(-Infinity, ...writes.flatMap(([, , time]) => timeOf(time) ?? [])),
+    writtenMs,
+    isOutdated: writtenMs > -Infinity && writtenMs < latest(specs.map(({ time }) => time)),
   };
+}
+
+function latest(times: readonly unknown[]): number {
+  return Math.max(-Infinity, ...times.flatMap(time => timeOf(time) ?? []));
 }
 
 function hasPause(annotations: Readonly<Record<string, string>>): boolean {
@@ -246,6 +253,6 @@ function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs
     ...{ ...answer, resourceVersion: object.resourceVersion },
     // What is unknown for a moment may have been due all the time.
     dueMs: work === "due" ? (before?.dueMs ?? nowMs) : work === "unknown" ? before?.dueMs : undefined,
-    wasDone: work === "done" || before?.wasDone === true,
+    wasDone: work === "done" || object.isOutdated || before?.wasDone === true,
   });
 }

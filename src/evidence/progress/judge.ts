@@ -16,7 +16,7 @@ export interface Case {
   readonly forMs: number;
   /** For how long the controller has been able to work, as far as is known. */
   readonly ableForMs: number;
-  /** The status of an object was written since the pods of the controller started, so it handles the kind, however quiet that was since. */
+  /** The status of an object was written since the pods of the controller were created, so it handles the kind, however quiet that was since. */
   readonly isHandled: boolean;
   /** When metrics last showed that a queue of the kind finished an item, or counted an error; -Infinity: they do not. */
   readonly workedMs: number;

@@ -54,13 +54,12 @@ function handlersOf(
     return Math.min(memory.able.ofMs(pod.view, clock), nowMs - heldFromMs);
   };
   const leaders = owners.map(({ pods }) => pods.filter(pod => pod.leads));
-  const startedMs = ({ view }: ObservedPod): number =>
-    Math.max(view.createdAtMs, ...view.containers.map(({ startedAtMs = -Infinity }) => startedAtMs));
   return {
     owners,
     ableForMs: Math.min(...leaders.map(pods => Math.max(0, ...pods.map(ableOf))), Infinity),
     isRefused: owners.some(({ pods }) => pods.some(pod => isRefused(pod, resource, nowMs))),
-    isHandled: leaders.flat().every(pod => writtenMs - CLOCK_SKEW_MS >= startedMs(pod)),
+    // Both times are the API server's, in whole seconds.
+    isHandled: leaders.flat().every(({ view }) => writtenMs > view.createdAtMs),
   };
 }
 
