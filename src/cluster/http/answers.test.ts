@@ -28,7 +28,7 @@ describe("the operator's own identity", () => {
     expect(reachability.rejection()).toBe("the API server has rejected the operator's credentials (401) for 120 s");
     expect([seen.rejected, seen.deaths]).toEqual([true, 0]);
     expect(log.lines.map(({ fields }) => fields)).toEqual(
-      [0, 30, 60, 90].map(rejectedForSeconds => ({ rejectedForSeconds })),
+      [30, 60, 90].map(rejectedForSeconds => ({ rejectedForSeconds })),
     );
     answers(401, 5_000);
     expect(seen.deaths).toBe(1);
@@ -43,6 +43,16 @@ describe("the operator's own identity", () => {
       reachability.answered(200);
       expect([reachability.rejection(), seen.rejected, seen.deaths]).toEqual([null, false, 0]);
     }
+  });
+
+  it("is not rejected by single 401s that the API server passes on from a kubelet", () => {
+    const { log, seen, reachability, answers } = reached();
+    for (let i = 0; i < 60; i++) {
+      answers(200, 5_000);
+      answers(401, 5_000);
+      expect(reachability.rejection()).toBeNull();
+    }
+    expect([log.lines, seen.rejected]).toEqual([[], undefined]);
   });
 
   it("is not dead by two 401s around an outage, nor by any other failure", () => {
