@@ -100,10 +100,10 @@ function throttled(flow: Flow): Finding | undefined {
 
 /** A throttle that is not written is none: the flow stays as it was, and the next pass tries again. No try is for ever: a person must act. */
 function notThrottled(flow: Flow): Write["otherwise"] {
-  const { before, limits, nowMs } = flow;
+  const { before, limits, reading } = flow;
   if (before === undefined || before.state === "Throttled") return undefined;
   const sentence = `${nameOf(flow)} is a runaway, and not throttled yet, because the write fails; the operator keeps trying.`;
-  const isStalled = nowMs - before.sinceMs >= limits.forMs + TRIED_MS;
+  const isStalled = reading.overMs >= limits.forMs + TRIED_MS;
   const finding: Finding = { status: "False", reason: "Runaway", sentence, isProgressing: !isStalled, isStalled };
   return { finding, entry: entryOf({ ...flow, throttle: before }) };
 }

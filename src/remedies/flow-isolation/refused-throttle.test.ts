@@ -39,7 +39,38 @@ describe("a throttle that cannot be written", () => {
   });
 });
 
+describe("a flood of a flow that was near its threshold for long", () => {
+  it("does not need a person with the first write that fails", async () => {
+    const scene = new Scene(onRunaway("Throttle"));
+    await scene.pass();
+    await scene.pass();
+    scene.perSecond.set("app", 105);
+    await scene.run(10);
+    scene.perSecond.set("app", 95);
+    await scene.run(20 * MINUTES);
+    expect(scene.entry()?.state).toBe("Elevated");
+    scene.isRefused = ({ eventReason }) => eventReason === "FlowThrottled";
+    scene.perSecond.set("app", 5_000);
+    let report = await scene.pass();
+    for (let second = 0; second < 120 && report.reason !== "Runaway"; second += 5) report = await scene.run(5);
+    expect(report.reason).toBe("Runaway");
+    expect(report).not.toHaveProperty("stalled");
+  });
+});
+
 describe("a throttle that took effect", () => {
+  it("has not failed to end where nobody led at its end", async () => {
+    const scene = await refused();
+    scene.isRefused = () => false;
+    await scene.run(10);
+    scene.perSecond.set("app", 1);
+    await scene.wait(10 * MINUTES);
+    const report = await scene.pass();
+    expect(scene.level()).toBe(SHARED);
+    expect(report).toMatchObject({ reason: "Throttled", progressing: true });
+    expect(report).not.toHaveProperty("stalled");
+  });
+
   it("still counts after a crash between its release and the record of that", async () => {
     const scene = await refused();
     scene.isRefused = () => false;

@@ -46,6 +46,11 @@ function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
 }
 
 function about({ id, findings, write }: FlowItem, outcomes: Outcomes): readonly Finding[] {
+  // A release may be late because nobody led.
+  if (write?.step === "Release" && outcomes.get(id)?.some(isExecuted) === true) {
+    const released: Finding = { status: "False", reason: "Throttled", sentence: write.why, isProgressing: true };
+    return findings.map(finding => (finding.reason === "ReleaseFailed" ? released : finding));
+  }
   if (write?.otherwise === undefined || isThrottleWritten(outcomes.get(id))) return findings;
   return [write.otherwise.finding, ...findings.filter(({ reason }) => reason !== "Throttled")];
 }

@@ -255,7 +255,7 @@ export class Scene extends EmptyReaders {
     const spans = Object.fromEntries(
       [...this.#spans].map(([account, list]) => [
         this.#isCounted(account) ? account : this.schema(account),
-        list.slice(-40),
+        list.slice(-240),
       ]),
     );
     return Promise.resolve({
