@@ -152,8 +152,10 @@ export function onTrial(subject: Subject): DaemonSetFinding | undefined {
 /** A trial of another template, or of another spec, proves nothing. */
 function outdated(subject: Subject): DaemonSetFinding | undefined {
   if (subject.templatePlan.kind === "Bounded" && isSameTemplate(subject)) return undefined;
+  const { lastManager } = subject.daemonSet.view;
+  const other = lastManager === undefined ? "another field manager or a webhook" : `field manager ${lastManager}`;
   const [after, why] = isTakenBack(subject)
-    ? (["Contested", "another field manager or a webhook changed the template"] as const)
+    ? (["Contested", `${other} changed the template`] as const)
     : (["Waiting", "the template or this object changed"] as const);
   return ending(subject, after, `because ${why} during the trial`);
 }
