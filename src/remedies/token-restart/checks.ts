@@ -201,11 +201,12 @@ function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
 
 /** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */
 function logsUnread({ workload }: WorkloadState): Assessment | undefined {
-  const { length } = workload.pods.filter(
+  const isUnread = workload.pods.some(
     pod => isPresent(pod) && pod.readMs === undefined && !pod.unreadable && pod.isNew !== true,
   );
-  if (length === 0) return undefined;
-  const sentence = `${workloadId(workload.view)}: logs of ${count(length, "pod")} not read yet.`;
+  if (!isUnread) return undefined;
+  // Without a number: each log that is read would be a write of status.
+  const sentence = `${workloadId(workload.view)}: logs not read yet.`;
   return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
 }
 
