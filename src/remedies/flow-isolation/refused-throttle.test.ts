@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { onRunaway, Scene } from "./testing/scene";
+import { throttled } from "./testing/throttled";
 
 const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const MINUTES = 60;
@@ -86,4 +87,16 @@ describe("a throttle that took effect", () => {
     expect(scene.level()).toBe(SHARED);
     expect(await scene.pass()).toMatchObject({ reason: "Watched" });
   });
+});
+
+it("a flow that was given up stays so when the write of a level fails once", async () => {
+  const scene = await throttled();
+  for (let i = 0; i < 600 && scene.entry()?.state !== "GivenUp"; i++) await scene.run(60);
+  expect(scene.entry()).toMatchObject({ state: "GivenUp" });
+  scene.world.cluster.delete(QUARANTINE_LEVEL);
+  scene.isRefused = ({ target }) => target.kind === "PriorityLevelConfiguration";
+  await scene.pass();
+  scene.isRefused = () => false;
+  await scene.run(300);
+  expect(scene.entry()).toMatchObject({ state: "GivenUp" });
 });

@@ -113,10 +113,10 @@ function entryAfter(planned: FlowStatus, write: Write | undefined, executed: rea
 
 /**
  * An entry whose first write failed has no generation, so that the next try counts as the first, not as putting something back. Where
- * something was put back before, it had been right once: that count stays.
+ * something was put back before, it had been right once: that count stays, and so does it that the flow was given up.
  */
 function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus {
-  if (failed.length === 0 || (entry.changes ?? 0) > 0) return entry;
+  if (failed.length === 0 || (entry.changes ?? 0) > 0 || entry.state === "GivenUp") return entry;
   const begun = { ...entry };
   delete begun.generation;
   return begun;
