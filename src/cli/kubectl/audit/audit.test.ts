@@ -1,3 +1,5 @@
+import { expiringBindings } from "./checks/cluster";
+import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";
 import { type Report as AuditReport, summaryOf } from "./finding";
@@ -174,6 +176,26 @@ it("bindings are sorted by the time that is left, in every convention", async ()
     "warning ExpiringBinding RoleBinding uses-a",
     "notice ExpiringBinding RoleBinding uses-e",
   ]);
+});
+
+it("bindings that the operator should have renewed by now are told, and those that it will renew are not", () => {
+  const nowMs = Date.now();
+  const at = (ms: number): string => new Date(nowMs + ms).toISOString();
+  const named = { kind: "RoleBinding", namespace: "shop" } as const;
+  const annotations = { "controller-resilience.io/expires-at": at(86_400_000) };
+  const binding = (name: string) => ({
+    ...named,
+    name,
+    annotations,
+    labels: {},
+    subjects: [],
+    roleRef: { kind: "Role", name: "r" },
+  });
+  const entry = (name: string, dueMs: number) => ({ kind: named.kind, name, state: "Current", renewTime: at(dueMs) });
+  const status = { bindings: [entry("left", 3_600_000), entry("late", -60_000)] };
+  const object = { metadata: { namespace: "shop" }, spec: { mode: "Enforce" }, status };
+  const facts = { bindings: [binding("left"), binding("late")], objects: [object], nowMs };
+  expect(expiringBindings(facts as unknown as AuditFacts).map(({ name }) => name)).toEqual(["late"]);
 });
 
 describe("evictions", () => {

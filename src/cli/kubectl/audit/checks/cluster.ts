@@ -13,14 +13,17 @@ const DAY_MS = 86_400_000;
 const CRITICAL_MS = 7 * DAY_MS;
 const WARNING_MS = 30 * DAY_MS;
 
-/** Bindings that the operator does not renew, by the time that is left, in every convention. */
+/** States in status of what is renewed when its time comes. */
+const RENEWED: ReadonlySet<string> = new Set(["Current", "ExpiringSoon"]);
+
+/** Bindings that the operator does not renew, or has not renewed in time, by the time that is left, in every convention. */
 export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts): Finding[] {
   const renewed = new Set(
     objects
       .filter(object => modeOf(object) === "Enforce" && !object.spec.suspend)
       .flatMap(({ metadata, status }) =>
         (status?.bindings ?? [])
-          .filter(({ state }) => state === "Current" || state === "ExpiringSoon")
+          .filter(({ state, renewTime = "" }) => RENEWED.has(state) && Date.parse(renewTime) > nowMs)
           .map(({ kind, name }) => `${kind}/${kind === "RoleBinding" ? metadata.namespace : ""}/${name}`),
       ),
   );
