@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { CASES } from "../bench/zoo/stall-cases";
+import { NAME, PROGRESS_ROLE, widgetKind } from "../bench/zoo/stall-programs";
 import type { ClusterClient, Pod } from "../cluster/client";
+import { managerImage } from "../controllers/images";
 import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
 import type { OperatorProcess } from "../operator/process";
-import { startOperator, suiteClient } from "./operator";
+import { startOperator, suiteClient, suiteLab } from "./operator";
 import { processIn } from "./pod-process";
 
 // Real controllers that stall in different ways, all at once, beside others that don't. Nothing in their logs says that the hung one hangs.
@@ -22,6 +25,10 @@ const schedulers = ["hung", "paused", "dead", "unbound", "healthy"];
 
 const denied = ["denied-node", "denied-python"];
 const all = [...schedulers, ...denied];
+
+/** A manager whose workers all block, from `npm run bench -- zoo`, which also heals it: that takes a quarter of an hour. */
+const BLOCKED = "blocked-blind";
+const blocked = CASES[BLOCKED]!;
 const before = new Map<string, Pod>();
 
 let client: ClusterClient;
@@ -46,6 +53,7 @@ beforeAll(async () => {
   operator = await startOperator();
   await client.createNamespace(NAMESPACE);
   await client.apply(workloads());
+  await installBlocked();
   for (const name of all) {
     const [pod] = await client.readyPods(NAMESPACE, name);
     before.set(name, pod!);
@@ -57,8 +65,23 @@ beforeAll(async () => {
   }
 });
 
+/** A manager, its kind, and the right to read that. */
+async function installBlocked(): Promise<void> {
+  const { reference, tar } = await managerImage();
+  await suiteLab().loadImage(tar);
+  await client.createNamespace(BLOCKED);
+  await client.apply([PROGRESS_ROLE, widgetKind(BLOCKED)]);
+  await client.untilServed([`crd/widgets.${BLOCKED}.example.com`]);
+  await client.apply(blocked.install(BLOCKED, { manager: reference, asyncio: "", source: "" }));
+  await client.readyPods(BLOCKED, NAME);
+  await blocked.seed({ client, namespace: BLOCKED, endMs: Infinity });
+  const targets = [{ kind: "Deployment", name: NAME }];
+  await client.protect(BLOCKED, NAME, { targets, stallDetection: { progress: [blocked.entry(BLOCKED)] } });
+}
+
 afterAll(async () => {
   await operator.stop();
+  await client.deleteNamespace(BLOCKED);
   await client.deleteNamespace(NAMESPACE);
 });
 
@@ -127,6 +150,7 @@ describe("controllers that stall", () => {
     for (const name of ["hung", "paused"]) signal(name, "SIGSTOP");
     await client.recreateServiceAccount(NAMESPACE, "dead");
     for (const name of ["unbound", ...denied]) await client.deleteBinding("RoleBinding", name, NAMESPACE);
+    await blocked.act({ client, namespace: BLOCKED, endMs: Infinity });
     await Promise.all([resumeLater(), findHung(), findDead(), findUnbound(), ...denied.map(findDenied)]);
   });
 
@@ -151,5 +175,12 @@ describe("controllers that stall", () => {
     const accused = (await client.events(NAMESPACE)).filter(({ type }) => type === "Warning");
     expect(accused.map(({ involvedObject }) => involvedObject.name)).not.toContain("paused");
     expect(accused.map(({ involvedObject }) => involvedObject.name)).not.toContain("healthy");
+  });
+
+  it("are named if they have work and nothing moves, although they renew their Lease and log nothing", async () => {
+    const at = { namespace: BLOCKED, name: NAME, type: "ControllersActive" };
+    const { message } = await client.untilCondition(at, ["ProgressStopped"], 480_000);
+    console.log(`${BLOCKED}: after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${message}`);
+    expect(message).toMatch(/^Widget \w \(generation 2, observed 1\).* due since \S+; no Widget moved since /);
   });
 });
