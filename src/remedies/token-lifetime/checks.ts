@@ -1,6 +1,7 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { whatWould } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
+import type { Right } from "../../core/readers";
 import { reverted, reverting, withWatch } from "./harm";
 import {
   blockerOf,
@@ -47,6 +48,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   bounded,
   notRepeated,
   tooManyAtOnce,
+  lacksRights,
   withoutPods,
   windowClosed,
   delayed,
@@ -126,6 +128,24 @@ function unseen(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSe
     isProgressing: true,
     recheckAfterMs: RECHECK_MS,
   };
+}
+
+/** The operator could not finish a trial, so it begins none. */
+function lacksRights(subject: Subject): DaemonSetFinding | undefined {
+  const { missingRights = [] } = subject.daemonSet;
+  if (missingRights.length === 0 || isRelease(subject)) return undefined;
+  const rights = missingRights.map(describeRight).join(" and ");
+  return {
+    status: "False",
+    reason: "Forbidden",
+    sentence: `${nameOf(subject)} unchanged: the operator may not ${rights}, as the trial on one node needs; grant that.`,
+    entry: entryOf(subject, "Waiting"),
+    isStalled: true,
+  };
+}
+
+function describeRight({ verb, resource, namespace }: Right): string {
+  return `${verb} ${resource} ${namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`}`;
 }
 
 /** Without a pod there is no trial. A node pool that is scaled to zero needs no person, so this wait is never Stalled. */

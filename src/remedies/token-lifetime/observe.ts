@@ -4,7 +4,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import { keyOf } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
-import type { Readers } from "../../core/readers";
+import type { Readers, Right } from "../../core/readers";
 import { isOpen } from "../../restarts/history";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../logs/pod-log-review";
@@ -153,9 +153,21 @@ async function withRest(
   holderOf: HolderOf,
 ): Promise<ObservedDaemonSet> {
   const daemonSet = await withProof(reviewedSet, spec, readers);
-  if (!isChangeDue(daemonSet, spec) && !isOnTrial(daemonSet.view)) return daemonSet;
+  const isDue = isChangeDue(daemonSet, spec);
+  if (!isDue && !isOnTrial(daemonSet.view)) return daemonSet;
   const holder = await holderOf(daemonSet.view);
-  return holder === undefined ? daemonSet : { ...daemonSet, holder };
+  if (holder !== undefined) return { ...daemonSet, holder };
+  return isDue ? { ...daemonSet, missingRights: await missingRightsOf(daemonSet, readers) } : daemonSet;
+}
+
+/** A right that is missed in the middle of a trial leaves updateStrategy OnDelete in place, so rights are read before. */
+async function missingRightsOf(daemonSet: ObservedDaemonSet, readers: Readers): Promise<readonly Right[]> {
+  const { namespace } = daemonSet.view;
+  const eviction: Right = { apiGroup: "", resource: "pods/eviction", verb: "create", namespace };
+  const list: Right = { apiGroup: "", resource: "pods", verb: "list" };
+  const rights = isNodeAgent(daemonSet) ? [eviction, list] : [eviction];
+  const answers = await Promise.all(rights.map(right => readers.may(right)));
+  return rights.filter((_, index) => answers[index] !== true);
 }
 
 /** Reads whether pods have started on the node of the first agent with the shorter token, if that is what the next step waits for. */

@@ -2,6 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
 import { formatDuration, toSeconds } from "../../core/time";
 import type { Intent, ObjectRef, RestartLimits } from "../../core/intent";
+import type { Right } from "../../core/readers";
 import type { Mode } from "../../core/remedy";
 import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
@@ -59,6 +60,8 @@ export interface ObservedDaemonSet {
   readonly pods: readonly ObservedPod[];
   /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
   readonly holder?: string;
+  /** Rights that a trial needs and the operator lacks; read only before a change. */
+  readonly missingRights?: readonly Right[];
 }
 
 export interface ObservedPod {

@@ -167,11 +167,18 @@ describe("a change of a template", () => {
   });
 });
 
+/** The writes of a trial that has ended. */
+const TRIED = ["apply DaemonSet", "evict Pod", "apply DaemonSet"];
+
 /** The trial has ended without a verdict. */
 function expectRestored(scene: Scene, outcome: string): void {
-  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+  expect(scene.lines).toEqual(TRIED);
   expect(scene.entry()).toMatchObject({ outcome });
   expect(json(scene.set().template)).toBe(json(PLAIN));
+}
+
+function recreateAccount(scene: Scene): void {
+  scene.account = { ...scene.account, uid: "sa2", createdAtMs: scene.clock.now().getTime() };
 }
 
 describe("a trial ends at once, and the template is restored", () => {
@@ -216,22 +223,50 @@ describe("a trial ends at once, and the template is restored", () => {
     expect(scene.last.stalled?.message).toContain("its trial on one node gave no proof");
   });
 
-  it("when tokenRestart restarts its first pod, since that pod's 401s are gone with it", async () => {
+  it.each([
+    ["Unknown", "Unproven"],
+    ["ProgressStopped", "Unproven"],
+    ["SigningKeyRotated", "Waiting"],
+    ["ServiceAccountRecreated", "Waiting"],
+  ] as const)(
+    "when its first pod is restarted for %s, since that pod's 401s are gone with it",
+    async (cause, outcome) => {
+      const scene = await begun(ordinary());
+      await scene.run(50);
+      const claim = { workload: "DaemonSet/agent", pod: "agent-4", podUID: "uid-agent-4", cause };
+      const [now, limits] = [scene.clock.now(), { cooldownMs: 600_000, maxRestarts: 3 }];
+      const restart = executedRestart({ ...claim, newestPodMs: now.getTime(), limits }, now);
+      scene.object.status = { ...scene.object.status, restarts: [restart] };
+      await scene.run(1);
+      expectRestored(scene, outcome);
+      await scene.run(120);
+      expect(scene.entry()).toMatchObject({ outcome: outcome === "Waiting" ? "Bounded" : "Unproven" });
+    },
+  );
+
+  it("when its ServiceAccount is recreated; another one begins once no pod is older than it", async () => {
     const scene = await begun(ordinary());
-    await scene.run(50);
-    const claim = { workload: "DaemonSet/agent", pod: "agent-4", podUID: "uid-agent-4", cause: "Unknown" } as const;
-    const [now, limits] = [scene.clock.now(), { cooldownMs: 600_000, maxRestarts: 3 }];
-    const restart = executedRestart({ ...claim, newestPodMs: now.getTime(), limits }, now);
-    scene.object.status = { ...scene.object.status, restarts: [restart] };
-    await scene.run(1);
-    expectRestored(scene, "Unproven");
+    recreateAccount(scene);
+    await scene.run(30);
+    expectRestored(scene, "Waiting");
+    await scene.run(360);
+    expect(scene.last).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
+    for (const { name } of [...scene.podList]) scene.replacePod(name);
+    await scene.run(4);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+    await scene.run(90);
+    expect(scene.last).toMatchObject({ reason: "Bounded" });
   });
 
-  it("when its ServiceAccount is recreated", async () => {
-    const scene = await begun(ordinary());
-    scene.account = { ...scene.account, createdAtMs: scene.clock.now().getTime() };
-    await scene.run(30);
-    expectRestored(scene, "Unproven");
+  it("when its ServiceAccount is recreated; a token that is too short is reverted by the next one, and not tried again", async () => {
+    const scene = await begun(new OnceScene());
+    await scene.run(12);
+    recreateAccount(scene);
+    await scene.run(2);
+    for (const { name } of [...scene.podList]) scene.replacePod(name);
+    await scene.run(600);
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+    expect(scene.lines.filter(line => line === "evict Pod")).toHaveLength(2);
   });
 
   it("when the object is deleted or its block is removed", async () => {
@@ -301,6 +336,64 @@ describe("a trial with the skip annotation", () => {
     scene.sets.set("agent", { ...scene.set(), skip: false });
     await scene.run(80);
     expect(scene.count(600)).toBe(3);
+  });
+});
+
+describe("a right that the trial needs and the operator lacks", () => {
+  const noEviction = (scene: Scene): void => {
+    scene.evictionOutcome = { result: "Forbidden", message: "it needs a right" };
+  };
+  const noList = (scene: Scene): void => {
+    scene.nodeError = new ForbiddenError("may not list pods");
+  };
+  const grant = (scene: Scene): void => {
+    scene.evictionOutcome = undefined;
+    scene.nodeError = undefined;
+  };
+
+  it.each([
+    ["create pods/eviction", noEviction, "may not create pods/eviction in namespace team, as the trial"],
+    ["list pods", noList, "may not list pods in all namespaces, as the trial"],
+  ])("is %s: nothing is changed before it is granted", async (_, deny, cause) => {
+    const scene = new Scene({}, true);
+    deny(scene);
+    await scene.run(6 * 75);
+    expect(scene.written).toEqual([]);
+    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+    expect(scene.last).toMatchObject({ status: "False", reason: "Forbidden", stalled: { reason: "Forbidden" } });
+    expect(scene.last.message).toContain(cause);
+    grant(scene);
+    await scene.run(20);
+    expect(scene.count(600)).toBe(1);
+  });
+
+  it("is not to list pods, unless the pods are agents of a node", async () => {
+    const scene = ordinary();
+    noList(scene);
+    await scene.run(90);
+    expect(scene.last).toMatchObject({ reason: "Bounded" });
+  });
+
+  it("ends no trial when it is missed for a while", async () => {
+    const scene = await begun(new Scene({}, true));
+    noList(scene);
+    noEviction(scene);
+    await scene.run(80);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+    grant(scene);
+    scene.start(scene.trialNode);
+    await scene.run(10);
+    expect(scene.count(600)).toBe(3);
+  });
+
+  it("does not keep a template from being restored", async () => {
+    const scene = await begun(ordinary());
+    await scene.run(80);
+    expect(scene.last).toMatchObject({ reason: "Bounded" });
+    noEviction(scene);
+    scene.object.spec.tokenLifetime!.defaultToken = "Leave";
+    await scene.run(3);
+    expect(json(scene.set().template)).toBe(json(PLAIN));
   });
 });
 

@@ -1,5 +1,12 @@
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
-import { isCreatedAfter, isOpen, isOverdue, settleOpenRestarts } from "../../restarts/history";
+import {
+  isCreatedAfter,
+  isOpen,
+  isOverdue,
+  PROVEN_BY_POD,
+  restartsOf,
+  settleOpenRestarts,
+} from "../../restarts/history";
 import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { trialMs } from "./harm";
@@ -172,14 +179,31 @@ function isTakenBack(subject: Subject): boolean {
 
 /**
  * 401s that show no harm, since {@link reverting} comes first, or a pod with the shorter token that another remedy restarted. Without the
- * trial, whose OnDelete holds up restarts of the other pods, all heal.
+ * trial, whose OnDelete holds up restarts of the other pods, all heal. A new trial begins then only if the cause is proven to be another one:
+ * else a token that is too short could be tried again and again.
  */
 function disturbed(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet } = subject;
   const isDisturbed = activePodsOf(daemonSet).some(isRejected) || restartBlocker(subject) !== undefined;
   // Without its ServiceAccount nothing can be healed yet.
   if (!isDisturbed || daemonSet.lacksServiceAccount) return undefined;
-  return ending(subject, "Unproven", "because its pods get 401 responses that may have another cause");
+  if (!isProvenForeign(subject)) {
+    return ending(subject, "Unproven", "because its pods get 401 responses that may have another cause");
+  }
+  return ending(
+    subject,
+    "Waiting",
+    "because its ServiceAccount or a signing key changed; a trial follows once all pods work",
+  );
+}
+
+/** A pod's token is invalid whatever its lifetime: its ServiceAccount was recreated, or its signing key rotated. */
+function isProvenForeign({ daemonSet, observed }: Subject): boolean {
+  const restarts = restartsOf(workloadOf(daemonSet.view), observed.otherOpenRestarts);
+  return (
+    activePodsOf(daemonSet).some(({ isOlderThanServiceAccount }) => isOlderThanServiceAccount) ||
+    restarts.some(({ cause }) => PROVEN_BY_POD.has(cause))
+  );
 }
 
 function expired(subject: Subject): DaemonSetFinding | undefined {

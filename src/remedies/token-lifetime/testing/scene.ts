@@ -1,6 +1,8 @@
 import type { ControllerResilience, RestartStatus, TokenLifetimeSpec } from "../../../api/controller-resilience";
 import type { Intent, Outcome } from "../../../core/intent";
+import type { Right } from "../../../core/readers";
 import type { Mode, Plan, Report } from "../../../core/remedy";
+import { ForbiddenError } from "../../../core/errors";
 import { checkRestartBudget } from "../../../restarts/history";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
@@ -369,6 +371,12 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   override apiAudiences(): Promise<readonly string[]> {
     return Promise.resolve(this.audiences);
+  }
+
+  /** What is Forbidden is no right. */
+  override may({ resource }: Right): Promise<boolean> {
+    if (resource === "pods/eviction") return Promise.resolve(this.evictionOutcome?.result !== "Forbidden");
+    return Promise.resolve(!(this.nodeError instanceof ForbiddenError));
   }
 
   override podsOnNode(node: string): Promise<readonly PodView[]> {
