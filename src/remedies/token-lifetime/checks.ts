@@ -23,6 +23,7 @@ import {
   entryOf,
   fingerprintOf,
   IMMEDIATE_MS,
+  isMade,
   isRelease,
   isSameTemplate,
   lifetimeOf,
@@ -79,9 +80,6 @@ function onDeleteStrategy(subject: Subject): DaemonSetFinding | undefined {
   return unsupported(subject, "with updateStrategy OnDelete a template change replaces no pod; change updateStrategy");
 }
 
-/** Outcomes of a change that was made. */
-const MADE: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Bounded"];
-
 /** A watch may show a change so much later, in milliseconds. */
 const SEEN_MS = 60_000;
 
@@ -92,7 +90,7 @@ function notRepeated(subject: Subject): DaemonSetFinding | undefined {
   if (record.outcome === "Contested") return contested(subject);
   if (record.appliedTime === undefined || !isSameTemplate(subject)) return undefined;
   if (record.outcome === "Unproven") return unproven(subject);
-  if (!MADE.includes(record.outcome)) return undefined;
+  if (!isMade(record)) return undefined;
   return subject.nowMs < appliedMs(subject) + SEEN_MS ? unseen(subject, record.outcome) : contested(subject);
 }
 

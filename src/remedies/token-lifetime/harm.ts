@@ -7,6 +7,7 @@ import {
   type DaemonSetFinding,
   entryOf,
   isCanary,
+  isMade,
   isOurRollout,
   isSameTemplate,
   nameOf,
@@ -52,7 +53,7 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
   const { daemonSet, observed } = subject;
   const { record } = daemonSet;
   // Nothing is known yet about a template other than the changed one.
-  if (record?.appliedTime === undefined || record.outcome === "Reverted" || !isSameTemplate(subject)) return undefined;
+  if (record?.appliedTime === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
   if (!isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
   const sentence = `${nameOf(subject)}: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change.`;

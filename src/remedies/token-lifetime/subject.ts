@@ -116,6 +116,14 @@ export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
   return record !== undefined && ROLLING.includes(record.outcome);
 }
 
+/** Outcomes of a change that was made. */
+const MADE: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Bounded"];
+
+/** Reports whether the change is in the template, as far as status knows. */
+export function isMade({ outcome }: Pick<DaemonSetStatus, "outcome">): boolean {
+  return MADE.includes(outcome);
+}
+
 /** One DaemonSet with everything that the checks need. */
 export interface Subject {
   readonly observed: Observed;
