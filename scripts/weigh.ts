@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 40_905 },
+    { name: "source: lines", found: lines(source), budget: 39_400 },
     { name: "source: files", found: source.length, budget: 253 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_495 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_300 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 32_650 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_510 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_250 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_100 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
@@ -39,7 +39,7 @@ export function weigh(): Weight[] {
     },
     { name: "reasons of conditions", found: reasons().size, budget: 65 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
-    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 45 },
+    { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 44 },
   ];
 }
 
