@@ -248,10 +248,12 @@ describe("the Namespaces", () => {
     await clock.run(599_000);
     await expect(read()).rejects.toThrow(ForbiddenError);
     expect([lists.length, open.size, world.logged.length]).toEqual([1, 0, 1]);
+    expect(world.ages()).toEqual([]);
     failures.clear();
     world.items.set(NAMESPACES, [object(undefined, "kai")]);
     await clock.run(2_000);
     expect((await read())?.name).toBe("kai");
+    expect(world.ages()).toMatchObject([{ resource: "namespaces" }]);
   });
 });
 

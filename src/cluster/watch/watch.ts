@@ -149,7 +149,7 @@ export class Watch<V extends Identified> {
 
   /** Reports whether it may not be watched, as {@link WatchSubject.givesUp} has said of the last attempt. */
   hasGivenUp(): boolean {
-    return this.#hasGivenUp;
+    return this.#hasGivenUp && !this.isFilled();
   }
 
   /** Returns the problem, or null. */
