@@ -126,8 +126,9 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   for (const expected of [
     /^default +False +Observe +WouldRestart /m,
     /TokensAccepted False WouldRestart/,
-    /^ {2}- Deployment\/controller: 1 of 1 pod rejected/m,
-    /^ {4}kubectl rollout restart deployment\/controller -n observed$/m,
+    /^ {2}- Deployment\/controller: pods: 1; recreated by: HelmHook; rejected pods: 1$/m,
+    /^ {4}help: It is only observed: set mode Enforce, or restart the pod by hand\.$/m,
+    /^ {7}kubectl delete pod controller-\S+ -n observed$/m,
     /^(CRITICAL|WARNING ) {2}Pod observed\/controller-\S+ {2}RejectedNow$/m,
     new RegExp(`^controller_resilience_rejected_pods\\{.*namespace="${OBSERVED}".*recreated_by="HelmHook"\\} 1$`, "m"),
     /^ALERTS\{.*alertname="ControllerTokenRejected".*alertstate="firing".*\} => 1/m,

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => operator.stop());
 
 describe("an operator whose ServiceAccount was recreated", () => {
-  it("is not ready, reports the cause and the age of its token, and exits", async () => {
+  it("is not ready, reports the cause, and exits", async () => {
     await client.recreateServiceAccount(namespace, serviceAccount);
     const text = await client.until(
       "/readyz to report the cause",
@@ -35,8 +35,10 @@ describe("an operator whose ServiceAccount was recreated", () => {
     const told = operator.log.filter(({ msg }) =>
       msg.startsWith("API server rejected the operator's credentials (401)"),
     );
-    expect(told.length).toBeGreaterThanOrEqual(4);
-    expect(told[0]?.["rejectedForSeconds"]).toBe(0);
+    // Not of the first 401, which may be somebody else's; then each half a minute, or with the request after it.
+    expect(told.length).toBeGreaterThanOrEqual(3);
+    expect(told[0]?.["rejectedForSeconds"]).toBeGreaterThanOrEqual(30);
+    expect(told[0]?.["rejectedForSeconds"]).toBeLessThan(60);
     expect(JSON.stringify(operator.log)).not.toMatch(/eyJ[A-Za-z0-9_-]{10}/);
   });
 
