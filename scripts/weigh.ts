@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 39_400 },
     { name: "source: files", found: source.length, budget: 253 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_510 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_705 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_250 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_100 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
