@@ -231,6 +231,9 @@ it(
     ]);
     const { message } = await game.fight("TokenLifetimeBounded", "Contested");
     expect(message).toContain("argocd-controller");
+    // It says so from the end of the trial on, and that it gives up once the template is restored.
+    const told = async () => (await game.condition("TokenLifetimeBounded"))?.message ?? "";
+    await eventually(told, text => text.includes("does not retry"), 20_000);
     // The change begins a trial, which gives updateStrategy back when Git reverts the change.
     expect(changesOf(game, "PATCH daemonsets")).toBe(2);
     expect(game.git.putBack).toEqual(["DaemonSet web"]);
