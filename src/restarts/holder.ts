@@ -2,6 +2,7 @@ import type { ControllerResilience, DaemonSetStatus, TargetSelector } from "../a
 import { matchesSelector, type WorkloadView } from "../core/views";
 import { type ObjectInMode, unknownValues } from "../core/remedy";
 import type { Readers } from "../core/readers";
+import { isRolledOut } from "./rollouts";
 
 // Two objects that act on one workload would not count each other's restarts, revert each other's changes and end each other's trials. So of
 // several objects that take pods of a workload down, only the oldest acts. What an object has changed counts only between those that change.
@@ -138,9 +139,6 @@ function isTarget({ kind, name, labels }: Workload, target: TargetSelector): boo
   return target.selector !== undefined && matchesSelector(labels, target.selector);
 }
 
-/** Outcomes of status.daemonSets while the object changes the template, or takes the change back. A planned change may not be made yet. */
-const CHANGING: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling"];
-
 function isChanging(view: Workload, object: ControllerResilience): boolean {
   return stageOf(view, object) === 2;
 }
@@ -149,7 +147,7 @@ function isChanging(view: Workload, object: ControllerResilience): boolean {
 function stageOf(view: Workload, object: ControllerResilience): number {
   const entry = entryIn(object, view);
   if (entry === undefined) return 0;
-  if (CHANGING.includes(entry.outcome)) return 2;
+  if (isRolledOut(entry)) return 2;
   return entry.outcome === "Reverted" || entry.appliedTime !== undefined ? 1 : 0;
 }
 

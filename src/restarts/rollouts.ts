@@ -49,8 +49,10 @@ export class LeaderWarmup {
 /** A rollout that was begun counts for this long although status does not show it, as after a write of status that failed. */
 const UNRECORDED_MS = 600_000;
 
-/** Outcomes of status.daemonSets while pods are replaced because of a changed template. */
-const OPEN: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling"];
+/** Reports whether pods are replaced because of a changed template. A planned change may not be made yet. */
+export function isRolledOut({ outcome }: Pick<DaemonSetStatus, "outcome">): boolean {
+  return outcome === "Trial" || outcome === "Rolling";
+}
 
 /** The rollouts of changed templates in the status of all objects: one at a time in the cluster. */
 export class Rollouts {
@@ -71,7 +73,7 @@ export class Rollouts {
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
     const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
-    const open = entries.filter(({ outcome }) => OPEN.includes(outcome)).map(({ name }) => `DaemonSet/${name}`);
+    const open = entries.filter(isRolledOut).map(({ name }) => `DaemonSet/${name}`);
     if (open.length === 0) this.#recorded.delete(key);
     else this.#recorded.set(key, open);
     const begun = this.#begun.get(key);

@@ -1,6 +1,7 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { whatWould } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
+import { isRolledOut } from "../../restarts/rollouts";
 import {
   activePodsOf,
   buildRelease,
@@ -30,11 +31,7 @@ export function trialMs({ expirationSeconds }: Spec): number {
  */
 export function isWatched(record: DaemonSetStatus | undefined, spec: Spec, nowMs: number): boolean {
   if (record?.appliedTime === undefined) return false;
-  return (
-    record.outcome === "Trial" ||
-    record.outcome === "Rolling" ||
-    nowMs < Date.parse(record.appliedTime) + 3_600_000 + 2_000 * spec.expirationSeconds
-  );
+  return isRolledOut(record) || nowMs < Date.parse(record.appliedTime) + 3_600_000 + 2_000 * spec.expirationSeconds;
 }
 
 /** Begins the watch again with each step of the rollout, and with each other template of the owner. */

@@ -8,6 +8,7 @@ import type { DaemonSetView, PodView } from "../../core/views";
 import type { PodLogState } from "../../logs/pod-log-review";
 import type { Finding } from "../kit/finding";
 import { evictionOf } from "../../restarts/claims";
+import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
 import { fingerprint } from "./template/fingerprint";
 import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
@@ -109,19 +110,14 @@ export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): Observe
   return pods.filter(({ pod }) => pod.deletedAtMs === undefined);
 }
 
-const ROLLING: readonly DaemonSetStatus["outcome"][] = ["Planned", "Trial", "Rolling"];
-
 /** Reports whether pods are replaced because of this remedy's change. */
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
-  return record !== undefined && ROLLING.includes(record.outcome);
+  return record !== undefined && (record.outcome === "Planned" || isRolledOut(record));
 }
 
-/** Outcomes of a change that was made. */
-const MADE: readonly DaemonSetStatus["outcome"][] = ["Trial", "Rolling", "Bounded"];
-
 /** Reports whether the change is in the template, as far as status knows. */
-export function isMade({ outcome }: Pick<DaemonSetStatus, "outcome">): boolean {
-  return MADE.includes(outcome);
+export function isMade(record: Pick<DaemonSetStatus, "outcome">): boolean {
+  return record.outcome === "Bounded" || isRolledOut(record);
 }
 
 /** One DaemonSet with everything that the checks need. */
