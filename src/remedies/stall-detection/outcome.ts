@@ -32,22 +32,24 @@ export function settleRestarts(
       const scope = scopeOf(entry);
       return scope ? outcomeOf(entry, scope, nowMs) : settleUnwatched(entry, nowMs).outcome;
     },
-    accused: scopes.flatMap(scope => scope.workload.pods.flatMap(pod => accused(pod, scope))),
+    accused: scopes.flatMap(accused),
   };
   return settleOpenRestarts(history, evidence, nowMs);
 }
 
-/** A pod that holds stale Leases, since it was created or took the latest of them, and one that does nothing, or whose work is still due. */
-function accused(pod: ObservedPod, scope: Scope): Accused[] {
-  const { view, leases } = pod;
-  const of = { workload: workloadId(scope.workload.view), podUID: view.uid, createdAtMs: view.createdAtMs };
-  const stale = staleLeases(leases, scope.forMs);
-  const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
-  const isIdle = pod.idle !== undefined || stuckKinds(scope).some(({ isOwnWork }) => isOwnWork);
-  return [
-    ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
-    ...(isIdle ? [{ ...of, cause: Cause.ProgressStopped }] : []),
-  ];
+/** Each pod that holds stale Leases, since it was created or took the latest of them, and each that does nothing, or whose work is still due. */
+function accused(scope: Scope): Accused[] {
+  const { view: workload, pods } = scope.workload;
+  const isDue = stuckKinds(scope).some(({ isOwnWork }) => isOwnWork);
+  return pods.flatMap(({ view, leases, idle }) => {
+    const of = { workload: workloadId(workload), podUID: view.uid, createdAtMs: view.createdAtMs };
+    const stale = staleLeases(leases, scope.forMs);
+    const tookMs = Math.max(...stale.map(({ track }) => track.heldFromMs));
+    return [
+      ...(stale.length > 0 ? [{ ...of, cause: Cause.LeaseNotRenewed, tookMs }] : []),
+      ...(isDue || idle !== undefined ? [{ ...of, cause: Cause.ProgressStopped }] : []),
+    ];
+  });
 }
 
 function outcomeOf(entry: RestartStatus, scope: Scope, nowMs: number): RestartStatus["outcome"] {
