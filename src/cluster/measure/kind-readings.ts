@@ -15,6 +15,7 @@ import {
   pathOf,
   type Resource,
 } from "../http/resources";
+import { pause } from "../http/retry";
 import { Rounds, type RoundsContext } from "./rounds";
 
 /** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */
@@ -115,7 +116,7 @@ export class KindReadings {
     // Only a whole list answers a new question for all objects.
     if (!known.track.ask(question, this.#clock.monotonicMs())) known.wholeMs = -Infinity;
     if (known.readMs === undefined && known.failure === undefined)
-      await Promise.race([first, new Promise<void>(resolve => this.#clock.after(FIRST_MS, resolve))]);
+      await Promise.race([first, pause(this.#clock, FIRST_MS)]);
     return readingOf(known, question, this.#clock.monotonicMs());
   }
 
@@ -240,7 +241,8 @@ function readingOf(known: Known, question: KindQuestion, nowMs: number): KindRea
 
 /** A reading holds until it is too old: one list that fails is no news. */
 function whyUnknown({ kind, readMs, failure }: Known, nowMs: number): Problem | undefined {
-  if (readMs === undefined || nowMs - readMs <= MAX_AGE_MS) return readMs === undefined ? failure : undefined;
+  if (readMs === undefined) return failure;
+  if (nowMs - readMs <= MAX_AGE_MS) return undefined;
   const message = `the objects of kind ${kind} could not be listed for more than ${formatDuration(MAX_AGE_MS)}`;
   return failure ?? { forbidden: false, message };
 }

@@ -5,6 +5,7 @@ import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from 
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
+import { pause } from "../http/retry";
 import { leaseView } from "../read/views";
 import { Rounds, type RoundsContext } from "./rounds";
 
@@ -132,7 +133,7 @@ export class LeaseReadings {
     if (isWide && (await this.#read(undefined, wanted))) return LEASE_INTERVAL_MS;
     let isFirst = true;
     for (const [namespace, known] of wanted) {
-      if (!isFirst) await new Promise<void>(resolve => this.#clock.after(REQUEST_MS, resolve));
+      if (!isFirst) await pause(this.#clock, REQUEST_MS);
       isFirst = false;
       await this.#read(namespace, new Map([[namespace, known]]));
     }

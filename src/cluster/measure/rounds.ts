@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/time";
+import { pause } from "../http/retry";
 
 /** What rounds work with. */
 export interface RoundsContext {
@@ -62,7 +63,7 @@ export class Rounds<T> {
 
   async #run(key: string, entry: Entry<T>): Promise<void> {
     for (let waitMs = await entry.first; ; waitMs = await this.#read(entry.known)) {
-      await new Promise<void>(resolve => this.#clock.after(waitMs, resolve));
+      await pause(this.#clock, waitMs);
       if (entry.askedMs < this.oldestMs) break;
     }
     this.#entries.delete(key);
