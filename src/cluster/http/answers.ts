@@ -53,9 +53,9 @@ export class Reachability {
     if (code === 401) this.#reject(nowMs);
     if (code >= 400) return;
     this.#succeededAtMs = nowMs;
-    const wasSaid = this.#isRejected();
+    const wasRejected = this.#rejection !== undefined;
     this.#rejected = undefined;
-    if (!wasSaid) return;
+    if (!wasRejected) return;
     this.#ports.metrics.identityRejected(false);
     this.#ports.log.info({}, "the operator's identity is accepted again");
   }
@@ -65,7 +65,7 @@ export class Reachability {
     const { sinceMs, countedMs, count } = this.#rejected ?? { sinceMs: nowMs, countedMs: -Infinity, count: 0 };
     if (nowMs - countedMs < REJECTIONS_APART_MS) return;
     this.#rejected = { sinceMs, countedMs: nowMs, count: count + 1 };
-    if (!this.#isRejected()) return;
+    if (this.#rejection === undefined) return;
     metrics.identityRejected(true);
     const fields = { rejectedForSeconds: Math.round((nowMs - sinceMs) / 1000) };
     log.error(fields, "API server rejected the operator's credentials (401): token or ServiceAccount is invalid");
@@ -75,14 +75,14 @@ export class Reachability {
   }
 
   /** A single 401 may be somebody else's: the API server passes on that of a kubelet, for `pods/log`, and of an aggregated API server. */
-  #isRejected(): boolean {
-    return this.#rejected !== undefined && this.#rejected.count > 1;
+  get #rejection(): { readonly sinceMs: number } | undefined {
+    return this.#rejected !== undefined && this.#rejected.count > 1 ? this.#rejected : undefined;
   }
 
   /** Describes the rejection for /readyz; null if the identity is accepted or its state is unknown. */
   rejection(): string | null {
-    if (this.#rejected === undefined || !this.#isRejected()) return null;
-    const seconds = Math.round((this.#clock.monotonicMs() - this.#rejected.sinceMs) / 1000);
+    if (this.#rejection === undefined) return null;
+    const seconds = Math.round((this.#clock.monotonicMs() - this.#rejection.sinceMs) / 1000);
     return `the API server has rejected the operator's credentials (401) for ${seconds} s`;
   }
 
