@@ -1,5 +1,5 @@
 import type { Intent } from "../../core/intent";
-import type { Problem } from "./problems";
+import type { Problem } from "../../core/errors";
 
 /** What there is to report about one subject, such as a workload, a binding or a flow, and what to write for it. */
 export interface Finding<Reason extends string> {

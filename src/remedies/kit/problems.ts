@@ -1,7 +1,5 @@
 import { ForbiddenError, type Problem, problemOf, TransientError } from "../../core/errors";
 
-export type { Problem } from "../../core/errors";
-
 /** Returns undefined and adds a problem when the read is forbidden. */
 export async function unlessForbidden<T>(read: () => Promise<T>, problems: Problem[]): Promise<T | undefined> {
   try {

@@ -3,7 +3,8 @@ import type { Permission } from "../../core/intent";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import { matchesSelector, type WorkloadView } from "../../core/views";
 import type { Readers } from "../../core/readers";
-import { type Problem, unlessForbidden } from "./problems";
+import type { Problem } from "../../core/errors";
+import { unlessForbidden } from "./problems";
 
 /** The rights to find the targets. */
 export const TARGET_RIGHTS: readonly Permission[] = ["deployments", "statefulsets", "daemonsets"].map(resource => {

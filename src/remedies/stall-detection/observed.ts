@@ -8,7 +8,7 @@ import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
 import type { ContainerView, PodView, WorkloadView } from "../../core/views";
-import type { Problem } from "../kit/problems";
+import type { Problem } from "../../core/errors";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 import { type LostBinding, LostBindings } from "./lost-bindings";
 import type { Holder } from "../../restarts/holder";

@@ -1,7 +1,8 @@
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
 import type { PodView, SubjectView, WorkloadView } from "../../core/views";
-import { type Problem, unlessUnreadable } from "../kit/problems";
+import type { Problem } from "../../core/errors";
+import { unlessUnreadable } from "../kit/problems";
 import type { TokenProof } from "./observed";
 
 // An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its

@@ -10,7 +10,8 @@ import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
 import { hasEnded, isOwnedBy, withAudiences } from "../kit/pods";
-import { type Problem, unlessForbidden } from "../kit/problems";
+import type { Problem } from "../../core/errors";
+import { unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
 import {

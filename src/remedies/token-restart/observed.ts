@@ -6,7 +6,7 @@ import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
-import type { Problem } from "../kit/problems";
+import type { Problem } from "../../core/errors";
 import type { Holder } from "../../restarts/holder";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.

@@ -5,7 +5,7 @@ import { rejectedSince } from "../../evidence/metrics/judge";
 import { type Persistence, persistenceOf, type PersistenceRule } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
 import { KUBELETS_401 } from "../../logs/traces";
-import type { Problem } from "../kit/problems";
+import type { Problem } from "../../core/errors";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import { weighLogs } from "./proof";

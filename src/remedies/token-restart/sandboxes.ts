@@ -2,7 +2,8 @@ import type { Readers } from "../../core/readers";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
-import { type Problem, unlessUnreadable } from "../kit/problems";
+import type { Problem } from "../../core/errors";
+import { unlessUnreadable } from "../kit/problems";
 import { type AmbiguousNode, type OneSidedNode } from "./observed";
 import { workloadId } from "../../restarts/claims";
 
