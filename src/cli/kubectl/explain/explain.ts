@@ -140,7 +140,7 @@ const RESTARTS_SHOWN = 5;
 
 /** Identify the entry, or are only for the operator. The time of the last 401 is written rarely, so it would look old. */
 const HIDDEN = new Set(
-  "kind name namespace workload serviceAccount uid podUID serviceAccountUID leaseVersion specHash fingerprint changes generation latestExpiryTime announcedEnd lastUnauthorizedTime observedGeneration mode".split(
+  "kind name namespace workload serviceAccount uid podUID serviceAccountUID leaseVersion fingerprint changes generation latestExpiryTime lastUnauthorizedTime observedGeneration mode".split(
     " ",
   ),
 );
