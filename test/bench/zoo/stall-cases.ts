@@ -68,18 +68,20 @@ const handOver: Act = async ({ client, namespace }) => {
 
 const group = "admissionregistration.k8s.io/v1";
 
+/** What an admission policy or a webhook is asked about: each status. */
+const eachStatus = (namespace: string): object => ({
+  apiGroups: [groupOf(namespace)],
+  apiVersions: ["v1"],
+  operations: ["UPDATE"],
+  resources: ["widgets/status"],
+});
+
 /** A policy refuses each status. */
 const denyStatus: Act = ({ client, namespace }) => {
-  const rule = {
-    apiGroups: [groupOf(namespace)],
-    apiVersions: ["v1"],
-    operations: ["UPDATE"],
-    resources: ["widgets/status"],
-  };
   return client.apply([
     {
       ...{ apiVersion: group, kind: "ValidatingAdmissionPolicy", metadata: { name: namespace } },
-      spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: "false" }] },
+      spec: { matchConstraints: { resourceRules: [eachStatus(namespace)] }, validations: [{ expression: "false" }] },
     },
     {
       ...{ apiVersion: group, kind: "ValidatingAdmissionPolicyBinding", metadata: { name: namespace } },
@@ -90,14 +92,13 @@ const denyStatus: Act = ({ client, namespace }) => {
 
 /** A webhook whose server is away. */
 const breakWebhook: Act = ({ client, namespace }) => {
-  const rule = {
-    apiGroups: [groupOf(namespace)],
-    apiVersions: ["v1"],
-    operations: ["UPDATE"],
-    resources: ["widgets/status"],
-  };
   const webhook = {
-    ...{ name: "widgets.example.com", rules: [rule], sideEffects: "None", admissionReviewVersions: ["v1"] },
+    ...{
+      name: "widgets.example.com",
+      rules: [eachStatus(namespace)],
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    },
     ...{ clientConfig: { url: `https://${NODE_ADDRESS}:1/` }, failurePolicy: "Fail", timeoutSeconds: 1 },
   };
   return client.apply([
