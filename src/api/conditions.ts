@@ -29,8 +29,8 @@ export type ConditionType = (typeof ConditionType)[keyof typeof ConditionType];
 export const SUMMARIES: readonly string[] = [ConditionType.Ready, ConditionType.Reconciling, ConditionType.Stalled];
 
 /**
- * Condition reasons of the engine. Each remedy declares its own in reasons.ts. Every reason is short enough for a column of
- * `kubectl get cres`.
+ * Condition reasons of the engine. Each remedy declares its own in reasons.ts. Every reason is short enough for the column
+ * REASON of `kubectl get cres` (test/docs/columns.test.ts).
  */
 export const EngineReason = {
   /** Ready: every active remedy reports True. */

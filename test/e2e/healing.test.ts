@@ -139,25 +139,23 @@ describe("controllers whose ServiceAccount is recreated", () => {
   });
 
   it("print in kubectl get as documented", async () => {
-    const [header, ...rows] = (await client.output(["get", "cres", "-n", NAMESPACE])).trim().split("\n");
+    const [header, ...rows] = (await client.output(["get", "cres", "-n", NAMESPACE, "-o", "wide"])).trim().split("\n");
     expect(header!.split(/\s+/)).toEqual([
       "NAME",
       "READY",
+      "REASON",
+      "RESTARTS",
+      "AGE",
       "MODE",
       "TOKENS",
       "BINDINGS",
       "LIFETIME",
       "FLOWS",
       "ACTIVE",
-      "RESTARTS",
-      "AGE",
+      "MESSAGE",
     ]);
     expect(rows).toHaveLength(dying.length + innocent.length);
-    expect(
-      rows
-        .find(row => row.startsWith("scheduler"))!
-        .split(/\s+/)
-        .slice(1, 4),
-    ).toEqual(["True", "Enforce", "Accepted"]);
+    const cells = rows.find(row => row.startsWith("scheduler"))!.split(/\s+/);
+    expect([...cells.slice(1, 3), ...cells.slice(5, 7)]).toEqual(["True", "AllHold", "Enforce", "Accepted"]);
   });
 });
