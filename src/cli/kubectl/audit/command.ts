@@ -8,7 +8,7 @@ import { rejectedNow, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
-import { workDue } from "./kinds";
+import { unfollowedKinds, workDue } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { staleLeases } from "./leases";
 import { readFacts } from "./reader";
@@ -92,6 +92,7 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   workDue,
   expiringBindings,
   neverEvictable,
+  unfollowedKinds,
   unprotected,
 ];
 

@@ -74,6 +74,14 @@ export interface StuckKind {
   readonly movedMs: number;
 }
 
+/** What the objects of well-known kinds show. */
+export interface KindsRead {
+  /** Kinds with work that nobody does. */
+  readonly stuck: readonly StuckKind[];
+  /** Field managers of the status of their objects, by kind. */
+  readonly writers: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
 /** Everything that an audit judges by. A list is undefined if it could not be read. */
 export interface AuditFacts {
   /** By the API server's clock. */
@@ -94,8 +102,7 @@ export interface AuditFacts {
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
   readonly coverage?: readonly Facts[];
   readonly logs?: readonly LogFacts[];
-  /** Kinds with work that nobody does. */
-  readonly kinds?: readonly StuckKind[];
+  readonly kinds?: KindsRead;
 }
 
 /** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import type { Session } from "../session";
-import { readKinds, workDue } from "./kinds";
+import type { AuditFacts } from "./facts";
+import { readKinds, unfollowedKinds, workDue } from "./kinds";
 import { ago, NOW } from "./testing/world";
 
 // A cluster with Certificates of cert-manager, of which one is due since 20 minutes, and nothing has moved for 30.
@@ -109,5 +110,51 @@ describe("work that is due", () => {
   it("is looked for in the preferred version of a group that serves others only", async () => {
     groups = [group("cert-manager.io", "v2", "v3")];
     expect((await audit()).read[0]).toBe("cert-manager.io/v2/certificates");
+  });
+});
+
+describe("a controller whose kinds nothing follows", () => {
+  const user = { kind: "Deployment", usesApi: true } as const;
+  const view = (name: string, namespace = "infra"): object => ({
+    kind: "Deployment",
+    namespace,
+    name,
+    serviceAccountName: name,
+  });
+
+  /** The findings where these workloads run, and these field managers write the status of Certificates and Issuers. */
+  function found(workloads: readonly object[], writers: readonly string[], progress: readonly object[] = []): string[] {
+    const facts = {
+      ...{ nowMs: NOW.getTime(), clusterObjects: [], workloads: workloads.map(one => ({ view: one, podLabels: {} })) },
+      coverage: ["infra", "other"].map(name => ({
+        namespace: { name },
+        candidates: workloads.map(one => ({ ...user, ...one })),
+      })),
+      objects: [{ spec: { stallDetection: { progress } } }],
+      kinds: { stuck: [], writers: new Map(["Issuer", "Certificate"].map(kind => [kind, new Set(writers)])) },
+    } as unknown as AuditFacts;
+    return unfollowedKinds(facts).map(({ name, wayOut }) => `${name}: ${wayOut.split(": ").slice(1).join(": ")}`);
+  }
+
+  const BOTH = "cert-manager: progress: [{kind: Certificate}, {kind: Issuer}]";
+
+  it("is named by the field manager of the status, with all its kinds", () => {
+    expect(found([view("cert-manager"), view("other")], ["cert-manager"])).toEqual([BOTH]);
+  });
+
+  it("is the one whose name says most", () => {
+    const all = [view("cert"), view("cert-manager"), view("cert-manager-webhook")];
+    expect(found(all, ["cert-manager-certificates-readiness"])).toEqual([BOTH]);
+  });
+
+  it("is nobody where no name fits, only a part of a word does, or two fit", () => {
+    expect(found([view("cert-manager")], ["manager", "cert-managers"])).toEqual([]);
+    expect(found([view("cert-manager"), view("cert-manager", "other")], ["cert-manager"])).toEqual([]);
+  });
+
+  it("is not named for a kind that an object follows", () => {
+    expect(found([view("cert-manager")], ["cert-manager"], [{ kind: "Issuer" }])).toEqual([
+      "cert-manager: progress: [{kind: Certificate}]",
+    ]);
   });
 });

@@ -2,14 +2,16 @@ import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "..
 import type { Kind } from "../../../core/kinds";
 import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
+import { groupBy, type WorkloadView } from "../../../core/views";
 import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/question";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
-import type { AuditFacts, StuckKind } from "./facts";
+import { apiUsers, type AuditFacts, type KindsRead, type StuckKind } from "./facts";
 import type { Finding } from "./finding";
 
 // Kinds whose controllers have work and do nothing. One look has the times of managedFields; a second one, a minute later, shows whether anything moves.
+// The names in managedFields also say who handles a kind.
 
 /** Time between the two looks. */
 const LOOK_MS = 60_000;
@@ -35,21 +37,24 @@ interface Seen {
   readonly observed: number | undefined;
   /** Last change of anything but the status; Infinity: unknown. */
   readonly askedMs: number;
+  /** Field managers of the status. */
+  readonly writers: readonly string[];
 }
 
 /** Looks for work that is due while nothing moves; once more, `betweenMs` later, only if there seems to be some. */
-export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<StuckKind[]> {
+export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<KindsRead> {
   const served = await servedKinds(session);
   const first = await Promise.all(served.map(async kind => ({ kind, seen: await lookAt(kind, list) })));
   const nowMs = session.clock.now().getTime();
+  const writers = new Map(first.map(({ kind, seen }) => [kind.kind, new Set(seen.flatMap(one => one.writers))]));
   const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
-  if (suspects.length === 0) return [];
+  if (suspects.length === 0) return { stuck: [], writers };
   await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
   const found = suspects.map(async ({ kind, seen }) => {
     const again = await lookAt(kind, list);
     return hasMoved(seen, again) ? undefined : stuckIn(kind, again, nowMs);
   });
-  return (await Promise.all(found)).filter(stuck => stuck !== undefined);
+  return { stuck: (await Promise.all(found)).filter(stuck => stuck !== undefined), writers };
 }
 
 /** The version of each well-known group that the table has, or else the one that the cluster prefers. */
@@ -84,11 +89,13 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
   const object = kindObject(raw, hasStatus);
   if (object === undefined) return null;
   const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
-  const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
+  const [ofStatus, others] = [true, false].map(is => writes.filter(write => isOfStatus(write, hasStatus) === is));
+  const asked = (others ?? []).flatMap(({ time }) => timeOf(time) ?? []);
   const observed = numberOf(objectOf(raw["status"])["observedGeneration"]);
   return {
     ...{ object, observed, isDue: !object.isPaused && question.workOf(raw) === "due" },
     askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
+    writers: (ofStatus ?? []).flatMap(({ manager }) => textOf(manager) ?? []),
   };
 }
 
@@ -115,8 +122,8 @@ function hasMoved(before: readonly Seen[], after: readonly Seen[]): boolean {
 }
 
 /** Kinds with work that nobody does. */
-export function workDue({ kinds = [], nowMs }: AuditFacts): Finding[] {
-  return kinds.map(({ kind, resource, object, observed, dueMs, others, movedMs }) => {
+export function workDue({ kinds, nowMs }: AuditFacts): Finding[] {
+  return (kinds?.stuck ?? []).map(({ kind, resource, object, observed, dueMs, others, movedMs }) => {
     const { namespace, name, generation } = object;
     const versions = observed === undefined ? "" : ` (generation ${generation ?? "?"}, observed ${observed})`;
     const more = others === 0 ? "" : `, and so are ${others} more`;
@@ -128,4 +135,37 @@ export function workDue({ kinds = [], nowMs }: AuditFacts): Finding[] {
       command: `kubectl describe ${resource} ${name}${namespace === "" ? "" : ` -n ${namespace}`}`,
     };
   });
+}
+
+/** Kinds that a workload handles and nobody follows: if it hangs, it stays Running, Ready and the holder of its Lease. */
+export function unfollowedKinds(facts: AuditFacts): Finding[] {
+  const { kinds, objects } = facts;
+  const followed = new Set(objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []).map(({ kind }) => kind));
+  const left = [...(kinds?.writers ?? [])].filter(([kind]) => !followed.has(kind));
+  const handlers = left.flatMap(([kind, writers]) =>
+    [...writers].flatMap(writer => handlerOf(writer, facts) ?? []).map(view => ({ kind, view })),
+  );
+  return [...groupBy(handlers, ({ view }) => `${view.namespace}/${view.kind}/${view.name}`).values()].flatMap(own => {
+    const names = [...new Set(own.map(({ kind }) => kind))].toSorted();
+    return own.slice(0, 1).map(({ view: { kind, namespace, name } }) => ({
+      ...({ severity: "notice", check: "UnfollowedKind", kind, namespace, name } as const),
+      why: `it writes the status of ${names.join(", ")}, and nothing notices if it stops: a controller that hangs stays Running and Ready.`,
+      wayOut: `Add to stallDetection of its ControllerResilience: progress: [${names.map(one => `{kind: ${one}}`).join(", ")}]`,
+    }));
+  });
+}
+
+/**
+ * The workload that uses the API and whose name the name of a field manager contains as whole words, the longest one: programs use their own
+ * name by default, often with a part of themselves, such as `cert-manager-certificates-readiness`. Undefined: none, or several.
+ */
+function handlerOf(writer: string, facts: AuditFacts): WorkloadView | undefined {
+  const using = apiUsers(facts);
+  const fitting = (facts.workloads ?? [])
+    .map(({ view }) => view)
+    .filter(({ name }) => `-${writer}-`.includes(`-${name}-`))
+    .filter(({ namespace, serviceAccountName }) => using.has(`${namespace}/${serviceAccountName}`));
+  const longest = Math.max(...fitting.map(({ name }) => name.length));
+  const [best, ...more] = fitting.filter(({ name }) => name.length === longest);
+  return more.length === 0 ? best : undefined;
 }
