@@ -1,13 +1,6 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import {
-  describeOutcome,
-  type Execution,
-  type Intent,
-  type LimitReason,
-  type Outcome,
-  type RestartClaim,
-} from "../core/intent";
+import { describeOutcome, type Execution, type Intent, type Outcome, type RestartClaim } from "../core/intent";
 import type { EventRequest, PendingWrite } from "../core/remedy";
 import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
@@ -108,33 +101,6 @@ export function answerOf({ intent: { verb, target }, outcome }: Execution, now: 
 /** Reports whether the restart is not possible before a person acts. */
 export function needsPerson(reason: string): boolean {
   return reason === "Forbidden" || reason === "BreakerTripped";
-}
-
-/** Other restarts have their turn: an earlier wait goes on, and none begins. */
-const PACING: ReadonlySet<LimitReason> = new Set(["RestartPacer", "PassTime"]);
-
-/** Limits that end by themselves, at a time that is known. The breaker needs a person at once. */
-const ENDING: ReadonlySet<LimitReason> = new Set(["Cooldown", "MaxRestarts", "Breaker"]);
-
-/** Reports whether a restart was executed, or its limit ends by itself, so that it waits for nothing that may never happen. */
-export function endsWait({ outcome }: Execution): boolean {
-  return outcome.result === "Executed" || (outcome.result === "Limited" && ENDING.has(outcome.limit));
-}
-
-function isPaced({ outcome }: Execution): boolean {
-  return outcome.result === "Limited" && PACING.has(outcome.limit);
-}
-
-/** Returns an entry of status with the wait of its restart after that was tried. */
-export function withWaitAfter<E extends { waitStartTime?: string }>(
-  entry: E,
-  before: { readonly waitStartTime?: string },
-  executions: readonly Execution[],
-): E {
-  if (!executions.some(one => endsWait(one) || isPaced(one))) return entry;
-  const ended = { ...entry };
-  delete ended.waitStartTime;
-  return executions.every(isPaced) ? { ...ended, ...before } : ended;
 }
 
 /** The Event of a restart that has got its outcome. */

@@ -337,8 +337,10 @@ function refused({ pod, workload: { pending, now } }: Due): Limit | undefined {
 /** A person must act after this long without progress, whatever the restart waits for. */
 const PATIENCE_MS = 3_600_000;
 
-/** When a restart began to wait for something that may never happen, in status: as earlier passes know it, and with this pass. */
-export type Wait = Readonly<Record<"before" | "since", { readonly waitStartTime?: string }>>;
+/** When a restart began to wait for something that may never happen, as in status. Empty: it does not. */
+export interface Wait {
+  readonly waitStartTime?: string;
+}
 
 /** An executed restart ends the wait of its workload. What ends by itself neither begins nor ends one: it has no way out. */
 export function waitOf(
@@ -348,16 +350,16 @@ export function waitOf(
 ): Wait {
   const executed = history.filter(({ outcome }) => outcome !== "Requested").map(({ time }) => Date.parse(time));
   const isOver = executed.some(ms => ms > Date.parse(recorded ?? "") && ms <= now.getTime());
-  const before = isOver || recorded === undefined ? {} : { waitStartTime: recorded };
-  const since = wayOut === undefined ? before : { waitStartTime: toSeconds(now), ...before };
-  return { before, since: isProgressing ? since : {} };
+  const begun = isOver ? undefined : recorded;
+  const waitStartTime = begun ?? (wayOut === undefined ? undefined : toSeconds(now));
+  return waitStartTime === undefined || !isProgressing ? {} : { waitStartTime };
 }
 
 /** Returns a finding as Stalled, with the way out, if it has waited for too long. */
 export function withPatience<F extends { readonly sentence: string }>(
   finding: F,
   wayOut: string | undefined,
-  { since: { waitStartTime = "" } }: Wait,
+  { waitStartTime = "" }: Wait,
   now: Date,
 ): F & { readonly isStalled?: boolean; readonly isProgressing?: boolean } {
   const sinceMs = Date.parse(waitStartTime);

@@ -91,7 +91,7 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
     workload: workloadId(view),
     pods: pods.length,
     intents: decision?.intents ?? [],
-    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait.since } : entry)),
+    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait } : entry)),
     findings: [
       ...(findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)]),
       ...stuckWorkerFindings(scope),

@@ -1,8 +1,7 @@
-import type { StallStatus } from "../../api/controller-resilience";
 import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, Report } from "../../core/remedy";
-import { answerOf, BLOCKED_HINT, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, BLOCKED_HINT, eventOf, needsPerson } from "../../restarts/claims";
 import { withPatience } from "../../restarts/limits";
 import { summarize, worstFirst } from "../kit/summarize";
 import type { StallItem, StallPlan } from "./plan";
@@ -19,7 +18,7 @@ export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Re
   return {
     ...summary,
     message: messageOf(plan, shown) ?? message,
-    lists: { stalls: [...plan.items.flatMap(item => entriesOf(item, outcomes)), ...plan.kept] },
+    lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
     events: plan.settled.map(eventOf),
     ...recheckOf(plan, outcomes),
   };
@@ -34,12 +33,6 @@ function messageOf({ items, findings }: StallPlan, shown: readonly Finding[]): s
 
 function describeRest(count: number): string {
   return `Plus ${count} more; see status.stalls.`;
-}
-
-function entriesOf({ id, entries, restart }: StallItem, outcomes: Outcomes): readonly StallStatus[] {
-  return entries.map((entry, i) =>
-    i === restart?.index ? withWaitAfter(entry, restart.wait.before, outcomes.get(id) ?? []) : entry,
-  );
 }
 
 function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {
@@ -59,7 +52,8 @@ function resultOf(
   if (answer === undefined) return undefined;
   const isStalled = needsPerson(answer.reason);
   const finding = { status: "False", ...answer, sentence: `${sentence} ${answer.sentence}` } as const;
-  if (isStalled || endsWait(execution)) return { ...finding, isStalled, isProgressing: !isStalled };
+  const isDone = execution.outcome.result === "Executed";
+  if (isStalled || isDone) return { ...finding, isStalled, isProgressing: !isStalled };
   return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, wait, now);
 }
 

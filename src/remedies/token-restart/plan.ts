@@ -7,7 +7,7 @@ import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { type Observed } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
-import { type Wait, waitOf, withPatience } from "../../restarts/limits";
+import { waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
 import type { Assessment, Reason } from "./reasons";
 import { targetStatus } from "./target-status";
@@ -33,7 +33,6 @@ export interface TokenRestartPlan extends Plan<WorkloadItem> {
 export interface WorkloadItem extends PlanItem {
   readonly assessment: Assessment;
   readonly target: TargetStatus;
-  readonly wait: Wait;
 }
 
 /** Plans the restarts, at most one per workload. Pure and total. */
@@ -62,7 +61,7 @@ function itemOf(state: WorkloadState): WorkloadItem {
   const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
   const { uid: id } = state.workload.view;
   const { intents = [] } = assessment;
-  return { id, intents, assessment, wait, target: targetStatus(state, wait) };
+  return { id, intents, assessment, target: targetStatus(state, wait) };
 }
 
 /** All restarts, oldest first. Those of former targets are kept, but do not stay open. */

@@ -31,7 +31,7 @@ export const REASONS = {
   RestartDeferred: {
     event: "Normal",
     passes: true,
-    help: "A limit delays the restart; the message says which.",
+    help: "A limit, or a write that failed, delays the restart; the message says which.",
   },
   Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
   TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },

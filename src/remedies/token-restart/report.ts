@@ -1,10 +1,8 @@
 import { count, splitKey } from "../../core/text";
-import type { Execution } from "../../core/intent";
 import type { GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import { answerOf, endsWait, eventOf, needsPerson, withWaitAfter } from "../../restarts/claims";
+import { answerOf, eventOf, needsPerson } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
-import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import type { Finding } from "../kit/finding";
 import { worstFirst } from "../kit/summarize";
 import { TOKEN_CAUSES } from "./observed";
@@ -14,62 +12,46 @@ import { joinFindings } from "./wording";
 
 const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
-/** Reasons after executed intents, gravest first. */
-const RESULTS = ["Forbidden", "BreakerTripped", "RestartBlocked", "RestartDeferred", "Rejected", "Restarting"] as const;
-type Result = Finding<(typeof RESULTS)[number]>;
-
-/** Reasons of one workload that stay the condition's reason, whatever the outcome of another workload's restart. */
-const GRAVEST: ReadonlySet<Reason> = new Set(["RestartsExhausted", "ServiceAccountMissing"]);
-
 /** Reports on a plan and its outcomes. Pure. */
 export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  const planned = worstFirst(REASONS, [...plan.items.map(({ assessment }) => assessment), ...plan.findings]);
-  const worst = planned[0] ?? NOTHING;
-  const results = plan.items.flatMap(item => resultsOf(item, outcomes, now));
-  const gravest = RESULTS.find(reason => results.some(result => result.reason === reason));
-  const reason = gravest === undefined || GRAVEST.has(worst.reason) ? worst.reason : gravest;
+  const workloads = plan.items.map(item => findingOf(item, outcomes, now));
+  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
+  const { status, reason } = findings[0] ?? NOTHING;
+  const stalled = findings.filter(({ isStalled }) => isStalled);
   return {
-    status: worst.status,
+    status,
     reason,
-    message: messageOf(plan, reason, outcomes, now),
-    ...recheckOf(plan, gravest, outcomes),
-    progressing: gravest === undefined ? planned.some(({ isProgressing }) => isProgressing) : !needsPerson(gravest),
-    ...stalledOf(plan, results, outcomes, now),
-    lists: {
-      targets: plan.items.map(({ id, target, wait }) => withWaitAfter(target, wait.before, outcomes.get(id) ?? [])),
-    },
+    message: messageOf(plan, workloads, findings),
+    ...recheckOf(plan, outcomes),
+    progressing: findings.some(({ isProgressing }) => isProgressing),
+    ...(stalled[0] && { stalled: { reason: stalled[0].reason, message: joinFindings(stalled) } }),
+    lists: { targets: plan.items.map(({ target }) => target) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
 }
 
-function recheckOf(
-  { recheckAfterMs }: TokenRestartPlan,
-  gravest: Reason | undefined,
-  outcomes: Outcomes,
-): Pick<Report, "recheckAfterMs"> {
-  if (gravest === undefined) return recheckAfterMs === undefined ? {} : { recheckAfterMs };
+function recheckOf({ recheckAfterMs }: TokenRestartPlan, outcomes: Outcomes): Pick<Report, "recheckAfterMs"> {
   const tried = [...outcomes.values()].flat().map(({ outcome }) => outcome);
   // An object that has had its turn asks for the next one in time. If all did, many would ask in vain.
   const paced = tried.flatMap(one =>
     one.result === "Limited" && one.limit === "RestartPacer" ? one.retryAfterMs : [],
   );
   const hadTurn = tried.some(({ result }) => result === "Executed");
-  return { recheckAfterMs: Math.min(SUSPICIOUS_INTERVAL_MS, ...(hadTurn ? paced : [])) };
+  const soonestMs = Math.min(recheckAfterMs ?? Infinity, ...(hadTurn ? paced : []));
+  return soonestMs === Infinity ? {} : { recheckAfterMs: soonestMs };
 }
 
-function messageOf(plan: TokenRestartPlan, reason: Reason, outcomes: Outcomes, now: Date): string {
-  const workloads = plan.items.map(item => findingOf(item, outcomes, now));
-  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
+function messageOf(
+  plan: TokenRestartPlan,
+  workloads: readonly Finding<Reason>[],
+  findings: readonly Finding<Reason>[],
+): string {
   const [only] = findings;
   if (only === undefined) return NOTHING.sentence;
   const notable = findings.filter(
-    ({ reason: one, isNotable }) => isNotable === true || (one !== "Accepted" && one !== "NothingToDo"),
+    ({ reason, isNotable }) => isNotable === true || (reason !== "Accepted" && reason !== "NothingToDo"),
   );
-  if (notable.length > 0) {
-    const first = notable.filter(finding => finding.reason === reason);
-    const sentences = joinFindings([...first, ...notable.filter(finding => !first.includes(finding))]);
-    return [sentences, ...describeCounts(workloads)].join(" ");
-  }
+  if (notable.length > 0) return [joinFindings(notable), ...describeCounts(workloads)].join(" ");
   const isOne = only.reason === "NothingToDo" || findings.length === 1;
   return isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
 }
@@ -89,44 +71,18 @@ function describeAccepted({ items, pods }: TokenRestartPlan, workloads: readonly
   return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
 }
 
-/** What the message says about one workload. */
-function findingOf(item: WorkloadItem, outcomes: Outcomes, now: Date): Finding<Reason> {
-  const { assessment } = item;
-  if (assessment.restart === undefined) return assessment;
-  const [result] = resultsOf(item, outcomes, now);
-  const { sentence, restart } = assessment;
-  const next = result?.sentence ?? restart.next;
-  return { ...assessment, ...result, sentence: [sentence, next, restart.rest].filter(part => part !== "").join(" ") };
-}
-
-/** The results of executed intents. An intent that was not executed has none. */
-function resultsOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Date): Result[] {
-  if (assessment.restart === undefined) return [];
-  return (outcomes.get(id) ?? []).flatMap(execution => resultOf(execution, now) ?? []);
-}
-
-function resultOf(execution: Execution, now: Date): Result | undefined {
-  const answer = answerOf(execution, now);
-  if (answer === undefined) return undefined;
-  const isFailed = execution.outcome.result === "Failed" || execution.outcome.result === "Conflict";
-  return { status: "False", ...answer, ...(isFailed && { reason: "Rejected" }) };
-}
-
-function stalledOf(
-  { items, findings }: TokenRestartPlan,
-  results: readonly Result[],
-  outcomes: Outcomes,
-  now: Date,
-): Pick<Report<Reason>, "stalled"> {
-  const gravest = RESULTS.flatMap(reason => results.filter(one => one.reason === reason))[0];
-  if (gravest !== undefined && needsPerson(gravest.reason)) {
-    return { stalled: { reason: gravest.reason, message: gravest.sentence } };
-  }
-  const waiting = items.filter(({ id }) => !(outcomes.get(id) ?? []).some(endsWait));
-  const current = waiting.map(item => findingOf(item, outcomes, now));
-  const stalled = worstFirst<Reason, Finding<Reason>>(REASONS, [...current, ...findings]).filter(one => one.isStalled);
-  const [first] = stalled;
-  return first === undefined ? {} : { stalled: { reason: first.reason, message: joinFindings(stalled) } };
+/** What there is to say about one workload after its restart was tried. */
+function findingOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Date): Finding<Reason> {
+  const { restart, sentence } = assessment;
+  if (restart === undefined) return assessment;
+  const [execution] = outcomes.get(id) ?? [];
+  const answer = execution && answerOf(execution, now);
+  const parts = [sentence, answer?.sentence ?? restart.next, restart.rest];
+  const finding = { ...assessment, sentence: parts.filter(part => part !== "").join(" ") };
+  if (answer === undefined) return finding;
+  const isStuck = needsPerson(answer.reason);
+  const isStalled = isStuck || (answer.reason !== "Restarting" && assessment.isStalled === true);
+  return { ...finding, status: "False", reason: answer.reason, isStalled, isProgressing: !isStuck };
 }
 
 // The gauges of workloads, from status.

@@ -17,7 +17,7 @@ import {
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
 /** The workload's entry in status.targets. */
-export function targetStatus(state: WorkloadState, { since }: Wait): TargetStatus {
+export function targetStatus(state: WorkloadState, wait: Wait): TargetStatus {
   const { view, pods } = state.workload;
   const lastUnauthorizedTime = shownLastUnauthorized(state);
   return {
@@ -28,7 +28,7 @@ export function targetStatus(state: WorkloadState, { since }: Wait): TargetStatu
     ...(lastUnauthorizedTime !== undefined && { lastUnauthorizedTime }),
     ...recreatedBy(state),
     ...persistentPods(pods),
-    ...since,
+    ...wait,
   };
 }
 

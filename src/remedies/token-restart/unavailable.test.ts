@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../../api/controller-resilience";
 import type { PodView, RolloutView, WorkloadView } from "../../core/views";
-import { replicated, Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import { replicated, Scene, workload } from "./testing/scene";
 
 const MINUTE = 60_000;
 
@@ -65,7 +65,7 @@ describe("a workload that waits", () => {
     expect(stalled.message).toContain("kubectl describe");
   });
 
-  it.each(["UnprovenRestart", "OwnTrouble", "LeaderWarmup"] as const)(
+  it.each(["UnprovenRestart", "OwnTrouble", "LeaderWarmup", "RestartPacer"] as const)(
     "for %s is Stalled after an hour",
     async limit => {
       const scene = replicated(1);
@@ -92,16 +92,6 @@ describe("a workload that waits", () => {
     const stalled = await scene.live(2);
     expect(stalled.stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
     expect(scene.report(stalled, paced).stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
-  });
-
-  it.each(["Cooldown", "RestartPacer"] as const)("for %s is not Stalled, however long it takes", async limit => {
-    const scene = replicated(1);
-    for (let seconds = 0; seconds < 4_200; seconds += 5) {
-      scene.clock.advance(5_000);
-      scene.log(UNAUTHORIZED, "web-5d-0");
-      const deferred = scene.report(await scene.pass(), { result: "Limited", limit, retryAfterMs: 7_200_000 });
-      expect([deferred.stalled, deferred.lists?.targets?.[0]?.waitStartTime]).toEqual([undefined, undefined]);
-    }
   });
 
   it("forgets the wait when it is over", async () => {
