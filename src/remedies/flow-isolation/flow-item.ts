@@ -102,7 +102,7 @@ function throttled(flow: Flow): Finding | undefined {
 function notThrottled(flow: Flow): Write["otherwise"] {
   const { before, limits, reading } = flow;
   if (before === undefined || before.state === "Throttled") return undefined;
-  const sentence = `${nameOf(flow)} is a runaway, and not throttled yet, because the write fails; the operator keeps trying.`;
+  const sentence = `${nameOf(flow)} is a runaway, and not throttled yet: its FlowSchema is not written; the operator keeps trying.`;
   const isStalled = reading.overMs >= limits.forMs + TRIED_MS;
   const finding: Finding = { status: "False", reason: "Runaway", sentence, isProgressing: !isStalled, isStalled };
   return { finding, entry: entryOf({ ...flow, throttle: before }) };

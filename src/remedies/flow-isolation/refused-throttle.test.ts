@@ -34,7 +34,7 @@ describe("a throttle that cannot be written", () => {
     const late = await scene.run(3 * MINUTES);
     expect(late).toMatchObject({ status: "False", reason: "Runaway", stalled: { reason: "Runaway" } });
     expect(late.stalled?.message).toMatch(
-      /app is a runaway, and not throttled yet, because the write fails; .*: apply FlowSchema .*: no/,
+      /app is a runaway, and not throttled yet: its FlowSchema is not written; .*: apply FlowSchema .*: no/,
     );
     expect(await scene.run(60 * MINUTES)).toMatchObject({ stalled: { reason: "Runaway" } });
   });
