@@ -301,7 +301,7 @@ describe("--logs", () => {
     world["pods"] = [...Array.from({ length: 500 }, (_, i) => pod(`a-${i}`, "other")), pod("rejected", "web")];
     const { findings, unread } = await report("--logs");
     expect(findings.map(({ check, name }) => `${check} ${name}`)).toContain("RejectedNow rejected");
-    expect(unread).toEqual(["read 1 more log: one audit reads 500; use -n"]);
+    expect(unread).toContain("read 1 more log: one audit reads 500; use -n");
   });
 
   it("reads none without it", async () => {

@@ -11,6 +11,7 @@ import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatRepo
 import { unfollowedKinds, workDue } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { staleLeases } from "./leases";
+import { unexplainedRefusals } from "./logs";
 import { readFacts } from "./reader";
 
 interface AuditFlags {
@@ -26,7 +27,10 @@ export function registerAudit(program: Command, shell: Shell): void {
     description: `Find problems before they cause an outage, worst first, each with its reason and the way out. It only reads, and needs nothing installed. What you may not read is reported as unknown, and if nothing else was found, the exit code is 1. Without -n it looks at all namespaces but ${OPERATOR_NAMESPACE}.\n\nChecks:\n${checks()}`,
     examples: [
       ["audit", "the whole cluster"],
-      ["audit --logs", "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s"],
+      [
+        "audit --logs",
+        "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s, and count the requests that the API server refuses",
+      ],
       ["audit -n shop", "one namespace"],
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
@@ -92,6 +96,7 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   workDue,
   expiringBindings,
   neverEvictable,
+  unexplainedRefusals,
   unfollowedKinds,
   unprotected,
 ];

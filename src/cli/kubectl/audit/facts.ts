@@ -50,6 +50,14 @@ export interface LogFacts {
   readonly lastForbiddenMs?: number;
 }
 
+/** Requests that the API server refused while the logs were read. */
+export interface RefusedFacts {
+  /** Of the API server. */
+  readonly host: string;
+  readonly durationMs: number;
+  readonly counts: Readonly<Record<"401" | "403", number>>;
+}
+
 /** A Lease that its running holder did not renew. */
 export interface StaleLease {
   readonly lease: LeaseView;
@@ -102,6 +110,8 @@ export interface AuditFacts {
   /** What the operator would know of each namespace. Needs workloads, accounts and bindings. */
   readonly coverage?: readonly Facts[];
   readonly logs?: readonly LogFacts[];
+  /** Absent: not known, such as behind one address for several API servers. */
+  readonly refused?: RefusedFacts | undefined;
   readonly kinds?: KindsRead;
 }
 

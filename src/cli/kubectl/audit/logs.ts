@@ -1,12 +1,15 @@
 import { pathOf } from "../../../cluster/http/resources";
+import { readServerCounts } from "../../../cluster/measure/metrics";
 import { count } from "../../../core/text";
 import { ResilienceError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
+import { formatDuration } from "../../../core/time";
 import type { PodView } from "../../../core/views";
 import { createDetector, type Detector, LogText, loadSpec } from "../../replay/log-text";
 import { whyUnread } from "../reader";
 import type { Session } from "../session";
-import { apiUsers, type AuditFacts, isActive, type LogFacts } from "./facts";
+import { apiUsers, type AuditFacts, isActive, type LogFacts, type RefusedFacts } from "./facts";
+import type { Finding } from "./finding";
 
 /** The detection's window is 15 minutes by default. */
 const SINCE_SECONDS = 900;
@@ -86,4 +89,60 @@ function countIn(body: Buffer, detector: Detector): Omit<LogFacts, "pod" | "cont
     forbidden,
     ...(lastForbiddenMs !== undefined && { lastForbiddenMs }),
   };
+}
+
+/** Fewer refused requests say nothing: clients probe for rights. */
+const REFUSED_FROM = 3;
+
+/** Requests are counted for at least as long, in milliseconds. */
+const COUNTED_MS = 10_000;
+
+/** Counts the requests that the API server refuses while the logs are read. */
+export async function countRefused(
+  session: Session,
+  unread: string[],
+  readsLogs: Promise<unknown>,
+): Promise<RefusedFacts | undefined> {
+  const read = (): ReturnType<typeof readServerCounts> => readServerCounts(session);
+  try {
+    const before = await read();
+    await readsLogs;
+    const leftMs = before.atMs + COUNTED_MS - session.clock.monotonicMs();
+    if (leftMs > 0) await session.wait("requests that the API server refuses", leftMs);
+    const after = await read();
+    // Another server may have answered.
+    if (after.startSeconds !== before.startSeconds) return undefined;
+    const grown = (code: "401" | "403"): number => (after.refused.get(code) ?? 0) - (before.refused.get(code) ?? 0);
+    const counts = { "401": grown("401"), "403": grown("403") };
+    return { host: new URL(session.server).host, durationMs: after.atMs - before.atMs, counts };
+  } catch (error) {
+    if (!(error instanceof ResilienceError)) throw error;
+    unread.push(`count refused requests: ${whyUnread(error)}`);
+    return undefined;
+  }
+}
+
+/** Requests that the API server refuses, and that no log explains: while that goes on, the operator reads all logs more often. */
+export function unexplainedRefusals({ refused, logs = [] }: AuditFacts): Finding[] {
+  if (refused === undefined) return [];
+  const isExplained = {
+    "401": logs.some(({ unauthorized }) => unauthorized !== "none"),
+    "403": logs.some(({ forbidden }) => forbidden > 0),
+  };
+  const left = (["401", "403"] as const).filter(code => !isExplained[code] && refused.counts[code] >= REFUSED_FROM);
+  if (left.length === 0) return [];
+  const what = left.map(code => `${refused.counts[code]} with ${code}`).join(" and ");
+  return [
+    {
+      ...({
+        severity: "notice",
+        check: "RefusedRequests",
+        kind: "APIServer",
+        namespace: "",
+        name: refused.host,
+      } as const),
+      why: `it refused requests within ${formatDuration(refused.durationMs)}: ${what}; no log that was read explains it. The operator reads logs every 30 s instead of every 5 min while that goes on.`,
+      wayOut: "Find the client by sourceIPs and userAgent in the audit log of the API server, and mend or stop it.",
+    },
+  ];
 }

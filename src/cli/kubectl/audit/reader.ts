@@ -21,7 +21,7 @@ import {
 } from "./facts";
 import { readKinds } from "./kinds";
 import { readStaleLeases } from "./leases";
-import { readLogs } from "./logs";
+import { countRefused, readLogs } from "./logs";
 
 /** What to audit. */
 export interface Scope {
@@ -45,12 +45,15 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   const nowMs = session.clock.now().getTime();
   const coverage = coverageIn(lists, namespace);
   const known: AuditFacts = { nowMs, ...lists, ...present({ pods, budgets, tokenFailures, coverage }) };
-  const [staleLeases, kinds, found] = await Promise.all([
+  const reading = logs ? readLogs(session, known, reader.unread) : undefined;
+  const [staleLeases, kinds, found, refused] = await Promise.all([
     readStaleLeases({ session, reader, namespace }, leases, known),
     readKinds(session, (kind, view) => reader.list(kind, view, { namespace })),
-    logs ? readLogs(session, known, reader.unread) : undefined,
+    reading,
+    // Of the whole cluster, not of one namespace.
+    namespace === undefined && reading ? countRefused(session, reader.unread, reading) : undefined,
   ]);
-  return { ...known, staleLeases, kinds, ...(found && { logs: found }) };
+  return { ...known, staleLeases, kinds, ...(found && { logs: found }), refused };
 }
 
 /** Lists what the operator decides by which workloads to protect. */
