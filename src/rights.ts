@@ -28,5 +28,5 @@ export const ownPermissions: readonly Permission[] = [
     why: "protects the namespaces that these objects select",
   },
   { apiGroup: GROUP, resource: `${CLUSTER_PLURAL}/status`, verbs: ["update"], why: "reports in their status" },
-  { apiGroup: "events.k8s.io", resource: "events", verbs: ["create", "patch"], why: "records Events" },
+  { apiGroup: "events.k8s.io", resource: "events", verbs: ["create"], why: "records Events" },
 ];

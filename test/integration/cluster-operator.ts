@@ -22,7 +22,7 @@ export const RULES = [
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences"], verbs: ["get", "list", "watch"] },
   { apiGroups: ["controller-resilience.io"], resources: ["controllerresiliences/status"], verbs: ["update"] },
   { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get"] },
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
 ];
 
 /** The rights in the operator's own namespace. */

@@ -2,12 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { join } from "node:path";
-import { askedMs, backoffMs } from "../../core/time";
+import type { Clock, Random } from "../../core/time";
 import { publicMessage, TerminalError, TransientError, WaitError } from "../../core/errors";
-import type { EventRecord, EventSink, NotificationMetrics } from "../../core/ports";
+import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
 import { cutMessage } from "../../core/status";
 import { oneLine } from "../../core/text";
-import { type ErrandPorts, pause } from "../http/retry";
+import { Outbox } from "../http/outbox";
 import { retryAfterMs } from "../http/status-errors";
 
 /** Longest queue; further Events are lost and counted. */
@@ -19,8 +19,6 @@ const MAX_NOTE = 1_024;
 /** A request without an answer fails after this long, and an Event is given up after this long. In milliseconds. */
 const DEADLINE_MS = 10_000;
 const GIVE_UP_AFTER_MS = 3_600_000;
-
-const STOPPING = "the queue is full, or the operator is stopping";
 
 /** Refusals that a person or another Secret may end soon, unlike the other 3xx and 4xx. */
 const PASSING = [401, 403, 408, 425, 429];
@@ -38,45 +36,47 @@ export interface WebhookSettings {
   readonly cluster: string;
 }
 
-type WebhookContext = Omit<ErrandPorts, "signal"> & { readonly metrics: NotificationMetrics };
+interface WebhookContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: NotificationMetrics;
+}
 
 /** Posts Warnings, and the later Events about the same object alone, to one receiver: in the background, one after the other. */
 export class Webhook implements EventSink {
   readonly #settings: WebhookSettings;
   readonly #context: WebhookContext;
-  readonly #queue: Posted[] = [];
+  readonly #outbox: Outbox<Posted>;
   /** Objects that had a Warning. */
   readonly #warned = new Set<string>();
-  readonly #stopped = new AbortController();
-  #working: Promise<void> | undefined;
   #sequence = 0;
 
   constructor(settings: WebhookSettings, context: WebhookContext) {
     this.#settings = settings;
     this.#context = context;
+    this.#outbox = new Outbox({
+      ...{ clock: context.clock, random: context.random, giveUpAfterMs: GIVE_UP_AFTER_MS },
+      ...{ maxOfPart: MAX_WAITING, maxInAll: MAX_WAITING },
+      send: (posted, signal) => this.#post(posted, signal),
+      onLost: (posted, result, error) => this.#lost(posted, result, error),
+      onRetry: ({ event: { reason } }, error) =>
+        context.log.warn({ reason, error: publicMessage(error) }, "failed to send notification, retrying"),
+    });
   }
 
   record(event: EventRecord): void {
     if (!this.#isTold(event)) return;
-    if (this.#stopped.signal.aborted || this.#queue.length >= MAX_WAITING) {
-      this.#lose("dropped", event, STOPPING);
-      return;
-    }
-    const { clock } = this.#context;
     const { uid, name } = event.regarding;
-    const time = clock.now().toISOString();
+    const time = this.#context.clock.now().toISOString();
     const id = oneLine([uid ?? name, event.reason, time, this.#sequence++].join("/"));
     const note = cutMessage(oneLine(event.note), MAX_NOTE);
-    this.#queue.push({ id, time, event: { ...event, note }, queuedMs: clock.monotonicMs() });
-    this.#working ??= this.#work();
+    this.#outbox.add({ id, time, event: { ...event, note } });
   }
 
   /** Waits at most `timeoutMs` for the queue to empty; the rest is dropped. */
-  async stop(timeoutMs: number): Promise<void> {
-    const cancel = this.#context.clock.after(timeoutMs, () => this.#stopped.abort());
-    await this.#working;
-    cancel();
-    this.#stopped.abort();
+  stop(timeoutMs: number): Promise<void> {
+    return this.#outbox.stop(timeoutMs);
   }
 
   /** A Normal Event that is related to another object says what was done to that one. */
@@ -88,42 +88,18 @@ export class Webhook implements EventSink {
     return true;
   }
 
-  async #work(): Promise<void> {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) await this.#deliver(next);
-    this.#working = undefined;
-  }
-
-  async #deliver(posted: Posted): Promise<void> {
-    const { clock, log, metrics, random } = this.#context;
-    const { event, queuedMs } = posted;
-    for (let failures = 0, isOver = false; !isOver; failures++) {
-      try {
-        await this.#post(posted);
-        metrics.notified("sent");
-        isOver = true;
-      } catch (error) {
-        const isFinal = error instanceof TerminalError || clock.monotonicMs() - queuedMs >= GIVE_UP_AFTER_MS;
-        isOver = isFinal || this.#stopped.signal.aborted;
-        const why = publicMessage(error);
-        if (isOver) this.#lose(isFinal ? "failed" : "dropped", event, isFinal ? why : STOPPING);
-        else log.warn({ reason: event.reason, error: why }, "failed to send notification, retrying");
-        if (!isOver) await pause(clock, backoffMs(failures, random, askedMs(error)), this.#stopped.signal);
-      }
-    }
-  }
-
   /**
    * Sends one body. Redirects are not followed, since headers may be secret.
    *
    * @throws TerminalError if the receiver will never take it; of another error only the code is named, since its text may have the address
    */
-  async #post(posted: Posted): Promise<void> {
+  async #post(posted: Posted, stopped: AbortSignal): Promise<void> {
     const { url, ca, headers } = await readReceiver(this.#settings.folder);
     const text = bodyOf(posted, this.#settings);
     const deadline = new AbortController();
     const tooLate = new TransientError("the receiver did not answer in time");
     const cancel = this.#context.clock.after(DEADLINE_MS, () => deadline.abort(tooLate));
-    const signal = AbortSignal.any([deadline.signal, this.#stopped.signal]);
+    const signal = AbortSignal.any([deadline.signal, stopped]);
     const own = { "content-type": TYPES[this.#settings.format], "user-agent": "controller-resilience" };
     const all = { ...headers, ...own, "content-length": Buffer.byteLength(text) };
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
@@ -136,15 +112,19 @@ export class Webhook implements EventSink {
     ).finally(cancel);
     response.destroy();
     const { statusCode: code = 0 } = response;
-    if (code >= 200 && code < 300) return;
+    if (code >= 200 && code < 300) {
+      this.#context.metrics.notified("sent");
+      return;
+    }
     const why = `the receiver answered ${code}`;
     if (code >= 300 && code < 500 && !PASSING.includes(code)) throw new TerminalError(why);
     throw new WaitError(why, retryAfterMs(response.headers) ?? 0);
   }
 
-  #lose(result: "failed" | "dropped", { reason, regarding: { kind, name } }: EventRecord, error: string): void {
+  #lost({ event: { reason, regarding } }: Posted, result: "failed" | "dropped", error: unknown): void {
+    const { kind, name } = regarding;
     this.#context.metrics.notified(result);
-    this.#context.log.warn({ reason, regarding: `${kind}/${name}`, error }, "notification lost");
+    this.#context.log.warn({ reason, regarding: `${kind}/${name}`, error: publicMessage(error) }, "notification lost");
   }
 }
 
@@ -164,9 +144,8 @@ async function readReceiver(folder: string) {
 export interface Posted {
   /** The same for each attempt, so that receivers can drop duplicates. */
   readonly id: string;
-  /** When it was recorded; RFC 3339, and on the monotonic clock. */
+  /** When it was recorded, in RFC 3339. */
   readonly time: string;
-  readonly queuedMs: number;
   readonly event: EventRecord;
 }
 

@@ -15,8 +15,8 @@ function setUp(answer = (): Promise<void> => Promise.resolve()) {
   let gate: Promise<void> = Promise.resolve();
   const api = {
     json: async <T>(request: ApiRequest): Promise<T> => {
-      const body = request.body as { note?: string; series?: { count: number } };
-      calls.push(`${request.method} ${body.note ?? body.series?.count}`);
+      const { note } = request.body as { note: string };
+      calls.push(`${request.method} ${note}`);
       await gate;
       await answer();
       const failure = failures.shift();
@@ -25,7 +25,7 @@ function setUp(answer = (): Promise<void> => Promise.resolve()) {
     },
   };
   const metrics = { eventLost: () => void lost++ } as ClusterMetrics;
-  const sink = new ApiEventSink({ api, clock, log, metrics, instance: "i" });
+  const sink = new ApiEventSink({ api, clock, random: () => 0.5, log, metrics, instance: "i" });
   const holdBack = (): (() => void) => {
     let open: () => void = () => undefined;
     gate = new Promise(resolve => (open = resolve));
@@ -43,37 +43,30 @@ const event = (note: string, namespace = "kai"): EventRecord => ({
 });
 
 describe("the event sink", () => {
-  it("writes one at a time, and counts repetitions instead of writing them again", async () => {
+  it("writes one at a time, and no Event again within five minutes", async () => {
     const { clock, calls, sink } = setUp();
-    sink.record(event("a"));
-    sink.record(event("b"));
+    for (const note of ["a", "b", "a"]) sink.record(event(note));
     await settle();
-    for (let i = 0; i < 3; i++) {
+    for (let minute = 0; minute < 4; minute++) {
       await clock.run(60_000);
       sink.record(event("a"));
       await settle();
     }
-    expect(calls).toEqual(["POST a", "POST b", "PATCH 2", "PATCH 3", "PATCH 4"]);
-  });
-
-  it("writes a new Event if the last one is five minutes old", async () => {
-    const { clock, calls, sink } = setUp();
-    sink.record(event("a"));
-    await clock.run(300_000);
+    expect(calls).toEqual(["POST a", "POST b"]);
+    await clock.run(60_000);
     sink.record(event("a"));
     await settle();
+    expect(calls).toEqual(["POST a", "POST b", "POST a"]);
+  });
+
+  it("writes an Event that was lost when it is repeated", async () => {
+    const { calls, failures, sink } = setUp();
+    failures.push(new ForbiddenError("no"));
+    for (let times = 0; times < 2; times++) {
+      sink.record(event("a"));
+      await settle();
+    }
     expect(calls).toEqual(["POST a", "POST a"]);
-  });
-
-  it("combines waiting repetitions into one patch", async () => {
-    const { calls, sink, holdBack } = setUp();
-    const open = holdBack();
-    sink.record(event("a"));
-    for (let i = 0; i < 50; i++) sink.record(event("a"));
-    open();
-    await settle();
-    expect(calls.slice(0, 2)).toEqual(["POST a", "PATCH 51"]);
-    expect(calls.length).toBeLessThanOrEqual(3);
   });
 
   it("retries after the requested delay", async () => {
@@ -91,7 +84,7 @@ describe("the event sink", () => {
 
   it.each<[string, Error[], number]>([
     ["at once when it is forbidden", [new ForbiddenError("no")], 1],
-    ["after three tries", [new TransientError("1"), new TransientError("2"), new TransientError("3")], 3],
+    ["after half a minute", [new WaitError("1", 20_000), new WaitError("2", 10_000), new TransientError("3")], 3],
   ])("drops an Event %s, and continues with the next", async (_, errors, tries) => {
     const { clock, calls, failures, sink, lost } = setUp();
     failures.push(...errors);
@@ -112,7 +105,7 @@ describe("the event sink", () => {
     open();
     await settle();
     expect(calls).toHaveLength(201);
-    expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
+    expect(new Set(lines.map(({ level, message }) => `${level} ${message}`))).toEqual(new Set(["warn Event lost"]));
   });
 
   it("has a bounded queue for all namespaces together", async () => {
@@ -169,6 +162,6 @@ describe("the event sink", () => {
     await stopped;
     sink.record(event("b"));
     expect(clock.pendingTimers).toBe(0);
-    expect(lost()).toBe(1);
+    expect(lost()).toBe(2);
   });
 });

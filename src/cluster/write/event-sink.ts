@@ -1,217 +1,102 @@
 import { MANAGER } from "../../api/names";
-import { askedMs, type BackoffBounds, doubled, type Clock, microTime } from "../../core/time";
-import { ConflictError, describeError, GoneError, TerminalError, TerminatingError } from "../../core/errors";
+import { type Clock, microTime, type Random } from "../../core/time";
+import { ConflictError, describeError, TerminatingError } from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
 import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
 import { oneLine } from "../../core/text";
 import type { Api } from "../http/api";
+import { Outbox } from "../http/outbox";
 import { describeCall, pathOf } from "../http/resources";
-import { pause } from "../http/retry";
 
-/** A repetition within this time becomes part of the Event's series. */
-const SERIES_MS = 300_000;
+/** An Event is not written again within this time, in milliseconds. */
+const REPEATED_AFTER_MS = 300_000;
+
+/** Events that are remembered for that; beyond this number the oldest is forgotten. */
+const MAX_REMEMBERED = 1_000;
 
 /** Longest queue of a namespace, and of all together; further Events are lost and counted. */
 const MAX_WAITING = 200;
 const MAX_WAITING_IN_ALL = 5_000;
 
-const MAX_REMEMBERED = 1_000;
-
-/** Attempts per Event, and the delay between them. */
-const MAX_TRIES = 3;
-const RETRIES: BackoffBounds = { firstMs: 1_000, lastMs: 2_000 };
+/** An Event that cannot be written is given up after this time, in milliseconds. */
+const GIVE_UP_AFTER_MS = 30_000;
 
 const DEADLINE_MS = 10_000;
 
-interface Remembered {
+/** An Event that is to be written. */
+interface Pending {
   readonly record: EventRecord;
+  readonly key: string;
+  /** The same for each attempt, so that none is written twice. */
   readonly name: string;
-  readonly firstMs: number;
-  lastMs: number;
-  count: number;
-  created: boolean;
-  queued: boolean;
+  readonly timeMs: number;
 }
 
 export interface EventSinkContext {
   readonly api: Pick<Api, "json">;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly metrics: ClusterMetrics;
   /** `reportingInstance` of each Event. */
   readonly instance: string;
 }
 
-/** Writes Events in the background, one at a time, and one of each namespace in turn. A repetition increases the count of the existing Event. */
+/** Writes Events in the background. The same Event is written once in five minutes. */
 export class ApiEventSink implements EventSink {
   readonly #context: EventSinkContext;
-  readonly #remembered = new Map<string, Remembered>();
-  /** What waits, by namespace. */
-  readonly #waiting = new Map<string, Remembered[]>();
-  #size = 0;
-  readonly #stopped = new AbortController();
-  /** Rejected since nothing was waiting. */
-  #rejected = 0;
-  #working: Promise<void> | null = null;
+  readonly #outbox: Outbox<Pending>;
+  /** When each of the last Events was recorded, the oldest first. */
+  readonly #recordedMs = new Map<string, number>();
   #sequence = 0;
 
   constructor(context: EventSinkContext) {
     this.#context = context;
+    this.#outbox = new Outbox({
+      ...{ clock: context.clock, random: context.random, giveUpAfterMs: GIVE_UP_AFTER_MS },
+      ...{ maxOfPart: MAX_WAITING, maxInAll: MAX_WAITING_IN_ALL },
+      send: (pending, signal) => this.#create(pending, signal),
+      onLost: (pending, _, error) => this.#lost(pending, error),
+    });
   }
 
-  record(event: EventRecord): void {
-    const entry = this.#remember(event);
-    if (entry.queued) return;
-    const namespace = eventNamespace(event);
-    const queue = this.#waiting.get(namespace) ?? [];
-    const isFull = queue.length >= MAX_WAITING || this.#size >= MAX_WAITING_IN_ALL;
-    if (this.#stopped.signal.aborted || isFull) {
-      this.#reject();
-      return;
-    }
-    entry.queued = true;
-    queue.push(entry);
-    this.#size++;
-    this.#waiting.set(namespace, queue);
-    this.#working ??= this.#work();
+  record(record: EventRecord): void {
+    const timeMs = this.#context.clock.now().getTime();
+    const key = eventKey(record);
+    if (timeMs - (this.#recordedMs.get(key) ?? -Infinity) < REPEATED_AFTER_MS) return;
+    this.#recordedMs.delete(key);
+    this.#recordedMs.set(key, timeMs);
+    const [oldest] = this.#recordedMs.keys();
+    if (this.#recordedMs.size > MAX_REMEMBERED && oldest !== undefined) this.#recordedMs.delete(oldest);
+    const name = eventName(record, `${timeMs.toString(16)}${(this.#sequence++).toString(16)}`);
+    this.#outbox.add({ record, key, name, timeMs }, eventNamespace(record));
   }
 
   /** Waits at most `timeoutMs` for the queue to empty; the remaining Events are lost. */
-  async stop(timeoutMs: number): Promise<void> {
-    const cancel = this.#context.clock.after(timeoutMs, () => this.#stopped.abort());
-    await this.#working;
-    cancel();
-    this.#stopped.abort();
+  stop(timeoutMs: number): Promise<void> {
+    return this.#outbox.stop(timeoutMs);
   }
 
-  #remember(event: EventRecord): Remembered {
-    const nowMs = this.#context.clock.now().getTime();
-    const key = eventKey(event);
-    const known = this.#remembered.get(key);
-    if (known !== undefined && nowMs - known.lastMs < SERIES_MS) {
-      known.count++;
-      known.lastMs = nowMs;
-      return known;
-    }
-    const name = eventName(event, `${nowMs.toString(16)}${(this.#sequence++).toString(16)}`);
-    const entry = { record: event, name, firstMs: nowMs, lastMs: nowMs, count: 1, created: false, queued: false };
-    this.#remembered.delete(key);
-    this.#remembered.set(key, entry);
-    this.#forgetOldest();
-    return entry;
-  }
-
-  #forgetOldest(): void {
-    for (const key of this.#remembered.keys()) {
-      if (this.#remembered.size <= MAX_REMEMBERED) return;
-      this.#remembered.delete(key);
-    }
-  }
-
-  /** The first of the namespace whose turn it is, which is the last in turn afterwards. */
-  #next(): Remembered | undefined {
-    const [first] = this.#waiting;
-    if (first === undefined) return undefined;
-    const [namespace, queue] = first;
-    const entry = queue.shift();
-    this.#waiting.delete(namespace);
-    if (queue.length > 0) this.#waiting.set(namespace, queue);
-    this.#size--;
-    return entry;
-  }
-
-  async #work(): Promise<void> {
-    for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
-      entry.queued = false;
-      if (this.#stopped.signal.aborted) this.#reject();
-      else await this.#deliver(entry);
-    }
-    this.#working = null;
-    this.#logRejected();
-  }
-
-  async #deliver(entry: Remembered): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        await this.#write(entry);
-        return;
-      } catch (error) {
-        // A TerminalError may be a 403, which is also the status for Events in a terminating namespace.
-        if (tries >= MAX_TRIES || error instanceof TerminalError || this.#stopped.signal.aborted) {
-          this.#drop(entry, error);
-          return;
-        }
-        await pause(this.#context.clock, Math.max(askedMs(error), doubled(RETRIES, tries - 1)), this.#stopped.signal);
-      }
-    }
-  }
-
-  async #write(entry: Remembered): Promise<void> {
-    if (!entry.created) await this.#create(entry);
-    if (entry.count > 1) await this.#repeat(entry);
-  }
-
-  async #repeat(entry: Remembered): Promise<void> {
-    const place = { namespace: eventNamespace(entry.record), name: entry.name };
-    try {
-      await this.#context.api.json(
-        {
-          what: describeCall("patch", KINDS.Event, place),
-          method: "PATCH",
-          path: pathOf(KINDS.Event, place),
-          contentType: "application/merge-patch+json",
-          body: buildSeries(entry.count, entry.lastMs),
-          deadlineMs: DEADLINE_MS,
-        },
-        this.#stopped.signal,
-      );
-    } catch (error) {
-      // The Event has expired (after an hour) or was deleted.
-      if (!(error instanceof GoneError)) throw error;
-      await this.#create(entry);
-    }
-  }
-
-  async #create(entry: Remembered): Promise<void> {
+  async #create({ record, name, timeMs }: Pending, signal: AbortSignal): Promise<void> {
     const { api, instance } = this.#context;
-    const place = { namespace: eventNamespace(entry.record) };
+    const place = { namespace: eventNamespace(record) };
+    const request = {
+      ...{ what: describeCall("create", KINDS.Event, place), path: pathOf(KINDS.Event, place) },
+      ...{ method: "POST", body: buildEvent(record, { name, timeMs, instance }), deadlineMs: DEADLINE_MS },
+    } as const;
     try {
-      await api.json(
-        {
-          what: describeCall("create", KINDS.Event, place),
-          method: "POST",
-          path: pathOf(KINDS.Event, place),
-          body: buildEvent(entry.record, { name: entry.name, timeMs: entry.firstMs, instance }),
-          deadlineMs: DEADLINE_MS,
-        },
-        this.#stopped.signal,
-      );
+      await api.json(request, signal);
     } catch (error) {
       // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;
     }
-    entry.created = true;
   }
 
-  /** Logs one line when losses start and one when they end, since there may be thousands. */
-  #reject(): void {
+  #lost({ record: { reason, regarding }, key }: Pending, error: unknown): void {
     const { log, metrics } = this.#context;
-    metrics.eventLost();
-    this.#rejected++;
-    if (this.#rejected === 1) log.warn({}, "losing Events: queue is full or operator is stopping");
-  }
-
-  #logRejected(): void {
-    if (this.#rejected === 0) return;
-    this.#context.log.warn({ events: this.#rejected }, "stopped losing Events");
-    this.#rejected = 0;
-  }
-
-  #drop(entry: Remembered, error: unknown): void {
-    const { log, metrics } = this.#context;
-    const { reason, regarding } = entry.record;
     const fields = { reason, regarding: `${regarding.kind}/${regarding.name}` };
+    this.#recordedMs.delete(key);
     // The namespace disappears with its Events.
     if (error instanceof TerminatingError) {
       log.debug(fields, "skipped Event in terminating namespace");
@@ -230,8 +115,8 @@ const ELLIPSIS = "…";
 /** The API server requires this namespace for Events about cluster-scoped objects. */
 const CLUSTER_EVENTS_NAMESPACE = "default";
 
-/** Records with the same key belong to one Event series. */
-export function eventKey(record: EventRecord): string {
+/** Records with the same key are one Event. */
+function eventKey(record: EventRecord): string {
   const { regarding, related, type, reason, action, note } = record;
   return JSON.stringify([
     regarding.kind,
@@ -285,11 +170,6 @@ export function buildEvent(
     regarding: referenceOf(record.regarding),
     ...(record.related === undefined ? {} : { related: referenceOf(record.related) }),
   };
-}
-
-/** Returns the merge patch for a repeated Event. */
-export function buildSeries(count: number, lastMs: number): object {
-  return { series: { count, lastObservedTime: microTime(lastMs) } };
 }
 
 /** Puts a note on one line without characters that a terminal may obey, and cuts it to 1 kB of UTF-8, between characters. */
