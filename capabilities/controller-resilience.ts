@@ -20,17 +20,15 @@ const PAGED = `${PLURAL}?limit=${PAGE_SIZE}`;
 
 RegisterKind(ControllerResilienceKind, { group: GROUP, version: VERSION, kind: KIND, plural: PAGED });
 
-type Enqueue = (key: string, version: { readonly uid: string; readonly resourceVersion: string }) => void;
-
 /**
  * Enqueues the key of each changed ControllerResilience.
  *
  * The callback never throws: Pepr awaits callbacks sequentially and loses the event of one that throws. The timed full pass finds
  * what Pepr misses, such as deletions or changes while its watch is down.
  *
- * @param enqueue takes `namespace/name`, and the version
+ * @param enqueue takes `namespace/name` of an object whose present spec no status answers, so that no status wakes its own object
  */
-export function controllerResilienceCapability(enqueue: Enqueue): Capability {
+export function controllerResilienceCapability(enqueue: (key: string) => void): Capability {
   const capability = new Capability({
     name: "controller-resilience",
     description: "Enqueues the key of each changed ControllerResilience.",
@@ -39,11 +37,16 @@ export function controllerResilienceCapability(enqueue: Enqueue): Capability {
     .When(ControllerResilienceKind)
     .IsCreatedOrUpdated()
     .Watch(object => {
-      const { namespace, name, uid = "", resourceVersion = "" } = object.metadata ?? {};
+      const { namespace, name } = object.metadata ?? {};
+      const isNews = hasNews(object);
       lighten(object);
-      if (namespace && name) enqueue(`${namespace}/${name}`, { uid, resourceVersion });
+      if (namespace && name && isNews) enqueue(`${namespace}/${name}`);
     });
   return capability;
+}
+
+function hasNews({ metadata, status }: ControllerResilienceKind): boolean {
+  return metadata?.deletionTimestamp !== undefined || status?.observedGeneration !== metadata?.generation;
 }
 
 /** The fields that the client compares when it relists. */

@@ -66,7 +66,6 @@ export interface Surroundings {
 /** The operator, ready to start. */
 export interface Assembly {
   readonly api: Api;
-  readonly store: ApiObjectStore;
   /** Requests a pass of an object, unless its namespace is not watched. */
   readonly enqueue: (key: Key) => void;
   /** For work that is repeated until the operator stops. */
@@ -124,7 +123,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
   const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
-    ...{ api: shared.api, store, enqueue: own.enqueue, untilStopped, stop },
+    ...{ api: shared.api, enqueue: own.enqueue, untilStopped, stop },
     start: () => {
       own.start();
       engine.start();

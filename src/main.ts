@@ -6,7 +6,6 @@ import { withNewestToken } from "./cluster/http/own-identity";
 import { startFrameworkOr } from "./cluster/pepr/framework";
 import { systemClock as clock, systemRandom as random } from "./cluster/system";
 import { describeError } from "./core/errors";
-import type { ObjectVersion } from "./core/ports";
 import { handleProcessEvents, openHealthPort, startPepr } from "./lifecycle";
 import { readSettings, runsOperator, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
@@ -14,8 +13,8 @@ import { countRepeatedFailures, createLogger } from "./telemetry/logger";
 
 /** What pepr.ts needs of the operator. */
 export interface Operator {
-  /** Takes `namespace/name` and the version of a ControllerResilience that has changed. */
-  readonly enqueue: (key: string, version: ObjectVersion) => void;
+  /** Takes `namespace/name` of a ControllerResilience that has changed. */
+  readonly enqueue: (key: string) => void;
   /**
    * Starts the operator, unless this process only builds the module or serves webhooks. Never throws.
    *
@@ -57,12 +56,9 @@ function operatorOf(settings: Settings, server: string): Operator {
       return { start: () => void openHealthPort(health, { host, port, log, exit }), stop: () => health.stop() };
     },
   });
-  const { api, store, enqueue, stop, untilStopped } = assembly;
+  const { api, enqueue, stop, untilStopped } = assembly;
   return {
-    // What Pepr's watch sees wakes only what the operator does not know yet.
-    enqueue: (key, version) => {
-      if (!store.isKnown(key, version)) enqueue(key);
-    },
+    enqueue,
     start: startFramework => {
       handleProcessEvents(log, stop);
       assembly.start();

@@ -12,9 +12,6 @@ import type { Intent, LimitReason, ObjectRef } from "./intent";
 /** `namespace/name` of a ControllerResilience: the unit of work. */
 export type Key = string;
 
-/** One version of an object. */
-export type ObjectVersion = Pick<ObjectMetadata, "uid" | "resourceVersion">;
-
 /** Reads and reports ControllerResiliences. */
 export interface ObjectStore {
   /** Read live; null when it is gone. */

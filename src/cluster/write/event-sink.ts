@@ -81,12 +81,10 @@ export class ApiEventSink implements EventSink {
   async #create({ record, name, timeMs }: Pending, signal: AbortSignal): Promise<void> {
     const { api, instance } = this.#context;
     const place = { namespace: eventNamespace(record) };
-    const request = {
-      ...{ what: describeCall("create", KINDS.Event, place), path: pathOf(KINDS.Event, place) },
-      ...{ method: "POST", body: buildEvent(record, { name, timeMs, instance }), deadlineMs: DEADLINE_MS },
-    } as const;
+    const what = describeCall("create", KINDS.Event, place);
+    const body = buildEvent(record, { name, timeMs, instance });
     try {
-      await api.json(request, signal);
+      await api.json({ what, method: "POST", path: pathOf(KINDS.Event, place), body, deadlineMs: DEADLINE_MS }, signal);
     } catch (error) {
       // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;

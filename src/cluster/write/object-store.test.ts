@@ -29,7 +29,7 @@ function makeStore(pages: (object[] | null)[], watched?: string) {
     random: () => 0.5,
   };
   const store = new ApiObjectStore({ json, jsonOrNull }, watched === undefined ? undefined : scope);
-  const told = () => log.lines.splice(0).map(({ level, fields }) => [level, fields["key"]]);
+  const told = () => log.lines.splice(0).map(({ level, fields }) => [level, fields["objects"]]);
   return { store, log, told, clock };
 }
 
@@ -46,23 +46,7 @@ describe("the list of objects", () => {
     ];
     const { store, log, told } = makeStore(pages, "a");
     expect(await store.list()).toEqual(["a/one"]);
-    expect(log.lines[0]?.message).toMatch(/watch its namespace again until it is deleted/);
-    expect(told()).toEqual([["warn", "b/held"]]);
-  });
-
-  it("warns once per object, and again for a new object of the same name", async () => {
-    const pages: (object[] | null)[] = [[item("b", "held", [FINALIZER])]];
-    const { store, told, clock } = makeStore(pages, "a");
-    await store.list();
-    pages[1] = null;
-    const refused = expect(store.list()).rejects.toThrow("no answer");
-    await clock.run(600_000);
-    await refused;
-    pages.pop();
-    await store.list();
-    expect(told()).toEqual([["warn", "b/held"]]);
-    pages[0] = [{ metadata: { ...item("b", "held", [FINALIZER]).metadata, uid: "another" } }];
-    await store.list();
+    expect(log.lines[0]?.message).toMatch(/watch their namespaces again until they are deleted/);
     expect(told()).toEqual([["warn", "b/held"]]);
   });
 });
@@ -111,10 +95,22 @@ describe("the cached objects", () => {
     expect(store.cached("a/one")).toBeUndefined();
   });
 
-  it("do not have an object that a read found gone", async () => {
-    const store = makeCachedStore(null);
-    await store.get("a/one");
-    expect(store.cached("a/one")).toBeUndefined();
+  it("are used again once the cache has the latest of what was read and written, of whichever object", async () => {
+    const cache = { version: "5" as string | undefined, get: () => versioned("5"), keys: () => ["a/one"] };
+    const answers = ["9", "100", "20"];
+    const jsonOrNull = <T>(): Promise<T> => Promise.resolve(versioned(answers.shift() ?? "") as T);
+    const store = new ApiObjectStore({ json: jsonOrNull, jsonOrNull }, undefined, { current: () => cache });
+    for (const key of ["a/one", "a/two", "a/three"]) await store.get(key);
+    const isUsedAt = (version: string | undefined) => {
+      cache.version = version;
+      return [store.cached("a/one") !== undefined, store.cachedKeys() !== undefined];
+    };
+    expect(["20", "99", "none", undefined].flatMap(isUsedAt)).not.toContain(true);
+    expect(isUsedAt("100")).toEqual([true, true]);
+    // A version that was reached holds nothing up, such as after a restore of a backup.
+    expect(isUsedAt("7")).toEqual([true, true]);
+    await store.get("a/four");
+    expect(isUsedAt("200")).toEqual([false, false]);
   });
 });
 

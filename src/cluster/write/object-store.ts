@@ -8,13 +8,12 @@ import type { ClusterObjectStore } from "../../core/cluster-wide";
 import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import type { Key, Log, ObjectStore, ObjectVersion } from "../../core/ports";
-import { keyOf, splitKey } from "../../core/text";
+import type { Key, Log, ObjectStore } from "../../core/ports";
+import { firstOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
 import { describeCall, listPages, METADATA_ONLY, pathOf, type Patience, type Resource } from "../http/resources";
-import { onlyNeeded } from "../read/views";
-import { CachedObjects, type ObjectCache } from "./cached-objects";
+import { onlyNeeded, type OwnCache } from "../read/views";
 
 const RESOURCE = KINDS.ControllerResilience;
 
@@ -27,44 +26,63 @@ const PAGE_SIZE = 500;
 interface ObjectScope {
   /** In the watched namespaces. */
   readonly isOurs: (key: Key) => boolean;
-  /** Receives a warning for each other object with this operator's finalizer. */
+  /** Receives a warning with each list that has other objects with this operator's finalizer. */
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
 }
 
+/** Most objects that a warning names. */
+const MAX_NAMED = 10;
+
 /** Longest Retry-After that a list waits for: it has a deadline. */
 const LONGEST_WAIT_MS = 10_000;
 
+/** A watch cache of all ControllerResiliences. */
+interface ObjectCache {
+  /** Returns undefined while the cache is not filled or stale. */
+  current(): OwnCache<ControllerResilience> | undefined;
+}
+
+/**
+ * Reads and reports ControllerResiliences. Its cache is not used while it is older than the last version that this process has read or
+ * written. resourceVersions of one resource are comparable decimal numbers (KEP-5504); one that is not a number compares with nothing, so
+ * objects are read live.
+ */
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #scope: ObjectScope | undefined;
   readonly #patience: Patience | undefined;
-  /** uids of the stranded objects that are already logged. */
-  #loggedStranded: ReadonlySet<string> = new Set();
-
-  readonly #cached: CachedObjects | undefined;
+  readonly #cache: ObjectCache | undefined;
+  /** The last resourceVersion that was read or written, until the cache has it. */
+  #newest: string | undefined;
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
     this.#scope = scope;
     this.#patience = scope && { clock: scope.clock, random: scope.random, longestMs: LONGEST_WAIT_MS };
-    this.#cached = cache && new CachedObjects(cache);
+    this.#cache = cache;
   }
 
   cached(key: Key): ControllerResilience | undefined {
-    return this.#cached?.get(key);
+    return this.#current()?.get(key);
   }
 
   cachedKeys(): readonly Key[] | undefined {
-    const keys = this.#cached?.keys();
+    const keys = this.#current()?.keys();
     const isOurs = this.#scope?.isOurs;
     return isOurs === undefined ? keys : keys?.filter(isOurs);
   }
 
-  /** Reports whether this process has read or written this version of an object, or has it in its cache, or a later one. */
-  isKnown(key: Key, version: ObjectVersion): boolean {
-    return this.#cached?.isKnown(key, version) === true;
+  #current(): OwnCache<ControllerResilience> | undefined {
+    const cache = this.#cache?.current();
+    if (cache === undefined || (this.#newest !== undefined && !atLeast(cache.version, this.#newest))) return undefined;
+    this.#newest = undefined;
+    return cache;
+  }
+
+  #note({ resourceVersion }: { readonly resourceVersion: string }): void {
+    if (!atLeast(this.#newest, resourceVersion)) this.#newest = resourceVersion;
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {
@@ -73,11 +91,8 @@ export class ApiObjectStore implements ObjectStore {
       what: describeCall("get", RESOURCE, place),
       path: pathOf(RESOURCE, place),
     });
-    if (object === null) {
-      this.#cached?.noteGone(key);
-      return null;
-    }
-    this.#cached?.note(key, object.metadata);
+    if (object === null) return null;
+    this.#note(object.metadata);
     return { ...object, metadata: onlyNeeded(object.metadata) };
   }
 
@@ -95,7 +110,7 @@ export class ApiObjectStore implements ObjectStore {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
       for await (const { items } of listPages(this.#api, list, { patience: this.#patience }))
         listed.push(...items.map(listedOf));
-      for (const { key, uid, resourceVersion } of listed) this.#cached?.note(key, { uid, resourceVersion });
+      for (const object of listed) this.#note(object);
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
       throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
@@ -105,7 +120,7 @@ export class ApiObjectStore implements ObjectStore {
 
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
     const written = await putStatus(this.#api, RESOURCE, { ...object, status });
-    this.#cached?.note(keyOf(object), written.metadata);
+    this.#note(written.metadata);
     return written.metadata.resourceVersion;
   }
 
@@ -122,25 +137,33 @@ export class ApiObjectStore implements ObjectStore {
       contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
     });
-    this.#cached?.note(`${namespace}/${name}`, written.metadata);
+    this.#note(written.metadata);
     return onlyNeeded(written.metadata);
   }
 
   #inScope(listed: readonly Listed[]): Key[] {
     const scope = this.#scope;
     if (scope === undefined) return listed.map(({ key }) => key);
-    const stranded = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key));
-    for (const { key, uid } of stranded) {
-      if (this.#loggedStranded.has(uid)) continue;
+    const stranded = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key)).map(({ key }) => key);
+    if (stranded.length > 0) {
       scope.log.warn(
-        { key },
-        "object outside the watched namespaces has this operator's finalizer: its dependent objects stay and it cannot be deleted; " +
-          "watch its namespace again until it is deleted",
+        { objects: firstOf(stranded, MAX_NAMED) },
+        "objects outside the watched namespaces have this operator's finalizer: their dependent objects stay and they cannot be deleted; " +
+          "watch their namespaces again until they are deleted",
       );
     }
-    this.#loggedStranded = new Set(stranded.map(({ uid }) => uid));
     return listed.map(({ key }) => key).filter(scope.isOurs);
   }
+}
+
+/** Reports whether one resourceVersion is the same as another one, or later. */
+function atLeast(version: string | undefined, other: string): boolean {
+  const [a, b] = [versionNumber(version), versionNumber(other)];
+  return a !== undefined && b !== undefined && a >= b;
+}
+
+function versionNumber(version = ""): bigint | undefined {
+  return /^[1-9][0-9]*$/.test(version) ? BigInt(version) : undefined;
 }
 
 interface Listed {
