@@ -27,7 +27,7 @@ export async function benchQueue(print: (line: string) => void): Promise<void> {
     `  a waiting key costs ${bytesPerKey(fill)} bytes, a delayed one ${bytesPerKey(delay)}, beside the key's own text`,
   );
   print(
-    "  the limit is hashing: each key is looked up 9 times, in a map and three sets; with many keys each lookup misses the cache",
+    "  the limit is hashing: each key is looked up several times in two maps; with many keys each lookup misses the cache",
   );
 }
 

@@ -42,7 +42,7 @@ export class Outbox<T> {
   add(item: T, part = ""): void {
     const { clock, maxOfPart, maxInAll, onLost } = this.#ports;
     const queue = this.#parts.get(part) ?? [];
-    if (this.#stopped.signal.aborted || queue.length >= maxOfPart || this.#size >= maxInAll) {
+    if (this.#isStopped() || queue.length >= maxOfPart || this.#size >= maxInAll) {
       onLost(item, "dropped", DROPPED);
       return;
     }
@@ -80,7 +80,7 @@ export class Outbox<T> {
   async #deliver({ item, sinceMs }: Waiting<T>): Promise<void> {
     const { clock, random, giveUpAfterMs, send, onLost, onRetry } = this.#ports;
     const { signal } = this.#stopped;
-    for (let failures = 0; !signal.aborted; failures++) {
+    for (let failures = 0; !this.#isStopped(); failures++) {
       try {
         await send(item, signal);
         return;
@@ -89,11 +89,16 @@ export class Outbox<T> {
           onLost(item, "failed", error);
           return;
         }
-        if (signal.aborted) break;
+        if (this.#isStopped()) break;
         onRetry?.(item, error);
         await pause(clock, backoffMs(failures, random, askedMs(error)), signal);
       }
     }
     onLost(item, "dropped", DROPPED);
+  }
+
+  /** A method, since TypeScript treats the signal's state as constant across awaits. */
+  #isStopped(): boolean {
+    return this.#stopped.signal.aborted;
   }
 }

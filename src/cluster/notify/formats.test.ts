@@ -8,10 +8,7 @@ const event: EventRecord = {
 };
 const body = (format: NotifyFormat, more: Partial<EventRecord> = {}): unknown =>
   JSON.parse(
-    bodyOf(
-      { id: "id", time: "2025-01-02T00:01:00Z", event: { ...event, ...more } },
-      { format, cluster: "prod" },
-    ),
+    bodyOf({ id: "id", time: "2025-01-02T00:01:00Z", event: { ...event, ...more } }, { format, cluster: "prod" }),
   );
 
 describe("bodies", () => {

@@ -79,7 +79,6 @@ export class Controller {
   /** Number of the current term of leadership; undefined while not leading. */
   #term: number | undefined;
   #terms = 0;
-  readonly #inFlight = new Set<Key>();
   #cancelFullPass: Cancel = () => undefined;
   #progressAtMs: number;
   #stopped = false;
@@ -111,7 +110,7 @@ export class Controller {
     this.#cancelFullPass();
     this.#queue.clear();
     // A standby does not see changes and deletions: metrics would become stale, and unused namespaces would stay watched.
-    for (const key of this.#known) if (!this.#inFlight.has(key)) this.#forget(key);
+    for (const key of this.#known) if (!this.#queue.isInWork(key)) this.#forget(key);
     this.#known.clear();
   }
 
@@ -124,7 +123,7 @@ export class Controller {
     const { clock, log } = this.#ports;
     await withDeadline(clock, this.#settings.stopWithinMs, "passes in flight", () => drained).catch(
       (error: unknown) => {
-        log.warn({ inFlight: this.#inFlight.size, error: publicMessage(error) }, "stopped with passes in flight");
+        log.warn({ inFlight: this.#queue.inWork, error: publicMessage(error) }, "stopped with passes in flight");
       },
     );
     this.stopLeading();
@@ -163,10 +162,9 @@ export class Controller {
   }
 
   #takeMore(): void {
-    while (this.#term !== undefined && !this.#stopped && this.#inFlight.size < this.#settings.workers) {
+    while (this.#term !== undefined && !this.#stopped && this.#queue.inWork < this.#settings.workers) {
       const key = this.#queue.take();
       if (key === undefined) break;
-      this.#inFlight.add(key);
       void this.#runPass(key, this.#term);
     }
   }
@@ -195,7 +193,6 @@ export class Controller {
     metrics.reconciled(metricOf(result), (clock.monotonicMs() - startedMs) / 1000);
     if (this.#term === term) this.#requeue(key, result);
     else this.#forget(key);
-    this.#inFlight.delete(key);
     this.#queue.done(key);
     this.#progressed();
     // A pass on caches needs no request, so thousands of them would run in one turn of the event loop.
@@ -275,7 +272,7 @@ export class Controller {
       log.error({ error: publicMessage(error), failures: this.#fullPassFailures }, "full pass failed");
     }
     if (this.#term !== term || this.#stopped) return;
-    if (this.#inFlight.size === 0) this.#progressed();
+    if (this.#queue.inWork === 0) this.#progressed();
     this.#scheduleFullPass(nextMs);
   }
 

@@ -11,6 +11,20 @@ export type Lane = (typeof LANES)[number];
 
 const NEXT: Readonly<Record<Lane, Lane>> = { event: "due", due: "sweep", sweep: "event" };
 
+/** A key that a worker can take. */
+interface Waiting {
+  readonly lane: Lane;
+  /** Monotonic time at which it was first added. */
+  readonly addedMs: number;
+}
+
+/** A key that a worker holds. */
+interface InWork {
+  readonly takenMs: number;
+  /** It was added meanwhile. */
+  again: Waiting | undefined;
+}
+
 /**
  * The work queue of client-go (util/workqueue) for one thread. A key that is added many times is handed out once, never to two
  * workers at the same time, and once more if it was added while a worker held it. Each lane is first in, first out; a key moves
@@ -18,18 +32,18 @@ const NEXT: Readonly<Record<Lane, Lane>> = { event: "due", due: "sweep", sweep: 
  *
  * Workers poll with `take` instead of awaiting a promise, so a worker that stops polling never receives another key.
  */
-export class WorkQueue<K = string> {
-  /** Waiting keys; each is in one lane. */
-  readonly #lanes = { event: new FifoSet<K>(), due: new FifoSet<K>(), sweep: new FifoSet<K>() };
+export class WorkQueue {
+  readonly #waiting = new Map<string, Waiting>();
+  /** Waiting keys in their order; `take` passes over a key that waits in another lane by now, or not at all. */
+  readonly #lanes: Readonly<Record<Lane, Fifo>> = { event: new Fifo(), due: new Fifo(), sweep: new Fifo() };
   /** The lane that `take` serves next. */
   #next: Lane = "event";
-  /** Keys that a worker holds, each with the lane it was added to meanwhile. */
-  readonly #processing = new Map<K, Lane | undefined>();
+  readonly #inWork = new Map<string, InWork>();
   /** Keys that are added later, in the order of their insertion. */
-  readonly #delayed = new Map<K, { readonly readyAtMs: number; readonly lane: Lane }>();
+  readonly #delayed = new Map<string, { readonly readyAtMs: number; readonly lane: Lane }>();
   readonly #clock: Clock;
   readonly #onWaiting: () => void;
-  readonly #times: QueueTimes<K>;
+  readonly #metrics: QueueMetrics | undefined;
   /** One timer for all delayed keys. */
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
   #shuttingDown = false;
@@ -39,13 +53,23 @@ export class WorkQueue<K = string> {
   constructor(clock: Clock, onWaiting: () => void = () => undefined, metrics?: QueueMetrics) {
     this.#clock = clock;
     this.#onWaiting = onWaiting;
-    this.#times = new QueueTimes(clock, metrics);
-    metrics?.ofQueue(() => ({ depth: this.length, workingSeconds: this.#times.working() }));
+    this.#metrics = metrics;
+    metrics?.ofQueue(() => ({ depth: this.length, workingSeconds: this.#workingSeconds() }));
   }
 
   /** Number of keys that `take` can return now. */
   get length(): number {
-    return LANES.reduce((sum, lane) => sum + this.#lanes[lane].size, 0);
+    return this.#waiting.size;
+  }
+
+  /** Number of keys that workers hold. */
+  get inWork(): number {
+    return this.#inWork.size;
+  }
+
+  /** Reports whether a worker holds this key. */
+  isInWork(key: string): boolean {
+    return this.#inWork.has(key);
   }
 
   /** Number of keys added by `addAfter` whose delay has not passed. */
@@ -54,24 +78,29 @@ export class WorkQueue<K = string> {
   }
 
   /** Adds a key. Does nothing if the key waits in the same or a more urgent lane, or after shutdown. */
-  add(key: K, lane: Lane = "event"): void {
+  add(key: string, lane: Lane = "event"): void {
     if (this.#shuttingDown) return;
-    if (this.#processing.has(key)) {
-      this.#times.added(key);
-      this.#processing.set(key, mostUrgent(lane, this.#processing.get(key)));
-      return;
-    }
-    const current = LANES.find(name => this.#lanes[name].has(key));
-    if (current === mostUrgent(lane, current)) return;
-    if (current !== undefined) this.#lanes[current].delete(key);
-    this.#lanes[lane].add(key);
-    if (current !== undefined) return;
-    this.#times.added(key);
+    const work = this.#inWork.get(key);
+    const before = work === undefined ? this.#waiting.get(key) : work.again;
+    const waiting = before === undefined ? this.#added(lane) : { ...before, lane: mostUrgent(lane, before.lane) };
+    if (before?.lane === waiting.lane) return;
+    if (work === undefined) this.#enqueue(key, waiting);
+    else work.again = waiting;
+  }
+
+  #added(lane: Lane): Waiting {
+    this.#metrics?.added();
+    return { lane, addedMs: this.#clock.monotonicMs() };
+  }
+
+  #enqueue(key: string, waiting: Waiting): void {
+    this.#waiting.set(key, waiting);
+    this.#lanes[waiting.lane].push(key);
     this.#onWaiting();
   }
 
   /** Adds a key after a delay, or immediately if the delay is not positive. The earlier of two delays wins; the maximum is 2^31-1 ms. */
-  addAfter(key: K, delayMs: number, lane: Lane = "event"): void {
+  addAfter(key: string, delayMs: number, lane: Lane = "event"): void {
     if (this.#shuttingDown) return;
     if (!(delayMs > 0)) {
       this.add(key, lane);
@@ -85,36 +114,44 @@ export class WorkQueue<K = string> {
   }
 
   /** Returns the oldest key of the next lane that has one, or undefined. The caller must call `done` with the key. */
-  take(): K | undefined {
+  take(): string | undefined {
     for (let i = 0; i < LANES.length; i++) {
-      const key = this.#lanes[this.#next].shift();
+      const key = this.#shift(this.#next);
       this.#next = NEXT[this.#next];
-      if (key === undefined) continue;
-      this.#processing.set(key, undefined);
-      this.#times.taken(key);
+      if (key !== undefined) return key;
+    }
+    return undefined;
+  }
+
+  #shift(lane: Lane): string | undefined {
+    const keys = this.#lanes[lane];
+    for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
+      const waiting = this.#waiting.get(key);
+      if (waiting?.lane !== lane) continue;
+      const takenMs = this.#clock.monotonicMs();
+      this.#waiting.delete(key);
+      this.#inWork.set(key, { takenMs, again: undefined });
+      this.#metrics?.taken((takenMs - waiting.addedMs) / 1000);
       return key;
     }
     return undefined;
   }
 
   /** Ends the work on a key. If the key was added meanwhile, it waits again at the end of its lane. */
-  done(key: K): void {
-    const lane = this.#processing.get(key);
-    if (!this.#processing.delete(key)) return;
-    this.#times.done(key);
-    if (lane === undefined) {
-      this.#settleDrain();
-      return;
-    }
-    this.#lanes[lane].add(key);
-    this.#onWaiting();
+  done(key: string): void {
+    const work = this.#inWork.get(key);
+    if (work === undefined) return;
+    this.#inWork.delete(key);
+    this.#metrics?.done((this.#clock.monotonicMs() - work.takenMs) / 1000);
+    if (work.again === undefined) this.#settleDrain();
+    else this.#enqueue(key, work.again);
   }
 
   /** Removes all waiting and delayed keys. Keys that a worker holds are not handed out again. */
   clear(): void {
+    this.#waiting.clear();
     for (const lane of LANES) this.#lanes[lane].clear();
-    for (const key of this.#processing.keys()) this.#processing.set(key, undefined);
-    this.#times.cleared();
+    for (const work of this.#inWork.values()) work.again = undefined;
     this.#dropDelayed();
     this.#settleDrain();
   }
@@ -130,7 +167,7 @@ export class WorkQueue<K = string> {
   }
 
   #settleDrain(): void {
-    if (!this.#shuttingDown || this.#processing.size > 0 || this.length > 0) return;
+    if (!this.#shuttingDown || this.inWork > 0 || this.length > 0) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
@@ -151,7 +188,7 @@ export class WorkQueue<K = string> {
   #addReady(): void {
     this.#timer = undefined;
     const nowMs = this.#clock.monotonicMs();
-    const ready: { readonly key: K; readonly readyAtMs: number; readonly lane: Lane }[] = [];
+    const ready: { readonly key: string; readonly readyAtMs: number; readonly lane: Lane }[] = [];
     let nextAtMs = Infinity;
     for (const [key, entry] of this.#delayed) {
       if (entry.readyAtMs > nowMs) nextAtMs = Math.min(nextAtMs, entry.readyAtMs);
@@ -163,6 +200,12 @@ export class WorkQueue<K = string> {
     if (nextAtMs < Infinity) this.#wakeAt(nextAtMs);
     for (const { key, lane } of ready.sort((a, b) => a.readyAtMs - b.readyAtMs)) this.add(key, lane);
   }
+
+  /** Returns how many seconds each key in work has been worked on. */
+  #workingSeconds(): number[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#inWork.values()].map(({ takenMs }) => (nowMs - takenMs) / 1000);
+  }
 }
 
 /** The more urgent of two lanes. */
@@ -170,83 +213,21 @@ function mostUrgent(lane: Lane, other: Lane | undefined): Lane {
   return LANES.find(name => name === lane || name === other) ?? lane;
 }
 
-/** A first-in, first-out queue of distinct keys. */
-class FifoSet<K> {
-  readonly #keys = new Set<K>();
-  // A Set scans past its deleted entries whenever an iteration starts. One iterator for all keys does so once, and it never
-  // ends: it is asked only while there are keys, and all keys that it has passed are deleted.
-  readonly #iterator = this.#keys.values();
+/** A first-in, first-out queue as two stacks, since to shift an array of 100,000 keys moves all of them. */
+class Fifo {
+  #added: string[] = [];
+  #next: string[] = [];
 
-  get size(): number {
-    return this.#keys.size;
+  push(key: string): void {
+    this.#added.push(key);
   }
 
-  has(key: K): boolean {
-    return this.#keys.has(key);
-  }
-
-  add(key: K): void {
-    this.#keys.add(key);
-  }
-
-  delete(key: K): void {
-    this.#keys.delete(key);
+  shift(): string | undefined {
+    if (this.#next.length === 0) [this.#added, this.#next] = [this.#next, this.#added.reverse()];
+    return this.#next.pop();
   }
 
   clear(): void {
-    this.#keys.clear();
-  }
-
-  /** Removes and returns the oldest key, or undefined if there is none. */
-  shift(): K | undefined {
-    if (this.#keys.size === 0) return undefined;
-    const key = this.#iterator.next().value;
-    if (key !== undefined) this.#keys.delete(key);
-    return key;
-  }
-}
-
-/** When the keys of a work queue were added and taken, measured as client-go's workqueue does. */
-class QueueTimes<K> {
-  readonly #clock: Clock;
-  readonly #metrics: QueueMetrics | undefined;
-  /** Monotonic time at which each waiting key was first added. */
-  readonly #addedMs = new Map<K, number>();
-  /** Monotonic time at which a worker took each key in work. */
-  readonly #takenMs = new Map<K, number>();
-
-  constructor(clock: Clock, metrics: QueueMetrics | undefined) {
-    this.#clock = clock;
-    this.#metrics = metrics;
-  }
-
-  added(key: K): void {
-    if (this.#addedMs.has(key)) return;
-    this.#addedMs.set(key, this.#clock.monotonicMs());
-    this.#metrics?.added();
-  }
-
-  taken(key: K): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#takenMs.set(key, nowMs);
-    this.#metrics?.taken((nowMs - (this.#addedMs.get(key) ?? nowMs)) / 1000);
-    this.#addedMs.delete(key);
-  }
-
-  done(key: K): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#metrics?.done((nowMs - (this.#takenMs.get(key) ?? nowMs)) / 1000);
-    this.#takenMs.delete(key);
-  }
-
-  /** All waiting keys were dropped. */
-  cleared(): void {
-    this.#addedMs.clear();
-  }
-
-  /** Returns how many seconds each key in work has been worked on. */
-  working(): number[] {
-    const nowMs = this.#clock.monotonicMs();
-    return [...this.#takenMs.values()].map(takenMs => (nowMs - takenMs) / 1000);
+    [this.#added, this.#next] = [[], []];
   }
 }
