@@ -153,12 +153,12 @@ function lossCauseOf(log: ContainerLog, starts: readonly number[], nowMs: number
 
 /** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
 export function showsFailure(log: ContainerLog, nowMs: number): boolean {
-  return log.has401 || isDeniedLeases(log, nowMs) || isRecent(log.topics.get(LEASE_LOST), nowMs);
+  return log.has401 || hasRecent(log, topic => topic === LEASE_LOST || deniedOf(topic)?.resource === "leases", nowMs);
 }
 
 /** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
-export function isDeniedLeases({ topics }: ContainerLog, nowMs: number): boolean {
-  return Array.from(topics).some(([topic, trace]) => deniedOf(topic)?.resource === "leases" && isRecent(trace, nowMs));
+export function isDeniedLeases(log: ContainerLog, nowMs: number): boolean {
+  return hasRecent(log, topic => deniedOf(topic)?.resource === "leases", nowMs);
 }
 
 /**
@@ -170,8 +170,10 @@ export function isThrottled({ topics }: ContainerLog, nowMs: number): boolean {
   return trace !== undefined && persistenceOf(trace, denialRule(0), nowMs).state === "persistent";
 }
 
-/** Reports whether the log has had such a record lately. */
-export function isRecent(trace: UnauthorizedTrace | undefined, nowMs: number): boolean {
+/** Reports whether the log has had a record of such a topic lately. */
+export function hasRecent({ topics }: ContainerLog, isTopic: (topic: string) => boolean, nowMs: number): boolean {
   const rule = { ...denialRule(0), occasions: 1 };
-  return trace !== undefined && persistenceOf(trace, rule, nowMs).state !== "quiet";
+  return Array.from(topics).some(
+    ([topic, trace]) => isTopic(topic) && persistenceOf(trace, rule, nowMs).state !== "quiet",
+  );
 }

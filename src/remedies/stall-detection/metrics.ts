@@ -1,15 +1,8 @@
 import { timeInMessage } from "../../core/time";
-import {
-  isOfKind,
-  type QueueFinding,
-  stuckQueues,
-  stuckWorkers,
-  watchesDeadSince,
-  workedOn,
-} from "../../evidence/metrics/judge";
+import { isOfKind, type QueueFinding, stuckQueues, stuckWorkers, watchesDeadSince } from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { isRunning, otherRenewed } from "./lease-judge";
-import { isRecent } from "./logs";
+import { hasRecent } from "./logs";
 import type { IdlePod, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 import type { Finding } from "./reasons";
 
@@ -111,20 +104,9 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
   return pods.some(({ track }) => [...(track?.queues.keys() ?? [])].some(queue => isOfKind(queue, kind)));
 }
 
-/** Returns when a queue of that kind last finished an item, or counted an error: its controller worked. -Infinity: nothing shows that. */
-export function lastWorkMs(kind: string, pods: readonly ObservedPod[]): number {
-  const tracks = pods.flatMap(({ track }) => track ?? []);
-  return workedOn(kind, tracks) ?? -Infinity;
-}
-
 /** Reports whether requests of an idle pod are refused: its work cannot succeed then, and a restart does not change that. */
 export function isRefusedWork({ track, logs, idle }: ObservedPod, epochMs: number, nowMs: number): boolean {
   if (epochMs + (track?.requests?.refusedMs ?? -Infinity) >= (idle?.sinceMs ?? Infinity)) return true;
-  return logs.some(
-    ({ has401, topics }) =>
-      has401 ||
-      Array.from(topics).some(([topic, trace]) => {
-        return (topic === REFUSED_WRITE || deniedOf(topic) !== undefined) && isRecent(trace, nowMs);
-      }),
-  );
+  const isRefusal = (topic: string): boolean => topic === REFUSED_WRITE || deniedOf(topic) !== undefined;
+  return logs.some(log => log.has401 || hasRecent(log, isRefusal, nowMs));
 }

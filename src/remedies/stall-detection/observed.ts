@@ -4,6 +4,7 @@ import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { KindReading } from "../../core/progress";
+import type { Stuck } from "../../evidence/progress/judge";
 import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
@@ -40,18 +41,13 @@ export interface Observed {
 /** A kind that the controllers should handle, and what was read of it. */
 export interface ObservedKind {
   readonly kind: string;
-  readonly forMs: number;
   readonly reading: KindReading;
-  /** When this pass looked, on the monotonic clock. */
-  readonly nowMs: number;
   /** The workloads that may handle it: the one with a queue of its name, else all. A finding is told of the first. */
   readonly owners: readonly ObservedWorkload[];
-  /** For how long its controller has been able to work, as far as is known. */
-  readonly ableForMs: number;
   /** The log of its controller shows that its writes are refused. */
   readonly isRefused: boolean;
-  /** The status of an object was written since the pods of its controller started. */
-  readonly isHandled: boolean;
+  /** Work that is due while nothing moves. Absent: nothing shows that its controller is stalled. */
+  readonly stuck?: Stuck | undefined;
 }
 
 /** How restarts are limited: fields of tokenRestart, or their defaults. */

@@ -14,7 +14,7 @@ import {
 } from "../../restarts/history";
 import { type HeldLease, judgeLease, staleLeases } from "./lease-judge";
 import type { ObservedPod, Scope } from "./observed";
-import { stuckKinds } from "./progress";
+import { hasOwnWork } from "./progress";
 
 // Whether a restart helped. Pure.
 
@@ -40,7 +40,7 @@ export function settleRestarts(
 /** Each pod that holds stale Leases, since it was created or took the latest of them, and each that does nothing, or whose work is still due. */
 function accused(scope: Scope): Accused[] {
   const { view: workload, pods } = scope.workload;
-  const isDue = stuckKinds(scope).some(({ isOwnWork }) => isOwnWork);
+  const isDue = hasOwnWork(scope);
   return pods.flatMap(({ view, leases, idle }) => {
     const of = { workload: workloadId(workload), podUID: view.uid, createdAtMs: view.createdAtMs };
     const stale = staleLeases(leases, scope.forMs);

@@ -14,7 +14,7 @@ import { stuckWorkerFindings } from "./metrics";
 import { dueWork, settleRestarts } from "./outcome";
 import { isKept, notesOnKinds } from "./progress";
 import type { Finding } from "./reasons";
-import { condemnedUID, decideRestart, type RestartDecision } from "./restart";
+import { decideRestart, type RestartDecision } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
@@ -38,7 +38,6 @@ export interface StallPlan extends Plan<StallItem> {
 
 /** One workload. */
 export interface StallItem extends PlanItem {
-  readonly workload: string;
   readonly pods: number;
   readonly findings: readonly Finding[];
   /** The finding that a restart belongs to, its sentence without what is done about it, and its wait. */
@@ -83,12 +82,13 @@ function keptEntries(
 function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
   const { view, pods } = scope.workload;
   const stalls = stallsOf(scope);
-  const decision = decideRestart(stalls, scope, restarts);
-  const index = stalls.findIndex(stall => decision !== undefined && condemnedUID(stall) === decision.podUID);
+  const decision = decideRestart(scope, restarts);
+  const index = stalls.findIndex(
+    ({ entry }) => entry.podUID === decision?.podUID && (entry.evidence === "Lease" || entry.evidence === "Metrics"),
+  );
   const findings = stalls.map((stall, i) => (i === index ? withDecision(stall, decision) : stall.finding));
   return {
     id: view.uid,
-    workload: workloadId(view),
     pods: pods.length,
     intents: decision?.intents ?? [],
     entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait } : entry)),

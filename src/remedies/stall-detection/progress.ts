@@ -2,12 +2,13 @@ import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { DueError } from "../../evidence/progress/due";
-import { type Case, judgeKind, type Stuck } from "../../evidence/progress/judge";
+import { judgeKind, type Stuck } from "../../evidence/progress/judge";
 import { type ProgressEntry, questionOf } from "../../evidence/progress/question";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
-import { isRecent } from "./logs";
-import { hasQueueOf, lastWorkMs } from "./metrics";
+import { workedOn } from "../../evidence/metrics/judge";
+import { hasRecent } from "./logs";
+import { hasQueueOf } from "./metrics";
 import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 
 // Which kinds the controllers should handle, and whether work is due while nothing moves. What is done about it is decided with their metrics.
@@ -23,10 +24,9 @@ export async function readKinds(workloads: readonly ObservedWorkload[], pass: Pa
     asked.map(async ({ entry, question }) => ({ entry, reading: await readers.kind(question) })),
   );
   problems.push(...read.flatMap(({ reading: { unknown } }) => unknown ?? []));
-  const nowMs = readers.clock.monotonicMs();
-  return read.map(({ entry: { kind, for: duration }, reading }) => {
-    return { kind, forMs: parseDuration(duration), reading, nowMs, ...handlersOf(workloads, kind, reading, pass) };
-  });
+  return read.map(({ entry: { kind, for: duration }, reading }) =>
+    observedKind({ kind, forMs: parseDuration(duration), reading }, workloads, pass),
+  );
 }
 
 function questionIn(entry: ProgressEntry, { problems }: Pass): KindQuestion | undefined {
@@ -40,34 +40,48 @@ function questionIn(entry: ProgressEntry, { problems }: Pass): KindQuestion | un
 }
 
 /** The workload with a queue that is named after the kind handles it. If none or several have one, each may, so all have to be able to work. */
-function handlersOf(
+function observedKind(
+  { kind, forMs, reading }: { readonly kind: string; readonly forMs: number; readonly reading: KindReading },
   workloads: readonly ObservedWorkload[],
-  kind: string,
-  { resource = "", writtenMs }: KindReading,
-  { readers: { clock }, memory }: Pass,
-): Pick<ObservedKind, "owners" | "ableForMs" | "isRefused" | "isHandled"> {
+  { object, readers: { clock }, memory }: Pass,
+): ObservedKind {
   const nowMs = clock.now().getTime();
   const shown = workloads.filter(workload => hasQueueOf(kind, workload));
   const owners = shown.length > 0 ? shown : workloads;
+  const pods = owners.flatMap(owner => owner.pods);
+  if (pods.some(pod => isRefused(pod, reading.resource, nowMs))) return { kind, reading, owners, isRefused: true };
   const ableOf = (pod: ObservedPod): number => {
     const heldFromMs = Math.max(...pod.leases.map(({ track }) => track.heldFromMs));
     return Math.min(memory.able.ofMs(pod.view, clock), nowMs - heldFromMs);
   };
-  const leaders = owners.map(({ pods }) => pods.filter(pod => pod.leads));
-  return {
-    owners,
-    ableForMs: Math.min(...leaders.map(pods => Math.max(0, ...pods.map(ableOf))), Infinity),
-    isRefused: owners.some(({ pods }) => pods.some(pod => isRefused(pod, resource, nowMs))),
+  const leaders = owners.map(owner => owner.pods.filter(pod => pod.leads));
+  const tracks = pods.flatMap(({ track }) => track ?? []);
+  const stuck = judgeKind({
+    ...{ reading, forMs, nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) ?? -Infinity },
+    ableForMs: Math.min(...leaders.map(leading => Math.max(0, ...leading.map(ableOf))), Infinity),
     // Both times are the API server's, in whole seconds.
-    isHandled: leaders.flat().every(({ view }) => writtenMs > view.createdAtMs),
-  };
+    isHandled: leaders.flat().every(({ view }) => reading.writtenMs > view.createdAtMs),
+    wasAccused: due => wasAccused(due, { kind, writtenMs: reading.writtenMs }, object),
+  });
+  return { kind, reading, owners, isRefused: false, stuck };
+}
+
+/** Since then another of the same name may have come, or while no operator looked its controller may have worked again. */
+function wasAccused(
+  due: DueObject,
+  { kind, writtenMs }: { readonly kind: string; readonly writtenMs: number },
+  { metadata, status }: Pass["object"],
+): boolean {
+  const id = objectId(kind, due, metadata.namespace);
+  const lastMs = Math.max(due.createdMs ?? 0, writtenMs - CLOCK_SKEW_MS);
+  const known = status?.stalls ?? [];
+  return known.some(one => one.evidence === "Progress" && one.object === id && lastMs <= Date.parse(one.since));
 }
 
 /** Admission, a quota or missing rights keep it from writing: a webhook may refuse each write of a status. */
-function isRefused({ logs }: ObservedPod, resource: string, nowMs: number): boolean {
+function isRefused({ logs }: ObservedPod, resource = "", nowMs: number): boolean {
   const isOfKind = (topic: string): boolean => deniedOf(topic)?.resource.split("/")[0] === resource;
-  const topics = logs.flatMap(log => Array.from(log.topics));
-  return topics.some(([topic, trace]) => (topic === REFUSED_WRITE || isOfKind(topic)) && isRecent(trace, nowMs));
+  return logs.some(log => hasRecent(log, topic => topic === REFUSED_WRITE || isOfKind(topic), nowMs));
 }
 
 /** A kind whose controller does not do its work. */
@@ -83,12 +97,16 @@ export interface StuckKind {
 /** Returns what is stuck of the kinds that a workload handles. */
 export function stuckKinds(scope: Scope): StuckKind[] {
   return kindsOf(scope).flatMap(one => {
-    const { kind, owners } = one;
-    const stuck = one.isRefused ? undefined : judgeKind(caseOf(one, scope));
+    const { kind, owners, stuck } = one;
     if (stuck === undefined) return [];
-    const id = objectId(kind, stuck.object, scope);
-    return [{ kind, id, isOwnWork: owners.length === 1, sentence: describeStuck(one, stuck, scope) }];
+    const id = objectId(kind, stuck.object, scope.workload.view.namespace);
+    return [{ kind, id, isOwnWork: owners.length === 1, sentence: describeStuck(one, { ...stuck, id }, scope) }];
   });
+}
+
+/** Reports whether work is due that no other workload may handle. */
+export function hasOwnWork(scope: Scope): boolean {
+  return kindsOf(scope).some(({ stuck, owners }) => stuck !== undefined && owners.length === 1);
 }
 
 /** What the operator cannot tell of kinds. */
@@ -112,25 +130,16 @@ function kindsOf({ observed, workload }: Scope): ObservedKind[] {
   return observed.kinds.filter(({ owners }) => owners[0]?.view.uid === workload.view.uid);
 }
 
-function caseOf(one: ObservedKind, scope: Scope): Case {
-  const { kind, reading, nowMs, forMs, ableForMs, isHandled, owners } = one;
-  const known = scope.observed.previous.filter(({ evidence }) => evidence === "Progress");
-  const wasAccused = (object: DueObject): boolean => {
-    const id = objectId(kind, object, scope);
-    // Since then another of the same name may have come, or while no operator looked its controller may have worked again.
-    const lastMs = Math.max(object.createdMs ?? 0, reading.writtenMs - CLOCK_SKEW_MS);
-    return known.some(entry => entry.object === id && lastMs <= Date.parse(entry.since));
-  };
-  const pods = owners.flatMap(owner => owner.pods);
-  return { reading, nowMs, forMs, ableForMs, isHandled, workedMs: lastWorkMs(kind, pods), wasAccused };
-}
-
-function objectId(kind: string, { namespace, name }: DueObject, { workload }: Scope): string {
-  return `${kind} ${namespace === "" || namespace === workload.view.namespace ? name : `${namespace}/${name}`}`;
+function objectId(kind: string, { namespace, name }: DueObject, own: string): string {
+  return `${kind} ${namespace === "" || namespace === own ? name : `${namespace}/${name}`}`;
 }
 
 /** Without the number of the others, which may grow with each reading. */
-function describeStuck({ kind, reading, owners }: ObservedKind, { object, hasOthers }: Stuck, scope: Scope): string {
+function describeStuck(
+  { kind, reading, owners }: ObservedKind,
+  { id, object, hasOthers }: Stuck & { readonly id: string },
+  scope: Scope,
+): string {
   const at = (ms: number): string => timeInMessage(scope.observed.epochMs + ms);
   const { generation, observed, dueMs } = object;
   const seen =
@@ -139,5 +148,5 @@ function describeStuck({ kind, reading, owners }: ObservedKind, { object, hasOth
   const moved = at(reading.movedMs === -Infinity ? dueMs : reading.movedMs);
   const [first, ...rest] = owners.map(({ view }) => workloadId(view));
   const whose = rest.length === 0 ? "" : ` ${first ?? ""} or ${rest.join(" or ")} should handle it.`;
-  return `${objectId(kind, object, scope)}${seen}${are} due since ${at(dueMs)}; no ${kind} moved since ${moved}.${whose}`;
+  return `${id}${seen}${are} due since ${at(dueMs)}; no ${kind} moved since ${moved}.${whose}`;
 }

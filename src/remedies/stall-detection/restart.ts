@@ -7,14 +7,14 @@ import { STUCK_MS } from "../../evidence/metrics/judge";
 import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { hasHadChance, type HeldLease, isSeenStanding, staleLimitMs } from "./lease-judge";
+import { hasHadChance, type HeldLease, isSeenStanding, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { isRefusedWork } from "./metrics";
 import type { IdlePod, ObservedPod, Scope } from "./observed";
 import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
+import { hasOwnWork } from "./progress";
 import type { Finding, Reason } from "./reasons";
-import type { Stall } from "./stalls";
 
 // Which pod with a stale Lease, or that does nothing, is restarted, and what that waits for. Pure. The executor checks the limits that hold for the
 // whole cluster.
@@ -57,40 +57,34 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   limitReached,
 ];
 
-/** Uid of the pod that a stall may be a reason to restart. */
-export function condemnedUID({ held: lease, idlePod }: Stall): string | undefined {
-  return lease?.pod.uid ?? idlePod?.view.uid;
-}
-
-/** A pod that has work and finishes none; one that sees no change only if work of its workload is due. */
-function isCondemned({ idlePod }: Stall, stalls: readonly Stall[]): boolean {
-  return idlePod?.idle?.reason === "QueueStuck" || stalls.some(({ isOwnWork }) => isOwnWork);
-}
-
 /**
  * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or
  * whose eviction the API server has refused a moment ago, gives its turn to the next.
  */
-export function decideRestart(
-  stalls: readonly Stall[],
-  scope: Scope,
-  history: readonly RestartStatus[],
-): PodDecision | undefined {
+export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]): PodDecision | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
-  const held = stalls.flatMap(stall => stall.held ?? []).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
-  const idle = stalls.flatMap(stall => (isCondemned(stall, stalls) ? (stall.idlePod ?? []) : []));
-  const uids = [...held.map(lease => lease.pod.uid), ...idle.map(({ view }) => view.uid)];
-  const pods = uids.flatMap(uid => scope.workload.pods.find(({ view }) => view.uid === uid) ?? []);
-  const own = restartsOf(workloadId(scope.workload.view), history);
-  const rank = (one: ObservedPod): number =>
-    barOf(one, scope.workload.view) === undefined ? Number(refusedRestart(one.view, scope) !== undefined) : 2;
-  const [pod] = pods.toSorted((a, b) => rank(a) - rank(b));
-  if (pod === undefined) return undefined;
-  const stale = held.filter(lease => lease.pod.uid === pod.view.uid);
-  const candidate = { ...scope, pod, stale, history: own, idle: idle.includes(pod) ? pod.idle : undefined };
+  const { view, pods } = scope.workload;
+  const history = restartsOf(workloadId(view), restarts);
+  const candidates = pods.flatMap(pod => candidateOf(pod, scope, history));
+  const rank = ({ pod }: Candidate): number =>
+    barOf(pod, view) === undefined ? Number(refusedRestart(pod.view, scope) !== undefined) : 2;
+  const [candidate] = candidates.toSorted((a, b) => rank(a) - rank(b) || standingMs(b) - standingMs(a));
+  if (candidate === undefined) return undefined;
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
-  return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: pod.view.uid, wait };
+  return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: candidate.pod.view.uid, wait };
+}
+
+/** A pod that has work and finishes none is condemned; one that sees no change only if work of its workload is due. */
+function candidateOf(pod: ObservedPod, scope: Scope, history: Candidate["history"]): Candidate[] {
+  const stale = staleLeases(pod.leases, scope.forMs).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
+  const idle = pod.idle?.reason === "QueueStuck" || hasOwnWork(scope) ? pod.idle : undefined;
+  return stale.length > 0 || idle !== undefined ? [{ ...scope, pod, stale, idle, history }] : [];
+}
+
+/** Pods with a stale Lease come first. */
+function standingMs({ stale }: Candidate): number {
+  return stale[0]?.track.standingMs ?? -1;
 }
 
 /** When the restart of a pod of the workload began to wait, as in status. */

@@ -1,6 +1,6 @@
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
-import { type HeldLease, staleLeases } from "./lease-judge";
+import { staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
@@ -16,12 +16,6 @@ import type { Finding, Reason } from "./reasons";
 export interface Stall {
   readonly finding: Finding;
   readonly entry: StallStatus;
-  /** The Lease that is not renewed. */
-  readonly held?: HeldLease;
-  /** The pod whose metrics show that it is idle. */
-  readonly idlePod?: ObservedPod;
-  /** No other workload may handle what is due. */
-  readonly isOwnWork?: boolean;
 }
 
 /** All evidence against a workload. */
@@ -29,11 +23,11 @@ export function stallsOf(scope: Scope): Stall[] {
   const { spec, workload } = scope;
   const has = (evidence: StallDetectionSpec["evidence"][number]): boolean => spec.evidence.includes(evidence);
   return [
-    ...(has("Lease") ? workload.pods.flatMap(pod => notRenewed(pod, scope)) : []),
+    ...workload.pods.flatMap(pod => notRenewed(pod, scope)),
     ...(has("Forbidden") ? denied(scope) : []),
-    ...stuckKinds(scope).map(({ kind, id, sentence, isOwnWork }): Stall => {
+    ...stuckKinds(scope).map(({ kind, id, sentence }): Stall => {
       const finding = accusation("ProgressStopped", sentence + describeQueueOf(kind, scope));
-      return { entry: entryOf("Progress", { object: id }, scope), finding, isOwnWork };
+      return { entry: entryOf("Progress", { object: id }, scope), finding };
     }),
     ...workload.pods.flatMap(pod => idleStall(pod, scope)),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),
@@ -46,15 +40,14 @@ function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
     const fields = { pod: pod.view.name, podUID: pod.view.uid, lease: id, leaseVersion: held.track.resourceVersion };
     const entry = entryOf("Lease", fields, scope);
     const sentence = `Pod ${pod.view.name} holds Lease ${id} and no longer renews it${describeConfirmation(pod)}.`;
-    return { entry, held, finding: accusation("LeaseNotRenewed", sentence) };
+    return { entry, finding: accusation("LeaseNotRenewed", sentence) };
   });
 }
 
-function idleStall(pod: ObservedPod, scope: Scope): Stall[] {
-  const { view, idle } = pod;
+function idleStall({ view, idle }: ObservedPod, scope: Scope): Stall[] {
   if (idle === undefined) return [];
   const entry = entryOf("Metrics", { pod: view.name, podUID: view.uid }, scope);
-  return [{ entry, idlePod: pod, finding: accusation(idle.reason, idle.sentence) }];
+  return [{ entry, finding: accusation(idle.reason, idle.sentence) }];
 }
 
 /** A log with 401s makes certain what a Lease alone suggests. */

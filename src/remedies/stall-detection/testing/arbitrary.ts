@@ -147,20 +147,14 @@ const previous: fc.Arbitrary<StallStatus> = fc.constantFrom<StallStatus[]>(
 const kinds: fc.Arbitrary<ObservedKind> = fc
   .record({
     owners: fc.array(workloads, { minLength: 1, maxLength: 2 }),
-    dueMs: fc.constantFrom(100, 900_000),
-    ...{
-      movedMs: fc.constantFrom(-Infinity, 50, 950_000),
-      wasDone: fc.boolean(),
-      isRefused: rarely,
-      isHandled: rarely,
-    },
-    ableForMs,
+    ...{ dueMs: fc.constantFrom(100, 900_000), isRefused: rarely, isStuck: fc.boolean(), hasOthers: fc.boolean() },
   })
-  .map(({ dueMs, movedMs, wasDone, ...kind }) => {
+  .map(({ dueMs, isStuck, hasOthers, ...kind }) => {
     const name = { namespace: "team", name: "blue", uid: "b", createdMs: 0, generation: 2, observed: 1 };
-    const due = [{ ...name, dueMs, wasDone, movedMs: -Infinity }];
-    const reading = { ...UNREAD_KIND, due, movedMs, steadyMs: 10, readMs: 1_000_000 };
-    return { kind: "Widget", forMs: 900_000, reading, nowMs: 1_000_000, ...kind };
+    const object = { ...name, dueMs, wasDone: true, movedMs: -Infinity };
+    const reading = { ...UNREAD_KIND, due: [object], movedMs: 50, steadyMs: 10, readMs: 1_000_000 };
+    const stuck = isStuck && !kind.isRefused ? { object, hasOthers } : undefined;
+    return { kind: "Widget", reading, stuck, ...kind };
   });
 
 /** Anything that a pass may read. */
