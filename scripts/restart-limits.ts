@@ -53,8 +53,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     "The requests of a pod that does nothing get 401, 403 or 422 responses: see what refuses them.",
   ],
   throttled: [DEFERRED, "Three 429s in 15 minutes: find who floods the API server."],
-  notSeenLongEnough: [DEFERRED, "A new leader watches the Lease for four of its durations."],
-  notRunningLongEnough: [DEFERRED, "Its containers have run for less than four durations: see why they restart."],
+  notSeenLongEnough: [
+    DEFERRED,
+    "The operator watches the Lease for four of its durations, while the containers run: see why they restart.",
+  ],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
   ownTrouble: [
     DEFERRED,

@@ -74,7 +74,7 @@ describe("a pod that could not renew", () => {
     expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
     const pass = await scene.run(3_600, restart);
     expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
-    expect(pass.message).toContain("have not run for four durations");
+    expect(pass.message).toContain("watches the Lease for four of its durations, while the containers run");
   });
 
   it("and is accused already has time, too, when its container starts again", async () => {

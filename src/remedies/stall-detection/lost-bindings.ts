@@ -73,7 +73,7 @@ function isBack({ serviceAccounts }: LostBinding, now: BindingView | undefined):
 }
 
 /** The accounts that a binding names, also as all ServiceAccounts of their namespace. */
-export function namedBy({ subjects }: Pick<BindingView, "subjects">, accounts: readonly string[]): string[] {
+function namedBy({ subjects }: Pick<BindingView, "subjects">, accounts: readonly string[]): string[] {
   return accounts.filter(account => subjects.some(subject => isNamed(subject, account)));
 }
 

@@ -15,7 +15,6 @@ import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
 import { withLeaders, withMetrics } from "./metrics";
 import { readKinds } from "./progress";
-import { namedBy } from "./lost-bindings";
 import type { ObjectMemory, Pass, Limits, Observed, ObservedPod, ObservedWorkload } from "./observed";
 
 /**
@@ -35,8 +34,6 @@ export async function observeControllers(
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, problems });
   const pods = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
   const found = withMetrics(await withLogs(views, pods, pass), pass);
-  const accounts = accountsOf(found);
-  const bindings = await readBindings(pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
   const forMs = parseDuration(spec.for);
@@ -54,8 +51,7 @@ export async function observeControllers(
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,
     workloads,
-    lost: memory.bindings.follow(bindings, accounts, nowMs),
-    bindings: (bindings ?? []).flatMap(binding => presentBinding(binding, accounts)),
+    lost: memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs),
     ...{ kinds: await readKinds(workloads, pass), epochMs },
     unread,
     problems,
@@ -102,13 +98,6 @@ async function readBindings({ object, spec, readers, problems }: Pass): Promise<
   const ofNamespace = await unlessForbidden(() => readers.bindings("RoleBinding", namespace), problems);
   const ofCluster = await unlessForbidden(() => readers.bindings("ClusterRoleBinding", namespace), problems);
   return ofNamespace && ofCluster && [...ofNamespace, ...ofCluster];
-}
-
-function presentBinding(binding: BindingView, accounts: readonly string[]): Observed["bindings"] {
-  const serviceAccounts = namedBy(binding, accounts);
-  const { kind, namespace, name, roleRef, deletedAtMs } = binding;
-  if (serviceAccounts.length === 0 || deletedAtMs !== undefined) return [];
-  return [{ kind, namespace, name, serviceAccounts, role: `${roleRef.kind} ${roleRef.name}` }];
 }
 
 /** The defaults of tokenRestart. */

@@ -26,9 +26,8 @@ export interface Observed {
   readonly limits: Limits;
   readonly missingTargets: readonly string[];
   readonly workloads: readonly ObservedWorkload[];
-  /** Bindings that no longer name a ServiceAccount of the targets, and those that do. */
+  /** Bindings that no longer name a ServiceAccount of the targets. */
   readonly lost: readonly LostBinding[];
-  readonly bindings: readonly PresentBinding[];
   /** Kinds that the controllers should handle. */
   readonly kinds: readonly ObservedKind[];
   /** Wall-clock time of this pass at the start of the monotonic clock. */
@@ -96,15 +95,6 @@ export interface ContainerLog {
   /** Absent: it was not read yet. */
   readonly searchedFromMs?: number;
   readonly has401: boolean;
-}
-
-/** A binding that names a ServiceAccount of the targets. */
-export interface PresentBinding {
-  readonly kind: LostBinding["kind"];
-  readonly namespace: string;
-  readonly name: string;
-  readonly role: string;
-  readonly serviceAccounts: readonly string[];
 }
 
 /** What the functions of one workload share. */

@@ -104,7 +104,7 @@ describe("403s", () => {
     await scene.run(900);
     const pass = await scene.run(400, every(30, denial));
     expect(pass.message).toBe(
-      "Deployment/web may no longer list pods in namespace team: RoleBinding web-rights (Role web) still names ServiceAccount web. Check what the role allows.",
+      "Deployment/web may no longer list pods in namespace team: no lost binding of ServiceAccount web is known. Check its bindings and roles; a restart cannot help.",
     );
   });
 

@@ -53,7 +53,6 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   workRefused,
   throttled,
   notSeenLongEnough,
-  notRunningLongEnough,
   limitReached,
 ];
 
@@ -139,23 +138,21 @@ function throttled({ pod, now }: Candidate): RestartDecision | undefined {
   );
 }
 
-/** The Lease has not been watched for longer than this, in milliseconds: the operator may just be new. */
+/** The operator may just be new, but not for longer than this, in milliseconds. */
 const WATCHED_MS = 3_600_000;
 
-/** A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. */
+/**
+ * A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. Containers that restart again and again
+ * may not have had the time to renew it.
+ */
 function notSeenLongEnough({ stale, now }: Candidate): RestartDecision | undefined {
-  if (stale.length === 0 || stale.some(isSeenStanding)) return undefined;
-  const isWatched = stale.some(({ track }) => now.getTime() - track.changedMs >= WATCHED_MS);
-  const wayOut = "see whether the API server lists Leases in time";
-  return deferred("the operator is watching the Lease first", isWatched ? wayOut : undefined);
-}
-
-/** The containers may restart again and again. */
-function notRunningLongEnough({ stale }: Candidate): RestartDecision | undefined {
   if (stale.length === 0 || stale.some(lease => isSeenStanding(lease) && hasHadChance(lease))) return undefined;
+  const isLong = ({ track }: HeldLease): boolean => now.getTime() - track.changedMs >= WATCHED_MS;
+  const isWatched = stale.some(lease => isSeenStanding(lease) || isLong(lease));
+  const wayOut = "see whether its containers keep restarting, and whether the API server lists Leases in time";
   return deferred(
-    "its containers have not run for four durations of the Lease",
-    "see whether its containers keep restarting",
+    "the operator watches the Lease for four of its durations, while the containers run",
+    isWatched ? wayOut : undefined,
   );
 }
 

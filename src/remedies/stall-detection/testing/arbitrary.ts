@@ -171,7 +171,6 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   missingTargets: fc.constantFrom([], [], ["Deployment/gone"]),
   workloads: fc.uniqueArray(workloads, { maxLength: 2, selector: ({ view }) => view.uid }),
   lost: fc.array(lost, { maxLength: 1 }),
-  bindings: fc.constant([]),
   kinds: fc.array(kinds, { maxLength: 1 }),
   epochMs: fc.constant(DAY.min),
   unread: fc.constantFrom([], ["team"]),
