@@ -3,7 +3,7 @@ import { isDenied } from "./is-denied";
 import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./others-requests";
 import { type ParsedRecord, parseRecord } from "./parse-record";
 import { hasLiteral } from "./literals";
-import { includesAny, phrases } from "./text";
+import { includesAny, phrases, wordBefore } from "./text";
 
 /**
  * What a log record says about the requests of its own process to the API server.
@@ -49,12 +49,17 @@ const CHECKLIST: readonly Check[] = [
   // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
   { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) || isRbacSentence(record) },
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
-  { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) },
+  { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) || isRejectedToken(record) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
   { class: "lease-lost", holds: record => isLeaseLost(record) },
   { class: "watch-ended", holds: record => isWatchEnded(record) },
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
+
+/** `Kubernetes API authorization failure, check the token`: a paraphrase of 401, since a token has nothing to do with a 403. */
+function isRejectedToken({ lower }: ParsedRecord): boolean {
+  return lower.includes("kubernetes api authorization fail") && lower.includes("token");
+}
 
 /** `User "alice" cannot list pods at the cluster scope`: RBAC before Kubernetes 1.8, without the word "forbidden". */
 function isRbacSentence({ lower }: ParsedRecord): boolean {
@@ -72,6 +77,9 @@ function isUnreadableForbidden(record: ParsedRecord): boolean {
 function isLeaseLost(record: ParsedRecord): boolean {
   const { lower } = record;
   if (includesAny(lower, LEADERSHIP_LOST)) return true;
+  // "Migration leader lost: node-7" is the end of a task that one process had to do.
+  const leader = lower.indexOf("leader lost");
+  if (leader >= 0 && wordBefore(lower, leader - 1) === "") return true;
   // Two candidates wrote at the same time; the next attempt succeeds.
   if (lower.includes("operation cannot be fulfilled")) return false;
   if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
@@ -84,7 +92,7 @@ const LEADERSHIP_LOST = [
     "leader election lost, leaderelection lost, lost leader election, leadership lost, lost leadership",
     "lost lease, lost the lease, lost the leader, leadership was lost, failed to renew lease, failed to renew leader",
     "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
-    "lost lock, leader lost, lost leader lease, could not renew lease, unable to renew lease",
+    "lost lock, lost leader lease, could not renew lease, unable to renew lease",
     "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership",
   ),
 ];

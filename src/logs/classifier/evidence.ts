@@ -1,4 +1,4 @@
-import { lowerCase, words } from "./text";
+import { includesAny, lowerCase, words } from "./text";
 import {
   EXPLAINING,
   KUBERNETES_NAMES,
@@ -138,11 +138,19 @@ function nameClaim(word: string): Claim | null {
   return isNamedAfterOther(word) ? { side: "other", weight: "name" } : null;
 }
 
-/** `output:splunk:splunk.0`, `filter:kubernetes`: plugins are named after their service. */
+/**
+ * The side of a name that is named after its service: `output:splunk:splunk.0`, `filter:kubernetes`, a metric set `kubernetes.apiserver`.
+ * Generated clients name their exception after their own package: `patroni.dcs.kubernetes.K8sClient.rest.ApiException`, others after others.
+ */
 function partSide(word: string): Side | null {
   const parts = word.split(":", 4);
   if (parts.some(part => OTHER_WORDS.has(part))) return "other";
-  return parts.some(part => KUBERNETES_NAMES.has(part)) ? "kubernetes" : null;
+  const dotted = word.split(".");
+  const last = dotted.at(-1) ?? "";
+  const isException = dotted.length > 1 && last === "apiexception";
+  const names = isException ? dotted : [...parts, last];
+  if (names.some(part => KUBERNETES_NAMES.has(part))) return "kubernetes";
+  return isException ? "other" : null;
 }
 
 /** `namespace/name` */
@@ -160,10 +168,6 @@ function isGoType(word: string): boolean {
 function isNamedAfterOther(word: string): boolean {
   // Web frameworks name exceptions after the status that they send to their callers; Kubernetes clients do not.
   if (FRAMEWORK_EXCEPTIONS.some(name => word.endsWith(name))) return true;
-  // `harbor_client.rest.ApiException`, but a Go file with such a name may contain any client.
-  if (word.includes("_client.") && !word.includes("_client.go")) return true;
-  // `kfp_server_api.exceptions.ApiException`: generated clients name it after their own package.
-  if (word.includes("_api.") && word.endsWith(".apiexception")) return true;
   const isFailure = word.includes("error") || word.includes("exception");
   return isFailure && word.split(".", 4).some(part => OTHER_WORDS.has(part));
 }
@@ -213,7 +217,7 @@ function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number
     });
 }
 
-/** Resources of the core group. Many services use `/api/v1/...`; followed by one of these it is the API server's. */
+/** Resources of the core group. Many services use `/api/v1/...`, and some of these words after it. */
 const CORE_RESOURCES = new Set([
   ...["namespaces", "pods", "nodes", "services", "endpoints", "configmaps", "secrets", "events", "serviceaccounts"],
   ...["persistentvolumes", "persistentvolumeclaims", "replicationcontrollers", "limitranges", "resourcequotas"],
@@ -223,8 +227,8 @@ const CORE_RESOURCES = new Set([
 const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions", "policy"]);
 /** The API server's port with kubeadm and most installers. */
 const API_SERVER_PORT = "6443";
-/** Domains under which clouds run API servers. */
-const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com"];
+/** Domains under which clouds run API servers, and the variable that every pod has for its own. */
+const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com", "kubernetes_service_host"];
 /** Prefixes of documentation hosts. Such a URL explains an error. */
 const MANUALS = [
   "docs.",
@@ -239,32 +243,37 @@ const MANUALS = [
   "pkg.go.dev",
 ];
 
-/** Returns the server that a URL or a path points to; null if the token is none of these or points to none. */
+/** Returns the server that a URL, a path or an address points to; null if the token is none of these or points to none. */
 function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
-  if (scheme < 0) return token.startsWith("/") ? pathSide(token) : null;
-  const rest = token.slice(scheme + 3);
-  const slash = rest.indexOf("/");
-  const authority = lowerCase(slash < 0 ? rest : rest.slice(0, slash));
+  if (scheme < 0) return isOwnAddress(token) || isOwnPath(token, true) ? "kubernetes" : null;
+  const slash = token.indexOf("/", scheme + 3);
+  const authority = lowerCase(token.slice(scheme + 3, slash < 0 ? undefined : slash));
   if (MANUALS.some(m => authority.startsWith(m))) return null;
-  const host = hostSide(authority);
-  if (host !== null) return host;
-  const path = slash < 0 ? "" : rest.slice(slash);
-  return isUnclear(authority, path) ? null : (pathSide(path) ?? "other");
+  const path = slash < 0 ? "" : token.slice(slash);
+  if (isOwnAddress(authority) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
+  return isUnclear(authority, path) ? null : "other";
 }
 
-/** Returns `kubernetes` for a path that only an API server serves. */
-function pathSide(path: string): "kubernetes" | null {
-  const query = path.indexOf("?");
-  const bare = query < 0 ? path : path.slice(0, query);
-  // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
-  const core = bare.indexOf("/api/v1/");
-  if (core >= 0) {
-    const resource = bare.slice(core + "/api/v1/".length).split("/", 1)[0] ?? "";
-    if (CORE_RESOURCES.has(resource)) return "kubernetes";
-  }
-  return isGroupPath(bare) ? "kubernetes" : null;
+/** Whether only an API server serves a path. */
+function isOwnPath(path: string, hasNoName: boolean): boolean {
+  const [bare = "", query = ""] = path.split("?", 2);
+  return path.startsWith("/") && (isGroupPath(bare) || isCorePath(bare, hasNoName || includesAny(query, LIST_QUERIES)));
 }
+
+/**
+ * `/api/v1/<resource>...`. It is also a path of other services, so after a host's name it counts only with the query of a list, or for a
+ * resource in a namespace.
+ */
+function isCorePath(path: string, isCertain: boolean): boolean {
+  // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
+  const at = path.indexOf("/api/v1/");
+  if (at < 0) return false;
+  const [resource = "", , inNamespace = ""] = path.slice(at + "/api/v1/".length).split("/", 3);
+  return CORE_RESOURCES.has(resource) && (isCertain || CORE_RESOURCES.has(inNamespace));
+}
+
+const LIST_QUERIES = ["resourceVersion=", "fieldSelector=", "labelSelector=", "allowWatchBookmarks="];
 
 function isUnclear(authority: string, path: string): boolean {
   // Discovery of an API server begins at /api, but so do the paths of many other services.
@@ -289,23 +298,26 @@ function isGroup(part: string): boolean {
 /** v1, v1beta1 or v2alpha1. */
 const VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/;
 
-function hostSide(authority: string): Side | null {
-  const colon = authority.lastIndexOf(":");
-  const port = colon < 0 ? "" : authority.slice(colon + 1);
-  const name = colon < 0 ? authority : authority.slice(0, colon);
-  if (port === API_SERVER_PORT || isApiServerName(name)) return "kubernetes";
-  return null;
-}
-
-function isApiServerName(name: string): boolean {
+/** Whether a host with its port, if any, is an API server. */
+function isOwnAddress(authority: string): boolean {
+  const [name = "", port = ""] = authority.split(":", 2);
+  // Clients of the API server add the port of its Service; a router is named without.
+  if (port === API_SERVER_PORT || (port === "443" && isFirstAddress(name))) return true;
   // 10.96.0.1 is the first address of kubeadm's default service range.
   if (name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
 }
 
+/** Whether the host of a URL is an IP address. An API server is not asked in clear text. */
+function isNameless(url: string, authority: string): boolean {
+  if (url.startsWith("http:")) return false;
+  return authority.startsWith("[") || Array.from(authority).every(character => NUMBERS.includes(character));
+}
+
+const NUMBERS = "0123456789.:";
+
 /** The first address of a private IPv4 range, which is the API server's in a range for Services. */
-function isFirstAddress(authority: string): boolean {
-  const address = authority.endsWith(":443") ? authority.slice(0, -":443".length) : authority;
+function isFirstAddress(address: string): boolean {
   return address.endsWith(".0.1") && PRIVATE_RANGES.some(start => address.startsWith(start));
 }
 

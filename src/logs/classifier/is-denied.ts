@@ -1,7 +1,7 @@
 import { type Evidence, evidenceIn, isKubernetesProvider, withoutProvider } from "./evidence";
 import type { ParsedRecord, Sentence } from "./parse-record";
 import { isWholeBody } from "./response-body";
-import { type Answer, codeAnswers, type Denial, hasStatusObject } from "./status-codes";
+import { type Answer, codeAnswers, type Denial, FAILING, hasStatusObject } from "./status-codes";
 import { includesAny, indexOfWord, isOpening, isSpaceCode, isWordCode, lowerCase, phrases, wordBefore } from "./text";
 import { carriesErrors, carriesName, SERVICE_KEYS } from "./vocabulary";
 
@@ -13,7 +13,14 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   if (isRefusedUpgrade(record.lower, denial)) return true;
   if (isBodyOnly(record, denial)) return false;
   const evidence = new EvidenceFinder(record);
-  return answersOf(record, denial).some(({ index, answer }) => isFromApiServer(answer, evidence.near(index, answer)));
+  // A status line and its body are one answer, and any server gives a status line.
+  const isHttp = includesAny(
+    record.lower,
+    [" ", ": "].map(gap => denial.code + gap + lowerCase(denial.word)),
+  );
+  return answersOf(record, denial).some(({ index, answer }) =>
+    isFromApiServer(isHttp ? ofBody(answer) : answer, evidence.near(index, answer)),
+  );
 }
 
 /** fabric8 watches through a WebSocket. OkHttp reports the refused upgrade, and only the logger or a frame names fabric8. */
@@ -190,40 +197,9 @@ function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answe
   return tail === "asked" ? "asked" : "bare";
 }
 
-/** In a sentence that reports a failure, no colon is needed before the reason. */
-const FAILING = [
-  "error",
-  "fail",
-  "unable",
-  "could not",
-  "couldn't",
-  "cannot",
-  "can't",
-  "refused",
-  "lost",
-  "fatal",
-  "panic",
-];
 const CHAINING = new Set(":=,;-|>│!]");
 /** Words after which the reason is part of a description. */
-const DESCRIBING = new Set([
-  "is",
-  "are",
-  "was",
-  "be",
-  "an",
-  "a",
-  "the",
-  "not",
-  "as",
-  "for",
-  "of",
-  "and",
-  "or",
-  "no",
-  "with",
-  "to",
-]);
+const DESCRIBING = new Set(["is", "are", "was", "be", "an", "a", "the", "not", "as", "for", "of", "and", "or", "no"]);
 
 function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
@@ -334,7 +310,8 @@ function tailOf(lower: string, end: number): Tail {
   // A gap separates columns; the next one may hold the line of code.
   if (lower.startsWith(GAP, i)) return "end";
   while (isSpaceCode(lower.charCodeAt(i))) i++;
-  if (i >= lower.length || ENDING.has(lower.charAt(i))) return "end";
+  // Some formatters print a line break with the wrong slash: 'Unauthorized'/n   at ...
+  if (i >= lower.length || ENDING.has(lower.charAt(i)) || lower.startsWith("/n ", i)) return "end";
   // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
   if (ASKED.some(w => lower.startsWith(w, i))) return "asked";
@@ -362,7 +339,7 @@ const LABELS = [
  */
 function hypotheticalFrom(lower: string): number {
   const start = Math.min(...HYPOTHETICAL.map(marker => offsetOf(lower, marker)));
-  return REPORTING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
+  return FAILING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
 }
 
 function offsetOf(lower: string, marker: string): number {
@@ -378,5 +355,3 @@ const HYPOTHETICAL = [
     " on 401, no 401, without 401, not 401, never 401, ignore 401, treat 401, treats 401, without a token, simulated , simulating ",
   ),
 ];
-
-const REPORTING = phrases("error, fail, unable, could not, couldn't, cannot, can't, refused, fatal, panic, exception");

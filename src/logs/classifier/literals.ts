@@ -19,7 +19,7 @@ const WINDOW = 8;
  */
 const LITERALS: readonly Literal[] = [
   // unauthorized
-  ...["na^uthorized", "NA^UTHORIZED", "cre^dentials"],
+  ...["na^uthorized", "NA^UTHORIZED", "cre^dentials", "uthorizati^on failure", "uthenticat^ion fail"],
   // forbidden
   ...[
     "^orbidden",

@@ -120,6 +120,13 @@ const RELAYED = [
     "unable to upgrade connection, error upgrading connection, pods/log, pods/exec, pods/attach, pods/portforward, pods/proxy",
     "nodes/proxy, services/proxy, nodes/metrics, nodes/stats, :10250, :10255",
   ),
+  // The kubelet's own words for a 403, and its list of pods.
+  ...phrases("forbidden (user=, pods response, pods endpoint"),
+  // The API server of another cluster, as managers of clusters name it.
+  ...phrases("hub cluster, spoke cluster, member cluster, workload cluster, remote cluster, target cluster"),
+  ...phrases(
+    "guest cluster, hosted cluster, managed cluster, downstream cluster, child cluster, shoot cluster, the hub",
+  ),
   // The log of another process, quoted by this one.
   ...phrases("in the log of, in the logs of, in logs of"),
   // Events of other processes, exported.

@@ -1,5 +1,5 @@
 import { KUBERNETES_NOUNS, KUBERNETES_WORDS } from "./vocabulary";
-import { includesAny, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
+import { includesAny, phrases, indexOfWord, isWholeWord, isWordCode, wordBefore } from "./text";
 
 /** A denial by the API server, and its wording. */
 export interface Denial {
@@ -10,6 +10,11 @@ export interface Denial {
   /** Phrases that only Kubernetes clients print for it, in lower case. */
   readonly phrases: readonly string[];
 }
+
+/** Words of a sentence that reports a failure: in one, no colon is needed before the reason. */
+export const FAILING = phrases(
+  "error, fail, unable, could not, couldn't, cannot, can't, refused, lost, fatal, panic, exception, requeu, re-queu",
+);
 
 /** 401: not authenticated. */
 export const UNAUTHORIZED: Denial = {
@@ -26,6 +31,9 @@ export const UNAUTHORIZED: Denial = {
     "unauthorized! token may have expired",
     // kopf, after a 401 for each of its credentials.
     "ran out of valid credentials",
+    // Programs with a client of their own paraphrase it, and name the API.
+    "kubernetes api authentication fail",
+    "kubernetes api server authentication fail",
   ],
 };
 
@@ -52,6 +60,7 @@ export const FORBIDDEN: Denial = {
     // fabric8.
     "forbidden!configured service account doesn't have access",
     "forbidden! configured service account doesn't have access",
+    "kubernetes api access is forbidden",
     // fabric8's websocket; only a watch of the API server uses this upgrade.
     "expected http 101 response but was '403 forbidden'",
   ],
@@ -147,12 +156,11 @@ const TAIL_REACH = 16;
 const WORD_REACH = 300;
 
 function hasFailed(lower: string, at: number): boolean {
-  return includesAny(lower.slice(Math.max(0, at - FAILURE_REACH), at), FAILURES);
+  return includesAny(lower.slice(Math.max(0, at - FAILURE_REACH), at), FAILING);
 }
 
 /** Longest distance from a failure's words to its status. */
 const FAILURE_REACH = 120;
-const FAILURES = ["failed to ", "unable to ", "could not ", "cannot ", "couldn't ", "can't ", "error "];
 
 /** `Get pods 401`: says what was requested but not from which server, so the answer includes the request. */
 function terseAnswer(lower: string, at: number, end: number): Answer[] {
@@ -169,7 +177,7 @@ function terseAnswer(lower: string, at: number, end: number): Answer[] {
 /** Verbs of requests. With others, such as "update", the number may be a count. */
 const TERSE_VERBS = new Set(["get", "list", "watch"]);
 
-/** Kubernetes' generated clients print an exception as "(401)" and the reason on the next line. */
+/** Generated clients print an exception as "(401)" and the reason on the next line. */
 function isGeneratedException(lower: string, at: number, end: number): boolean {
   if (lower.length === end + 1 && at === 1) return lower.startsWith("(") && lower.endsWith(")");
   if (

@@ -48,7 +48,7 @@ describe("a container's log", () => {
 
   it("takes back a 401 when its record goes on and is another server's", async () => {
     const { clock, logs, log, write } = setUp();
-    write("all is well", "petstore.exceptions.ApiException: (401)");
+    write("all is well", "Error: (401)");
     await log.read({ clock, logs }, pod(), container(), SEARCH);
     expect(log.trace.occasions).toHaveLength(1);
     clock.advance(5_000);
