@@ -7,6 +7,7 @@ import { choices } from "./choices";
 import { chartReadme } from "./chart-readme";
 import { clusterCrd } from "./cluster-crd";
 import { dashboardFile } from "./dashboard/dashboard";
+import { demoPicture } from "./demo-picture";
 import { knownKinds } from "./known-kinds";
 import { manifests } from "./manifests";
 import { metricsPage } from "./metrics-page";
@@ -35,6 +36,7 @@ const outputs: readonly Output[] = [
   chartReadme(root),
   metricsPage(),
   dashboardFile(),
+  demoPicture(),
   ...manifests(),
 ];
 

@@ -10,6 +10,7 @@ import { CniCredential } from "./cni-credential";
 import { ExpiringBinding } from "./expiring-binding";
 import { demosOnClustersHere, forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
 import { type DemoOperator, OperatorInCluster, OperatorOnHost } from "./operator";
+import { writeRecording } from "./recording";
 import { Runaway } from "./runaway";
 import type { Play, Scenario } from "./scenario";
 import { StaleToken } from "./stale-token";
@@ -49,6 +50,7 @@ interface DemoOptions {
   readonly context?: string;
   readonly hostProcess?: boolean;
   readonly keep?: boolean;
+  readonly record?: string;
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -85,7 +87,7 @@ async function printComplaints(operator: DemoOperator): Promise<void> {
 }
 
 async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
-  const { context, hostProcess = false, keep = false } = options;
+  const { context, hostProcess = false, keep = false, record } = options;
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
   let cluster: DemoCluster | undefined;
@@ -124,6 +126,7 @@ async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
     const ending = await play.play();
     await play.show();
     timeline.heading(ending);
+    writeRecording(record, { scenario: scenario.name, ending, told: timeline.told });
     if (keep) timeline.quote(`The cluster keeps running (${operator.afterwards}): ${cluster.hint}`);
   } catch (error) {
     if (operator !== undefined && !state.interrupted) await printComplaints(operator);
@@ -152,6 +155,10 @@ const program = new Command("npm run demo --")
     "run the operator as a process on this machine (default: in the lab, from deploy/install.yaml)",
   )
   .option("--keep", "keep the cluster and its objects at the end")
+  .option(
+    "--record <file>",
+    "write what happened since the failure as JSON; `npm run generate` draws docs/demo.svg from test/demo/recording.json",
+  )
   .action(async (name: string, options: DemoOptions) => {
     try {
       // Commander rejects other names.

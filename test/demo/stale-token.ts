@@ -18,6 +18,8 @@ export class StaleToken implements Play {
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
   private readonly spec: object;
+  /** The controller has logged a 401. */
+  private isRejected = false;
 
   /** @param tokenRestart the block of the object that protects the controller */
   constructor(
@@ -96,8 +98,8 @@ export class StaleToken implements Play {
     const { code, stdout } = await this.client.kubectl(["logs", "-n", this.namespace, pod.metadata.name, "--tail=400"]);
     if (code !== 0) return;
     const rejected = stdout.split("\n").filter(line => classify(line) === "unauthorized");
-    if (rejected.length > 0)
-      this.timeline.say("log", "the controller logs its first 401; the pod stays Running", "bad");
+    if (rejected.length > 0) this.timeline.say("log", "the controller logs its first 401", "bad");
+    this.isRejected ||= rejected.length > 0;
     if (rejected.length >= 10) this.timeline.say("log", "the controller has logged at least ten 401s", "bad");
   }
 
@@ -116,6 +118,8 @@ export class StaleToken implements Play {
     for (const pod of await this.client.pods(this.namespace)) {
       if (pod.metadata.uid === before.metadata.uid) {
         if (pod.metadata.deletionTimestamp) this.timeline.say("pod", `${pod.metadata.name} is terminating`, "busy");
+        else if (this.isRejected && isReady(pod))
+          this.timeline.say("pod", `${pod.metadata.name} stays Running and Ready`, "bad");
         continue;
       }
       this.timeline.say("pod", `${pod.metadata.name} replaces it, with a new token`, "busy");

@@ -1,13 +1,22 @@
 import { styleText } from "node:util";
 
 /** Colours of the timeline's second column. */
-type Tone = "plain" | "bad" | "good" | "busy";
+export type Tone = "plain" | "bad" | "good" | "busy";
 
 const STYLES = { plain: "reset", bad: "red", good: "green", busy: "yellow" } as const;
+
+/** A line of the timeline: who did what, in seconds since zero. */
+export interface Told {
+  readonly seconds: number;
+  readonly who: string;
+  readonly what: string;
+  readonly tone: Tone;
+}
 
 /** Prints what happens, with the seconds since zero. */
 export class Timeline {
   private zeroMs: number | undefined;
+  private readonly lines: Told[] = [];
   private readonly said = new Set<string>();
   private readonly states = new Map<string, string>();
 
@@ -39,8 +48,15 @@ export class Timeline {
     this.line(who, what, tone);
   }
 
+  /** The lines printed since zero. */
+  get told(): readonly Told[] {
+    return this.lines;
+  }
+
   private line(who: string, what: string, tone: Tone): void {
-    const time = this.zeroMs === undefined ? "" : `+${this.seconds.toFixed(1)}s`;
+    const seconds = this.seconds;
+    if (this.zeroMs !== undefined) this.lines.push({ seconds: Number(seconds.toFixed(1)), who, what, tone });
+    const time = this.zeroMs === undefined ? "" : `+${seconds.toFixed(1)}s`;
     this.print(`${time.padStart(8)}  ${paint(who.padEnd(14), tone)} ${what}`);
   }
 

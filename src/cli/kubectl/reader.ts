@@ -133,7 +133,7 @@ export interface OperatorState {
   readonly breaker?: string;
 }
 
-/** A Lease that was not renewed for longer is stale, as README.md says. */
+/** A Lease that was not renewed for longer is stale, as docs/paged.md says. */
 const STALE_MS = 15_000;
 
 /** Reads the state of the operator from its Lease; null is a Lease that does not exist. Pure. */

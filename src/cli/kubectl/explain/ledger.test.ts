@@ -39,14 +39,14 @@ function told(object: ControllerResilience, scene: Scene, columns = Infinity) {
   return { text, commands: explanation.objects[0]?.actions.map(({ command }) => command) };
 }
 
-it("is what README.md shows", async () => {
+it("is what docs/paged.md shows", async () => {
   const scene = rejected();
   scene.judged = "Observe";
   const object = written(scene, await scene.pass());
   scene.clock.advance(180_000);
   const text = told(object, scene, 80).text.replace("team/it", "team/web");
-  const readme = readFileSync(join(__dirname, "../../../../README.md"), "utf8");
-  expect(readme).toContain(`\`\`\`text\n${text}\`\`\``);
+  const page = readFileSync(join(__dirname, "../../../../docs/paged.md"), "utf8");
+  expect(page).toContain(`\`\`\`text\n${text}\`\`\``);
 });
 
 it.each([
