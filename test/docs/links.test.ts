@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { anchors, internalLinks } from "./links";
 
 const root = join(__dirname, "../..");
-const SKIPPED = ["node_modules", "dist", "coverage", ".git", ".lab", "fixtures"];
+const SKIPPED = ["node_modules", "dist", "coverage", ".git", ".lab", ".pages", "fixtures"];
 
 function markdownFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })

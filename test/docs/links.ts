@@ -32,7 +32,8 @@ export function anchors(markdown: string): Set<string> {
   return found;
 }
 
-function slugOf(heading: string): string {
+/** Returns the anchor of a heading, without a number for repetitions. */
+export function slugOf(heading: string): string {
   return heading
     .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .toLowerCase()
