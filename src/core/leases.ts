@@ -67,12 +67,6 @@ export const RENEWALS_KEPT = 4;
  */
 export const PAUSES_COUNT_MS = 3_600_000;
 
-/**
- * Pauses that are remembered of each Lease: the longest, and the last. A shorter one counts only when longer ones are forgotten, and rarely
- * are there so many that one of these is missing then.
- */
-export const PAUSES_KEPT = 8;
-
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
   if (before === undefined || !isSameTerm(before, view)) {
@@ -99,10 +93,10 @@ export function longestPauseMs({ pauses }: Pick<LeaseTrack, "pauses">): number {
   return pauses[0]?.ms ?? 0;
 }
 
-/** Adds the last pause, without those that are forgotten, those that a longer one follows, and the shortest if there are too many. */
+/** Adds the last pause, without those that are forgotten, and those that a longer one follows: rarely are more than a few left. */
 function withPause(pauses: readonly Pause[], last: Pause): readonly Pause[] {
   const left = pauses.filter(({ ms, endedMs }) => ms > last.ms && last.endedMs - endedMs < PAUSES_COUNT_MS);
-  return [...left.slice(0, PAUSES_KEPT - 1), last];
+  return [...left, last];
 }
 
 /** The same holder without a break: a process that takes a Lease, or takes it back, sets its acquireTime. */

@@ -4,7 +4,7 @@ import { KindReadings } from "../../src/cluster/measure/kind-readings";
 import { systemClock } from "../../src/cluster/system";
 import type { KindReading } from "../../src/core/progress";
 import type { Clock } from "../../src/core/time";
-import { questionOf } from "../../src/evidence/progress/question";
+import { questionOf } from "../../src/evidence/progress/due";
 import { apiOver, clientWith } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 

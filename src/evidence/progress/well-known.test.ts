@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../core/json";
 import { kindObject } from "./follow";
-import { questionOf } from "./question";
+import { questionOf } from "./due";
 import { BY_GENERATION, WELL_KNOWN, type WellKnownKind } from "./well-known";
 
 // An object of each kind as its API writes it, without and with work, and as it is while it is paused.

@@ -1,13 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  followLease,
-  longestPauseMs,
-  PAUSES_COUNT_MS,
-  PAUSES_KEPT,
-  type LeaseTrack,
-  type LeaseView,
-} from "../../core/leases";
+import { followLease, longestPauseMs, PAUSES_COUNT_MS, type LeaseTrack, type LeaseView } from "../../core/leases";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
 import { AbleTimes, hasHadChance, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
@@ -219,40 +212,17 @@ describe("the pauses of a Lease", () => {
   }
 
   it("count for an hour of renewals", () => {
-    const pause = fc.constantFrom(10_000, 10_000, 10_000, 20_000, 90_000, 240_000, 900_000, 7_200_000);
+    const rhythm = fc.constantFrom(10_000, 10_000, 10_000, 20_000, 90_000, 240_000, 900_000, 7_200_000);
+    const pause = fc.oneof(rhythm, fc.integer({ min: 1, max: 3_000_000 }));
     fc.assert(
-      fc.property(fc.array(pause, { maxLength: 600 }), pausesMs => {
-        expect(longestPauseMs(follow(pausesMs))).toBe(longestOf(pausesMs));
-      }),
-      { examples: [[[240_000, ...Array<number>(400).fill(10_000)]]] },
-    );
-  });
-
-  it("are bounded in number, and the longest is kept", () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 9_000 }), { maxLength: 300 }), random => {
+      fc.property(fc.array(pause, { maxLength: 600 }), random => {
         for (const pausesMs of [random, random.toSorted((a, b) => b - a)]) {
           const track = follow(pausesMs);
-          expect(track.pauses.length).toBeLessThanOrEqual(PAUSES_KEPT);
-          expect(longestPauseMs(track)).toBeLessThanOrEqual(longestOf(pausesMs));
-          if (pausesMs.reduce((sum, ms) => sum + ms, 0) < PAUSES_COUNT_MS)
-            expect(longestPauseMs(track)).toBe(longestOf(pausesMs));
+          expect(longestPauseMs(track)).toBe(longestOf(pausesMs));
+          expect(track.pauses.at(-1)?.ms).toBe(pausesMs.at(-1));
         }
       }),
-    );
-  });
-
-  it("keep the last one, however many longer ones there were, and are the longest first", () => {
-    const pause = fc.integer({ min: 1, max: 3_000_000 });
-    fc.assert(
-      fc.property(fc.array(pause, { minLength: 1, maxLength: 40 }), random => {
-        for (const pausesMs of [random, random.toSorted((a, b) => b - a)]) {
-          const kept = follow(pausesMs).pauses.map(({ ms }) => ms);
-          expect(kept.at(-1)).toBe(pausesMs.at(-1));
-          expect(kept).toEqual([...new Set(kept)].sort((a, b) => b - a));
-        }
-      }),
-      { examples: [[[9, 8, 7, 6, 5, 4, 3, 2, 1]]] },
+      { examples: [[[240_000, ...Array<number>(400).fill(10_000)]], [[9, 8, 7, 6, 5, 4, 3, 2, 1]]] },
     );
   });
 });

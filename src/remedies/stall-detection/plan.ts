@@ -1,19 +1,21 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/time";
+import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
-import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, restartsOf } from "../../restarts/history";
-import { describeDown, type Wait } from "../../restarts/limits";
+import type { Outcomes, PendingWrite, Plan, PlanItem, Report } from "../../core/remedy";
+import { parseDuration } from "../../core/time";
 import { deniedOf } from "../../logs/traces";
+import { answerOf, BLOCKED_HINT, eventOf, needsPerson, newlySettled, workloadId } from "../../restarts/claims";
+import { isOpen, restartsOf } from "../../restarts/history";
+import { describeDown, type Wait, withPatience } from "../../restarts/limits";
 import { observationIncomplete, targetNotFound } from "../kit/finding";
+import { summarize, worstFirst } from "../kit/summarize";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
-import { type Observed, type Scope } from "./observed";
-import { newlySettled, workloadId } from "../../restarts/claims";
 import { stuckWorkerFindings } from "./metrics";
+import { type Observed, type Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
 import { isKept, notesOnKinds } from "./progress";
-import type { Finding } from "./reasons";
+import { type Finding, type Reason, REASONS } from "./reasons";
 import { decideRestart, type RestartDecision } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
 
@@ -191,4 +193,67 @@ function waitsOf(scope: Scope): number[] {
     .filter(lease => judgeLease(lease, forMs) === "renewed")
     .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
   return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
+}
+
+// The report.
+
+const NOTHING: Finding = { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." };
+
+/** Reports on a plan and its outcomes. Pure. */
+export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Report<Reason> {
+  const findings = [...plan.items.flatMap(item => findingsOf(item, outcomes, now)), ...plan.findings];
+  const sorted = worstFirst<Reason, Finding>(REASONS, findings);
+  const shown = sorted.filter(({ status, isNotable }) => status !== "True" || isNotable === true);
+  const { message, ...summary } = summarize(sorted, NOTHING, describeRest);
+  return {
+    ...summary,
+    message: messageOf(plan, shown) ?? message,
+    lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
+    events: plan.settled.map(eventOf),
+    ...recheckAfter(plan, outcomes),
+  };
+}
+
+function messageOf({ items, findings }: StallPlan, shown: readonly Finding[]): string | undefined {
+  if (shown.length > 0) return summarize(shown, NOTHING, describeRest).message;
+  if (items.length < 2 || findings.length > 0) return undefined;
+  const pods = items.reduce((sum, item) => sum + item.pods, 0);
+  return `${items.length} workloads (${pods} pods): none shows a sign of a stall.`;
+}
+
+function describeRest(count: number): string {
+  return `Plus ${count} more; see status.stalls.`;
+}
+
+function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {
+  const [execution] = outcomes.get(id) ?? [];
+  if (execution === undefined || restart === undefined) return findings;
+  const result = resultOf(execution, restart, now);
+  return result === undefined ? findings : findings.with(restart.index, result);
+}
+
+/** Of a restart that was tried; undefined: the plan says it. */
+function resultOf(
+  execution: Execution,
+  { sentence, wait }: NonNullable<StallItem["restart"]>,
+  now: Date,
+): Finding | undefined {
+  const answer = answerOf(execution, now);
+  if (answer === undefined) return undefined;
+  const isStalled = needsPerson(answer.reason);
+  const finding = { status: "False", ...answer, sentence: `${sentence} ${answer.sentence}` } as const;
+  const isDone = execution.outcome.result === "Executed";
+  if (isStalled || isDone) return { ...finding, isStalled, isProgressing: !isStalled };
+  return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, wait, now);
+}
+
+function recheckAfter({ recheckAfterMs }: StallPlan, outcomes: Outcomes): Pick<Report, "recheckAfterMs"> {
+  const waits = [...outcomes.values()]
+    .flat()
+    .map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : 0));
+  const soonestMs = Math.min(
+    recheckAfterMs ?? Infinity,
+    ...waits.map(ms => Math.min(ms || HEALTHY_INTERVAL_MS, HEALTHY_INTERVAL_MS)),
+  );
+  return soonestMs === Infinity ? {} : { recheckAfterMs: soonestMs };
 }

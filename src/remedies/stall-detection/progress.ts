@@ -1,9 +1,8 @@
 import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
-import { DueError } from "../../evidence/progress/due";
 import { judgeKind, type Stuck } from "../../evidence/progress/judge";
-import { type ProgressEntry, questionOf } from "../../evidence/progress/question";
+import { DueError, type ProgressEntry, questionOf } from "../../evidence/progress/due";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
 import { workedOn } from "../../evidence/metrics/judge";

@@ -7,9 +7,8 @@ import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { newMemory } from "./observed";
 import { observeControllers } from "./observe";
-import { planStalls } from "./plan";
+import { planStalls, reportStalls } from "./plan";
 import { REASONS } from "./reasons";
-import { reportStalls } from "./report";
 
 /** Stalled controllers by workload and evidence, as in status. */
 export const STALLED: StatusGauge = {

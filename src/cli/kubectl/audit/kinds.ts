@@ -4,7 +4,7 @@ import { type KindObject, type KindQuestion, resourceIn } from "../../../core/pr
 import { formatDuration } from "../../../core/time";
 import { groupBy, type WorkloadView } from "../../../core/views";
 import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
-import { questionOf } from "../../../evidence/progress/question";
+import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
 import { apiUsers, type AuditFacts, type KindsRead, type StuckKind } from "./facts";

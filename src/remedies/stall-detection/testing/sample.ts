@@ -2,8 +2,7 @@ import type { StallDetectionSpec } from "../../../api/controller-resilience";
 import { intentsOf, type RemedySample } from "../../../core/testing/remedy-sample";
 import { executedRestart } from "../../../restarts/testing/history";
 import type { Observed } from "../observed";
-import { planStalls, type StallPlan } from "../plan";
-import { reportStalls } from "../report";
+import { planStalls, reportStalls, type StallPlan } from "../plan";
 import { anyObserved, anySpec } from "./arbitrary";
 
 export const sample: RemedySample<Observed, StallDetectionSpec, StallPlan> = {
