@@ -84,7 +84,6 @@ export class Restarts {
     const restarts = this.#shared.refused.without(object.status?.restarts ?? []);
     this.#shared.breaker.note(object, restarts);
     this.#shared.rollouts.note(key, object, mode);
-    for (const { time } of restarts) this.#shared.pacer.seed(new Date(time));
     this.#shared.warmup.loaded(key);
     return object;
   }

@@ -36,24 +36,6 @@ describe("the restart pacer", () => {
     expect(pacer.ask().allowed).toBe(true);
   });
 
-  it("starts from the newest restart in any status", () => {
-    const { clock, pacer } = readyBrake();
-    pacer.seed(new Date(clock.now().getTime() - 4_000));
-    pacer.seed(new Date(clock.now().getTime() - 60_000));
-    pacer.seed(new Date(Number.NaN));
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 6_000 });
-  });
-
-  it("treats a restart in the future as one of now, once", () => {
-    const { clock, pacer } = readyBrake();
-    const ahead = new Date(clock.now().getTime() + 3_600_000);
-    pacer.seed(ahead);
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
-    clock.advance(10_000);
-    pacer.seed(ahead);
-    expect(pacer.ask().allowed).toBe(true);
-  });
-
   it("keeps restarts an interval apart, for any schedule", () => {
     const action = fc.record({
       waitMs: fc.integer({ min: 0, max: 15_000 }),
@@ -61,7 +43,6 @@ describe("the restart pacer", () => {
       used: fc.boolean(),
       isProven: fc.boolean(),
       asks: fc.integer({ min: 1, max: 4 }),
-      seed: fc.option(fc.integer({ min: -20_000, max: 20_000 })),
       newTerm: fc.boolean(),
     });
     fc.assert(
@@ -69,10 +50,9 @@ describe("the restart pacer", () => {
         const clock = new FakeClock();
         const pacer = new RestartPacer(clock, intervalMs);
         const restarts: { start: number; end: number; leastMs: number }[] = [];
-        for (const { waitMs, takesMs, used, isProven, asks, seed, newTerm } of actions) {
+        for (const { waitMs, takesMs, used, isProven, asks, newTerm } of actions) {
           clock.advance(waitMs);
           if (newTerm) pacer.startTerm();
-          if (seed !== null) pacer.seed(new Date(clock.now().getTime() + seed));
           const allowed = Array.from({ length: asks }, () => pacer.ask({ isProven })).filter(
             verdict => verdict.allowed,
           );

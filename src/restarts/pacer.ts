@@ -29,7 +29,6 @@ export class RestartPacer {
   /** Of the last restart, or of what counts as one. */
   #lastMs: number;
   #permitOut = false;
-  #newestSeenMs = -Infinity;
 
   /** Starts with an empty bucket, see `startTerm`. */
   constructor(clock: Clock, intervalMs = DEFAULT_RESTART_INTERVAL_MS) {
@@ -39,23 +38,11 @@ export class RestartPacer {
   }
 
   /**
-   * Empties the bucket at the start of a term: the previous leader may have restarted a pod in its last moment, which is not known yet for all
-   * objects. After one interval it no longer matters.
+   * Empties the bucket at the start of a term: the previous leader may have restarted a pod in its last moment. After one interval it no longer
+   * matters.
    */
   startTerm(): void {
     this.#holdFrom(this.#clock.monotonicMs());
-  }
-
-  /**
-   * Takes a restart from status into account, such as a late one of the previous leader. A time in the future, from a clock that was ahead, counts as
-   * now, and only once: else it would block the pacer until the clocks agree.
-   */
-  seed(time: Date): void {
-    const timeMs = time.getTime();
-    if (!(timeMs > this.#newestSeenMs)) return;
-    this.#newestSeenMs = timeMs;
-    const ageMs = Math.max(0, this.#clock.now().getTime() - timeMs);
-    this.#holdFrom(this.#clock.monotonicMs() - ageMs);
   }
 
   /** Requests permission to restart a pod once, now. */

@@ -3,7 +3,7 @@ import type { Permission } from "../../core/intent";
 import { keyOf } from "../../core/text";
 import type { Key } from "../../core/ports";
 import { defineRemedy, type Remedy } from "../../core/remedy";
-import { createFinder, type Finder } from "../../logs/detector";
+import { createFinder } from "../../logs/detector";
 import { LogWatch } from "../../logs/reading/log-watch";
 import { SandboxTraces } from "../../logs/sandboxes";
 import { withHolders } from "../../restarts/holder";
@@ -96,7 +96,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
     async observe(object, spec, readers): Promise<Observed> {
       const memory = memories.of(keyOf(object));
-      const { find } = memory.finderOf(spec.extraPhrases);
+      const { find } = createFinder(spec.extraPhrases);
       const observed = await observeTargets(object, spec, readers, { ...memory, find });
       const nowMs = readers.clock.now().getTime();
       const isDue = ({ pods }: ObservedWorkload): boolean => pods.some(pod => isRejected(pod));
@@ -116,20 +116,5 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
 
 /** State of one ControllerResilience. After its loss, logs are read from further back, and the wait for a rollout in progress begins again. */
 function newMemory(key: Key) {
-  return {
-    logs: new LogWatch(key),
-    sandboxes: new SandboxTraces(),
-    rollouts: new RolloutWaits(),
-    finderOf: lastFinder(),
-  };
-}
-
-/** The finder stays the same until the phrases change. */
-function lastFinder(): (extraPhrases?: readonly string[]) => Finder {
-  let last: { readonly phrases: string; readonly finder: Finder } | undefined;
-  return (extraPhrases = []) => {
-    const phrases = JSON.stringify(extraPhrases);
-    if (last?.phrases !== phrases) last = { phrases, finder: createFinder(extraPhrases) };
-    return last.finder;
-  };
+  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits() };
 }
