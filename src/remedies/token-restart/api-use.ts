@@ -31,33 +31,31 @@ export async function requireApiUse<Pod extends { readonly view: PodView; readon
   reading: Reading,
 ): Promise<Workload<Pod>[]> {
   const pods = workloads.flatMap(workload => workload.pods).filter(({ proof }) => proof?.alone === true);
-  const { accounts, apiUse } = await unboundAccounts(
+  const accounts = await unboundAccounts(
     pods.map(({ view }) => view.serviceAccountName),
     reading,
   );
   const required = (pod: Pod): Pod => {
     const isUnseen = pod.proof?.alone === true && accounts.has(pod.view.serviceAccountName);
-    return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false, apiUse } } : pod;
+    return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false } } : pod;
   };
   return workloads.map(workload => ({ ...workload, pods: workload.pods.map(required) }));
 }
 
-/** Those of the ServiceAccounts that no binding names, and whether all bindings could be read. */
+/** Those of the ServiceAccounts that no binding is known to name. */
 async function unboundAccounts(
   names: readonly string[],
   { readers, namespace, problems }: Reading,
-): Promise<{ readonly accounts: ReadonlySet<string>; readonly apiUse: NonNullable<TokenProof["apiUse"]> }> {
+): Promise<ReadonlySet<string>> {
   let accounts = new Set(names);
-  let apiUse: "unseen" | "unknown" = "unseen";
   for (const kind of ["RoleBinding", "ClusterRoleBinding"] as const) {
     if (accounts.size === 0) break;
     const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
-    if (bindings === undefined) apiUse = "unknown";
     // Groups do not count: Kubernetes itself gives every ServiceAccount some rights.
     const bound = new Set((bindings ?? []).flatMap(({ subjects }) => subjects.map(one => accountOf(one, namespace))));
     accounts = new Set([...accounts].filter(name => !bound.has(name)));
   }
-  return { accounts, apiUse };
+  return accounts;
 }
 
 /** A ServiceAccount subject without a namespace is in the namespace of its binding. */

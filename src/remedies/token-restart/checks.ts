@@ -11,7 +11,7 @@ import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observe
 import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
-import { describeCause, describeEvidence, describeMissingSign } from "./wording";
+import { describeCause, describeEvidence } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
@@ -194,7 +194,7 @@ function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
   }
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
   const missing = isByAge
-    ? describeMissingSign(suspect.proof)
+    ? "no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount"
     : "a restart needs three occasions or more, over minDuration or longer";
   return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; ${missing}.` };
 }

@@ -98,8 +98,7 @@ export async function observeTargets(
     previousTargets,
     missingTargets: found.missing,
     workloads: workloads.map(observedWorkload),
-    ambiguousNodes: sandboxes.ambiguousNodes,
-    oneSidedNodes: sandboxes.oneSidedNodes,
+    doubtfulNodes: sandboxes.doubtful,
     problems,
   };
 }

@@ -29,27 +29,14 @@ export interface Observed {
   /** Targets without a workload, as `Deployment/web`. */
   readonly missingTargets: readonly string[];
   readonly workloads: readonly ObservedWorkload[];
-  readonly ambiguousNodes: readonly AmbiguousNode[];
-  readonly oneSidedNodes: readonly OneSidedNode[];
+  /** Sentences about nodes where new pods cannot start, and no pod is blamed for it. */
+  readonly doubtfulNodes: readonly string[];
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
   /** An API server that lacks a key that another one publishes. Absent: there is none, or nobody asked. */
   readonly serverWithoutKey?: string | undefined;
-}
-
-/** New pods cannot start on this node because of a rejected credential that two or more workloads may have written. */
-export interface AmbiguousNode {
-  readonly node: string;
-  /** Two or more workload ids. */
-  readonly workloads: readonly string[];
-}
-
-/** Pods of only one namespace persistently cannot start on this node. Any client that may write Events there can write this evidence. */
-export interface OneSidedNode {
-  readonly node: string;
-  readonly namespace: string;
 }
 
 /** One workload of the targets. */
@@ -111,10 +98,6 @@ export interface TokenProof {
   readonly notBeforeMs?: number;
   /** The proof is sufficient alone. Otherwise one 401 must confirm it. */
   readonly alone: boolean;
-  /** `evidence` lacks ServiceAccountAge: the proof names the cause, but is no evidence. */
-  readonly isCauseOnly?: boolean;
-  /** Nothing shows that the pod uses the API server, or that is unknown. Absent: it does, or the proof is not sufficient alone. */
-  readonly apiUse?: "unseen" | "unknown";
   /** A log shows a healthy client. */
   readonly isContradicted?: boolean;
 }
@@ -142,13 +125,13 @@ export function targetOf(
 export function isRejected({ view, logs, sandboxes, proof }: ObservedPod): boolean {
   if (view.deletedAtMs !== undefined) return false;
   if (logs.state === "persistent" || sandboxes?.state === "persistent") return true;
-  if (proof === undefined || proof.isCauseOnly === true) return false;
+  if (proof === undefined) return false;
   return proof.alone || (logs.lastMs ?? -Infinity) >= proof.sinceMs;
 }
 
 /** Reports whether there is evidence that is not sufficient yet: 401s that are not persistent, or a pod older than its ServiceAccount. */
 export function isSuspected({ logs, sandboxes, proof }: ObservedPod): boolean {
-  const isOlder = proof !== undefined && proof.isCauseOnly !== true && proof.isContradicted !== true;
+  const isOlder = proof !== undefined && proof.isContradicted !== true;
   return isOlder || logs.state === "suspected" || sandboxes?.state === "suspected";
 }
 
@@ -165,7 +148,7 @@ export function withoutOneSided(pod: ObservedPod): ObservedPod {
 /** Reports whether the evidence needs 401s in logs, and by the log's own rhythm another one is overdue. A key may have come back. */
 export function isStale(pod: ObservedPod): boolean {
   const { proof, logs } = pod;
-  const isOlder = proof?.cause === Cause.ServiceAccountRecreated && proof.isCauseOnly !== true;
+  const isOlder = proof?.cause === Cause.ServiceAccountRecreated;
   return !isOlder && !isBySandbox(pod) && logs.isFresh === false;
 }
 

@@ -9,9 +9,8 @@ import { type Observed } from "./observed";
 import { newlySettled, workloadId } from "../../restarts/claims";
 import { waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
-import type { Assessment, Reason } from "./reasons";
+import { stalled, type Assessment, type Reason } from "./reasons";
 import { targetStatus } from "./target-status";
-import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** Minimum time between two passes. */
 const MIN_RECHECK_MS = 1_000;
@@ -75,12 +74,8 @@ function mergeHistory(observed: Observed, states: readonly WorkloadState[], now:
 
 /** Findings about nodes, missing targets and failed reads. */
 function otherFindings(observed: Observed): Finding<Reason>[] {
-  const { ambiguousNodes, oneSidedNodes, missingTargets, problems } = observed;
-  const sentences = [...ambiguousNodes.map(describeAmbiguity), ...oneSidedNodes.map(describeOneSided)];
-  const ambiguous = sentences.map((sentence): Finding<Reason> => {
-    return { status: "False", reason: "Rejected", sentence, isStalled: true };
-  });
-  return [...ambiguous, ...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
+  const { doubtfulNodes, missingTargets, problems } = observed;
+  return [...doubtfulNodes.map(stalled), ...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
 }
 
 function recheckOf(

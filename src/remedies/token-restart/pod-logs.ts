@@ -103,7 +103,7 @@ export function withKubelets401s(
 ): LogFinding {
   const { topics, quiet } = finding;
   const trace = topics.get(KUBELETS_401);
-  if (trace === undefined || proof === undefined || proof.isCauseOnly === true) return finding;
+  if (trace === undefined || proof === undefined) return finding;
   const persistence = persistenceOf(trace, rule, nowMs);
   const { lastMs = -Infinity } = persistence;
   if (

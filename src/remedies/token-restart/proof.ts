@@ -58,10 +58,8 @@ export function proofOf(
   account: ServiceAccountView | null | undefined,
   { spec, rotation, nowMs }: ProofContext,
 ): TokenProof | undefined {
-  const byAge = account ? proveByAge(pod, account, nowMs) : undefined;
-  if (byAge === undefined) return proveByKeys(pod, rotation, nowMs);
-  // Whatever may condemn a pod, the cause is named by everything that is known.
-  return spec.evidence.includes("ServiceAccountAge") ? byAge : { ...byAge, alone: false, isCauseOnly: true };
+  const byAge = account && spec.evidence.includes("ServiceAccountAge") ? proveByAge(pod, account, nowMs) : undefined;
+  return byAge ?? proveByKeys(pod, rotation, nowMs);
 }
 
 /** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. */

@@ -29,8 +29,7 @@ function observed(...names: string[]): Observed {
     restarts: [],
     previousTargets: [],
     missingTargets: [],
-    ambiguousNodes: [],
-    oneSidedNodes: [],
+    doubtfulNodes: [],
     problems: [],
   };
   const workloads = names.map(name => rejected(name));

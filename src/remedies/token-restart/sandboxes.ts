@@ -4,8 +4,8 @@ import type { PersistenceRule } from "../../logs/persistence";
 import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } from "../../logs/sandboxes";
 import type { Problem } from "../../core/errors";
 import { unlessUnreadable } from "../kit/problems";
-import { type AmbiguousNode, type OneSidedNode } from "./observed";
 import { workloadId } from "../../restarts/claims";
+import { describeAmbiguity, describeOneSided } from "./wording";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
@@ -17,8 +17,8 @@ interface Agent {
 export interface SandboxFindings {
   /** Failures that the pod is the likely cause of; undefined: no statement is possible. */
   readonly failuresOf: (pod: PodView) => SandboxFailures | undefined;
-  readonly ambiguousNodes: readonly AmbiguousNode[];
-  readonly oneSidedNodes: readonly OneSidedNode[];
+  /** Sentences about nodes whose failures are held against no pod. */
+  readonly doubtful: readonly string[];
 }
 
 /** A workload and its pods. */
@@ -36,7 +36,7 @@ interface SandboxSearch {
   readonly problems: Problem[];
 }
 
-const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, ambiguousNodes: [], oneSidedNodes: [] };
+const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, doubtful: [] };
 
 /**
  * Reads the Events if there is a pod that they can be attributed to. An Event does not name the agent that wrote the credential. So only
@@ -60,8 +60,8 @@ export async function findSandboxes(
   );
   traces.keepNodes(new Set(byNode.keys()));
   const failures = new Map<string, SandboxFailures>();
-  const ambiguousNodes: AmbiguousNode[] = [];
-  const oneSidedNodes: OneSidedNode[] = [];
+  const ambiguous: string[] = [];
+  const oneSided: string[] = [];
   for (const [node, agents] of byNode) {
     const present = agents.map(({ workload }) => workload.uid);
     const uids = traces.workloadsOn(node, present, nowMs);
@@ -71,12 +71,12 @@ export async function findSandboxes(
     if (suspects.length === 1) {
       for (const { pod } of agents) failures.set(pod.uid, failuresSince(traces.readySince([pod]), context));
     } else if (since.state === "persistent") {
-      ambiguousNodes.push({ node, workloads: suspects.map(workload => workloadId(workload)).toSorted() });
+      ambiguous.push(describeAmbiguity(node, suspects.map(workload => workloadId(workload)).toSorted()));
     }
     const isSkipped = agents.every(({ pod, workload }) => pod.skip || workload.skip);
-    if (since.onlyNamespace !== undefined && !isSkipped) oneSidedNodes.push({ node, namespace: since.onlyNamespace });
+    if (since.onlyNamespace !== undefined && !isSkipped) oneSided.push(describeOneSided(node, since.onlyNamespace));
   }
-  return { failuresOf: pod => failures.get(pod.uid), ambiguousNodes, oneSidedNodes };
+  return { failuresOf: pod => failures.get(pod.uid), doubtful: [...ambiguous, ...oneSided] };
 }
 
 /** Pods that may have written a credential on their node: a DaemonSet's pods with hostNetwork and a CNI folder of the host. */

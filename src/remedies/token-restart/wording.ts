@@ -3,16 +3,7 @@ import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
 import { joinSentences } from "../kit/summarize";
-import {
-  isBySandbox,
-  type AmbiguousNode,
-  type ObservedPod,
-  type ObservedWorkload,
-  type OneSidedNode,
-  type Recreation,
-  type TokenCause,
-  type TokenProof,
-} from "./observed";
+import { isBySandbox, type ObservedPod, type ObservedWorkload, type Recreation, type TokenCause } from "./observed";
 import { workloadId } from "../../restarts/claims";
 
 // Phrases for messages and Events. Never log text.
@@ -38,13 +29,6 @@ export function describeEvidence(pod: ObservedPod): string {
 
 function describeHook({ hook }: Recreation = {}): string {
   return hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
-}
-
-/** What the age of a ServiceAccount lacks to be sufficient for a restart. */
-export function describeMissingSign({ apiUse }: TokenProof): string {
-  if (apiUse === undefined) return "no 401 response yet confirms it";
-  const why = apiUse === "unseen" ? "no binding shows that it uses the API" : "it is unknown whether it uses the API";
-  return `${why}, so only a 401 response in its log leads to a restart`;
 }
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {
@@ -75,12 +59,12 @@ export function describeCause(cause: TokenCause): string {
 }
 
 /** Names the workloads that may have written the rejected credential, and the remedy. */
-export function describeAmbiguity({ node, workloads }: AmbiguousNode): string {
+export function describeAmbiguity(node: string, workloads: readonly string[]): string {
   return `New pods cannot start on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
 }
 
-/** Names the only namespace with such Events, and what a person can do. */
-export function describeOneSided({ node, namespace }: OneSidedNode): string {
+/** Names the only namespace with such Events, which any client that may write Events there can make up, and what a person can do. */
+export function describeOneSided(node: string, namespace: string): string {
   return `New pods of namespace ${namespace} cannot start on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if new pods fail.`;
 }
 

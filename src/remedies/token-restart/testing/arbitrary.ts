@@ -125,11 +125,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   ),
   missingTargets: fc.array(fc.constant("Deployment/gone"), { maxLength: 1 }),
   workloads,
-  ambiguousNodes: fc.array(
-    fc.record({ node: fc.constant("n1"), workloads: fc.constant(["DaemonSet/cni", "DaemonSet/other"]) }),
-    { maxLength: 1 },
-  ),
-  oneSidedNodes: fc.array(fc.record({ node: fc.constant("n2"), namespace: fc.constant("shop") }), { maxLength: 1 }),
+  doubtfulNodes: fc.array(fc.constant("New pods cannot start on node n1."), { maxLength: 1 }),
   problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
 });
 
