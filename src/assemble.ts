@@ -96,7 +96,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const events = createEventSink(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(connection) };
-  const readers = new ClusterReaders({ ...shared, ...settings, ...reading, scrape: surroundings.scrape });
+  const readers = new ClusterReaders({ ...shared, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,
     { isOurs: key => isWatched(settings, key), clock, random, log },

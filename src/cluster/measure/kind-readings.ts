@@ -16,7 +16,7 @@ import {
   type Resource,
 } from "../http/resources";
 import { pause } from "../http/retry";
-import { Rounds, type RoundsContext } from "./rounds";
+import { Rounds } from "./rounds";
 
 /** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */
 const INTERVAL = { firstMs: 60_000, lastMs: 300_000 };
@@ -80,26 +80,21 @@ interface Known {
 
 const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0 };
 
-/** What the readings work with. */
-export interface KindReadingsContext extends RoundsContext {
-  readonly api: Pick<Api, "json" | "jsonOrNull">;
-}
-
 /**
  * Reads the objects of the kinds that are asked for every minute: as metadata, by one list of the whole cluster for all who ask. Only an object
  * that has changed is read as a whole, to answer the questions. Ends by itself when it is not asked any more.
  */
 export class KindReadings {
-  readonly #api: KindReadingsContext["api"];
+  readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #clock: Clock;
   readonly #rounds: Rounds<Known>;
   readonly #looks: TokenBucket;
   readonly #limiter = new FairLimiter(CONCURRENT);
 
-  constructor({ api, ...context }: KindReadingsContext) {
+  constructor({ api, clock }: { readonly api: Pick<Api, "json" | "jsonOrNull">; readonly clock: Clock }) {
     this.#api = api;
-    this.#clock = context.clock;
-    this.#rounds = new Rounds(context, known => this.#read(known));
+    this.#clock = clock;
+    this.#rounds = new Rounds(clock, known => this.#read(known));
     this.#looks = new TokenBucket(this.#clock, LOOKS);
   }
 

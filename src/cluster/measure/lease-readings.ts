@@ -7,7 +7,7 @@ import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
 import { pause } from "../http/retry";
 import { leaseView } from "../read/views";
-import { Rounds, type RoundsContext } from "./rounds";
+import { Rounds } from "./rounds";
 
 /** Time between the starts of two rounds, in milliseconds. */
 export const LEASE_INTERVAL_MS = 10_000;
@@ -67,11 +67,6 @@ interface Known {
   slowSinceMs?: number;
 }
 
-/** What the readings work with. */
-export interface LeaseReadingsContext extends RoundsContext {
-  readonly api: Pick<Api, "json">;
-}
-
 const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 
 /**
@@ -90,11 +85,11 @@ export class LeaseReadings {
   /** Until when the API server has asked to wait, and how. */
   #refusal: { readonly error: unknown; readonly untilMs: number } | undefined;
 
-  constructor({ api, ...context }: LeaseReadingsContext) {
+  constructor({ api, clock }: { readonly api: Pick<Api, "json">; readonly clock: Clock }) {
     this.#api = api;
-    this.#clock = context.clock;
-    this.#rounds = new Rounds(context, () => this.#round());
-    this.#soon = new TokenBucket(context.clock, SOON);
+    this.#clock = clock;
+    this.#rounds = new Rounds(clock, () => this.#round());
+    this.#soon = new TokenBucket(clock, SOON);
   }
 
   /**

@@ -18,7 +18,7 @@ import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
 import { describeCall, pathOf } from "../http/resources";
 import { LineSplitter } from "../watch/stream";
-import { Rounds, type RoundsContext } from "./rounds";
+import { Rounds } from "./rounds";
 
 // The metrics that pods serve about themselves, read from each pod at its own address, and without any credential of the operator. A pod may
 // answer anything: an answer costs bounded time and memory, and nothing of its text is repeated but the names of queues.
@@ -90,7 +90,8 @@ for (const [net, bits] of [
   NEVER.addSubnet(net, bits, "ipv6");
 
 /** What the readings work with. */
-export interface PodMetricsContext extends RoundsContext {
+export interface PodMetricsContext {
+  readonly clock: Clock;
   readonly api: Pick<Api, "json">;
   /** From the watch cache: a page is asked for only where the pod still is. */
   readonly pods: (namespace: string) => Promise<readonly PodView[]>;
@@ -118,7 +119,7 @@ export class PodMetricsReadings {
     this.#context = context;
     this.#scrape = context.scrape ?? scrapeByNetwork;
     this.#tokens = new PodTokens(context.api, context.clock);
-    this.#rounds = new Rounds(context, known => this.#read(known));
+    this.#rounds = new Rounds(context.clock, known => this.#read(known));
   }
 
   /** What is known of a pod. Asking begins to read it. */

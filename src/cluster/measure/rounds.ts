@@ -1,14 +1,8 @@
 import type { Clock } from "../../core/time";
 import { pause } from "../http/retry";
 
-/** What rounds work with. */
-export interface RoundsContext {
-  readonly clock: Clock;
-  /** Time between two full passes; absent: a minute. Every object asks in each of them, and may ask in no other pass. */
-  readonly fullPassMs?: number | undefined;
-}
-
-const MINUTE_MS = 60_000;
+/** What is not asked for in this time, in milliseconds, is not read any more: every object asks in each full pass, once a minute. */
+const WANTED_MS = 180_000;
 
 interface Entry<T> {
   readonly known: T;
@@ -18,19 +12,17 @@ interface Entry<T> {
 }
 
 /**
- * Readings of what is asked for, again and again: each in rounds of its own, so that one that hangs delays no other. One ends a minute after it was
- * not asked for in two full passes.
+ * Readings of what is asked for, again and again: each in rounds of its own, so that one that hangs delays no other. One ends when it was not
+ * asked for in three minutes.
  */
 export class Rounds<T> {
   readonly #clock: Clock;
-  readonly #wantedMs: number;
   readonly #read: (known: T) => Promise<number>;
   readonly #entries = new Map<string, Entry<T>>();
 
   /** @param read reads once more; never throws, and resolves to the time until the next reading, in milliseconds */
-  constructor({ clock, fullPassMs = MINUTE_MS }: RoundsContext, read: (known: T) => Promise<number>) {
+  constructor(clock: Clock, read: (known: T) => Promise<number>) {
     this.#clock = clock;
-    this.#wantedMs = 2 * Math.max(MINUTE_MS, fullPassMs) + MINUTE_MS;
     this.#read = read;
   }
 
@@ -41,7 +33,7 @@ export class Rounds<T> {
 
   /** When a question is too old to be still wanted, on the monotonic clock. */
   get oldestMs(): number {
-    return this.#clock.monotonicMs() - this.#wantedMs;
+    return this.#clock.monotonicMs() - WANTED_MS;
   }
 
   /** What is known under a key, without a question. */

@@ -20,13 +20,3 @@ it("read the published keys again after half a minute, for a pass that may write
     expect(reads).toBe(expected);
   }
 });
-
-it("go on reading Leases from one full pass to the next", async () => {
-  const clock = new FakeClock();
-  let reads = 0;
-  const api = { json: () => Promise.resolve((reads++, { metadata: {}, items: [] })) };
-  const readers = new ClusterReaders({ clock, api, fullPassMs: 600_000 } as unknown as ReadersContext);
-  await readers.leases("team");
-  await clock.run(600_000);
-  expect(reads).toBe(61);
-});

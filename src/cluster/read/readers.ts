@@ -52,8 +52,6 @@ export interface ReadersContext {
   readonly ownUser?: () => Promise<string | undefined>;
   /** The API server's audiences; absent: unknown. */
   readonly apiAudiences?: () => Promise<readonly string[]>;
-  /** Time between two full passes; absent: a minute. */
-  readonly fullPassMs?: number;
   readonly keyMemory?: KeyMemory;
   /** Shared with the rounds of logs; absent: its own. */
   readonly requestCounts?: RequestCounts;
@@ -94,15 +92,14 @@ export class ClusterReaders implements Readers {
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
     this.#rights = context.rights ?? new Rights(api, clock);
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
-    this.#leases = new LeaseReadings({ api, clock, fullPassMs: context.fullPassMs });
-    this.#kinds = new KindReadings({ api, clock, fullPassMs: context.fullPassMs });
-    const { scrape, apiHost, fullPassMs } = context;
+    this.#leases = new LeaseReadings({ api, clock });
+    this.#kinds = new KindReadings({ api, clock });
+    const { scrape, apiHost } = context;
     this.#podMetrics = new PodMetricsReadings({
       api,
       clock,
       scrape,
       apiHost,
-      fullPassMs,
       pods: name => this.pods(name),
     });
     this.#keyMemory = keyMemory;
