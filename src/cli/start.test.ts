@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleEntry } from "../../test/operator/bundle";
 
 const root = join(__dirname, "..", "..");
-const table = readFileSync(join(root, "docs", "settings.md"), "utf8");
+const page = readFileSync(join(root, "docs", "settings.md"), "utf8");
 
 let home: string;
 let program: string;
@@ -47,7 +47,8 @@ describe("the operator's command line", { timeout: 120_000 }, () => {
     const { status, stdout } = await run(["--help"]);
     expect(status).toBe(0);
     const flags = stdout.split(/\n {2}(?=-)/).filter(text => text.startsWith("--"));
-    const rows = table.split("\n").filter(line => line.startsWith("| `--"));
+    const [list = ""] = page.split("\n## ");
+    const rows = list.split(/\n(?=- `--)/).slice(1);
     expect(flags.map(text => text.split(" ")[0])).toEqual(rows.map(row => row.split("`")[1]));
     for (const [i, text] of flags.entries()) {
       expect(rows[i]).toContain(/\b[A-Z]+_[A-Z_]+\b/.exec(text)?.[0]);

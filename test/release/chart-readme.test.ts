@@ -69,8 +69,8 @@ it("the schema knows no value that values.yaml has not", () => {
 });
 
 it("docs/install.md has the defaults of the chart", () => {
-  const [, table = ""] = read("docs/install.md").split("## What to decide");
-  const told = [...table.matchAll(/^\| `([\w.]+)` +\| (.*?) +\|/gm)].map(([, path = "", text = ""]) => ({
+  const [, list = ""] = read("docs/install.md").split("## What to decide");
+  const told = [...list.matchAll(/^- `([\w.]+)` \((.*?)\):/gm)].map(([, path = "", text = ""]) => ({
     path,
     text,
   }));

@@ -5,7 +5,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts did not help: find out why the Lease is not renewed, or the pod does nothing. More follow after a day, or a change of the spec.",
+    help: "Restarts did not help: find the cause. More follow after a day, or a change of the spec.",
   },
   BreakerTripped: {
     event: "Warning",
@@ -13,27 +13,27 @@ export const REASONS = {
   },
   LeaseNotRenewed: {
     event: "Warning",
-    help: "A running pod holds a Lease and has stopped renewing it. Look at the pod, then delete it, or set `onStall: Restart`.",
+    help: "A running pod stopped renewing its Lease: look at it, then delete it, or set `onStall: Restart`.",
   },
   ProgressStopped: {
     event: "Warning",
-    help: "An object is due, and no object of its kind has moved since. Look at the pods and at the object that the message names.",
+    help: "An object is due, and none of its kind has moved since: look at the pods and at the object in the message.",
   },
   QueueStuck: {
     event: "Warning",
-    help: "Items wait in the queue of the pod, and none is done: its workers are blocked. Look at its log, then delete the pod.",
+    help: "Items wait in the pod's queue, and none is done: look at its log, then delete the pod.",
   },
   WatchesDead: {
     event: "Warning",
-    help: "The pod renews its Lease and has not opened a watch for 11 minutes: it sees no change. Delete the pod.",
+    help: "The pod renews its Lease, but sees no change: delete the pod.",
   },
   AccessLost: {
     event: "Warning",
-    help: "The pods have got 403 responses for some time. Restore the binding that the message names. [bindingRenewal](binding-renewal.md) prevents bindings from expiring.",
+    help: "The pods get 403s: restore the binding in the message; [bindingRenewal](binding-renewal.md) keeps bindings from expiring.",
   },
   LeadershipLost: {
     event: "Warning",
-    help: "A pod loses its Lease again and again. The message has the cause, if the log shows one: throttled, denied or unauthorized requests.",
+    help: "A pod loses its Lease again and again. The message has the cause, if the log shows one.",
   },
   Conflict: {
     event: "Warning",
@@ -64,7 +64,7 @@ export const REASONS = {
   },
   WorkerStuck: {
     event: "Warning",
-    help: "One worker of the pod has worked on one item for much longer than ever before, while others go on: a warning, and no stall. Look at the log of the pod.",
+    help: "A warning, no stall: one worker is on one item for much longer than ever before, while others go on. Look at the pod's log.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
   NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },
