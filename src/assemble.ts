@@ -87,7 +87,9 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const onDead = (): void => void stop("dead identity", 1);
   const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics, onDead);
   const shared = { api: createApi(), clock, log, metrics, random };
-  const informers = new Informers(shared, changed => engine.loop.enqueueNamespace(changed), watchNamespaces);
+  const onWake = (namespace: string): void => engine.loop.enqueueNamespace(namespace);
+  const onStructure = (namespace: string): void => engine.clusterWide?.namespaceChanged(namespace);
+  const informers = new Informers(shared, { onWake, onStructure }, watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
   const requestCounts = new RequestCounts({ api: shared.api, clock, settleMs: settings.apiServerSettleMs });
@@ -157,7 +159,6 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
   const objects = new OwnWatch(shared, KIND, enqueue, key => changedNamespace(splitKey(key).namespace));
   const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide?.objectChanged(name));
   const caches = clusterWideCaches({ informers, objects, clusterObjects });
-  informers.onNamespaceChange(changedNamespace);
   return {
     ...{ enqueue, objects },
     clusterWide: { metrics: shared.metrics, caches },

@@ -67,7 +67,7 @@ function start() {
   const api = apiOver(operator);
   const log = keepingLog();
   const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
-  const informers = new Informers(context, () => undefined, [namespace]);
+  const informers = new Informers(context, { onWake: () => undefined }, [namespace]);
   const logs = new ApiLogReader({ ...context, api });
   const readers = new ClusterReaders({ clock, api, informers, logs, rounds: new ImmediateRounds(systemClock) });
   const events = new RecordingEvents();

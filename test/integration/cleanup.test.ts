@@ -83,7 +83,7 @@ describe("objects outside of namespaces", () => {
       log: keepingLog(),
       metrics: keepingMetrics(),
     };
-    const informers = new Informers(context, () => undefined);
+    const informers = new Informers(context, { onWake: () => undefined });
     const readers = new ClusterReaders({
       clock: systemClock,
       api: admin.api,

@@ -221,7 +221,7 @@ describe("the readers", () => {
   it("read the published keys of ServiceAccount tokens", async () => {
     const [log, keyMemory] = [keepingLog(), new KeyMemory()];
     const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
-    const informers = new Informers(context, () => undefined);
+    const informers = new Informers(context, { onWake: () => undefined });
     const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];
     const readers = new ClusterReaders({ ...context, informers, logs, rounds, keyMemory });
     try {
@@ -235,7 +235,7 @@ describe("the readers", () => {
   it("read workloads and ServiceAccounts live, and pods from a watch of that namespace", async () => {
     const changed: string[] = [];
     const context = { api, clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-    const informers = new Informers(context, name => void changed.push(name), [namespace]);
+    const informers = new Informers(context, { onWake: name => void changed.push(name) }, [namespace]);
     const logs = new ApiLogReader({ ...context, api });
     const rounds = new ImmediateRounds(systemClock);
     const readers = new ClusterReaders({ clock: systemClock, api, informers, logs, rounds });
@@ -272,7 +272,7 @@ describe("the readers", () => {
       log,
       metrics: keepingMetrics(),
     };
-    const informers = new Informers(context, () => undefined);
+    const informers = new Informers(context, { onWake: () => undefined });
     try {
       await expect(informers.pods(namespace)).rejects.toThrow(ForbiddenError);
     } finally {

@@ -106,7 +106,7 @@ describe("the cached objects", () => {
 describe("the cached readers", () => {
   it("return what live reads return", async () => {
     const context = contextOf();
-    const informers = new Informers(context, () => undefined);
+    const informers = new Informers(context, { onWake: () => undefined });
     const live = new ClusterReaders({
       ...{ ...context, informers, logs: new ApiLogReader(context) },
       rounds: new ImmediateRounds(systemClock),
@@ -162,7 +162,7 @@ describe("the cached readers", () => {
       { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get"] },
     ]);
     const context = { ...contextOf(), api: apiOver(weak) };
-    const informers = new Informers(context, () => undefined);
+    const informers = new Informers(context, { onWake: () => undefined });
     const live = new ClusterReaders({
       ...{ ...context, informers, logs: new ApiLogReader(context) },
       rounds: new ImmediateRounds(systemClock),
@@ -211,13 +211,13 @@ describe("the watches of many namespaces", () => {
 
   it("are one per kind, and miss nothing", async () => {
     const changed: string[] = [];
-    const informers = new Informers(contextOf(), namespace => void changed.push(namespace));
+    const informers = new Informers(contextOf(), { onWake: namespace => void changed.push(namespace) });
     const before = await openWatches();
     const read = (namespace: string): Promise<unknown> =>
       Promise.all([
         informers.pods(namespace),
-        informers.serviceAccounts(namespace),
-        informers.workloads("Deployment", namespace),
+        informers.cache("ServiceAccount", namespace),
+        informers.cache("Deployment", namespace),
       ]);
     const isSame = (expected: object) => (found: object) => {
       const [a, b] = [expected, found].map(counts => JSON.stringify(Object.entries(counts).sort()));
@@ -231,11 +231,11 @@ describe("the watches of many namespaces", () => {
       const apps = `/apis/apps/v1/namespaces/${names[3]}/deployments`;
       await admin.create(apps, workload("web", { replicas: 0 }));
       const deployments = await eventually(
-        async () => (await informers.workloads("Deployment", names[3]!)).views(),
+        async () => (await informers.cache("Deployment", names[3]!)).views(),
         views => views.length === 1,
       );
       expect(deployments.map(({ name }) => name)).toEqual(["web"]);
-      expect((await informers.workloads("Deployment", names[4]!)).views()).toEqual([]);
+      expect((await informers.cache("Deployment", names[4]!)).views()).toEqual([]);
       expect(changed).toContain(names[3]);
       expect(changed).not.toContain(names[4]);
     } finally {
@@ -245,7 +245,7 @@ describe("the watches of many namespaces", () => {
 
   it("are one per namespace if namespaces are given, with rights in these only", async () => {
     const weak = await clientWith(admin, namespace, []);
-    const informers = new Informers({ ...contextOf(), api: apiOver(weak) }, () => undefined, names);
+    const informers = new Informers({ ...contextOf(), api: apiOver(weak) }, { onWake: () => undefined }, names);
     const rules = [{ apiGroups: [""], resources: ["pods", "serviceaccounts"], verbs: ["list", "watch"] }];
     const rbac = "/apis/rbac.authorization.k8s.io/v1";
     const user = await new OwnIdentity(weak).user();

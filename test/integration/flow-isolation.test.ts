@@ -49,7 +49,7 @@ function start(connection: Connection) {
   const api = apiOver(connection);
   const log = keepingLog();
   const context = { api, clock: systemClock, random: systemRandom, log, metrics: keepingMetrics() };
-  const informers = new Informers(context, () => undefined, [namespace]);
+  const informers = new Informers(context, { onWake: () => undefined }, [namespace]);
   const events = new RecordingEvents();
   const store = new ApiObjectStore(api);
   const [logs, rounds] = [new ApiLogReader(context), new ImmediateRounds(systemClock)];

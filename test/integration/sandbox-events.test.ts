@@ -87,7 +87,11 @@ beforeAll(async () => {
   shop = await admin.namespace("shop");
   connection = await clientWith(admin, own, RULES);
   const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-  informers = new Informers({ api: apiOver(connection), ...shared }, namespace => void changed.push(namespace), [own]);
+  informers = new Informers(
+    { api: apiOver(connection), ...shared },
+    { onWake: namespace => void changed.push(namespace) },
+    [own],
+  );
 });
 
 afterAll(async () => {
@@ -185,7 +189,7 @@ describe("Events of sandboxes", () => {
     const rules = RULES.filter(({ resources, apiGroups }) => !(resources.includes("events") && apiGroups.includes("")));
     const powerless = await clientWith(admin, own, rules);
     const shared = { clock: systemClock, random: systemRandom, log: keepingLog(), metrics: keepingMetrics() };
-    const blind = new Informers({ api: apiOver(powerless), ...shared }, () => undefined, [own]);
+    const blind = new Informers({ api: apiOver(powerless), ...shared }, { onWake: () => undefined }, [own]);
     try {
       const error: unknown = await blind.sandboxEvents(own).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(ForbiddenError);

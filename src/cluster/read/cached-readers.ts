@@ -2,7 +2,7 @@ import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
-import { matchesSelector } from "../../core/views";
+import { matchesSelector, type WorkloadView } from "../../core/views";
 import type { CLUSTER_KIND, KIND } from "../../api/names";
 import type { OwnWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
@@ -14,10 +14,7 @@ import type { Informers } from "../watch/informers";
 const KEYS_AGE_MS = 53_000;
 
 /** The watch caches that {@link cachedReaders} reads. */
-export type ReadCaches = Pick<
-  Informers,
-  "namespaceObjects" | "workloads" | "daemonSets" | "serviceAccounts" | "bindingCache" | "clusterObjects"
->;
+export type ReadCaches = Pick<Informers, "cache" | "clusterObjects">;
 
 /**
  * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings, cluster-scoped objects and this project's own from watch
@@ -28,7 +25,27 @@ export function cachedReaders(
   caches: ReadCaches,
   objects: Pick<OwnWatch<typeof KIND>, "objects">,
 ): Readers {
-  const cached: Partial<Readers> = { ...workloadsOf(live, caches), ...othersOf(live, caches, objects) };
+  const find = async <K extends Parameters<ReadCaches["cache"]>[0]>(kind: K, namespace: string, name: string) =>
+    (await caches.cache<K>(kind, namespace)).find(name) ?? null;
+  const workloads = async (kind: WorkloadView["kind"], namespace: string) =>
+    byName((await caches.cache(kind, namespace)).views());
+  const own = async (namespace: string) => Promise.resolve(objects.objects(namespace));
+  const labelled: Readers["clusterObjects"] = async (kind, labels = {}) => {
+    const all = await caches.clusterObjects(kind);
+    return all && byName(all).filter(view => matchesSelector(view.labels, { matchLabels: labels }));
+  };
+  const cached: Partial<Readers> = {
+    namespace: name => orLive(find("Namespace", "", name), () => live.namespace(name)),
+    workload: (...which) => orLive(find(...which), () => live.workload(...which)),
+    workloads: (...which) => orLive(workloads(...which), () => live.workloads(...which)),
+    daemonSet: (...which) => orLive(find("DaemonSet", ...which), () => live.daemonSet(...which)),
+    objects: namespace => orLive(own(namespace), () => live.objects(namespace)),
+    serviceAccount: (...which) => orLive(find("ServiceAccount", ...which), () => live.serviceAccount(...which)),
+    binding: (kind, namespace, name) =>
+      orLive(find(kind, kind === "RoleBinding" ? namespace : "", name), () => live.binding(kind, namespace, name)),
+    clusterObjects: (...which) => orLive(labelled(...which), () => live.clusterObjects(...which)),
+    keyRotation: (maxAgeMs = KEYS_AGE_MS) => live.keyRotation(maxAgeMs),
+  };
   return new Proxy(live, {
     get: (_, name: keyof Readers) => {
       const read: unknown = cached[name] ?? live[name];
@@ -37,68 +54,9 @@ export function cachedReaders(
   });
 }
 
-function workloadsOf(live: Readers, caches: ReadCaches): Partial<Readers> {
-  return {
-    namespace: name =>
-      orLive(
-        async () => (await caches.namespaceObjects()).find("", name) ?? null,
-        () => live.namespace(name),
-      ),
-    workload: (kind, namespace, name) =>
-      orLive(
-        async () => (await caches.workloads(kind, namespace)).find(namespace, name) ?? null,
-        () => live.workload(kind, namespace, name),
-      ),
-    workloads: (kind, namespace) =>
-      orLive(
-        async () => byName((await caches.workloads(kind, namespace)).views()),
-        () => live.workloads(kind, namespace),
-      ),
-    daemonSet: (namespace, name) =>
-      orLive(
-        async () => (await caches.daemonSets(namespace)).find(namespace, name) ?? null,
-        () => live.daemonSet(namespace, name),
-      ),
-  };
-}
-
-function othersOf(
-  live: Readers,
-  caches: ReadCaches,
-  objects: Pick<OwnWatch<typeof KIND>, "objects">,
-): Partial<Readers> {
-  return {
-    objects: namespace =>
-      orLive(
-        () => objects.objects(namespace),
-        () => live.objects(namespace),
-      ),
-    serviceAccount: (namespace, name) =>
-      orLive(
-        async () => (await caches.serviceAccounts(namespace)).find(namespace, name) ?? null,
-        () => live.serviceAccount(namespace, name),
-      ),
-    binding: (kind, namespace, name) =>
-      orLive(
-        async () =>
-          (await caches.bindingCache(kind, namespace)).find(kind === "RoleBinding" ? namespace : "", name) ?? null,
-        () => live.binding(kind, namespace, name),
-      ),
-    clusterObjects: (kind, labels) =>
-      orLive(
-        async () => {
-          const objects = await caches.clusterObjects(kind);
-          return objects && byName(objects).filter(view => matchesSelector(view.labels, { matchLabels: labels ?? {} }));
-        },
-        () => live.clusterObjects(kind, labels),
-      ),
-    keyRotation: (maxAgeMs = KEYS_AGE_MS) => live.keyRotation(maxAgeMs),
-  };
-}
-
-async function orLive<T>(cached: () => T | Promise<T>, live: () => Promise<T>): Promise<T> {
+async function orLive<T>(cached: Promise<T>, live: () => Promise<T>): Promise<T> {
   try {
-    return await cached();
+    return await cached;
   } catch (error) {
     if (!(error instanceof ForbiddenError || error instanceof TransientError)) throw error;
     return live();
@@ -117,7 +75,7 @@ function byName<V extends { readonly name: string }>(views: readonly V[]): reado
 }
 
 export interface ClusterWideWatches {
-  readonly informers: Pick<Informers, "namespaceObjects" | "workloads" | "serviceAccounts" | "bindings">;
+  readonly informers: Pick<Informers, "cache" | "bindings">;
   readonly objects: Pick<OwnWatch<typeof KIND>, "attempted" | "objects">;
   readonly clusterObjects: Pick<OwnWatch<typeof CLUSTER_KIND>, "attempted" | "objects">;
 }
@@ -125,13 +83,13 @@ export interface ClusterWideWatches {
 /** Returns the watch caches that the loop of ClusterControllerResiliences reads. */
 export function clusterWideCaches({ informers, objects, clusterObjects }: ClusterWideWatches): ClusterWideCaches {
   return {
-    namespaces: async () => (await informers.namespaceObjects()).views(),
-    namespace: async name => (await informers.namespaceObjects()).find("", name),
+    namespaces: async () => (await informers.cache("Namespace")).views(),
+    namespace: async name => (await informers.cache("Namespace")).find(name),
     workloads: async namespace => {
-      const caches = await Promise.all(WORKLOAD_KINDS.map(kind => informers.workloads(kind, namespace)));
+      const caches = await Promise.all(WORKLOAD_KINDS.map(kind => informers.cache(kind, namespace)));
       return caches.flatMap(cache => cache.views());
     },
-    serviceAccounts: async namespace => (await informers.serviceAccounts(namespace)).views(),
+    serviceAccounts: async namespace => (await informers.cache("ServiceAccount", namespace)).views(),
     bindings: (namespace = "") =>
       informers.bindings(namespace === "" ? "ClusterRoleBinding" : "RoleBinding", namespace),
     attempted: async () => {

@@ -23,8 +23,9 @@ export class InformerWorld {
   readonly logged: string[] = [];
   /** The age of the caches, see {@link ClusterMetrics}. */
   ages: () => readonly CacheAge[] = () => [];
-  /** Namespaces that were reported. */
+  /** Namespaces that were reported: whose passes wake, and by all but pods, Events and the operator's own. */
   readonly changed: string[] = [];
+  readonly structure: string[] = [];
   readonly informers: Informers;
   readonly #waiting = new Map<string, () => void>();
   #answers = true;
@@ -48,7 +49,11 @@ export class InformerWorld {
       child: () => log,
     };
     const context = { api, clock: this.clock, random: () => 0.5, log, metrics };
-    this.informers = new Informers(context, name => void this.changed.push(name), namespaces);
+    this.informers = new Informers(
+      context,
+      { onWake: name => void this.changed.push(name), onStructure: name => void this.structure.push(name) },
+      namespaces,
+    );
   }
 
   /** No list is answered from now on. */

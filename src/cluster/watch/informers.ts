@@ -3,7 +3,7 @@ import type { Cancel } from "../../core/time";
 import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
-import type { Log } from "../../core/ports";
+import type { CacheAge, Log } from "../../core/ports";
 import type {
   BindingKind,
   BindingView,
@@ -16,7 +16,7 @@ import type {
   ServiceAccountView,
   WorkloadView,
 } from "../../core/views";
-import { CORE_EVENTS, type Resource } from "../http/resources";
+import { CORE_EVENTS } from "../http/resources";
 import {
   bindingView,
   clusterObjectView,
@@ -27,12 +27,100 @@ import {
 } from "../read/views";
 import { daemonSetView, workloadView } from "../read/workload-views";
 import { podView } from "../read/pod-view";
-import { type KindSubject, KindWatches } from "./kind-watches";
-import type { Delta, Identified } from "./view-cache";
-import type { WatchCache, WatchContext } from "./watch";
+import { type Delta, isChange } from "./view-cache";
+import { Watch, type WatchContext, type WatchSubject } from "./watch";
 
 /** Reads wait for the first list of a cache until this time after its start. */
 const FIRST_READ_MS = 5_000;
+
+/** The kinds that are watched, and their views. DaemonSets have one watch, with these views. */
+interface Views {
+  readonly Pod: PodView;
+  readonly ServiceAccount: ServiceAccountView;
+  readonly Deployment: WorkloadView;
+  readonly StatefulSet: WorkloadView;
+  readonly DaemonSet: DaemonSetView;
+  readonly RoleBinding: BindingView;
+  readonly ClusterRoleBinding: BindingView;
+  readonly Namespace: NamespaceView;
+  readonly Event: SandboxEventView;
+  readonly FlowSchema: ClusterObjectView;
+  readonly PriorityLevelConfiguration: ClusterObjectView;
+}
+
+type WatchedKind = keyof Views;
+
+/** What is watched of a kind. */
+interface Subject<V> extends Omit<WatchSubject<never>, "namespace" | "project" | "onDelta"> {
+  readonly project: (raw: unknown) => V | null;
+  /** The namespaces whose passes a change of this view wakes. */
+  readonly wakes: (view: V, eventReaders: ReadonlySet<string>) => Iterable<string | undefined>;
+  /** A change also concerns what is generated in these namespaces. Absent: it changes too often, or concerns nothing there. */
+  readonly isStructure?: true;
+}
+
+/** An operator with permissions in some namespaces only never gets the one to list Namespaces. */
+const SUBJECTS: { readonly [K in WatchedKind]: Subject<Views[K]> } = {
+  Pod: { resource: KINDS.Pod, project: podView, wakes: itsNamespace },
+  ServiceAccount: {
+    ...{ resource: KINDS.ServiceAccount, project: serviceAccountView, wakes: itsNamespace, isStructure: true },
+  },
+  Deployment: workload("Deployment", raw => workloadView("Deployment", raw)),
+  StatefulSet: workload("StatefulSet", raw => workloadView("StatefulSet", raw)),
+  DaemonSet: workload("DaemonSet", daemonSetView),
+  RoleBinding: {
+    ...{ resource: KINDS.RoleBinding, project: raw => bindingView("RoleBinding", raw) },
+    ...{ wakes: itsNamespace, isStructure: true },
+  },
+  ClusterRoleBinding: {
+    ...{ resource: KINDS.ClusterRoleBinding, project: raw => bindingView("ClusterRoleBinding", raw) },
+    ...{ wakes: ({ subjects }) => subjects.map(({ namespace }) => namespace), isStructure: true },
+  },
+  Namespace: {
+    ...{ resource: KINDS.Namespace, project: namespaceView, wakes: ({ name }) => [name], isStructure: true },
+    givesUp: error => error instanceof ForbiddenError,
+  },
+  Event: {
+    ...{ resource: CORE_EVENTS, project: sandboxEventView },
+    wakes: ({ unauthorized }, readers) => (unauthorized ? readers : []),
+    ...{ fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true },
+  },
+  FlowSchema: clusterObject("FlowSchema"),
+  PriorityLevelConfiguration: clusterObject("PriorityLevelConfiguration"),
+};
+
+function itsNamespace({ namespace }: { readonly namespace: string }): readonly string[] {
+  return [namespace];
+}
+
+function workload<V extends WorkloadView>(kind: V["kind"], project: Subject<V>["project"]): Subject<V> {
+  return { resource: KINDS[kind], project, wakes: itsNamespace, isStructure: true };
+}
+
+/** An object of the operator concerns the namespace of its ControllerResilience; the full pass sees changes of the others. */
+function clusterObject(kind: ClusterKind): Subject<ClusterObjectView> {
+  const ownerOf = ({ annotations }: ClusterObjectView): string | undefined => annotations[OWNER_ANNOTATION];
+  return {
+    ...{ resource: KINDS[kind], project: raw => clusterObjectView(kind, raw) },
+    wakes: view => [splitKey(ownerOf(view) ?? "").namespace],
+    givesUp: error => error instanceof GoneError,
+  };
+}
+
+/** The views of a kind, of one namespace or of all. Both throw as a cache does, see {@link Informers}. */
+export interface WatchedViews<V> {
+  /** The same array until one of them changes. */
+  views(): readonly V[];
+  find(name: string): V | undefined;
+}
+
+/** Called with a namespace when a view that concerns it changes. */
+export interface ChangeHandlers {
+  /** Wakes the passes of its objects. */
+  readonly onWake: (namespace: string) => void;
+  /** Of all but pods, Events and cluster-scoped objects of the operator. */
+  readonly onStructure?: (namespace: string) => void;
+}
 
 /**
  * Everything of the cluster that the operator watches. Each kind has one watch of all namespaces; with `--watch-namespaces`, one of each of
@@ -43,83 +131,55 @@ const FIRST_READ_MS = 5_000;
 export class Informers {
   readonly #context: WatchContext;
   readonly #isTogether: boolean;
-  /** Wakes passes. */
   readonly #wakes: NamespaceReports;
-  /** The same of everything but pods, which change too often. */
-  readonly #changes: NamespaceReports;
-  readonly #kinds: Pick<KindWatches<Identified>, "ages" | "stop">[] = [];
-  readonly #pods: KindWatches<PodView>;
-  readonly #serviceAccounts: KindWatches<ServiceAccountView>;
-  readonly #roleBindings: KindWatches<BindingView>;
-  readonly #clusterRoleBindings: KindWatches<BindingView>;
-  /** DaemonSets have one watch, with these views. */
-  readonly #daemonSets: KindWatches<DaemonSetView>;
-  readonly #deployments: KindWatches<WorkloadView>;
-  readonly #statefulSets: KindWatches<WorkloadView>;
-  readonly #namespaceObjects: KindWatches<NamespaceView>;
-  readonly #events: KindWatches<SandboxEventView>;
+  readonly #structure: NamespaceReports;
+  /** By kind and namespace; with an empty one for all. */
+  readonly #opened = new Map<string, Watch<Views[WatchedKind]>>();
   /** Namespaces that have read the Events. */
   readonly #eventReaders = new Set<string>();
-  readonly #clusterObjects = new Map<ClusterKind, KindWatches<ClusterObjectView>>();
   #stopped = false;
 
-  /**
-   * @param onChange called with a namespace when the view of an object in it, or of a cluster-scoped object that names it, changes
-   * @param namespaces watched one by one; none: all of them together
-   */
-  constructor(context: WatchContext, onChange: (namespace: string) => void, namespaces: readonly string[] = []) {
+  /** @param namespaces watched one by one; none: all of them together */
+  constructor(context: WatchContext, { onWake, onStructure }: ChangeHandlers, namespaces: readonly string[] = []) {
     this.#context = context;
     this.#isTogether = namespaces.length === 0;
-    this.#wakes = new NamespaceReports(context.log);
-    this.#wakes.handlers.add(onChange);
-    this.#changes = new NamespaceReports(context.log);
-    this.#pods = this.#watchesIn(KINDS.Pod, podView, [this.#wakes]);
-    this.#serviceAccounts = this.#watchesIn(KINDS.ServiceAccount, serviceAccountView);
-    this.#roleBindings = this.#watchesIn(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw));
-    this.#daemonSets = this.#watchesIn(KINDS.DaemonSet, daemonSetView);
-    this.#deployments = this.#watchesIn(KINDS.Deployment, raw => workloadView("Deployment", raw));
-    this.#statefulSets = this.#watchesIn(KINDS.StatefulSet, raw => workloadView("StatefulSet", raw));
-    this.#clusterRoleBindings = this.#watches({
-      resource: KINDS.ClusterRoleBinding,
-      project: raw => bindingView("ClusterRoleBinding", raw),
-      onChange: delta => {
-        const reports = [this.#wakes, this.#changes];
-        reportAll(delta, ({ subjects }) => subjects.map(({ namespace }) => namespace), reports);
-      },
-    });
-    this.#namespaceObjects = this.#watches(this.#namespaceSubject());
-    this.#events = this.#watches({
-      ...{ resource: CORE_EVENTS, fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true },
-      project: sandboxEventView,
-      onChange: ({ after }) => {
-        if (after?.unauthorized === true) for (const reader of this.#eventReaders) this.#wakes.report(reader);
-      },
-    });
-    context.metrics.watchAges(() => this.#kinds.flatMap(kind => kind.ages()));
+    this.#wakes = new NamespaceReports(context.log, onWake);
+    this.#structure = new NamespaceReports(context.log, onStructure);
+    context.metrics.watchAges(() => this.#ages());
   }
 
   /**
-   * Calls `handler` with each namespace that changes, in which the view of a watched object but a pod changes, or that a changed
-   * ClusterRoleBinding names.
+   * Returns the views of a kind in a namespace; without one, all of them. Waits until the first list has succeeded or failed, and until
+   * FIRST_READ_MS after its start at the latest: a pass that reads five caches that do not fill is late by that time once.
+   *
+   * @throws TransientError while the operator is stopping
    */
-  onNamespaceChange(handler: (namespace: string) => void): Cancel {
-    this.#changes.handlers.add(handler);
-    return () => void this.#changes.handlers.delete(handler);
-  }
-
-  /** All Namespaces. Without the permission to list them, which is asked every ten minutes, its cache throws ForbiddenError. */
-  namespaceObjects(): Promise<WatchCache<NamespaceView>> {
-    return this.#filled("Namespaces", () => this.#namespaceObjects.everywhere());
+  async cache<K extends WatchedKind>(kind: K, namespace = ""): Promise<WatchedViews<Views[K]>> {
+    this.#throwIfStopped(kind);
+    const watch = this.#watch(kind, this.#isTogether ? "" : namespace);
+    if (!watch.isAttempted()) {
+      let cancel: Cancel = () => undefined;
+      const late = new Promise<void>(resolve => {
+        cancel = this.#context.clock.after(FIRST_READ_MS - watch.ageMs(), resolve);
+      });
+      await Promise.race([watch.attempted(), late]);
+      cancel();
+      this.#throwIfStopped(kind);
+    }
+    return {
+      views: () => (namespace === "" ? watch.views() : watch.viewsOf(namespace)),
+      find: name => watch.find(namespace, name),
+    };
   }
 
   /** Returns the pods of a namespace. @throws as a cache does */
   async pods(namespace: string): Promise<readonly PodView[]> {
-    return (await this.#filled(`pods of ${namespace}`, () => this.#pods.in(namespace))).views();
+    return (await this.cache("Pod", namespace)).views();
   }
 
   /** Returns the RoleBindings of a namespace, or all ClusterRoleBindings. @throws as a cache does */
   async bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    return (await this.bindingCache(kind, namespace)).views();
+    return (await this.cache(kind, kind === "RoleBinding" ? namespace : "")).views();
   }
 
   /**
@@ -130,28 +190,7 @@ export class Informers {
    */
   async sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
     this.#eventReaders.add(namespace);
-    return (await this.#filled("Events about sandboxes", () => this.#events.everywhere())).views();
-  }
-
-  workloads(kind: WorkloadView["kind"], namespace: string): Promise<WatchCache<WorkloadView>> {
-    if (kind === "DaemonSet") return this.daemonSets(namespace);
-    const watches = kind === "Deployment" ? this.#deployments : this.#statefulSets;
-    return this.#filled(`${kind}s of ${namespace}`, () => watches.in(namespace));
-  }
-
-  daemonSets(namespace: string): Promise<WatchCache<DaemonSetView>> {
-    return this.#filled(`DaemonSets of ${namespace}`, () => this.#daemonSets.in(namespace));
-  }
-
-  serviceAccounts(namespace: string): Promise<WatchCache<ServiceAccountView>> {
-    return this.#filled(`ServiceAccounts of ${namespace}`, () => this.#serviceAccounts.in(namespace));
-  }
-
-  /** The cache of {@link bindings}. */
-  bindingCache(kind: BindingKind, namespace: string): Promise<WatchCache<BindingView>> {
-    return this.#filled(`${kind}s`, () =>
-      kind === "RoleBinding" ? this.#roleBindings.in(namespace) : this.#clusterRoleBindings.everywhere(),
-    );
+    return (await this.cache("Event")).views();
   }
 
   /**
@@ -160,7 +199,7 @@ export class Informers {
    * @throws as a cache does
    */
   async clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
-    const cache = await this.#filled(`${kind}s`, () => this.#clusterWatches(kind).everywhere());
+    const cache = await this.cache(kind);
     try {
       return cache.views();
     } catch (error) {
@@ -169,118 +208,66 @@ export class Informers {
     }
   }
 
-  /** Returns the node of a pod if it is known: a hint to share log reads among kubelets. */
+  /** Returns the node of a pod if it is known, however stale: a hint to share log reads among kubelets. */
   nodeOf(namespace: string, pod: string): string | undefined {
-    return this.#pods.lastKnown(namespace, pod)?.nodeName;
+    const watch = this.#opened.get(`Pod/${this.#isTogether ? "" : namespace}`) as Watch<PodView> | undefined;
+    return watch?.lastKnown(namespace, pod)?.nodeName;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all(this.#kinds.map(kind => kind.stop()));
+    await Promise.all([...this.#opened.values()].map(watch => watch.stop()));
   }
 
-  /** A kind with namespaces. */
-  #watchesIn<V extends Identified>(
-    resource: Resource,
-    project: (raw: unknown) => V | null,
-    reports: readonly NamespaceReports[] = [this.#wakes, this.#changes],
-  ): KindWatches<V> {
-    const onChange = (delta: Delta<V>): void => reportAll(delta, ({ namespace }) => [namespace], reports);
-    return this.#watches({ resource, project, onChange }, this.#isTogether);
-  }
-
-  #watches<V extends Identified>(subject: KindSubject<V>, isTogether = true): KindWatches<V> {
-    const watches = new KindWatches(this.#context, subject, { isTogether });
-    this.#kinds.push(watches);
-    return watches;
-  }
-
-  /** An operator with permissions in some namespaces only never gets the one to list Namespaces. */
-  #namespaceSubject(): KindSubject<NamespaceView> {
-    const { log } = this.#context;
-    return {
-      ...{ resource: KINDS.Namespace, project: namespaceView },
-      onChange: ({ before, after }) => {
-        const name = (after ?? before)?.name;
-        if (name === undefined) return;
-        this.#changes.report(name);
-        if ((before?.skip === true) !== (after?.skip === true)) this.#wakes.report(name);
-      },
-      givesUp: error => {
-        if (!(error instanceof ForbiddenError)) return false;
-        log.info({}, "may not list namespaces: their annotations and labels are not known");
-        return true;
-      },
-    };
-  }
-
-  /** An object of the operator concerns the namespace of its ControllerResilience; the full pass sees changes of the others. */
-  #clusterWatches(kind: ClusterKind): KindWatches<ClusterObjectView> {
-    const known = this.#clusterObjects.get(kind);
+  #watch<K extends WatchedKind>(kind: K, namespace: string): Watch<Views[K]> {
+    const id = `${kind}/${namespace}`;
+    const known = this.#opened.get(id) as Watch<Views[K]> | undefined;
     if (known !== undefined) return known;
-    const watches = this.#watches<ClusterObjectView>({
-      resource: KINDS[kind],
-      project: raw => clusterObjectView(kind, raw),
-      onChange: delta => reportAll(delta, ({ annotations }) => [ownerNamespaceOf(annotations)], [this.#wakes]),
-      givesUp: error => error instanceof GoneError,
-    });
-    this.#clusterObjects.set(kind, watches);
-    return watches;
+    const subject: Subject<Views[K]> = SUBJECTS[kind];
+    const onDelta = (delta: Delta<Views[K]>): void => {
+      if (isChange(delta)) this.#report(delta, subject);
+    };
+    const watch = new Watch<Views[K]>(this.#context, { ...subject, ...(namespace !== "" && { namespace }), onDelta });
+    this.#opened.set(id, watch as unknown as Watch<Views[WatchedKind]>);
+    watch.start();
+    return watch;
   }
 
-  /**
-   * Returns a cache once its first list has succeeded or failed, and FIRST_READ_MS after its start at the latest: a pass that reads five
-   * caches that do not fill is late by that time once.
-   *
-   * @throws TransientError while the operator is stopping
-   */
-  async #filled<C extends WatchCache<Identified>>(what: string, open: () => C): Promise<C> {
-    this.#throwIfStopped(what);
-    const cache = open();
-    if (cache.isAttempted()) return cache;
-    let cancel: Cancel = () => undefined;
-    const late = new Promise<void>(resolve => {
-      cancel = this.#context.clock.after(FIRST_READ_MS - cache.ageMs(), resolve);
-    });
-    await Promise.race([cache.attempted(), late]);
-    cancel();
-    this.#throwIfStopped(what);
-    return cache;
+  #report<V>({ before, after }: Delta<V>, { wakes, isStructure }: Subject<V>): void {
+    const views = [before, after].filter(view => view !== null);
+    for (const namespace of new Set(views.flatMap(view => [...wakes(view, this.#eventReaders)]))) {
+      this.#wakes.report(namespace);
+      if (isStructure === true) this.#structure.report(namespace);
+    }
+  }
+
+  /** Of those that have not given up. */
+  #ages(): CacheAge[] {
+    const open = [...this.#opened].filter(([, watch]) => !watch.hasGivenUp());
+    return open.map(([id, watch]) => ({
+      resource: SUBJECTS[id.slice(0, id.indexOf("/")) as WatchedKind].resource.plural,
+      ageMs: watch.ageMs(),
+    }));
   }
 
   #throwIfStopped(what: string): void {
-    if (this.#stopped) throw new TransientError(`${what}: the operator is stopping`);
+    if (this.#stopped) throw new TransientError(`reading ${what}s: the operator is stopping`);
   }
-}
-
-function reportAll<V extends Identified>(
-  { before, after }: Delta<V>,
-  concerned: (view: V) => readonly (string | undefined)[],
-  reports: readonly NamespaceReports[],
-): void {
-  const views = [before, after].filter(view => view !== null);
-  for (const namespace of new Set(views.flatMap(concerned)))
-    if (namespace !== undefined) for (const each of reports) each.report(namespace);
-}
-
-function ownerNamespaceOf(annotations: Readonly<Record<string, string>>): string | undefined {
-  const owner = annotations[OWNER_ANNOTATION];
-  return owner === undefined ? undefined : splitKey(owner).namespace;
 }
 
 /** Reports namespaces in the next microtask: a list of thousands of objects then reports a namespace once per slice. */
 class NamespaceReports {
-  /** Called with each reported namespace. */
-  readonly handlers = new Set<(namespace: string) => void>();
   readonly #log: Log;
+  readonly #handler: (namespace: string) => void;
   readonly #changed = new Set<string>();
 
-  constructor(log: Log) {
+  constructor(log: Log, handler: (namespace: string) => void = () => undefined) {
     this.#log = log;
+    this.#handler = handler;
   }
 
-  report(namespace: string): void {
-    if (this.handlers.size === 0) return;
+  report(namespace: string | undefined): void {
+    if (!namespace) return;
     if (this.#changed.size === 0) queueMicrotask(() => this.#deliver());
     this.#changed.add(namespace);
   }
@@ -288,14 +275,12 @@ class NamespaceReports {
   #deliver(): void {
     const changed = [...this.#changed];
     this.#changed.clear();
-    for (const namespace of changed) for (const handler of this.handlers) this.#call(handler, namespace);
-  }
-
-  #call(handler: (namespace: string) => void, namespace: string): void {
-    try {
-      handler(namespace);
-    } catch (error) {
-      this.#log.error({ namespace, error: describeError(error) }, "namespace change handler threw");
+    for (const namespace of changed) {
+      try {
+        this.#handler(namespace);
+      } catch (error) {
+        this.#log.error({ namespace, error: describeError(error) }, "namespace change handler threw");
+      }
     }
   }
 }

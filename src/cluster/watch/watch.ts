@@ -373,9 +373,3 @@ export class Watch<V extends Identified> {
     return this.#stopped.signal.aborted;
   }
 }
-
-/** What readers need of a watch. */
-export type WatchCache<V extends Identified> = Pick<
-  Watch<V>,
-  "isAttempted" | "attempted" | "ageMs" | "views" | "find" | "lastKnown"
->;
