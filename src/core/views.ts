@@ -151,8 +151,6 @@ export interface DaemonSetView extends WorkloadView {
   readonly maxUnavailable?: number | string;
   /** Pods or percent that a rolling update replaces at once, after their successors are available; absent: 0. */
   readonly maxSurge?: number | string;
-  /** A pod is available once it has been Ready for this long; absent: 0. */
-  readonly minReadySeconds?: number;
   /** Pods of the present template. */
   readonly updatedPods: number;
   readonly availablePods: number;

@@ -231,11 +231,11 @@ describe("the watches of many namespaces", () => {
       const apps = `/apis/apps/v1/namespaces/${names[3]}/deployments`;
       await admin.create(apps, workload("web", { replicas: 0 }));
       const deployments = await eventually(
-        async () => (await informers.cache("Deployment", names[3]!)).views(),
+        async () => (await informers.cache("Deployment", names[3])).views(),
         views => views.length === 1,
       );
       expect(deployments.map(({ name }) => name)).toEqual(["web"]);
-      expect((await informers.cache("Deployment", names[4]!)).views()).toEqual([]);
+      expect((await informers.cache("Deployment", names[4])).views()).toEqual([]);
       expect(changed).toContain(names[3]);
       expect(changed).not.toContain(names[4]);
     } finally {

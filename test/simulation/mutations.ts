@@ -352,15 +352,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     ["a patch has no precondition", "{ ...metadata, ...preconditionsOf(intent.target) }", "metadata", BINDINGS],
   ]),
-  ...inFile("src/cluster/watch/stream.ts", [
+  ...inFile("src/cluster/watch/watch.ts", [
     [
       "silence is no end",
-      "if (leftMs <= 0) this.#onSilence();",
-      "if (leftMs <= 0) this.#cancel();",
+      "const stall = (): void => round.abort(",
+      "const stall = (): void => void (",
       /"what":"watches-silent"/,
     ],
-  ]),
-  ...inFile("src/cluster/watch/watch.ts", [
     [
       "deletions are missed",
       "this.#cache.put(view) : this.#cache.remove(view);",

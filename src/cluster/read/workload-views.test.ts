@@ -213,12 +213,11 @@ describe("daemonSetView", () => {
 
   it("keeps how many pods its rollout replaces at once", () => {
     const rollingUpdate = { maxUnavailable: "10%", maxSurge: 0 };
-    const spec = { ...raw.spec, minReadySeconds: 5, updateStrategy: { type: "RollingUpdate", rollingUpdate } };
-    expect(daemonSetView({ ...raw, spec })).toMatchObject({ minReadySeconds: 5, maxUnavailable: "10%", maxSurge: 0 });
-    expect(daemonSetView(raw)).toMatchObject({ minReadySeconds: 0 });
+    const spec = { ...raw.spec, updateStrategy: { type: "RollingUpdate", rollingUpdate } };
+    expect(daemonSetView({ ...raw, spec })).toMatchObject({ maxUnavailable: "10%", maxSurge: 0 });
     expect(daemonSetView(raw)).not.toHaveProperty("maxUnavailable");
-    const odd = { ...raw.spec, minReadySeconds: "5", updateStrategy: { rollingUpdate: { maxUnavailable: {} } } };
-    expect(daemonSetView({ ...raw, spec: odd })).toMatchObject({ minReadySeconds: 0 });
+    const odd = { ...raw.spec, updateStrategy: { rollingUpdate: { maxUnavailable: {} } } };
+    expect(daemonSetView({ ...raw, spec: odd })).not.toHaveProperty("maxUnavailable");
   });
 
   it("keeps the controller that owns it, and no other owner", () => {

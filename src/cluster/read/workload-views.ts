@@ -189,14 +189,13 @@ export function daemonSetView(raw: unknown): DaemonSetView | null {
   };
 }
 
-type SpecView = Pick<DaemonSetView, "updateStrategy" | "maxUnavailable" | "maxSurge" | "minReadySeconds" | "template">;
+type SpecView = Pick<DaemonSetView, "updateStrategy" | "maxUnavailable" | "maxSurge" | "template">;
 
-function specOf({ updateStrategy, minReadySeconds, template }: Received<V1DaemonSetSpec>): SpecView {
+function specOf({ updateStrategy, template }: Received<V1DaemonSetSpec>): SpecView {
   const { maxUnavailable, maxSurge } = updateStrategy?.rollingUpdate ?? {};
   return {
     updateStrategy: updateStrategy?.type ?? "RollingUpdate",
     ...present({ maxUnavailable: intOrPercent(maxUnavailable), maxSurge: intOrPercent(maxSurge) }),
-    minReadySeconds: numberOf(minReadySeconds) ?? 0,
     template: template ?? {},
   };
 }

@@ -1,4 +1,3 @@
-import type { Cancel, Clock } from "../../core/time";
 import { describeError, ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
 import { type JsonObject, numberOf, objectOf, parseObject, textOf } from "../../core/json";
 import { errorOfRefusal, ExpiredError } from "../http/status-errors";
@@ -140,35 +139,4 @@ function reasonOf(error: unknown): WatchEndReason {
   if (error instanceof WaitError) return "throttled";
   if (error instanceof StalledError) return "stalled";
   return error instanceof MalformedError ? "malformed" : "broken";
-}
-
-/** Calls `onSilence` once after `limitMs` without a call of `heard`. `heard` itself sets no timer. */
-export class SilenceTimer {
-  readonly #clock: Clock;
-  readonly #limitMs: number;
-  readonly #onSilence: () => void;
-  #heardAtMs: number;
-  #cancel: Cancel;
-
-  constructor(clock: Clock, limitMs: number, onSilence: () => void) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
-    this.#onSilence = onSilence;
-    this.#heardAtMs = clock.monotonicMs();
-    this.#cancel = clock.after(limitMs, () => this.#check());
-  }
-
-  heard(): void {
-    this.#heardAtMs = this.#clock.monotonicMs();
-  }
-
-  stop(): void {
-    this.#cancel();
-  }
-
-  #check(): void {
-    const leftMs = this.#limitMs - (this.#clock.monotonicMs() - this.#heardAtMs);
-    if (leftMs <= 0) this.#onSilence();
-    else this.#cancel = this.#clock.after(leftMs, () => this.#check());
-  }
 }

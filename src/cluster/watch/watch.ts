@@ -1,4 +1,4 @@
-import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
+import { askedMs, backoffMs, type Cancel, type Clock, type Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
@@ -15,15 +15,7 @@ import {
 } from "../http/resources";
 import { pause } from "../http/retry";
 import { projectAll } from "../read/received";
-import {
-  endOf,
-  LineSplitter,
-  parseWatchEvent,
-  SilenceTimer,
-  StalledError,
-  type WatchEnd,
-  type WatchEvent,
-} from "./stream";
+import { endOf, LineSplitter, parseWatchEvent, StalledError, type WatchEnd, type WatchEvent } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
 
 /** In milliseconds. */
@@ -317,23 +309,27 @@ export class Watch<V extends Identified> {
       resourceVersion: version,
       timeoutSeconds: Math.max(1, Math.round(timeoutMs / 1000)),
     };
-    const silence = new SilenceTimer(clock, this.#timing.stallMs, () =>
-      round.abort(new StalledError(`${this.#name}: silent for ${this.#timing.stallMs / 1000} s`)),
-    );
+    const { stallMs } = this.#timing;
+    const stall = (): void => round.abort(new StalledError(`${this.#name}: silent for ${stallMs / 1000} s`));
+    let cancel: Cancel = clock.after(stallMs, stall);
+    const heard = (): void => {
+      cancel();
+      cancel = clock.after(stallMs, stall);
+    };
     try {
       const request = { what: this.#name, path: pathOf(resource, { namespace }), query };
       const response = await api.open(request, round.signal);
       this.#connectedAtMs = clock.monotonicMs();
-      await this.#consume(response as AsyncIterable<Buffer>, silence);
+      await this.#consume(response as AsyncIterable<Buffer>, heard);
     } finally {
-      silence.stop();
+      cancel();
     }
   }
 
-  async #consume(chunks: AsyncIterable<Buffer>, silence: SilenceTimer): Promise<void> {
+  async #consume(chunks: AsyncIterable<Buffer>, heard: () => void): Promise<void> {
     const lines = new LineSplitter(MAX_LINE_BYTES);
     for await (const chunk of chunks) {
-      silence.heard();
+      heard();
       for (const line of lines.push(chunk)) {
         if (this.#isStopped()) return;
         this.#apply(parseWatchEvent(line));

@@ -339,6 +339,15 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(targets()).toEqual(["new", "other"]);
   });
 
+  it("writes what live reads show, also where it only observes", async () => {
+    const world = start();
+    world.addNamespace("a", ["Deployment/web", "Deployment/gone"]);
+    world.liveWorkloads.set("a", [workloadView("a", "Deployment/web")]);
+    world.owners.set("all", clusterObject("all"));
+    await world.run(5);
+    expect(world.objects("a")[0]?.spec.targets).toEqual([{ kind: "Deployment", name: "web" }]);
+  });
+
   it("gives in to another writer for longer and longer, and says so", async () => {
     const world = start("a");
     await world.run(5);

@@ -204,7 +204,7 @@ export class ClusterWide {
     return planNamespace(facts, (owner, workload) => this.#brake.keeps(owner, facts.namespace.name, workload));
   }
 
-  /** What does more than observe further workloads rests on live reads: a cache may be late. */
+  /** What is written rests on live reads: a cache may be late. */
   async #planOn(cached: Facts): Promise<{ facts: Facts; plan: NamespacePlan; waitMs?: number }> {
     const plan = this.#plan(cached);
     if (plan.writes.length === 0) {
@@ -214,8 +214,6 @@ export class ClusterWide {
     // Live reads, too, wait for the namespace's turn.
     const waitMs = this.#untilTurn(cached.namespace.name);
     if (waitMs > 0) return { facts: cached, plan, waitMs };
-    if (!plan.writes.some(({ needsLive }) => needsLive)) return { facts: cached, plan };
-    // A workload may have gone after the cache was filled.
     const facts = this.#withMemory(cached.namespace.name, await this.#facts.live(cached));
     return { facts, plan: this.#plan(facts) };
   }

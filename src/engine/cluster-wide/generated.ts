@@ -122,8 +122,6 @@ export interface PlannedWrite {
   /** uid of the ClusterControllerResilience. */
   readonly for: string;
   readonly intent: Intent;
-  /** It does more than add workloads that are only observed, so it must rest on live reads. */
-  readonly needsLive: boolean;
   /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
   readonly state?: string;
 }
@@ -194,8 +192,7 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
   const intent: Intent = { verb: "create", target: refTo(namespace, name), body, why, eventReason: "Generated" };
-  const needsLive = spec.mode === "Enforce" && !spec.suspend;
-  return { for: owner.metadata.uid, intent, needsLive, state: stateOf(owner, namespace, wanted) };
+  return { for: owner.metadata.uid, intent, state: stateOf(owner, namespace, wanted) };
 }
 
 function correction(
@@ -213,21 +210,18 @@ function correction(
     { metadata: { labels: { ...present, ...labels }, ownerReferences }, spec },
   );
   if (patch === undefined) return [];
-  const targets = listedIn({ spec });
-  const isLonger = listedIn(found).every(workload => targets.includes(workload));
-  const isOnlyMore = isLonger && Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
-  const why = `${nameOf(owner)} ${isOnlyMore ? "selects more workloads" : "asks for another spec"}`;
+  const isOfTargets = Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
+  const why = `${nameOf(owner)} ${isOfTargets ? "selects other workloads" : "asks for another spec"}`;
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
-  const needsLive = !(isOnlyMore && spec.mode === "Observe");
-  return [{ for: owner.metadata.uid, intent, needsLive, state }];
+  return [{ for: owner.metadata.uid, intent, state }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {
   const { namespace, name } = found.metadata;
   const why = `${nameOf(owner)} selects no workload of it any more`;
   const intent: Intent = { verb: "delete", target: refTo(namespace, name, found), why, eventReason: "Pruned" };
-  return { for: owner.metadata.uid, intent, needsLive: true };
+  return { for: owner.metadata.uid, intent };
 }
 
 /** Sets an object to Observe that would be deleted if the operator acted. */
@@ -238,7 +232,7 @@ function hold(owner: ClusterControllerResilience, found: ControllerResilience): 
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: { spec: { mode: "Observe" } }, why, eventReason: "Corrected" };
   const state = stateOf(owner, namespace, { labels: {}, spec: { ...found.spec, mode: "Observe" } });
-  return [{ for: owner.metadata.uid, intent, needsLive: true, state }];
+  return [{ for: owner.metadata.uid, intent, state }];
 }
 
 /** Without the name: an object that is deleted and does not go has a successor with another one. */

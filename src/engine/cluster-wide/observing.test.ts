@@ -24,8 +24,8 @@ describe("where the operator does not act", () => {
     (_what, circumstances) => {
       const base = { clusterObjects: enforcing, candidates: [] };
       const plan = planNamespace(facts({ ...base, objects, ...circumstances }));
-      expect(plan.writes.map(({ intent, needsLive }) => [intent.verb, intent.body, needsLive])).toEqual([
-        ["patch", { spec: { mode: "Observe" } }, true],
+      expect(plan.writes.map(({ intent }) => [intent.verb, intent.body])).toEqual([
+        ["patch", { spec: { mode: "Observe" } }],
       ]);
       const after = carryOut(objects, plan);
       const rest = planNamespace(facts({ ...base, objects: after, ...circumstances }));

@@ -47,15 +47,6 @@ describe("planNamespace", () => {
     expect(after?.metadata.labels).toEqual({ ...object.metadata.labels, mine: "kept" });
   });
 
-  it("reads live before anything begins to act, and before any other change of a spec", () => {
-    const enforced = facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] });
-    expect(planNamespace(enforced).writes.map(({ needsLive }) => needsLive)).toEqual([true]);
-    const objects = settle(facts());
-    expect(planNamespace({ ...enforced, objects }).writes.map(({ needsLive }) => needsLive)).toEqual([true]);
-    const suspended = [clusterObject("all", { suspend: true })];
-    expect(planNamespace(facts({ objects, clusterObjects: suspended })).writes[0]?.needsLive).toBe(true);
-  });
-
   it("deletes with the uid and resourceVersion of what it saw", () => {
     const objects = settle(facts());
     const [{ intent } = { intent: undefined }] = planNamespace(facts({ objects, candidates: [] })).writes;

@@ -20,10 +20,6 @@ export interface LoopSettings {
   readonly workers: number;
   /** Time between two full passes. A full pass finds changes that were missed. */
   readonly fullPassMs: number;
-  /** A full pass takes its keys from a cache, but lists all objects live this long after the last list. */
-  readonly listMs: number;
-  /** The full pass starts up to this fraction of `fullPassMs` earlier or later, so that several operators do not list at the same time. */
-  readonly fullPassJitter: number;
   /** Minimum time between two passes of one key, so that a busy namespace does not cause a busy loop. */
   readonly minPassIntervalMs: number;
   /** Maximum time that `stop` waits for passes in flight. */
@@ -33,11 +29,15 @@ export interface LoopSettings {
 const DEFAULT_SETTINGS: LoopSettings = {
   workers: 4,
   fullPassMs: 60_000,
-  listMs: 600_000,
-  fullPassJitter: 0.1,
   minPassIntervalMs: 1_000,
   stopWithinMs: 10_000,
 };
+
+/** A full pass takes its keys from a cache, but lists all objects live this long after the last list. In milliseconds. */
+const LIST_MS = 600_000;
+
+/** Full passes and lists are up to this fraction earlier or later, so that several operators do not list at the same time. */
+const JITTER = 0.1;
 
 /** Longest Retry-After of the full pass, in milliseconds: without progress for five minutes the process counts as hung. */
 const LONGEST_WAIT_MS = 240_000;
@@ -284,13 +284,12 @@ export class Controller {
   async #listKeys(): Promise<readonly Key[]> {
     const { clock, store } = this.#ports;
     const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
-    this.#listAtMs = clock.monotonicMs() + this.#jittered(this.#settings.listMs);
+    this.#listAtMs = clock.monotonicMs() + this.#jittered(LIST_MS);
     return keys;
   }
 
-  /** Several operators do not list at the same time. */
   #jittered(ms: number): number {
-    return ms * (1 + (2 * this.#ports.random() - 1) * this.#settings.fullPassJitter);
+    return ms * (1 + (2 * this.#ports.random() - 1) * JITTER);
   }
 
   #progressed(): void {

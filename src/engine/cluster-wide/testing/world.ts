@@ -121,7 +121,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
     }
     const namespace = intent.target.namespace ?? "";
     this.intents.push(intent);
-    const write = { for: "", intent, needsLive: false };
+    const write = { for: "", intent };
     const objects = carryOut(this.objects(namespace), { writes: [write], shares: new Map() });
     this.all.set(namespace, objects.map(this.stores));
     this.engine.namespaceChanged(namespace);
