@@ -17,6 +17,8 @@ export interface OutboxPorts<T> {
   readonly onLost: (item: T, result: "failed" | "dropped", error: unknown) => void;
   /** Called after each attempt that is repeated. */
   readonly onRetry?: (item: T, error: unknown) => void;
+  /** Called when nothing waits any more. */
+  readonly onIdle?: () => void;
 }
 
 interface Waiting<T> {
@@ -75,6 +77,7 @@ export class Outbox<T> {
   async #work(): Promise<void> {
     for (let next = this.#next(); next !== undefined; next = this.#next()) await this.#deliver(next);
     this.#working = undefined;
+    this.#ports.onIdle?.();
   }
 
   async #deliver({ item, sinceMs }: Waiting<T>): Promise<void> {

@@ -50,6 +50,8 @@ export class ApiEventSink implements EventSink {
   /** When each of the last Events was recorded, the oldest first. */
   readonly #recordedMs = new Map<string, number>();
   #sequence = 0;
+  /** Dropped since nothing was waiting. */
+  #drops = 0;
 
   constructor(context: EventSinkContext) {
     this.#context = context;
@@ -57,7 +59,9 @@ export class ApiEventSink implements EventSink {
       ...{ clock: context.clock, random: context.random, giveUpAfterMs: GIVE_UP_AFTER_MS },
       ...{ maxOfPart: MAX_WAITING, maxInAll: MAX_WAITING_IN_ALL },
       send: (pending, signal) => this.#create(pending, signal),
-      onLost: (pending, _, error) => this.#lost(pending, error),
+      onLost: (pending, result, error) =>
+        result === "dropped" ? this.#dropped(pending) : this.#failed(pending, error),
+      onIdle: () => this.#logDropped(),
     });
   }
 
@@ -91,7 +95,22 @@ export class ApiEventSink implements EventSink {
     }
   }
 
-  #lost({ record: { reason, regarding }, key }: Pending, error: unknown): void {
+  /** Logs one line when losses start and one when they end, since there may be thousands. */
+  #dropped({ key }: Pending): void {
+    const { log, metrics } = this.#context;
+    this.#recordedMs.delete(key);
+    metrics.eventLost();
+    this.#drops++;
+    if (this.#drops === 1) log.warn({}, "losing Events: queue is full or operator is stopping");
+  }
+
+  #logDropped(): void {
+    if (this.#drops === 0) return;
+    this.#context.log.warn({ events: this.#drops }, "stopped losing Events");
+    this.#drops = 0;
+  }
+
+  #failed({ record: { reason, regarding }, key }: Pending, error: unknown): void {
     const { log, metrics } = this.#context;
     const fields = { reason, regarding: `${regarding.kind}/${regarding.name}` };
     this.#recordedMs.delete(key);
