@@ -245,13 +245,6 @@ describe("what recreated the ServiceAccount of rejected pods", () => {
     expect(await named(scene)).toBe("HelmHook");
   });
 
-  it("is not named for a pod that was rejected long after the ServiceAccount was recreated", async () => {
-    const scene = new Scene();
-    recreate(scene, HELM);
-    scene.clock.advance(REFRESHED_MS);
-    expect(await named(scene)).toBeUndefined();
-  });
-
   it("is not named for a successor that is rejected as well", async () => {
     const scene = new Scene();
     recreate(scene, HELM);

@@ -23,7 +23,7 @@ import {
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
 // Silence proves nothing either: a program that hangs logs no 401.
 
-/** Without an identifiable successor (the workload was scaled down), all pods must be healthy for this long. */
+/** Without an identifiable successor for this long, in milliseconds, the workload was scaled down. */
 const NO_SUCCESSOR_MS = 120_000;
 
 /** A successor without a 401 for this long has a valid token, if the old token was proven to be invalid. */
@@ -90,15 +90,12 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context) : entry.outcome;
 }
 
-/** If the workload is as large as it should be, all its pods must be healthy. */
+/** If the workload is as large as it should be, such as after it was scaled down, nothing shows whether the restart helped. */
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
-  const present = workload.pods.filter(pod => isPresent(pod)).map(pod => evidenceOn(pod, entry));
-  const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
-  const effects = present.map(pod => judge(pod, entry, nowMs));
-  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole && !effects.includes(undefined);
-  if (!isKnown) return unknownOutcome(entry, context);
-  return effects.includes("Replaced") ? "Replaced" : "Recovered";
+  const isWhole = workload.pods.filter(pod => isPresent(pod)).length >= workload.view.replicas;
+  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
+  return isKnown ? "Replaced" : unknownOutcome(entry, context);
 }
 
 /** The oldest pod that is younger than the restart: with the same name in a StatefulSet, on the same node in a DaemonSet. */

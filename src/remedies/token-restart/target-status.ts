@@ -1,18 +1,10 @@
 import { describeTime } from "../../core/time";
-import { Cause } from "../../api/conditions";
 import type { TargetStatus } from "../../api/controller-resilience";
 import { isPresent } from "../../restarts/history";
 import type { Wait } from "../../restarts/limits";
 import { PERSISTENT, type Persistence, type PersistenceRule } from "../../logs/persistence";
 import type { WorkloadState } from "./candidates";
-import {
-  isRejected,
-  isSuspected,
-  targetOf,
-  withoutOneSided,
-  type ObservedPod,
-  type ObservedWorkload,
-} from "./observed";
+import { targetOf, withoutOneSided, type ObservedPod, type ObservedWorkload } from "./observed";
 
 // The entry of a workload in status.targets: what later passes, and later leaders, have to know. Pure.
 
@@ -68,22 +60,12 @@ function stillPersistent(logs: Persistence, rule: PersistenceRule): Persistence 
 
 const HOOKS = { Helm: "HelmHook", "Argo CD": "ArgoCDHook" } as const;
 
-/**
- * What recreated the ServiceAccount, where that is the proven cause. The proof ends when the kubelet renews the token; the cause is
- * remembered until the logs of these pods were quiet.
- */
-function recreatedBy({ rejected, workload, previous }: WorkloadState): Pick<TargetStatus, "recreatedBy"> {
-  const known = previous?.recreatedBy === undefined ? [] : workload.pods.filter(pod => !isSeenQuiet(pod));
-  const pods = [...rejected.filter(({ proof }) => proof?.cause === Cause.ServiceAccountRecreated), ...known];
-  const recreations = pods.flatMap(({ recreation }) => recreation ?? []);
+/** What recreated the ServiceAccount of rejected pods that are older than it. */
+function recreatedBy({ rejected }: WorkloadState): Pick<TargetStatus, "recreatedBy"> {
+  const recreations = rejected.flatMap(({ recreation }) => recreation ?? []);
   if (recreations.length === 0) return {};
   const [hook] = recreations.flatMap(one => one.hook ?? []);
   return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
-}
-
-function isSeenQuiet(pod: ObservedPod): boolean {
-  const wasRead = pod.readMs !== undefined && !pod.unreadable;
-  return wasRead && !isRejected(pod) && pod.logs.state === "quiet" && !isSuspected(pod);
 }
 
 /**
