@@ -17,7 +17,7 @@ import {
 } from "./history";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
 import { LeaderWarmup, Rollouts } from "./rollouts";
-import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer, type RestartPermit } from "./pacer";
+import { DEFAULT_RESTART_INTERVAL_MS, RestartPacer } from "./pacer";
 import type { Deferral, RestartClaim, RolloutClaim } from "../core/intent";
 import { boundStatus } from "../core/status";
 
@@ -180,19 +180,19 @@ export class ObjectRestarts {
     this.#shared.breaker.note(this.#session.object, this.#own);
     const deferral = this.deferral(claim);
     if (deferral !== undefined) return deferral;
-    const pace = this.#shared.pacer.ask({ isProven: PROVEN_BY_POD.has(claim.cause) });
-    if (!pace.allowed) return limited("RestartPacer", pace.retryAfterMs);
+    const waitMs = this.#shared.pacer.take({ isProven: PROVEN_BY_POD.has(claim.cause) });
+    if (waitMs > 0) return limited("RestartPacer", waitMs);
     const now = this.#shared.clock.now();
     const requested = requestedRestart(claim, now);
     const restarts = pruneRestarts([...this.#own, requested], now);
     try {
       await this.#session.writeStatus(boundStatus({ ...this.#session.object.status, restarts }));
     } catch (error) {
-      pace.permit(false);
+      this.#shared.pacer.giveBack(false);
       throw error;
     }
     this.#become(restarts);
-    return { result: "Requested", end: end => this.#end(requested, pace.permit, end) };
+    return { result: "Requested", end: end => this.#end(requested, end) };
   }
 
   /** Returns what defers the rollout of a changed template, or the end of its trial: by a clock that is off, logs seem quiet. */
@@ -216,8 +216,8 @@ export class ObjectRestarts {
     };
   }
 
-  #end(requested: RestartStatus, permit: RestartPermit, end: RestartEnd): void {
-    permit(end === "Executed" || end === "Unknown");
+  #end(requested: RestartStatus, end: RestartEnd): void {
+    this.#shared.pacer.giveBack(end === "Executed" || end === "Unknown");
     const executed: RestartStatus = { ...requested, outcome: "Restarted" };
     if (end === "Executed") this.#become(this.#own.map(entry => (entry === requested ? executed : entry)));
     if (end !== "Refused") return;

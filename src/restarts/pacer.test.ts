@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
-import { RestartPacer, type RestartPermit } from "./pacer";
-
-function permitOf(pacer: RestartPacer): RestartPermit {
-  const verdict = pacer.ask();
-  if (!verdict.allowed) throw new Error(`refused for ${verdict.retryAfterMs} ms`);
-  return verdict.permit;
-}
+import { RestartPacer } from "./pacer";
 
 function readyBrake() {
   const clock = new FakeClock();
@@ -20,20 +14,17 @@ describe("the restart pacer", () => {
   it("begins with an empty bucket", () => {
     const clock = new FakeClock();
     const pacer = new RestartPacer(clock);
-    expect(pacer.ask()).toEqual({ allowed: false, retryAfterMs: 10_000 });
+    expect(pacer.take()).toBe(10_000);
     clock.advance(10_000);
-    expect(pacer.ask().allowed).toBe(true);
+    expect(pacer.take()).toBe(0);
   });
 
-  it("ignores a restart that certainly did not happen, and returns a permit only once", () => {
+  it("ignores a restart that certainly did not happen", () => {
     const { pacer } = readyBrake();
-    const first = permitOf(pacer);
-    first(false);
-    const second = permitOf(pacer);
-    first(true);
-    expect(pacer.ask().allowed).toBe(false);
-    second(false);
-    expect(pacer.ask().allowed).toBe(true);
+    expect(pacer.take()).toBe(0);
+    expect(pacer.take()).toBe(10_000);
+    pacer.giveBack(false);
+    expect(pacer.take()).toBe(0);
   });
 
   it("keeps restarts an interval apart, for any schedule", () => {
@@ -53,15 +44,13 @@ describe("the restart pacer", () => {
         for (const { waitMs, takesMs, used, isProven, asks, newTerm } of actions) {
           clock.advance(waitMs);
           if (newTerm) pacer.startTerm();
-          const allowed = Array.from({ length: asks }, () => pacer.ask({ isProven })).filter(
-            verdict => verdict.allowed,
-          );
+          const allowed = Array.from({ length: asks }, () => pacer.take({ isProven })).filter(ms => ms === 0);
           expect(allowed.length).toBeLessThanOrEqual(1);
           const start = clock.monotonicMs();
           clock.advance(takesMs);
-          if (used && allowed[0])
+          if (used && allowed.length > 0)
             restarts.push({ start, end: clock.monotonicMs(), leastMs: isProven ? intervalMs / 5 : intervalMs });
-          for (const { permit } of allowed) permit(used);
+          if (allowed.length > 0) pacer.giveBack(used);
         }
         restarts.slice(1).forEach((restart, i) => {
           expect(restart.start - restarts[i]!.end).toBeGreaterThanOrEqual(restart.leastMs);

@@ -1,15 +1,5 @@
 import type { Clock } from "../core/time";
 
-/**
- * Permission to restart once. Call it once, afterwards: if the restart was executed, or may have been, the interval starts now. Otherwise it is as if
- * it had not been requested.
- */
-export type RestartPermit = (wasUsed: boolean) => void;
-
-export type PacerAnswer =
-  | { readonly allowed: true; readonly permit: RestartPermit }
-  | { readonly allowed: false; readonly retryAfterMs: number };
-
 /** Default time between two restarts, in milliseconds. */
 export const DEFAULT_RESTART_INTERVAL_MS = 10_000;
 
@@ -45,24 +35,20 @@ export class RestartPacer {
     this.#holdFrom(this.#clock.monotonicMs());
   }
 
-  /** Requests permission to restart a pod once, now. */
-  ask({ isProven = false } = {}): PacerAnswer {
+  /** Takes the permit to restart a pod once, now. @returns the time until one may be free, in milliseconds; 0: it was taken */
+  take({ isProven = false } = {}): number {
     const intervalMs = this.#intervalMs * (isProven ? PROVEN_SHARE : 1);
     const waitMs = this.#lastMs + intervalMs - this.#clock.monotonicMs();
-    if (this.#permitOut) return { allowed: false, retryAfterMs: Math.max(waitMs, intervalMs) };
-    if (waitMs > 0) return { allowed: false, retryAfterMs: waitMs };
+    if (this.#permitOut) return Math.max(waitMs, intervalMs);
+    if (waitMs > 0) return waitMs;
     this.#permitOut = true;
-    return { allowed: true, permit: this.#issue() };
+    return 0;
   }
 
-  #issue(): RestartPermit {
-    let isOut = true;
-    return wasUsed => {
-      if (!isOut) return;
-      isOut = false;
-      this.#permitOut = false;
-      if (wasUsed) this.#holdFrom(this.#clock.monotonicMs());
-    };
+  /** Returns the permit. If the restart was executed, or may have been, the interval starts now. Otherwise it is as if none had been taken. */
+  giveBack(wasUsed: boolean): void {
+    this.#permitOut = false;
+    if (wasUsed) this.#holdFrom(this.#clock.monotonicMs());
   }
 
   #holdFrom(atMs: number): void {

@@ -76,11 +76,11 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...inFile("src/restarts/pacer.ts", [
-    ["no pace", "if (waitMs > 0) return {", "if (waitMs > 1e9) return {", RECREATED],
+    ["no pace", "if (waitMs > 0) return waitMs;", "if (waitMs > 1e9) return waitMs;", RECREATED],
     [
       "two permits at a time",
-      "if (this.#permitOut) return {",
-      "if (this.#permitOut && waitMs > 1e9) return {",
+      "if (this.#permitOut) return Math",
+      "if (this.#permitOut && waitMs > 1e9) return Math",
       RECREATED,
     ],
   ]),
