@@ -10,13 +10,13 @@ import type { Print } from "./waiting";
 import { burst } from "./scenes/burst";
 import { detect } from "./scenes/detect";
 import { idle } from "./scenes/idle";
-import { pods } from "./scenes/pods";
+import { noisy, pods } from "./scenes/pods";
 import { sick } from "./scenes/sick";
 import { start } from "./scenes/start";
 import { stop } from "./scenes/stop";
 
 /** All scenes, in the order of a run. */
-export const SCENES: readonly Scene[] = [pods, idle, sick, burst, start, detect, stop];
+export const SCENES: readonly Scene[] = [pods, noisy, idle, sick, burst, start, detect, stop];
 
 /** What a person chooses, with the scenes and sizes. */
 export interface RunOptions extends Choice {

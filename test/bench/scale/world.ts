@@ -25,6 +25,9 @@ const LEADS_LIMIT_MS = 60_000;
 const GROUP = "/apis/controller-resilience.io/v1alpha1";
 const RESILIENCES = `${GROUP}/controllerresiliences`;
 
+/** Where each API server registers its address; the lab's does not, since a loopback address may not be there. */
+const SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+
 const LEASE = "controller-resilience";
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR.namespace}/leases`;
 
@@ -154,6 +157,7 @@ export class World {
     const { namespace, serviceAccount } = OPERATOR;
     this.#kubeconfig = await this.lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
     await this.admin.create(LEASES, releasedLease());
+    await this.admin.create(SERVERS, serverSlice());
     if (nodes === 0) return;
     this.defer(() => this.logs.stop());
     // kwok with another configuration is another process, which waits until the Leases of its nodes have expired. So the configuration comes first.
@@ -171,4 +175,14 @@ function releasedLease(): object {
   const time = new Date().toISOString().replace("Z", "000Z");
   const spec = { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 1, acquireTime: time, renewTime: time };
   return { metadata: { name: LEASE }, spec };
+}
+
+/** One API server: the operator asks the only one at the address of its kubeconfig, so that any other address will do (RFC 5737). */
+function serverSlice(): object {
+  return {
+    metadata: { name: "kubernetes" },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["192.0.2.1"] }],
+    ports: [{ name: "https", port: 443 }],
+  };
 }

@@ -64,12 +64,14 @@ async function play(world: World, stage: Stage, { single, many }: Plan): Promise
   await createWorkloads(world, population);
   await createObjects(world, population);
   await launch(world, HEALTHY);
-  const refused = new RefusedClient(world.lab);
-  world.defer(() => refused.stop());
-  await pass("settling", settle, print);
-  await untilQuiet(world);
+  // While nobody is refused, healthy logs rest.
+  const rest = async (): Promise<void> => {
+    await pass("settling", settle, print);
+    await untilQuiet(world);
+  };
   const singles: Death[] = [];
   for (const pod of single) {
+    await rest();
     const death = await die(world, [pod], RESTARTED_LIMIT_MS);
     singles.push(death);
     const restarted = number(death.restartedS ?? NaN);
@@ -77,6 +79,7 @@ async function play(world: World, stage: Stage, { single, many }: Plan): Promise
       `${pod}: known ${number(death.knownS[0] ?? NaN)} s after its criterion was met, restart recorded after ${restarted} s`,
     );
   }
+  await rest();
   const { knownS } = await die(world, many);
   print(`${knownS.length} of ${many.length} dead pods known, the last after ${number(knownS.at(-1) ?? NaN)} s`);
   const known = singles.map(death => death.knownS[0] ?? NaN);
@@ -109,6 +112,8 @@ async function die(world: World, pods: readonly string[], restartLimitMs = 0): P
   const names = new Set(pods.map(pod => pod.replace(/-\d+$/, "")));
   const before = await look(world, names);
   world.print(`401s in the logs of ${pods.length} pods from now on`);
+  const refused = new RefusedClient(world.lab);
+  world.defer(() => refused.stop());
   const metMs = world.logs.die(pods) + CRITERION_MS;
   const seconds = (): number => (Date.now() - metMs) / 1000;
   await pass("dying", CRITERION_MS / 1000 - 1, quiet);
@@ -126,6 +131,7 @@ async function die(world: World, pods: readonly string[], restartLimitMs = 0): P
     if (restarts > before.restarts) restartedS ??= atS;
     await sleep(LOOK_MS);
   }
+  refused.stop();
   world.logs.heal(pods);
   return { knownS, ...(restartedS === undefined ? {} : { restartedS }) };
 }

@@ -1,11 +1,16 @@
 import { steadyFigures, steadyNotes } from "../figures";
 import { launch } from "../launch";
 import { createNamespaces, createObjects, createWorkloads } from "../population";
-import { describeSize, HEALTHY, type Scene, useWorld } from "../scene";
+import { RefusedClient } from "../refused-client";
+import type { Report } from "../report";
+import { describeSize, HEALTHY, type Scene, type Stage, useWorld } from "../scene";
 import { measureSteady, untilQuiet } from "../steady";
 import { pass } from "../waiting";
 
-/** Healthy pods: what it costs to watch them. */
+/** Requests per second that the API server refuses in {@link noisy}. */
+const NOISE = 5;
+
+/** Healthy pods, and nobody is refused: what it costs to watch them. */
 export const pods: Scene = {
   name: "pods",
   about: "requests, processor time and memory for healthy pods",
@@ -16,22 +21,37 @@ export const pods: Scene = {
     { pods: 2_000, objects: 50 },
     { pods: 2_000, objects: 1 },
   ],
-  run: stage =>
-    useWorld(stage, {}, async world => {
-      const { size, seconds, settle, print } = stage;
-      const population = { ...size, namespaces: Math.min(stage.namespaces, size.objects) };
-      await createNamespaces(world, population.namespaces);
-      await createWorkloads(world, population);
-      await createObjects(world, population);
-      const { operator, leads, reported, settled } = await launch(world, HEALTHY);
-      await pass("settling", settle, print);
-      await untilQuiet(world);
-      const steady = await measureSteady(world, operator, seconds);
-      return {
-        title: describeSize(size),
-        figures: steadyFigures(steady),
-        notes: steadyNotes(steady),
-        detail: { steady, leads, reported, settled },
-      };
-    }),
+  run: stage => observe(stage),
 };
+
+/** Healthy pods while the API server refuses a client that is none of them. */
+export const noisy: Scene = {
+  name: "noisy",
+  about: `the same while the API server refuses ${NOISE} requests per second of another client`,
+  sizes: [{ pods: 500, objects: 25 }],
+  run: stage => observe(stage, NOISE),
+};
+
+function observe(stage: Stage, refusedPerSecond?: number): Promise<Omit<Report, "scene" | "size">> {
+  return useWorld(stage, {}, async world => {
+    const { size, seconds, settle, print } = stage;
+    const population = { ...size, namespaces: Math.min(stage.namespaces, size.objects) };
+    await createNamespaces(world, population.namespaces);
+    await createWorkloads(world, population);
+    await createObjects(world, population);
+    const { operator, leads, reported, settled } = await launch(world, HEALTHY);
+    if (refusedPerSecond !== undefined) {
+      const refused = new RefusedClient(world.lab, refusedPerSecond);
+      world.defer(() => refused.stop());
+    }
+    await pass("settling", settle, print);
+    await untilQuiet(world);
+    const steady = await measureSteady(world, operator, seconds);
+    return {
+      title: refusedPerSecond === undefined ? describeSize(size) : `${describeSize(size)}, noisy`,
+      figures: steadyFigures(steady),
+      notes: steadyNotes(steady),
+      detail: { steady, leads, reported, settled },
+    };
+  });
+}
