@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import cfg from "../../../package.json";
 import { type FakeAnswer, FakeServer, run } from "./testing/run";
 
 const root = join(__dirname, "../../..");
@@ -54,14 +55,22 @@ describe("the command line", () => {
   });
 });
 
+const CLIENT = `client: ${cfg.version}\n`;
+
+it("says its own version without a cluster, and to a script only data", async () => {
+  const version = ["version", "--kubeconfig", "/nonexistent"];
+  expect(await run(version)).toMatchObject({ code: 1, stdout: CLIENT });
+  expect(await run([...version, "-o", "json"])).toMatchObject({ code: 1, stdout: "" });
+});
+
 describe("bad input", () => {
   const version = (...args: string[]): ReturnType<typeof run> => run(["version", "--kubeconfig", kubeconfig, ...args]);
 
-  /** Expects one sentence, exit code 1 and nothing on standard output. */
+  /** Expects one sentence, exit code 1 and nothing on standard output but the version that `version` has said before. */
   async function expectSentence(running: ReturnType<typeof run>, part: string): Promise<void> {
     const { code, stdout, stderr } = await running;
     expect(stderr).toContain(part);
-    expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
+    expect([code, stdout.replace(CLIENT, ""), stderr.trim().split("\n").length]).toEqual([1, "", 1]);
     expect(stderr).not.toMatch(/^\s+at |secret-token/m);
   }
 

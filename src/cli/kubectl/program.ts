@@ -87,14 +87,18 @@ function registerVersion(program: Command, shell: Shell): void {
   addClusterCommand(program, shell, {
     usage: "version",
     summary: "show the versions of this plugin and of the operator's API",
-    description: `Show the version of this plugin, and the versions of the operator's API that the cluster serves. \`${CALL} --version\` needs no cluster.`,
+    description:
+      "Show the version of this plugin, also without a cluster, and the versions of the operator's API that the cluster serves.",
     examples: [["version -o json", "for a script"]],
     hasOutput: true,
     async run(session) {
       const served = await session.servedVersions();
-      const text = `client: ${cfg.version}\nserved: ${served.join(", ") || "none, not installed"}\n`;
+      const text = `served: ${served.join(", ") || "none, not installed"}\n`;
       await session.output.result({ client: cfg.version, served }, () => text);
       return Exit.ok;
     },
+  });
+  program.commands.at(-1)?.hook("preAction", command => {
+    if (command.opts()["output"] === undefined) shell.io.stdout.write(`client: ${cfg.version}\n`);
   });
 }
