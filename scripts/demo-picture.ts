@@ -2,14 +2,15 @@
 import { type Recording, readRecording, RECORDING_FILE } from "../test/demo/recording";
 import type { Told } from "../test/demo/timeline";
 
-const WIDTH = 760;
+const WIDTH = 620;
 const MARGIN = 20;
 const FONT_SIZE = 14;
 const LINE = 20;
 /** Width of a character of a monospaced font, of its size. */
 const CHARACTER = 0.6 * FONT_SIZE;
 /** Where the bars begin, and the words of a line. */
-const INDENT = 160;
+const BARS_X = 130;
+const WORDS_X = 74;
 const BARS_Y = 62;
 const BAR = 20;
 const WORDS_Y = 160;
@@ -76,7 +77,7 @@ export function drawPicture({ told, ending }: Recording): string {
     y += words.length * LINE;
     return drawn;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title words">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title words">
 <title id="title">A controller dies silently, and the operator heals it</title>
 <desc id="words">${told.map(({ seconds, what }) => `${seconds} s: ${escape(shorten(what))}`).join(". ")}. ${escape(ending)}</desc>
 <style>
@@ -86,7 +87,7 @@ ${style(rows.map(({ line }) => line.seconds / end))}
 <text class="plain title" x="${MARGIN}" y="${MARGIN + 16}">A controller dies silently, and is healed</text>
 <text class="faint" x="${WIDTH - MARGIN}" y="${MARGIN + 16}" text-anchor="end">npm run demo, ${Math.round(end)} s</text>
 ${bars.join("\n")}
-<svg x="${INDENT}" y="${BARS_Y - 4}" width="${WIDTH - MARGIN - INDENT + 1}" height="${2 * LINE + BAR + 12}">
+<svg x="${BARS_X}" y="${BARS_Y - 4}" width="${WIDTH - MARGIN - BARS_X + 1}" height="${2 * LINE + BAR + 12}">
 <g class="time"><rect class="cover" width="${WIDTH}" height="100%"/><line class="now" y2="100%"/></g>
 </svg>
 ${lines.join("\n")}
@@ -108,7 +109,7 @@ function shorten(what: string): string {
 }
 
 function wrap(text: string): string[] {
-  const most = Math.floor((WIDTH - MARGIN - INDENT) / CHARACTER);
+  const most = Math.floor((WIDTH - MARGIN - WORDS_X) / CHARACTER);
   const rows: string[] = [];
   for (const word of text.split(" ")) {
     const last = rows.at(-1);
@@ -116,12 +117,13 @@ function wrap(text: string): string[] {
     else rows[rows.length - 1] = `${last} ${word}`;
   }
   if (rows.length <= MAX_ROWS) return rows;
-  return [...rows.slice(0, MAX_ROWS - 1), `${rows[MAX_ROWS - 1]!.slice(0, most - 2)} …`];
+  const last = rows[MAX_ROWS - 1]!;
+  return [...rows.slice(0, MAX_ROWS - 1), `${last.length + 2 > most ? last.replace(/ \S*$/, "") : last} …`];
 }
 
 function drawBars(row: number, label: string, end: number, bars: readonly Bar[]): string {
   const y = BARS_Y + row * (BAR + 14);
-  const x = (seconds: number): number => round(INDENT + ((WIDTH - MARGIN - INDENT) * seconds) / end);
+  const x = (seconds: number): number => round(BARS_X + ((WIDTH - MARGIN - BARS_X) * seconds) / end);
   const drawn = bars.map(({ from, to, tone, label }) => {
     const width = round(x(to) - x(from));
     const text = `<text class="on" x="${x(from) + 6}" y="${y + 15}">${label}</text>`;
@@ -130,9 +132,9 @@ function drawBars(row: number, label: string, end: number, bars: readonly Bar[])
   return [`<text class="plain" x="${MARGIN}" y="${y + 15}">${label}</text>`, ...drawn].join("\n");
 }
 
-function drawLine({ seconds, who, tone }: Told, words: readonly string[], y: number, index: number): string {
-  const spans = words.map((row, at) => `<tspan x="${INDENT}" dy="${at === 0 ? 0 : LINE}">${escape(row)}</tspan>`);
-  return `<text class="row r${index} ${tone}" y="${y}"><tspan class="faint" x="${MARGIN + 40}" text-anchor="end">${seconds.toFixed(1)}s</tspan><tspan x="${MARGIN + 52}">${escape(who)}</tspan>${spans.join("")}</text>`;
+function drawLine({ seconds, tone }: Told, words: readonly string[], y: number, index: number): string {
+  const spans = words.map((row, at) => `<tspan x="${WORDS_X}" dy="${at === 0 ? 0 : LINE}">${escape(row)}</tspan>`);
+  return `<text class="row r${index} ${tone}" y="${y}"><tspan class="faint" x="${MARGIN + 40}" text-anchor="end">${seconds.toFixed(1)}s</tspan>${spans.join("")}</text>`;
 }
 
 /** @param shares of the recording after which each line appears */
