@@ -44,6 +44,22 @@ export const MENDS: readonly Mutation[] = [
       /"tokenLifetime".*"tokenLifetime"/,
     ],
   ]),
+  ...inFile("src/restarts/history.ts", [
+    [
+      "a restart has failed before its pod has ended",
+      "Math.max(Date.parse(time) + graceMs, deletedAtMs)",
+      "(graceMs < 0 ? deletedAtMs : Date.parse(time))",
+      /"graceSeconds"/,
+    ],
+  ]),
+  ...inFile("src/remedies/stall-detection/outcome.ts", [
+    [
+      "a restart has failed before the Lease is due",
+      "isOverdue(entry, scope.workload, nowMs) && !mayHelp ?",
+      "isOverdue(entry, scope.workload, nowMs) && mayHelp !== undefined ?",
+      /"renewsEverySeconds"/,
+    ],
+  ]),
   ...inFile("src/restarts/rollouts.ts", [
     ["rollouts of another term go on", "    this.#recorded.clear();\n", "", /"tokenLifetime".*"tokenLifetime"/],
   ]),

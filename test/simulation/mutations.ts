@@ -228,6 +228,12 @@ export const MUTATIONS: readonly Mutation[] = [
       "return 0 * expirationSeconds + TRIAL_MARGIN_MS;",
       LIFETIME,
     ],
+    [
+      "401s of a trial are no harm",
+      "if (!isChangeHarmful(subject)) return undefined;",
+      "if (isChangeHarmful(subject)) return undefined;\n  if (subject.nowMs > 0) return undefined;",
+      LIFETIME,
+    ],
   ]),
   ...inFile("src/remedies/token-lifetime/observe.ts", [
     [

@@ -204,7 +204,8 @@ const bindings: Lie = ({ status, reason, message }, { sight, object, pods }) => 
       : undefined;
   }
   if (status !== "False") return undefined;
-  const isNear = left.some(({ leftMs }) => leftMs <= warnMs + LAGS_MS);
+  // Or mistyped, and brought back by a backup.
+  const isNear = left.some(({ leftMs }) => !(leftMs > warnMs + LAGS_MS));
   return isNear || ["AccessEnded", "TargetNotFound"].includes(reason)
     ? undefined
     : `and no binding expires soon: ${message}`;

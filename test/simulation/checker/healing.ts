@@ -98,12 +98,20 @@ class HealingChecks {
     const others = isUnproven ? rivals - 1 + this.#obstacles.unproven() : 0;
     const seen = isUnproven && truth.state === "token-dead" ? "token-expired" : truth.cause;
     return (
-      NOTICED_WITHIN[seen]! +
+      Math.max(NOTICED_WITHIN[seen]!, seen === "hangs" ? this.#standsMs(truth) : 0) +
       this.#cooldownMs(truth) +
       OPEN_MS * Math.ceil(others / 2) +
       Math.max(siblings, rivals) * NEXT_MS +
       dead.length * (isUnproven ? PACE_MS : PROVEN_PACE_MS)
     );
+  }
+
+  /** A Lease must miss four of its durations (docs/remedies/stall-detection.md). */
+  #standsMs({ namespace, workload }: Truth): number {
+    const found = this.sight.plan.workloads.find(
+      one => one.namespace === namespace && workload.endsWith(`/${one.name}`),
+    );
+    return 5_000 * (found?.leaseSeconds ?? 0);
   }
 
   /** Without a restart before there is none. It doubles while restarts do not help. */

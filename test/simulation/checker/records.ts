@@ -1,6 +1,6 @@
 import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
-import { actingOn, blockOf, entriesOf, mayBeTried, restartsOf } from "./objects";
+import { actingOn, blockOf, entriesOf, mayBeTried, type RestartEntry, restartsOf } from "./objects";
 import type { Memory } from "./memory";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
@@ -67,6 +67,8 @@ class Records {
   readonly #evictions: Eviction[] = [];
   /** Restarts that an API server has refused since the same process leads, by namespace, name and time: another one does not know. */
   readonly #refused = new Set<string>();
+  /** Uids of the pods whose restart status has called in vain. */
+  readonly #judged = new Set<string>();
   #leader: unknown;
 
   constructor(
@@ -131,12 +133,33 @@ class Records {
     for (const { pod, time, outcome } of entriesOf(object))
       if (outcome !== "Requested" && this.#refused.delete(`${namespace}/${pod} ${time}`))
         this.report(3, `the status of ${namespace}/${name} counts a restart of ${pod}, which was refused`);
+    for (const entry of entriesOf(object)) if (entry.outcome === "Ineffective") this.#failed(object, entry);
     const own = this.#evictions.filter(
       one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
     );
     for (const { pod, atMs } of own.slice(-KEPT))
       if (this.#counts(atMs, pod.metadata.uid) && !known.includes(pod.metadata.uid))
         this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
+  }
+
+  /** A restart is said to have failed, for the first time, and nothing has happened since. */
+  #failed({ metadata: { namespace = "", name } }: Obj, { pod, podUID: uid = "" }: RestartEntry): void {
+    const eviction = this.#evictions.find(one => one.pod.metadata.uid === uid);
+    if (eviction === undefined || this.#judged.has(uid) || this.#clocksMs() > MINUTE) return;
+    this.#judged.add(uid);
+    if (this.sight.calmSinceMs(namespace) < this.sight.clock.monotonicMs() - eviction.atMs) return;
+    const why = this.#whyNot(eviction);
+    if (why !== undefined)
+      this.report(3, `the status of ${namespace}/${name} says that the restart of ${pod} failed, and ${why}`);
+  }
+
+  #whyNot({ pod: { metadata }, workload }: Eviction): string | undefined {
+    const { namespace, name, uid } = metadata;
+    if (this.sight.store.get("pods", namespace, name)?.metadata.uid === uid) return "it still ends";
+    const pods = this.sight.truths().filter(one => `${one.namespace}/${one.workload}` === workload);
+    const wasDead = this.memory.before(uid).some(({ healedByRestart }) => healedByRestart);
+    const isWhole = pods.length > 0 && pods.every(({ state }) => state === "works");
+    return wasDead && isWhole ? "all its pods work" : undefined;
   }
 
   #counts(atMs: number, uid: string): boolean {

@@ -21,6 +21,10 @@ export interface WorkloadPlan {
   readonly replicas?: number;
   /** It has a Lease that lasts so long. */
   readonly leaseSeconds?: number;
+  /** Absent: a fifth of that. */
+  readonly renewsEverySeconds?: number;
+  /** How long its pods may take to end; absent: 30. */
+  readonly graceSeconds?: number;
   /** Absent: one of its own name. */
   readonly serviceAccount?: string;
   /** Annotations and labels of its RoleBinding, such as an expiry. */
@@ -67,8 +71,9 @@ export function install(cluster: Cluster, plan: WorkloadPlan): Obj {
   return store.create(resourceOf(kind), workload(plan));
 }
 
-function placeOf({ name, namespace, leaseSeconds }: WorkloadPlan): Place {
-  return { name, namespace, ...(leaseSeconds !== undefined && { leaseSeconds }) };
+function placeOf({ name, namespace, leaseSeconds: seconds, renewsEverySeconds }: WorkloadPlan): Place {
+  if (seconds === undefined) return { name, namespace };
+  return { name, namespace, lease: { name, namespace, seconds, everySeconds: renewsEverySeconds ?? seconds / 5 } };
 }
 
 /** The image with one of the programs of a plan. */
@@ -141,7 +146,7 @@ function strategyOf(plan: WorkloadPlan): object {
 }
 
 function templateOf(plan: WorkloadPlan): object {
-  const { name, serviceAccount = name, program, sidecar, nodeSelector, automount } = plan;
+  const { name, serviceAccount = name, program, sidecar, nodeSelector, automount, graceSeconds = 30 } = plan;
   const { volumes, volumeMounts } = mountsOf(plan);
   const container = (title: string, one: ProgramName): object => ({
     ...{ name: title, image: imageOf(plan, one) },
@@ -153,7 +158,7 @@ function templateOf(plan: WorkloadPlan): object {
   return {
     metadata: { labels: { app: name } },
     spec: {
-      ...{ serviceAccountName: serviceAccount, terminationGracePeriodSeconds: 30 },
+      ...{ serviceAccountName: serviceAccount, terminationGracePeriodSeconds: graceSeconds },
       ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
       ...(isAgent(program) ? { hostNetwork: true } : {}),
       ...(nodeSelector === undefined ? {} : { nodeSelector: { ...nodeSelector } }),

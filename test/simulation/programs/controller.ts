@@ -183,8 +183,8 @@ export class Controller implements Program {
 
   #elect(lease: LeaseTerms): void {
     const context = this.#context!;
-    // client-go's ratio would be 133; those who wait look half as often, for the sake of speed.
-    const everyMs = lease.seconds * (this.#isLeader ? 200 : 400);
+    // Those who wait look half as often, for the sake of speed, unless it is seldom anyway.
+    const everyMs = lease.everySeconds * (this.#isLeader || lease.everySeconds > 60 ? 1_000 : 2_000);
     context.after(everyMs * context.dice.between(1, 1.2), () => this.#elect(lease));
     if (this.#stands) return;
     const answer = context.renew(this.#current(), lease);
@@ -195,7 +195,8 @@ export class Controller implements Program {
   #follow(answer: Answer, lease: LeaseTerms): void {
     const context = this.#context!;
     const nowMs = context.nowMs();
-    const isLate = this.#isLeader && nowMs - this.#renewedMs > (lease.seconds * 1_000 * 2) / 3;
+    const deadlineMs = 1_000 * Math.max((lease.seconds * 2) / 3, lease.everySeconds * 1.3);
+    const isLate = this.#isLeader && nowMs - this.#renewedMs > deadlineMs;
     if (answer === 200) this.#renewedMs = nowMs;
     if (!isLate) return void (this.#isLeader = answer === 200 || (this.#isLeader && answer !== 409));
     this.#isLeader = false;

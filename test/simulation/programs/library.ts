@@ -1,7 +1,7 @@
 import type { Dice } from "../time";
 import { Controller, type ControllerOptions } from "./controller";
 import { Broken, CniAgent, InParts, KubeletClient, Noisy, OtherCluster } from "./others";
-import type { Asked, ProgramFactory } from "./program";
+import type { Asked, LeaseTerms, ProgramFactory } from "./program";
 import {
   CLIENT_GO_MIDDLE,
   CLIENT_GO_NEW,
@@ -18,8 +18,8 @@ import { type Fate, WidgetController } from "./widgets";
 export interface Place {
   readonly name: string;
   readonly namespace: string;
-  /** Absent: it has no Lease. */
-  readonly leaseSeconds?: number;
+  /** Absent: it has none. */
+  readonly lease?: LeaseTerms;
 }
 
 /** The names of the library's programs. */
@@ -119,11 +119,13 @@ function worksForLong(): ProgramFactory {
   };
 }
 
-/** Only its first life hangs, so a restart heals it. */
+/** Only its first life hangs, so a restart heals it: not before the operator has seen four renewals of its Lease. */
 function hangsOnce(place: Place): ProgramFactory {
   let lives = 0;
   return dice => {
-    const hangs = { afterMs: dice.between(5, 40) * MINUTE, cause: "hangs" } as const;
+    const isRare = (place.lease?.everySeconds ?? 0) > 60;
+    const afterMs = (isRare ? dice.between(65, 75) : dice.between(5, 40)) * MINUTE;
+    const hangs = { afterMs, cause: "hangs" } as const;
     return new Controller({ ...base(place, CLIENT_GO_NEW, dice), ...(lives++ === 0 ? { hangs } : {}) });
   };
 }
@@ -141,14 +143,14 @@ function optionsOf(name: ProgramName, place: Place, dice: Dice): ControllerOptio
   return { ...base(place, WORDING[name] ?? CLIENT_GO_NEW, dice), ...SPECIALS[name]?.(dice) };
 }
 
-function base({ name, namespace, leaseSeconds }: Place, wording: Wording, dice: Dice): ControllerOptions {
+function base({ name, namespace, lease }: Place, wording: Wording, dice: Dice): ControllerOptions {
   return {
     name,
     wording,
     watches: watchesOf(namespace),
     worksEveryMs: dice.between(10_000, 60_000),
     readiness: dice.pick(["start", "start", "first-list", "lists"] as const),
-    ...(leaseSeconds === undefined ? {} : { lease: { name, namespace, seconds: leaseSeconds } }),
+    ...(lease === undefined ? {} : { lease }),
   };
 }
 

@@ -38,6 +38,8 @@ export interface LeaseTerms {
   readonly name: string;
   readonly namespace: string;
   readonly seconds: number;
+  /** How often its holder renews it. */
+  readonly everySeconds: number;
 }
 
 const leaseRequests = new WeakMap<LeaseTerms, Asked>();

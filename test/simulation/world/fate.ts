@@ -1,11 +1,13 @@
 import type { Dice } from "../time";
 import { DEEDS, TOOLS } from "./deeds";
+import { handlesWidgets } from "../cluster/install";
 import type { Bounds } from "./generate";
 import type { Kinds, Subject } from "./kind";
 import { FAULTS } from "./machinery";
 import { ODDITIES } from "./oddities";
 import type { Happening, Plan } from "./plan";
 import { TROUBLES } from "./troubles";
+import { WORK } from "./widgets";
 
 // What happens to a generated world.
 
@@ -21,9 +23,9 @@ const RARE: Kinds = {
 
 /** Draws some troubles, faults, deeds and tools, in the order of their times. */
 export function drawHappenings(dice: Dice, plan: Omit<Plan, "happenings">, bounds: Bounds): Happening[] {
-  const draw = (name: string, kinds: Kinds, most: number): Happening[] =>
+  const draw = (name: string, kinds: Kinds, most: number, of = plan): Happening[] =>
     Array.from({ length: dice.fork(name).int(most + 1) }, (_, at) =>
-      drawOne(dice.fork(`${name} ${at}`), kinds, plan),
+      drawOne(dice.fork(`${name} ${at}`), kinds, of),
     ).flat();
   return [
     ...draw("trouble", TROUBLES, bounds.troubles),
@@ -31,6 +33,7 @@ export function drawHappenings(dice: Dice, plan: Omit<Plan, "happenings">, bound
     ...draw("deed", DEEDS, bounds.deeds),
     ...draw("tool", TOOLS, bounds.tools),
     ...draw("oddity", RARE, bounds.oddities),
+    ...draw("work", WORK, bounds.work, { ...plan, workloads: plan.workloads.filter(handlesWidgets) }),
   ].sort((a, b) => a.atMs - b.atMs);
 }
 

@@ -2,6 +2,7 @@ import type { BudgetPlan, WorkloadPlan } from "../cluster/install";
 import { PROGRAMS, type ProgramName } from "../programs/library";
 import { Dice } from "../time";
 import { drawHappenings } from "./fate";
+import { drawDue } from "./odd-scenes";
 import { drawObjects } from "./objects";
 import type { BindingPlan, Plan, Size } from "./plan";
 import { drawScene } from "./scenes";
@@ -25,24 +26,27 @@ export interface Bounds {
   readonly deeds: number;
   readonly tools: number;
   readonly oddities: number;
+  /** Programs whose work may be due, and what happens to that. */
+  readonly handlers: number;
+  readonly work: number;
 }
 
 const BOUNDS: Readonly<Record<Size, Bounds>> = {
   small: {
     ...{ namespaces: 2, workloads: 6, nodes: 3, operators: 2, servers: 2 },
-    ...{ troubles: 3, faults: 4, deeds: 2, tools: 1, oddities: 2 },
+    ...{ troubles: 3, faults: 4, deeds: 2, tools: 1, oddities: 2, handlers: 0, work: 0 },
   },
   medium: {
     ...{ namespaces: 6, workloads: 30, nodes: 8, operators: 3, servers: 3 },
-    ...{ troubles: 8, faults: 8, deeds: 6, tools: 3, oddities: 4 },
+    ...{ troubles: 8, faults: 8, deeds: 6, tools: 3, oddities: 4, handlers: 3, work: 2 },
   },
   wide: {
     ...{ namespaces: 30, workloads: 300, nodes: 50, operators: 3, servers: 3 },
-    ...{ troubles: 20, faults: 10, deeds: 20, tools: 10, oddities: 10 },
+    ...{ troubles: 20, faults: 10, deeds: 20, tools: 10, oddities: 10, handlers: 8, work: 4 },
   },
   "bad-day": {
     ...{ namespaces: 3, workloads: 10, nodes: 5, operators: 3, servers: 3 },
-    ...{ troubles: 10, faults: 20, deeds: 10, tools: 3, oddities: 5 },
+    ...{ troubles: 10, faults: 20, deeds: 10, tools: 3, oddities: 5, handlers: 2, work: 2 },
   },
 };
 
@@ -54,10 +58,12 @@ export function generate(seed: number, size: Size, hours = 2): Plan {
   const bounds = BOUNDS[size];
   const dice = new Dice(seed).fork(size);
   const lastsMs = hours * HOUR;
-  const workloads = workloadsOf(dice.fork("workloads"), bounds);
-  const namespaces = [...new Set(workloads.map(({ namespace }) => namespace))];
-  const objects = drawObjects(dice.fork("objects"), namespaces, workloads);
-  const bindings = bindingsOf(dice.fork("bindings"), workloads, lastsMs);
+  const usual = workloadsOf(dice.fork("workloads"), bounds);
+  const namespaces = [...new Set(usual.map(({ namespace }) => namespace))];
+  const bindings = bindingsOf(dice.fork("bindings"), usual, lastsMs);
+  const due = drawDue(dice.fork("due"), dice.fork("handlers").int(bounds.handlers + 1));
+  const workloads = [...usual, ...due.workloads];
+  const objects = [...drawObjects(dice.fork("objects"), namespaces, usual), ...due.objects];
   const operators = Array.from({ length: atLeastOne(dice.fork("operators"), bounds.operators) }, (_, at) =>
     offsetOf(dice.fork(`offset ${at}`)),
   );
@@ -133,6 +139,7 @@ function specialsOf(luck: Dice, kind: WorkloadPlan["kind"]): Partial<WorkloadPla
     ...(luck.chance(0.06) ? { isSkipped: true } : {}),
     ...(luck.chance(0.15) ? { sidecar: luck.pick(SIDECARS) } : {}),
     ...(luck.chance(0.2) ? { tokenSeconds: luck.pick([600, 3600, 86_400]) } : {}),
+    ...(luck.fork("grace").chance(0.08) ? { graceSeconds: 900 } : {}),
     ...ROLLOUTS[kind](luck),
   };
 }

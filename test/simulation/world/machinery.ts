@@ -29,9 +29,10 @@ interface Definition {
   }[];
 }
 
-/** Another version of the chart has other fields; returns what installs the current one again. */
-function editDefinition({ cluster }: World, change: (fields: Record<string, unknown>) => void): () => void {
+/** Another version of the chart has other fields; returns what installs the current one again. Nothing if there is no definition. */
+function editDefinition({ cluster }: World, change: (fields: Record<string, unknown>) => void): unknown {
   const before: unknown = find(cluster, DEFINITION)?.["spec"];
+  if (before === undefined) return undefined;
   edit(cluster, DEFINITION, draft =>
     change((draft["spec"] as Definition).versions[0]!.schema.openAPIV3Schema.properties.spec.properties),
   );

@@ -1,6 +1,7 @@
+import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import type { BindingPlan, Happening } from "./plan";
+import type { BindingPlan, Happening, ObjectPlan } from "./plan";
 import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
 
 // Scenes of what else is rare.
@@ -131,28 +132,40 @@ const FATES: readonly ProgramName[] = [
   ...(["widgets-blocked", "widgets-blocked", "widgets-deaf", "widgets-poisoned"] as const),
 ];
 
-/** Programs with a queue handle what people change, or do so no more. */
+/** A program with a queue handles what people change, or does so no more. */
+function handler(dice: Dice, namespace: string, name: string): WorkloadPlan {
+  const program = dice.pick(FATES);
+  const lease = dice.chance(0.7) ? { leaseSeconds: 15, replicas: dice.pick([1, 1, 2]) } : {};
+  const isIdle = program === "widgets" && dice.chance(0.3);
+  return workload(namespace, name, program, {
+    ...lease,
+    ...(isIdle ? {} : { changesEveryMinutes: dice.pick([2, 3, 4]) }),
+  });
+}
+
+/** The object that follows the work of a handler. */
+function followerOf(dice: Dice, one: WorkloadPlan): ObjectPlan {
+  const selector = { matchLabels: { app: one.name } };
+  const isSlow = one.program === "widgets-slow";
+  const wait = isSlow ? { for: "30m" } : dice.pick([{}, { for: "5m" }, { for: "10m" }]);
+  const stallDetection = {
+    onStall: dice.pick(["Report", "Restart", "Restart"]),
+    progress: [{ apiVersion: "example.com/v1", kind: "Widget", selector, ...wait }],
+    ...(dice.chance(0.85) ? { metrics: {} } : {}),
+  };
+  return objectFor([one], { stallDetection, ...(dice.chance(0.4) ? { tokenRestart: {} } : {}) });
+}
+
+/** Some handlers, each in a namespace of its own. */
+export function drawDue(dice: Dice, count: number): Pick<Scene, "workloads" | "objects"> {
+  const workloads = Array.from({ length: count }, (_, at) => handler(dice.fork(`${at}`), `work-${at}`, `work-${at}`));
+  return { workloads, objects: workloads.map(one => followerOf(dice.fork(one.name), one)) };
+}
+
+/** Two handlers, and what happens to their work. */
 export function dueWork(dice: Dice): Scene {
-  const workloads = [0, 1].map(number => {
-    const program = dice.pick(FATES);
-    const lease = dice.chance(0.7) ? { leaseSeconds: 15, replicas: dice.pick([1, 1, 2]) } : {};
-    const isIdle = program === "widgets" && dice.chance(0.3);
-    return workload(`team-${number}`, `app-${number}`, program, {
-      ...lease,
-      ...(isIdle ? {} : { changesEveryMinutes: dice.pick([2, 3, 4]) }),
-    });
-  });
-  const objects = workloads.map(({ program, ...one }) => {
-    const selector = { matchLabels: { app: one.name } };
-    const isSlow = program === "widgets-slow";
-    const wait = isSlow ? { for: "30m" } : dice.pick([{}, { for: "5m" }, { for: "10m" }]);
-    const stallDetection = {
-      onStall: dice.pick(["Report", "Restart", "Restart"]),
-      progress: [{ apiVersion: "example.com/v1", kind: "Widget", selector, ...wait }],
-      ...(dice.chance(0.85) ? { metrics: {} } : {}),
-    };
-    return objectFor([{ program, ...one }], { stallDetection, ...(dice.chance(0.4) ? { tokenRestart: {} } : {}) });
-  });
+  const workloads = [0, 1].map(number => handler(dice, `team-${number}`, `app-${number}`));
+  const objects = workloads.map(one => followerOf(dice, one));
   const [on] = workloads.map(keyOf);
   const troubles = [
     at(dice, [5, 60], "metrics-odd", { on: on!, ...forMinutes(dice.between(5, 40)), amount: dice.int(4) }),
@@ -164,6 +177,34 @@ export function dueWork(dice: Dice): Scene {
   ];
   return { workloads, objects, operators: [0], happenings: troubles.filter(() => dice.chance(0.15)) };
 }
+
+/** Pods take long to end, and a Lease is renewed seldom: what became of a restart shows late. */
+export function lateOutcomes(dice: Dice): Scene {
+  if (dice.chance(0.5)) {
+    const rare = { leaseSeconds: 780, renewsEverySeconds: 620 };
+    const only = workload("team-0", "app-0", "hangs", rare);
+    return {
+      workloads: [only],
+      objects: [objectFor([only], RESTART)],
+      operators: [0],
+      happenings: [],
+      lastsMs: 180 * MINUTE,
+    };
+  }
+  const program = dice.pick(["ignores-term", "hangs"] as const);
+  const only = workload("team-0", "app-0", program, {
+    ...{ kind: "StatefulSet", graceSeconds: 900, replicas: dice.pick([1, 2]) },
+    ...(program === "hangs" ? { leaseSeconds: 15 } : {}),
+  });
+  const dead = at(dice, [8, 40], "recreate-account", { on: keyOf(only) });
+  return {
+    ...{ workloads: [only], operators: [0] },
+    objects: [objectFor([only], { tokenRestart: {}, ...RESTART })],
+    happenings: program === "hangs" ? [] : [dead],
+  };
+}
+
+const RESTART = { stallDetection: { onStall: "Restart" } };
 
 /** All of them. */
 export const ODD_SCENES: readonly ((dice: Dice) => Scene)[] = [

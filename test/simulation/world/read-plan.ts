@@ -24,6 +24,7 @@ const WORKLOAD: Shape = {
     program: { oneOf: PROGRAMS },
     "sidecar?": { oneOf: PROGRAMS },
     ...{ "replicas?": "number", "leaseSeconds?": "number", "tokenSeconds?": "number" },
+    ...{ "renewsEverySeconds?": "number", "graceSeconds?": "number" },
     ...{ "isSkipped?": "boolean", "isPaused?": "boolean", "updateStrategy?": { oneOf: ["OnDelete"] } },
     ...{ "maxUnavailable?": "object", "progressDeadlineSeconds?": "number", "nodeSelector?": "object" },
     ...{ "budgets?": { list: "object" }, "serviceAccount?": "string", "changesEveryMinutes?": "number" },

@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 
 /** What a scene says of its world; the rest is drawn. */
 export type Scene = Pick<Plan, "workloads" | "objects" | "happenings"> &
-  Partial<Pick<Plan, "bindings" | "servers" | "operators" | "nodes">>;
+  Partial<Pick<Plan, "bindings" | "servers" | "operators" | "nodes" | "lastsMs">>;
 
 /** Programs of the usual kind. */
 export const CLIENTS: readonly ProgramName[] = [

@@ -1,7 +1,7 @@
 import type { WorkloadPlan } from "../cluster/install";
 import type { ProgramName } from "../programs/library";
 import type { Dice } from "../time";
-import { dueWork, ODD_SCENES } from "./odd-scenes";
+import { dueWork, lateOutcomes, ODD_SCENES } from "./odd-scenes";
 import type { BindingPlan, Happening } from "./plan";
 import { at, CLIENTS, forMinutes, keyOf, objectFor, type Scene, workload } from "./scene-parts";
 
@@ -15,6 +15,8 @@ const HOUR = 60 * MINUTE;
 export function drawScene(dice: Dice): Scene | undefined {
   const due = dice.fork("due");
   if (due.chance(0.08)) return dueWork(due);
+  const late = dice.fork("late");
+  if (late.chance(0.05)) return lateOutcomes(late);
   const odd = dice.fork("peculiar");
   if (odd.chance(0.08)) return odd.pick(ODD_SCENES)(odd);
   if (!dice.chance(0.65)) return undefined;
@@ -177,7 +179,8 @@ function trials(dice: Dice): Scene {
     }),
   );
   if (dice.fork("crowd").chance(0.15)) return crowd(dice.fork("moment"));
-  const objects = workloads.map(one => objectFor([one], { tokenLifetime: {} }));
+  const lifetime = dice.fork("short").chance(0.4) ? { expirationSeconds: 600 } : {};
+  const objects = workloads.map(one => objectFor([one], { tokenLifetime: lifetime }));
   if (dice.fork("missing").chance(0.15))
     return {
       workloads,

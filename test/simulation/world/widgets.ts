@@ -51,10 +51,10 @@ const PAGES = [
   null,
 ];
 
-/** All that happens to them; none of it is drawn, and scenes have it. */
+/** All that happens to them. */
 export const WORK: Kinds = {
   "widgets-paused": {
-    ...{ on: "workload", weight: 0, lasts: [10, 60] },
+    ...{ on: "workload", lasts: [10, 60] },
     says: "Someone pauses half of the Widgets of %, and changes them.",
     ends: "Someone unpauses the Widgets of %.",
     begin: ({ cluster, store }, { on }) => {
@@ -73,13 +73,13 @@ export const WORK: Kinds = {
     },
   },
   "progress-right-gone": {
-    ...{ weight: 0, lasts: [5, 30] },
+    ...{ lasts: [5, 30] },
     says: "Someone deletes the ClusterRole that lets the operator read Widgets.",
     ends: "The operator may read Widgets again.",
     begin: ({ cluster }) => remove(cluster, READER),
   },
   "metrics-odd": {
-    ...{ on: "workload", weight: 0, lasts: [5, 40], amount: dice => dice.int(PAGES.length) },
+    ...{ on: "workload", lasts: [5, 40], amount: dice => dice.int(PAGES.length) },
     says: amount => `The metrics of % are ${["HTML", "endless", "malformed", "silent"][amount] ?? "odd"}.`,
     ends: "The metrics of % are what they were.",
     begin: ({ oddPages }, { on, amount }) => {
