@@ -46,8 +46,6 @@ const CHECKLIST: readonly Check[] = [
   { class: "none", holds: isRelayed },
   // The answer comes from another server.
   { class: "none", holds: isOthersAnswer },
-  // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
-  { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) || isRbacSentence(record) },
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
   { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) || isRejectedToken(record) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
@@ -60,13 +58,6 @@ const CHECKLIST: readonly Check[] = [
 function isRejectedToken({ lower }: ParsedRecord): boolean {
   return lower.includes("kubernetes api authorization fail") && lower.includes("token");
 }
-
-/** `User "alice" cannot list pods at the cluster scope`: RBAC before Kubernetes 1.8, without the word "forbidden". */
-function isRbacSentence({ lower }: ParsedRecord): boolean {
-  return lower.includes('" cannot ') && includesAny(lower, RBAC_SCOPES);
-}
-
-const RBAC_SCOPES = [" at the cluster scope", ' in the namespace "', ' in project "'];
 
 /** What apimachinery prints for a 403 without a Status object on an open watch. */
 function isUnreadableForbidden(record: ParsedRecord): boolean {

@@ -44,7 +44,6 @@ export function evidenceIn(sentence: string): Evidence[] {
     const foundClaim = claim ?? namedServerClaim(token, previous, isNamed);
     if (foundClaim !== null) found.push({ at: token.at, ...foundClaim });
     if (EXPLAINING.has(`${previous} ${word}`)) hints.push({ at: token.at, side: "other", weight: "word" });
-    if (MACHINERY.has(word)) makeNoun(found, token.at - previous.length - 1);
     previous = word;
   }
   return withHints(found, hints);
@@ -73,14 +72,6 @@ function addressClaim(token: string): Claim | null {
   const side = sideOfAddress(token);
   return side === null ? null : { side, weight: "address" };
 }
-
-/** "upstream reconciler", "bucket informer": the first word is a kind, even if a service has the same name. */
-function makeNoun(found: Evidence[], at: number): void {
-  const last = found.at(-1);
-  if (last?.at === at) found[found.length - 1] = { at, side: "noun", weight: "word" };
-}
-
-const MACHINERY = new Set(words("reconciler reconciliation informer informers lister finalizer finalizers crd crds"));
 
 function wordClaim(word: string, previous: string): Claim | null {
   const pair = `${previous} ${word}`;
@@ -117,10 +108,9 @@ const PREPOSITIONS = new Set(words("from to with at by via against"));
 const SERVERS = new Set(words("server api backend"));
 const OUR_SERVERS = new Set(words("the this our api kubernetes k8s kube core cluster resource remote"));
 
-/** Source files of client-go that log only requests to the API server. */
-const CLIENT_FILES = ["reflector.go:", "leaderelection.go:", "retrywatcher.go:", "round_trippers.go:", "client-go"];
-/** Names of Kubernetes client libraries in types and packages. */
+/** Names of Kubernetes client libraries in types and packages, and source files of client-go that log only requests to the API server. */
 const CLIENT_NAMES = words(
+  "client-go reflector.go: leaderelection.go: retrywatcher.go: round_trippers.go:",
   "kubernetes.client kubernetes.dynamic fabric8.kubernetes kubernetes_asyncio kubernetesclient kubeclient:: k8s.autorest k8s:: kube::",
   "kube_client:: kube_runtime:: pykube lightkube skuber swiftkube k8s.client phpk8s kubernetesapiexception kubeops",
   "@kubernetes/client-node kubernetes/ kubernetes_ watchconnectionmanager openshift. k8s.kubernetes k8s.watcher kr8s",
@@ -129,12 +119,9 @@ const CLIENT_NAMES = words(
 /** Compound names: Go types, files, packages, exceptions. */
 function nameClaim(word: string): Claim | null {
   if (isGoType(word)) return { side: "kubernetes", weight: "name" };
-  if (CLIENT_FILES.some(f => word.includes(f)) || CLIENT_NAMES.some(n => word.includes(n))) {
-    return { side: "kubernetes", weight: "name" };
-  }
+  if (CLIENT_NAMES.some(n => word.includes(n))) return { side: "kubernetes", weight: "name" };
   const part = partSide(word);
   if (part !== null) return { side: part, weight: "name" };
-  if (isObjectName(word)) return { side: "noun", weight: "name" };
   return isNamedAfterOther(word) ? { side: "other", weight: "name" } : null;
 }
 
@@ -151,12 +138,6 @@ function partSide(word: string): Side | null {
   const names = isException ? dotted : [...parts, last];
   if (names.some(part => KUBERNETES_NAMES.has(part))) return "kubernetes";
   return isException ? "other" : null;
-}
-
-/** `namespace/name` */
-function isObjectName(word: string): boolean {
-  const slash = word.indexOf("/");
-  return slash > 0 && slash < word.length - 1 && !word.includes(".");
 }
 
 /** `*v1.Pod`, `*unstructured.Unstructured`: types that client-go lists and watches. */
@@ -278,8 +259,8 @@ const LIST_QUERIES = ["resourceVersion=", "fieldSelector=", "labelSelector=", "a
 function isUnclear(authority: string, path: string): boolean {
   // Discovery of an API server begins at /api, but so do the paths of many other services.
   if (path === "/api") return true;
-  // 10.43.0.1 is an API server or a router.
-  return path === "" && isFirstAddress(authority);
+  // 10.43.0.1 is an API server or a router. OkHttp names threads https://10.43.0.1/...
+  return ["", "/"].includes(path) && isFirstAddress(authority);
 }
 
 /** `/apis/<group>/<version>...` */
@@ -323,25 +304,17 @@ function isFirstAddress(address: string): boolean {
 
 const PRIVATE_RANGES = ["10.", "172.", "192."];
 
-// Traefik logs the errors of all its providers in the same words, and names the provider in a field (pkg/provider/*, v2 and v3).
-
-/** Providers that ask only the API server. */
-const KUBERNETES_PROVIDERS: ReadonlySet<string> = new Set(
-  words("kubernetes kubernetescrd kubernetesingress kubernetesgateway kubernetesingressnginx knative"),
-);
-
-/** Reports whether a record is about such a provider. */
+/** Whether a record's field names a provider that asks only the API server, as in `providerName=kubernetescrd`. */
 export function isKubernetesProvider({ fields }: Pick<ParsedRecord, "fields">): boolean {
   return KUBERNETES_PROVIDERS.has(fields.get("providername") ?? "");
 }
 
-/** The word "Provider" in them is no evidence for another service. */
-const SENTENCES = ["Provider error, retrying in ", "Provider connection error: ", "Cannot connect to Provider: "];
+/** As Traefik names them (pkg/provider/*, v2 and v3). */
+const KUBERNETES_PROVIDERS: ReadonlySet<string> = new Set(
+  words("kubernetes kubernetescrd kubernetesingress kubernetesgateway kubernetesingressnginx knative"),
+);
 
-/** Returns the evidence of a sentence about such a provider, without the provider itself. */
+/** Returns the evidence of a sentence about such a provider, in which the word "Provider" means no other service. */
 export function withoutProvider(text: string, evidence: readonly Evidence[]): readonly Evidence[] {
-  const sentence = SENTENCES.find(one => text.includes(one));
-  if (sentence === undefined) return evidence;
-  const start = text.indexOf(sentence);
-  return evidence.filter(({ at }) => at < start || at >= start + sentence.length);
+  return evidence.filter(({ at }) => !text.startsWith("Provider", at));
 }

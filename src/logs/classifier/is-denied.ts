@@ -10,7 +10,6 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   if (isExplanation(lowerCase(record.sentences[0]?.text ?? ""))) return false;
   if (includesAny(record.lower, denial.phrases)) return true;
   if (hasStatusObject(record.text, denial)) return true;
-  if (isRefusedUpgrade(record.lower, denial)) return true;
   if (isBodyOnly(record, denial)) return false;
   const evidence = new EvidenceFinder(record);
   // A status line and its body are one answer, and any server gives a status line.
@@ -22,16 +21,6 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
     isFromApiServer(isHttp ? ofBody(answer) : answer, evidence.near(index, answer)),
   );
 }
-
-/** fabric8 watches through a WebSocket. OkHttp reports the refused upgrade, and only the logger or a frame names fabric8. */
-function isRefusedUpgrade(lower: string, { code, word }: Denial): boolean {
-  return (
-    lower.includes(`expected http 101 response but was '${code} ${lowerCase(word)}'`) && includesAny(lower, FABRIC8)
-  );
-}
-
-/** fabric8's package in full, and as Logback and JBoss shorten it. */
-const FABRIC8 = ["io.fabric8.kubernetes", " i.f.k", "[i.f.k", "io.fab.kub."];
 
 /** `{"statusCode":401,"message":"Unauthorized"}`: the body of an answer that is no Status object. It may be any server's. */
 function isBodyOnly({ sentences }: ParsedRecord, denial: Denial): boolean {
@@ -73,10 +62,10 @@ class EvidenceFinder {
     const here = this.#in(index);
     const left = nearestBefore(here, answer);
     const right = nearestAfter(here, answer, left);
-    if (answer.kind === "asked" && right !== undefined) return right;
     if (left !== null && left.side !== "noun" && !outweighs(right, left)) return left;
     if (right !== undefined) return right;
-    return left ?? this.#elsewhere(index);
+    // A noun does not say who sent a status, so any other evidence counts.
+    return answer.kind === "bare" && left !== null ? left : this.#elsewhere(index);
   }
 
   #in(index: number): readonly Evidence[] {
@@ -98,12 +87,13 @@ class EvidenceFinder {
       nearest ??= found.findLast(e => e.side !== "noun") ?? null;
     }
     // A word for a kind only hints at the server; the code that threw the error is clearer.
-    return nearest === null || isHint(nearest) ? (this.#thrower() ?? nearest) : nearest;
+    return nearest?.side === "other" || isClear(nearest) ? nearest : (this.#thrower() ?? nearest);
   }
 
-  /** Evidence in the stack frame that threw the error, the last resort. */
+  /** Evidence in the stack frame that threw the error, or in the logger of a client library: the last resort. */
   #thrower(): Evidence | null {
-    return evidenceIn(this.record.thrower).find(isClear) ?? null;
+    const isClient = includesAny(this.record.lower, FABRIC8);
+    return evidenceIn(isClient ? FABRIC8[0] : this.record.thrower).find(isClear) ?? null;
   }
 
   /** Indexes of the sentences before this one, nearest first, then of those after it. */
@@ -112,6 +102,9 @@ class EvidenceFinder {
     for (let i = index + 1; i < this.record.sentences.length; i++) yield i;
   }
 }
+
+/** fabric8's package in full, and as Logback and JBoss shorten it. */
+const FABRIC8 = ["io.fabric8.kubernetes", " i.f.k", "[i.f.k", "io.fab.kub."] as const;
 
 function evidenceOf(sentence: Sentence | undefined): readonly Evidence[] {
   if (sentence === undefined) return [];
@@ -145,12 +138,8 @@ function strongest(before: readonly Evidence[]): Evidence | undefined {
   return before.slice(before.findLastIndex(e => e.side === "other") + 1).findLast(isClear);
 }
 
-function isHint(evidence: Evidence): boolean {
-  return evidence.side === "kubernetes" && evidence.weight === "word";
-}
-
-function isClear(evidence: Evidence): boolean {
-  return evidence.side === "kubernetes" && evidence.weight !== "word";
+function isClear(evidence: Evidence | null): boolean {
+  return evidence?.side === "kubernetes" && evidence.weight !== "word";
 }
 
 /** Finds every answer of this kind in a sentence, from left to right. */
@@ -184,17 +173,15 @@ function wordAnswers(key: string, sentence: string, lower: string, denial: Denia
 
 /** What precedes the word: its number or an arrow, an error chain, other words, or a name that reports nothing. */
 type Head = "code" | "chain" | "words" | "name";
-/** What follows the word: the end of the statement, the server that was asked, or an explanation. */
-type Tail = "end" | "asked" | "words";
+/** What follows the word: the end of the statement, or an explanation. */
+type Tail = "end" | "words";
 
 function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
   if (head === "code") return "http";
   // The API server spells its reason with a capital; registries and proxies say "unauthorized".
   // It gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
   if (!exact || head === "name" || tail === "words") return null;
-  if (head === "words" && !failing) return null;
-  // "Unauthorized from https://...": the named server gave the answer.
-  return tail === "asked" ? "asked" : "bare";
+  return head === "words" && !failing ? null : "bare";
 }
 
 const CHAINING = new Set(":=,;-|>│!]");
@@ -222,13 +209,13 @@ function isListed(lower: string, before: number, end: number): boolean {
 
 const REASONS = [
   ...["forbidden", "notfound", "conflict", "gone", "expired", "badrequest", "invalid", "timeout", "alreadyexists"],
-  ...["toomanyrequests", "internalerror", "serviceunavailable", "unknown"],
+  ...["toomanyrequests", "internalerror", "serviceunavailable", "unknown", "unauthorized"],
 ];
 
 /** @param between the text between the preceding word and the answer */
 function headOfWord(word: string, between: string): Head {
-  // "it replied Unauthorized": a status in words.
-  if (REPLIED.has(word)) return "code";
+  // "it replied Unauthorized", "Exception 'Unauthorized' encountered": a status in words.
+  if (REPLIED.has(word) || (word === "exception" && between.endsWith("'"))) return "code";
   // .NET: invalid status code 'Unauthorized'.
   if (word === "code" && between.endsWith("'")) return "chain";
   return between !== "" && !DESCRIBING.has(word) ? "words" : "name";
@@ -291,10 +278,9 @@ const CONTINUING = [
   "falling",
   "next ",
   "at ",
+  "to communicate ",
+  "communicating ",
 ];
-
-/** Words before the name of the server that was asked. */
-const ASKED = ["from ", "to communicate ", "communicating ", "when communicating ", "calling ", "while calling "];
 
 const GAP = "   ";
 
@@ -314,7 +300,6 @@ function tailOf(lower: string, end: number): Tail {
   if (i >= lower.length || ENDING.has(lower.charAt(i)) || lower.startsWith("/n ", i)) return "end";
   // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
-  if (ASKED.some(w => lower.startsWith(w, i))) return "asked";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }
 

@@ -1,4 +1,4 @@
-import { stripColors, unwrap, takeJson, pairsOf } from "./unwrap";
+import { pairsOf, stripColors, takeJson, unescape, unwrap } from "./unwrap";
 import { isSpaceCode, lowerCase, words } from "./text";
 
 /** One sentence of a record, and the key of its field ("" for free text). */
@@ -32,7 +32,7 @@ const MAX_QUOTING = 4;
 export function parseRecord(record: string): ParsedRecord {
   const plain = unwrap(record);
   // Escaped colors appear only after unescaping.
-  const text = stripColors(unescapeAll(plain));
+  const text = stripColors(unescape(plain, Infinity));
   const parts: Parts = { sentences: [], fields: new Map(), thrower: "" };
   readText(plain, { key: "", depth: 0, body: false }, parts);
   return { text, lower: lowerCase(text), ...parts };
@@ -77,7 +77,7 @@ function readLines(text: string, place: Place, parts: Parts): void {
     const { free, pairs } = pairsOf(messageColumn(line));
     // An unquoted name is one word; the sentence continues after it.
     const tails = pairs.filter(pair => SPEAKER_KEYS.has(lowerCase(pair.key))).map(pair => pair.tail);
-    for (const sentence of unescapeAll([free, ...tails].join(" ")).split("\n")) {
+    for (const sentence of unescape([free, ...tails].join(" "), Infinity).split("\n")) {
       if (sentence.trim() !== "") parts.sentences.push({ key, body, text: sentence.trim() });
     }
     for (const pair of pairs) readField(pair.value, { key: pair.key, body, depth: place.depth + 1 }, parts);
@@ -149,28 +149,4 @@ const SPEAKER_KEYS = new Set([
     "stacktrace category _comm _exe _cmdline _systemd_unit syslog_identifier image image_name user_agent",
     "useragent",
   ),
-]);
-
-/** Removes every level of backslash escaping: replaces a run of backslashes and the next character by that character. */
-function unescapeAll(text: string): string {
-  let at = text.indexOf("\\");
-  if (at < 0) return text;
-  const kept: string[] = [];
-  let from = 0;
-  while (at >= 0) {
-    kept.push(text.slice(from, at));
-    let end = at;
-    while (text.charAt(end) === "\\") end++;
-    kept.push(ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
-    from = end + 1;
-    at = text.indexOf("\\", from);
-  }
-  kept.push(text.slice(from));
-  return kept.join("");
-}
-
-const ESCAPED = new Map([
-  ["n", "\n"],
-  ["t", "\t"],
-  ["r", "\n"],
 ]);

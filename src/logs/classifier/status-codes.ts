@@ -71,12 +71,11 @@ export const FORBIDDEN: Denial = {
  * - `bare`: the API server's whole answer at the end of an error chain. It counts as the API server's unless evidence
  *   points to another service.
  * - `http`: a status that any HTTP server gives. It counts as the API server's only with evidence.
- * - `asked`: the words after it name the server that gave it.
  */
 export interface Answer {
   readonly at: number;
   readonly end: number;
-  readonly kind: "bare" | "http" | "asked";
+  readonly kind: "bare" | "http";
 }
 
 /** Finds every place in a lower-cased sentence where the number is an HTTP status, from left to right. */

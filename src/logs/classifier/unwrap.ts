@@ -287,25 +287,29 @@ function quotedValue(line: string, at: number): Value | null {
   if (quote !== '"' && quote !== "`" && quote !== "'") return null;
   const end = closingQuote(line, at, quote);
   if (end < 0) return null;
-  return { value: unescapeOnce(line.slice(at + 1, end)), end: end + 1 };
+  // One level, so that a quoted JSON document stays valid.
+  return { value: unescape(line.slice(at + 1, end), 1), end: end + 1 };
 }
 
-/** Removes one level of escaping, so that a quoted JSON document stays valid. */
-function unescapeOnce(text: string): string {
+/** Removes levels of backslash escaping: replaces as many backslashes and the next character by that character. */
+export function unescape(text: string, levels: number): string {
   let at = text.indexOf("\\");
   if (at < 0) return text;
   const kept: string[] = [];
   let from = 0;
   while (at >= 0) {
-    kept.push(text.slice(from, at), SPECIAL.get(text.charAt(at + 1)) ?? text.charAt(at + 1));
-    from = at + 2;
+    kept.push(text.slice(from, at));
+    let end = at + 1;
+    while (text.charAt(end) === "\\" && end - at < levels) end++;
+    kept.push(ESCAPED.get(text.charAt(end)) ?? text.charAt(end));
+    from = end + 1;
     at = text.indexOf("\\", from);
   }
   kept.push(text.slice(from));
   return kept.join("");
 }
 
-const SPECIAL = new Map([
+const ESCAPED = new Map([
   ["n", "\n"],
   ["t", "\t"],
   ["r", "\n"],
