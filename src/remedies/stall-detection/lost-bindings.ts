@@ -21,8 +21,6 @@ export interface LostBinding {
   readonly how: "deleted" | "changed";
   /** When the operator saw it: wall-clock time. */
   readonly atMs: number;
-  /** Key of the annotation or label with a time that had passed then: the binding has probably expired. */
-  readonly expiry?: string;
 }
 
 /** The bindings of one object's ServiceAccounts, followed in the watch caches from pass to pass. */
@@ -60,11 +58,9 @@ function lostIn(
   const serviceAccounts = namedBy(old, accounts).filter(account => !still.includes(account));
   if (serviceAccounts.length === 0) return undefined;
   const { kind, namespace, name, roleRef } = old;
-  const expiry = expiredKey(old, atMs);
   return {
     ...{ kind, namespace, name, serviceAccounts, atMs, role: `${roleRef.kind} ${roleRef.name}` },
     how: now === undefined ? "deleted" : "changed",
-    ...(expiry === undefined ? {} : { expiry }),
   };
 }
 
@@ -81,15 +77,6 @@ function isNamed({ kind, name, namespace = "" }: SubjectView, account: string): 
   if (kind === "ServiceAccount") return `${namespace}/${name}` === account;
   const [ofNamespace = ""] = account.split("/");
   return kind === "Group" && ["system:serviceaccounts", `system:serviceaccounts:${ofNamespace}`].includes(name);
-}
-
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}/;
-
-/** An enforcer may take a minute to delete an expired binding. */
-function expiredKey({ annotations, labels, createdAtMs }: BindingView, atMs: number): string | undefined {
-  const times = Object.entries({ ...annotations, ...labels }).filter(([, value]) => TIME.test(value));
-  const passed = times.filter(([, value]) => Date.parse(value) > createdAtMs && Date.parse(value) <= atMs);
-  return passed.map(([key]) => key).find(key => /expir|until|ttl|valid/i.test(key));
 }
 
 function keyOf({ kind, namespace, name }: Pick<BindingView, "kind" | "namespace" | "name">): string {

@@ -156,19 +156,13 @@ function describeDenial(denial: Denial, known: string | undefined, scope: Scope)
   const { request, lost } = denial;
   const account = `ServiceAccount ${request.serviceAccount.name}`;
   const what = `${workloadId(scope.workload.view)} may no longer ${describeRequest(request)}`;
-  if (lost !== undefined) return `${what}: ${describeLost(lost, account)}. ${adviceFor(lost)}`;
+  if (lost !== undefined) return `${what}: ${describeLost(lost, account)}. Restore it; a restart cannot help.`;
   if (known !== undefined) return `${what}: ${known} had allowed it. Restore it; a restart cannot help.`;
   return `${what}: no lost binding of ${account} is known. Check its bindings and roles; a restart cannot help.`;
 }
 
-function describeLost({ kind, name, role, how, atMs, expiry }: LostBinding, account: string): string {
+function describeLost({ kind, name, role, how, atMs }: LostBinding, account: string): string {
   const at = toSeconds(new Date(atMs));
   const past = how === "deleted" ? `was deleted at ${at}` : `no longer names ${account} since ${at}`;
-  const why = expiry === undefined ? "" : `, after the time in its key ${expiry}`;
-  return `${kind} ${name} (${role}) ${past}${why}`;
-}
-
-function adviceFor({ expiry }: LostBinding): string {
-  const advice = "Restore it; a restart cannot help.";
-  return expiry === undefined ? advice : `${advice} spec.bindingRenewal renews bindings before they expire.`;
+  return `${kind} ${name} (${role}) ${past}`;
 }
