@@ -65,8 +65,6 @@ interface Known {
   readonly kind: string;
   readonly track: KindTrack;
   served?: Served;
-  /** The last reading, if it succeeded. */
-  countedMs?: number | undefined;
   /** The last one that succeeded. */
   readMs?: number;
   /** Since when all have succeeded. */
@@ -127,7 +125,7 @@ export class KindReadings {
       return INTERVAL.firstMs;
     } catch (error) {
       // A controller may have worked meanwhile.
-      [known.steadyMs, known.countedMs] = [Infinity, undefined];
+      known.steadyMs = Infinity;
       known.failure = problemOf(error);
       return Math.max(doubled(INTERVAL, known.failures++), askedMs(error));
     } finally {
@@ -144,10 +142,9 @@ export class KindReadings {
     if (isWhole) known.wholeMs = startedMs;
     const { listed, isSlow } = await this.#list(known, served, isWhole);
     const nowMs = this.#clock.monotonicMs();
-    const isSteady = known.countedMs !== undefined && nowMs - known.countedMs <= LONGEST_GAP_MS && !isSlow;
+    const isSteady = known.failure === undefined && nowMs - (readMs ?? -Infinity) <= LONGEST_GAP_MS && !isSlow;
     if (!isSteady) known.steadyMs = nowMs;
     track.note(listed, nowMs);
-    known.countedMs = nowMs;
     known.readMs = nowMs;
     await this.#look(known, served);
   }
