@@ -27,8 +27,8 @@ const REFUSALS: readonly Refusal[] = ["401", "403", "429"];
 /** One reading of the API servers. */
 export interface CountsReading {
   readonly counts: readonly ServerCounts[];
-  /** `each`: every API server, at its own address; `one`: the only one that is known; `some`: not all; `hidden`: all can never be read. */
-  readonly scope: "each" | "one" | "some" | "hidden";
+  /** `each`: every API server, at its own address; `one`: the only one that is known; `some`: not all, or others may hide behind one address. */
+  readonly scope: "each" | "one" | "some";
   /** Before the first request, on the monotonic clock. */
   readonly startedMs: number;
   readonly endedMs: number;
@@ -56,9 +56,7 @@ export class RefusalMemory {
     const { counts, scope, startedMs, endedMs } = reading;
     this.#bytes = Math.max(0, ...counts.map(({ bytes }) => bytes));
     this.#alone = scope === "one" ? this.#alone + 1 : 0;
-    this.#misses = scope === "hidden" ? MISSES : scope === "some" ? this.#misses + 1 : 0;
-    // The next reading follows later than the last one would hold.
-    if (scope === "hidden") this.#coveredMs = -Infinity;
+    this.#misses = scope === "some" ? this.#misses + 1 : 0;
     if (scope !== "each" && this.#alone < ALONE_READINGS) return;
     for (const refusal of REFUSALS) if (this.#isRisen(refusal, counts)) this.#untilMs.set(refusal, endedMs);
     this.#known = counts;
