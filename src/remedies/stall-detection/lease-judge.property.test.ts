@@ -90,7 +90,7 @@ class Play {
   #judge(track: LeaseTrack, isFresh: boolean): Step {
     const held: HeldLease = {
       ...{ track, pod: this.#pod, intervalMs: STEP_MS, isFresh, ableForMs: this.#able.ofMs(this.#pod, this.#clock) },
-      ...{ isConfirmed: true, previous: undefined },
+      ...{ isConfirmed: true, wasStale: false },
     };
     const verdict = track.holder === "" ? "renewed" : judgeLease(held, FOR_MS);
     return {

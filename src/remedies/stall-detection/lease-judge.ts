@@ -1,4 +1,3 @@
-import type { StallStatus } from "../../api/controller-resilience";
 import { type Clock, CLOCK_SKEW_MS } from "../../core/time";
 import { type LeaseTrack, longestPauseMs, RENEWALS_KEPT } from "../../core/leases";
 import type { PodView } from "../../core/views";
@@ -20,8 +19,8 @@ export interface HeldLease {
   readonly ableForMs: number;
   /** The log of the pod shows that its requests fail: a 401, a denied request for Leases, or a lost Lease. */
   readonly isConfirmed: boolean;
-  /** Entry in status of an earlier pass, perhaps of another process. */
-  readonly previous: StallStatus | undefined;
+  /** An earlier pass, perhaps of another process, has found it stale, and it has not changed since. */
+  readonly wasStale: boolean;
 }
 
 /**
@@ -34,12 +33,12 @@ export type LeaseVerdict = "renewed" | "unknown" | "unconfirmed" | "stale";
 
 /** Judges a Lease. */
 export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
-  const { track, pod, isConfirmed } = held;
+  const { track, pod, isConfirmed, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
-  const isResumed = isUnchangedSince(held);
-  if (!isResumed && !wasRenewed(held)) return "unknown";
-  if (!isResumed && untilStaleMs(held, forMs) > 0) return "renewed";
-  return isExcused(held, forMs) && !isConfirmed && !isResumed ? "unconfirmed" : "stale";
+  if (wasStale) return "stale";
+  if (!wasRenewed(held)) return "unknown";
+  if (untilStaleMs(held, forMs) > 0) return "renewed";
+  return isExcused(held, forMs) && !isConfirmed ? "unconfirmed" : "stale";
 }
 
 /** Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. */
@@ -93,11 +92,6 @@ export function staleLimitMs(track: LeaseTrack, forMs: number): number {
 function wasRenewed({ track, pod }: HeldLease): boolean {
   const [first] = track.renewalsMs;
   return first !== undefined && track.renewalsMs.length >= RENEWALS_KEPT && first >= pod.createdAtMs;
-}
-
-/** An earlier leader of the operator knew that it was stale, and it has not changed since. */
-function isUnchangedSince({ track, pod, previous }: HeldLease): boolean {
-  return previous?.podUID === pod.uid && previous.leaseVersion === track.resourceVersion;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { StallStatus } from "../../api/controller-resilience";
 import type { LeaseTrack, LeaseView } from "../../core/leases";
 import type { PodView } from "../../core/views";
 import type { HeldLease } from "./lease-judge";
@@ -71,16 +70,15 @@ export function withLeases(
   const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
   memory.able.follow(views, readers.clock);
   const held = heldByUid(leases, new Holders(views, all));
-  const entryOf = (track: LeaseTrack, view: PodView): StallStatus | undefined =>
-    object.status?.stalls?.find(
-      one => one.evidence === "Lease" && one.lease === leaseId(track) && one.podUID === view.uid,
-    );
+  const known = object.status?.stalls?.filter(({ evidence }) => evidence === "Lease") ?? [];
+  const isKnown = (track: LeaseTrack, { uid }: PodView): boolean =>
+    known.some(one => one.lease === leaseId(track) && one.podUID === uid && one.leaseVersion === track.resourceVersion);
   const heldBy = ({ view, logs }: ObservedPod): HeldLease[] =>
     (held.get(view.uid) ?? []).map(({ track, intervalMs, isFresh }) => ({
       ...{ track, intervalMs, isFresh, pod: view },
       ableForMs: memory.able.ofMs(view, readers.clock),
       isConfirmed: logs.some(log => showsFailure(log, nowMs)),
-      previous: entryOf(track, view),
+      wasStale: isKnown(track, view),
     }));
   return workloads.map(workload => ({
     ...workload,

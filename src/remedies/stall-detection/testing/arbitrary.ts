@@ -67,14 +67,6 @@ const topics = fc
 /** How long pods have been able to renew. */
 const ableForMs = fc.constantFrom(0, 20_000, 100_000, 1_000_000, Infinity, Infinity);
 
-/** An earlier pass has found that the holder of {@link anyTrack} no longer renews it. */
-const NAMED = {
-  workload: "Deployment/web",
-  evidence: "Lease",
-  since: "2025-01-01T00:00:00Z",
-  leaseVersion: "9",
-} as const;
-
 const pods: fc.Arbitrary<ObservedPod> = fc
   .record({
     ...{ view: views, track: anyTrack, holds: fc.boolean(), isOperator: rarely, topics, has401: fc.boolean() },
@@ -84,9 +76,9 @@ const pods: fc.Arbitrary<ObservedPod> = fc
   .map(({ view, track, holds, isOperator, isFresh, ableForMs: forMs, isNamed, other, ...log }) => {
     const held: HeldLease = {
       ...{ track, pod: view, intervalMs: 10_000, isFresh, ableForMs: forMs },
-      ...{ isConfirmed: log.has401, previous: isNamed ? { ...NAMED, podUID: view.uid } : undefined },
+      ...{ isConfirmed: log.has401, wasStale: isNamed },
     };
-    const shard = other && { ...held, track: { ...other, name: "shard", uid: "s" }, previous: undefined };
+    const shard = other && { ...held, track: { ...other, name: "shard", uid: "s" }, wasStale: false };
     const logs: ContainerLog[] = view.containers.map(container => ({
       ...{ pod: view, container, searchedFromMs: DAY.min },
       ...log,
