@@ -14,7 +14,6 @@ export const NAMED_IN: Readonly<Record<string, readonly string[]>> = {
   "deploy/chart/Chart.yaml": ["\nversion: ", "\nappVersion: "],
   "deploy/krew/resilience.yaml": ["version: v", "/download/v", "kubectl-resilience-"],
   "docs/cli.md": ["kubectl-resilience-"],
-  "docs/install.md": ["controller-resilience:"],
   "README.md": ["controller-resilience:"],
 };
 
