@@ -62,7 +62,7 @@ export const OTHER_WORDS: ReadonlySet<string> = new Set([
     "jaeger zipkin otlp opentelemetry otel exporter honeycomb statsd telemetry batch kafka zookeeper",
     "rabbitmq amqp nats mqtt redis postgres postgresql mysql mariadb mongodb mongo cassandra couchdb",
     "clickhouse etcd etcdserver etcdclient database jdbc s3 bucket buckets minio gcs aws amazon sts iam",
-    "ec2 eks route53 azure entra aad gcp google googleapi cloud openstack keystone vsphere vcenter vmware",
+    "ec2 eks route53 azure entra aad gcp google googleapi cloud openstack keystone vsphere vcenter vmware array",
     "digitalocean hetzner hcloud linode scaleway cloudflare dns zone zones acme letsencrypt venafi oauth",
     "oauth2 oidc openid saml sso ldap keycloak okta auth0 dex idp jwks jwt login logon signin password",
     "username credential-provider basic realm idtoken userinfo kubelet kubelets kubelet_stats cadvisor",
