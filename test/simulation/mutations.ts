@@ -229,10 +229,10 @@ export const MUTATIONS: readonly Mutation[] = [
       LIFETIME,
     ],
     [
-      "401s of a trial are no harm",
+      "401s with the shorter token are no harm",
       "if (!isChangeHarmful(subject)) return undefined;",
       "if (isChangeHarmful(subject)) return undefined;\n  if (subject.nowMs > 0) return undefined;",
-      LIFETIME,
+      /"what":"keeps-token"/,
     ],
   ]),
   ...inFile("src/remedies/token-lifetime/observe.ts", [

@@ -102,6 +102,21 @@ describe("programs", () => {
     expect(states(cluster)).toEqual(["works: none"]);
   });
 
+  it("is not healed while its ServiceAccount is missing", async () => {
+    const { clock, store, cluster } = testCluster();
+    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf" });
+    await clock.run(MINUTE);
+    store.delete("serviceaccounts", "shop", "web");
+    await clock.run(2 * MINUTE);
+    expect(cluster.truths()).toMatchObject([
+      { state: "token-dead", cause: "service-account-missing", healedByRestart: false },
+    ]);
+    store.delete("pods", "shop", store.list("pods", "shop")[0]!.metadata.name);
+    await clock.run(4 * MINUTE);
+    expect(store.list("pods", "shop")).toEqual([]);
+    expect(store.list("events", "shop").map(({ reason }) => reason as string)).toContain("FailedCreate");
+  });
+
   it("hangs, no longer renews its Lease, and works after a restart", async () => {
     const { clock, store, cluster } = testCluster();
     install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "hangs", leaseSeconds: 15 });

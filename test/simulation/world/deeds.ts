@@ -1,3 +1,4 @@
+import { programOf } from "../programs/library";
 import { type Kind, type Kinds, refOf, type Subject, workloadOf } from "./kind";
 import { breakRollout, editTemplate, find, mark, remove, rollOut, setSpec } from "./people";
 import { autoscale, enforce, followGit, type GitOptions, habit } from "./tools";
@@ -110,6 +111,17 @@ const WORKLOADS: Kinds = {
     says: "Someone rolls out an image of % that does not exist.",
     ends: "Someone rolls % back.",
     begin: (world, { on }) => breakRollout(world.cluster, workloadOf(world, on)),
+  },
+  "keeps-token": {
+    ...{ on: "workload", weight: 0, lasts: [5, 40] },
+    says: "Someone rolls out a version of % that keeps the token it read first.",
+    ends: "Someone rolls % back.",
+    begin: (world, { on }) => {
+      const { namespace = "", name } = refOf("", on);
+      const image = `registry.example/${on}:keeps-token`;
+      world.cluster.addImage(image, programOf("copies-token", { namespace, name }));
+      return breakRollout(world.cluster, workloadOf(world, on), image);
+    },
   },
   "pause-rollout": {
     ...{ on: "workload", lasts: [5, 40] },

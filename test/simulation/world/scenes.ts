@@ -178,6 +178,7 @@ function trials(dice: Dice): Scene {
       kind: "DaemonSet",
     }),
   );
+  if (dice.fork("version").chance(0.15)) return laterVersion(dice.fork("version"));
   if (dice.fork("crowd").chance(0.15)) return crowd(dice.fork("moment"));
   const lifetime = dice.fork("short").chance(0.4) ? { expirationSeconds: 600 } : {};
   const objects = workloads.map(one => objectFor([one], { tokenLifetime: lifetime }));
@@ -204,6 +205,14 @@ function trials(dice: Dice): Scene {
     ...{ workloads, objects, nodes: 3, operators: [0, 0] },
     happenings: dice.chance(0.8) ? dice.pick(trouble) : [],
   };
+}
+
+/** All pods have shorter tokens, which the next version of the agent does not survive. */
+function laterVersion(dice: Dice): Scene {
+  const only = workload("team-0", "app-0", "client-go-new", { kind: "DaemonSet" });
+  const objects = [objectFor([only], { tokenLifetime: { expirationSeconds: 600 } })];
+  const next = at(dice, [18, 30], "keeps-token", { on: keyOf(only), ...forMinutes(80) });
+  return { workloads: [only], objects, nodes: 2, operators: [0], happenings: [next] };
 }
 
 /** When the first pod of a trial may be replaced at last, another one is missing. */
