@@ -22,7 +22,7 @@ export interface Delta<V> {
  */
 export function isChange({ before, after }: Delta<Identified>): boolean {
   if (before === null || after === null) return true;
-  if (isSameVersion(before, after)) return false;
+  if (before.resourceVersion !== undefined && before.resourceVersion === after.resourceVersion) return false;
   return !isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }
 
@@ -40,7 +40,7 @@ export class ViewCache<V extends Identified> {
     return (this.#snapshot ??= [...this.#parts.values()].flatMap(part => [...part.views.values()]));
   }
 
-  /** Returns the views of a namespace, in the same array until one of them changes. */
+  /** Returns the views of a namespace, in the same array until one of them changes, or the cache is replaced. */
   of(namespace: string): readonly V[] {
     return this.#parts.get(namespace)?.all() ?? NONE;
   }
@@ -69,10 +69,7 @@ export class ViewCache<V extends Identified> {
     return { before, after: null };
   }
 
-  /**
-   * Replaces the cache by a list, in its last step, and returns the differences, deletions first. A namespace without changes keeps its
-   * array. Nothing else may change the cache meanwhile.
-   */
+  /** Replaces the cache by a list, in its last step, and returns the differences, deletions first. Nothing else may change the cache meanwhile. */
   *replace(views: readonly V[]): Steps<Delta<V>[]> {
     const [parts, deltas] = [new Map<string, Part<V>>(), [] as Delta<V>[]];
     for (const view of views) {
@@ -80,13 +77,12 @@ export class ViewCache<V extends Identified> {
       yield;
     }
     for (const [namespace, part] of this.#parts) {
-      for (const before of part.without(parts.get(namespace))) deltas.push({ before, after: null });
+      for (const before of part.without(parts.get(namespace)?.views)) deltas.push({ before, after: null });
       yield;
     }
     for (const [namespace, part] of parts) {
-      const earlier = this.#parts.get(namespace);
-      for (const delta of part.after(earlier)) deltas.push(delta);
-      if (earlier?.isSameAs(part) === true) parts.set(namespace, earlier);
+      for (const after of part.all())
+        deltas.push({ before: this.#parts.get(namespace)?.views.get(after.uid) ?? null, after });
       yield;
     }
     this.#parts = parts;
@@ -127,19 +123,8 @@ class Part<V extends Identified> {
   }
 
   /** Returns the views that another list of the namespace does not have. */
-  without(next: Part<V> | undefined): V[] {
-    return this.all().filter(({ uid }) => next?.views.has(uid) !== true);
-  }
-
-  /** Returns what these views change in an earlier list of the namespace. */
-  after(earlier: Part<V> | undefined): Delta<V>[] {
-    return this.all().map(after => ({ before: earlier?.views.get(after.uid) ?? null, after }));
-  }
-
-  isSameAs({ views }: Part<V>): boolean {
-    if (views.size !== this.views.size) return false;
-    for (const view of views.values()) if (!isSameVersion(this.views.get(view.uid), view)) return false;
-    return true;
+  without(next: ReadonlyMap<string, V> | undefined): V[] {
+    return this.all().filter(({ uid }) => next?.has(uid) !== true);
   }
 }
 
@@ -154,8 +139,4 @@ function partOf<V extends Identified>(parts: Map<string, Part<V>>, view: V): Par
 
 function namespaceOf({ namespace = "" }: Identified): string {
   return namespace;
-}
-
-function isSameVersion(before: Identified | undefined, after: Identified): boolean {
-  return before?.resourceVersion !== undefined && before.resourceVersion === after.resourceVersion;
 }
