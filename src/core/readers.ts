@@ -240,11 +240,8 @@ export interface Readers {
    * @throws ForbiddenError without the right `get` on it
    */
   role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null>;
-  /** Live or cached: all of that kind, or those with all these labels. Null where the API server does not serve that kind in v1. */
-  clusterObjects(
-    kind: ClusterKind,
-    labels?: Readonly<Record<string, string>>,
-  ): Promise<readonly ClusterObjectView[] | null>;
+  /** Live or cached: all of that kind. Null where the API server does not serve that kind in v1. */
+  clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null>;
   /** The operator's own user name, if its credentials show it, as those of a ServiceAccount do. */
   ownUser(): Promise<string | undefined>;
   /** The audiences of the API server, as the operator's own token names them; none if it does not show. */

@@ -60,7 +60,6 @@ export interface ListRequest {
   readonly resource: Resource;
   readonly place?: Place;
   readonly fieldSelector?: string | undefined;
-  readonly labelSelector?: string | undefined;
   readonly limit: number;
   readonly accept?: string;
   /** Largest page, and largest object; by default {@link PAGE_BYTES}, and what any other answer may have. */
@@ -161,12 +160,12 @@ function smaller(size: number, list: ListRequest): number {
 }
 
 function pageOf(list: ListRequest, size: number, token: string | undefined): ApiRequest {
-  const { resource, place = {}, fieldSelector, labelSelector, accept } = list;
+  const { resource, place = {}, fieldSelector, accept } = list;
   const maxBytes = list.maxBytes ?? (size > 1 ? PAGE_BYTES : undefined);
   return {
     what: whatOf(list),
     path: pathOf(resource, place),
-    query: { limit: Math.max(1, size), continue: token, fieldSelector, labelSelector },
+    query: { limit: Math.max(1, size), continue: token, fieldSelector },
     ...(size === 0 ? { accept: METADATA_ONLY } : accept === undefined ? {} : { accept }),
     ...(maxBytes !== undefined && { maxBytes }),
   };

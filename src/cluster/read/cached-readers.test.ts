@@ -7,7 +7,6 @@ import { InformerWorld } from "../testing/informer-world";
 import { cachedReaders, type ReadCaches } from "./cached-readers";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
-const LABELS = { "app.kubernetes.io/managed-by": "us" };
 const metadataOf = (name: string, more: object = {}) => ({
   ...{ uid: `uid-${name}`, name, resourceVersion: "5", creationTimestamp: "2025-01-01T00:00:00Z" },
   ...more,
@@ -26,9 +25,9 @@ const ITEMS: Readonly<Record<string, object[]>> = {
   [`${RBAC}/namespaces/kai/rolebindings`]: [{ metadata: metadataOf("rb", inNamespace), roleRef }],
   [`${RBAC}/clusterrolebindings`]: [{ metadata: metadataOf("crb"), roleRef }],
   "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas": [
-    { metadata: metadataOf("b", { labels: LABELS }) },
+    { metadata: metadataOf("b") },
     { metadata: metadataOf("theirs") },
-    { metadata: metadataOf("a", { labels: { ...LABELS, more: "x" } }) },
+    { metadata: metadataOf("a") },
   ],
 };
 
@@ -46,7 +45,6 @@ const READS: [string, Read, unknown][] = [
   ["binding of the cluster", readers => readers.binding("ClusterRoleBinding", "kai", "crb"), "crb"],
   ["clusterObjects", readers => readers.clusterObjects("FlowSchema"), ["a", "b", "theirs"]],
   ["objects", readers => readers.objects("kai"), ["kai"]],
-  ["clusterObjects with labels", readers => readers.clusterObjects("FlowSchema", LABELS), ["a", "b"]],
 ];
 
 const namesOf = (result: unknown): unknown =>

@@ -2,7 +2,7 @@ import type { ClusterWideCaches } from "../../core/cluster-wide";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { WORKLOAD_KINDS } from "../../core/kinds";
 import type { Readers } from "../../core/readers";
-import { matchesSelector, type WorkloadView } from "../../core/views";
+import type { ClusterKind, WorkloadView } from "../../core/views";
 import type { CLUSTER_KIND, KIND } from "../../api/names";
 import type { OwnWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
@@ -30,9 +30,9 @@ export function cachedReaders(
   const workloads = async (kind: WorkloadView["kind"], namespace: string) =>
     byName((await caches.cache(kind, namespace)).views());
   const own = async (namespace: string) => Promise.resolve(objects.objects(namespace));
-  const labelled: Readers["clusterObjects"] = async (kind, labels = {}) => {
+  const clusterObjects = async (kind: ClusterKind) => {
     const all = await caches.clusterObjects(kind);
-    return all && byName(all).filter(view => matchesSelector(view.labels, { matchLabels: labels }));
+    return all && byName(all);
   };
   const cached: Partial<Readers> = {
     namespace: name => orLive(find("Namespace", "", name), () => live.namespace(name)),
@@ -43,7 +43,7 @@ export function cachedReaders(
     serviceAccount: (...which) => orLive(find("ServiceAccount", ...which), () => live.serviceAccount(...which)),
     binding: (kind, namespace, name) =>
       orLive(find(kind, kind === "RoleBinding" ? namespace : "", name), () => live.binding(kind, namespace, name)),
-    clusterObjects: (...which) => orLive(labelled(...which), () => live.clusterObjects(...which)),
+    clusterObjects: kind => orLive(clusterObjects(kind), () => live.clusterObjects(kind)),
     keyRotation: (maxAgeMs = KEYS_AGE_MS) => live.keyRotation(maxAgeMs),
   };
   return new Proxy(live, {

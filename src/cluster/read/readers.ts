@@ -120,7 +120,7 @@ export class ClusterReaders implements Readers {
   }
 
   podsOnNode(node: string): Promise<readonly PodView[]> {
-    return this.#list(KINDS.Pod, {}, podView, { fieldSelector: `spec.nodeName=${node}` });
+    return this.#list(KINDS.Pod, {}, podView, `spec.nodeName=${node}`);
   }
 
   async namespace(name: string): Promise<NamespaceView | null> {
@@ -162,15 +162,9 @@ export class ClusterReaders implements Readers {
     return raw === null ? null : roleView(raw);
   }
 
-  async clusterObjects(
-    kind: ClusterKind,
-    labels: Readonly<Record<string, string>> = {},
-  ): Promise<readonly ClusterObjectView[] | null> {
-    const selector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  async clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
     try {
-      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item), {
-        labelSelector: selector.join(","),
-      });
+      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item));
     } catch (error) {
       // A 404 for a collection means that the API server does not serve the kind.
       if (error instanceof GoneError) return null;
@@ -221,10 +215,10 @@ export class ClusterReaders implements Readers {
     resource: Resource,
     place: Place,
     project: (item: unknown) => V | null,
-    { labelSelector = "", fieldSelector }: { labelSelector?: string; fieldSelector?: string } = {},
+    fieldSelector?: string,
   ): Promise<V[]> {
     const views: V[] = [];
-    const list = { resource, place, limit: PAGE_SIZE, labelSelector: labelSelector || undefined, fieldSelector };
+    const list = { resource, place, limit: PAGE_SIZE, fieldSelector };
     for await (const { items } of listPages(this.#api, list)) {
       await inSlices(this.clock, projectAll(items, project, views));
     }

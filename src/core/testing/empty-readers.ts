@@ -75,10 +75,7 @@ export class EmptyReaders implements Readers {
     return Promise.resolve(null);
   }
 
-  clusterObjects(
-    _kind: ClusterKind,
-    _labels?: Readonly<Record<string, string>>,
-  ): Promise<readonly ClusterObjectView[] | null> {
+  clusterObjects(_kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
     return Promise.resolve([]);
   }
 

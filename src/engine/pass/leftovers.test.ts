@@ -13,7 +13,6 @@ import { Leftovers } from "./leftovers";
 const MINUTE = 60_000;
 const PERMISSIONS: readonly Permission[] = [
   { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["delete"], why: "" },
-  { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: ["delete"], why: "" },
 ];
 const gone = { ...makeObject("team/gone"), metadata: { ...makeObject("team/gone").metadata, uid: "gone" } };
 
@@ -23,7 +22,7 @@ class World extends EmptyReaders {
   readonly log = new RecordingLog();
   readonly metrics = new RecordingMetrics();
   views: ClusterObjectView[] = [];
-  failing = new Map<ClusterKind, Error>();
+  failure: Error | undefined;
   isLeader = true;
   readonly #executor: Executor;
   readonly leftovers: Leftovers;
@@ -59,12 +58,9 @@ class World extends EmptyReaders {
     return view;
   }
 
-  override clusterObjects(kind: ClusterKind, labels: Readonly<Record<string, string>> = {}) {
-    const error = this.failing.get(kind);
-    if (error !== undefined) return Promise.reject(error);
-    const matches = (view: ClusterObjectView): boolean =>
-      view.kind === kind && Object.entries(labels).every(([key, value]) => view.labels[key] === value);
-    return Promise.resolve(this.views.filter(matches));
+  override clusterObjects(kind: ClusterKind) {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    return Promise.resolve(this.views.filter(view => view.kind === kind));
   }
 
   /** Starts to lead and waits for one sweep. */
@@ -111,7 +107,7 @@ describe("leftovers of an object that is gone", () => {
   });
 
   it.each([
-    ["without an owner, such as the shared levels", { labels: { [MANAGED_BY_LABEL]: MANAGER } }],
+    ["without an owner", { labels: { [MANAGED_BY_LABEL]: MANAGER } }],
     ["with an empty owner", { labels: { [MANAGED_BY_LABEL]: MANAGER, [OWNER_UID_LABEL]: "" } }],
     ["of another manager", { labels: { [OWNER_UID_LABEL]: "gone" } }],
     ["with a name that the operator does not give", { name: "controller-resilience-my-copy" }],
@@ -133,26 +129,12 @@ describe("leftovers of an object that is gone", () => {
       expect(world.log.lines.at(-1)).toMatchObject({ level: "warn", fields: { error: error.message } });
     }
     world.store.uids = uids;
-    world.failing.set("FlowSchema", new TransientError("list timed out"));
-    expect(await world.sweep()).toEqual([]);
-    world.failing.clear();
-    world.failing.set("PriorityLevelConfiguration", new ForbiddenError("list: forbidden (403)"));
+    for (const error of [new TransientError("list timed out"), new ForbiddenError("list: forbidden (403)")]) {
+      world.failure = error;
+      expect(await world.sweep()).toEqual([]);
+    }
+    world.failure = undefined;
     expect(await world.sweep()).toHaveLength(1);
-  });
-
-  it("of levels go after the last FlowSchema that refers to them", async () => {
-    const world = new World();
-    const owner = world.store.put(makeObject("team/alive"));
-    const level = world.make({ kind: "PriorityLevelConfiguration" });
-    const other = world.make({ kind: "PriorityLevelConfiguration" });
-    world.make({ annotations: { [LEVELS_ANNOTATION]: `x,${level.name}` } }, owner);
-    world.make({ labels: {}, spec: { priorityLevelConfiguration: { name: other.name } } });
-    expect(await world.sweep()).toEqual([]);
-    world.failing.set("FlowSchema", new ForbiddenError("list flowschemas: forbidden (403)"));
-    expect(await world.sweep()).toEqual([]);
-    world.failing.clear();
-    world.views = [level, other];
-    expect(await world.sweep()).toEqual([level.name, other.name]);
   });
 
   it("are deleted in one sweep, what throttles a client first", async () => {

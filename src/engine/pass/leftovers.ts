@@ -1,12 +1,12 @@
-import { FLOW_PREFIX, MANAGED_BY_LABEL, MANAGER, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../../api/names";
+import { FLOW_PREFIX, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../../api/names";
 import { type Cancel, withDeadline } from "../../core/time";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import { isLevelUsed, isManaged, isOwnedName, levelOf, levelsOf } from "../../core/owned";
+import { isManaged, isOwnedName, levelOf, levelsOf } from "../../core/owned";
 import type { Log, ObjectStore } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { Remedy } from "../../core/remedy";
-import type { ClusterKind, ClusterObjectView } from "../../core/views";
+import type { ClusterObjectView } from "../../core/views";
 import type { Executor } from "../write/executor";
 
 /** Time from the start of a term to its first sweep, and between two sweeps, in milliseconds. */
@@ -17,9 +17,6 @@ const READ_DEADLINE_MS = 60_000;
 
 /** Younger objects are left alone, in milliseconds. */
 const MIN_AGE_MS = 600_000;
-
-/** In the order of deletion: a level goes after the FlowSchemas that use it. */
-const KINDS: readonly ClusterKind[] = ["FlowSchema", "PriorityLevelConfiguration"];
 
 /** What the sweep needs. */
 export interface LeftoversPorts {
@@ -32,8 +29,7 @@ export interface LeftoversPorts {
 }
 
 /**
- * Deletes the cluster-scoped objects that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer
- * has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this
+ * Deletes the FlowSchemas that the operator made for a ControllerResilience that does not exist any more. Usually the finalizer has seen to that; a person may have removed it (docs/adr/0017-add-a-finalizer-only-when-needed.md). Runs while this
  * process leads.
  */
 export class Leftovers {
@@ -76,16 +72,12 @@ export class Leftovers {
     const { readers, executor, log, remedies, store } = this.#ports;
     const { clock } = readers;
     const what = "looking for leftovers";
-    const found = await withDeadline(clock, READ_DEADLINE_MS, what, () => readAll(readers, log));
+    const found = await withDeadline(clock, READ_DEADLINE_MS, what, () => readFlows(readers, log));
     const old = found.filter(view => isCandidate(view, clock.now().getTime()));
     if (old.length === 0) return;
     // Read after them: an object is younger than its owner.
     const owners = await withDeadline(clock, READ_DEADLINE_MS, what, () => store.uids());
-    const isOwned = ({ labels }: ClusterObjectView): boolean => owners.has(labels[OWNER_UID_LABEL] ?? "");
-    const schemas = found.filter(({ kind }) => kind === "FlowSchema");
-    const isUsed = (view: ClusterObjectView): boolean =>
-      view.kind === "PriorityLevelConfiguration" && isLevelUsed(view, schemas);
-    const unowned = old.filter(view => !isOwned(view) && !isUsed(view));
+    const unowned = old.filter(({ labels }) => !owners.has(labels[OWNER_UID_LABEL] ?? ""));
     const leftovers = [...unowned.filter(isThrottled), ...unowned.filter(view => !isThrottled(view))];
     const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
     for (const view of leftovers) {
@@ -97,25 +89,18 @@ export class Leftovers {
   }
 }
 
-/** Reads the objects of these kinds, and every FlowSchema, since any may use a level. Without the right to read FlowSchemas no level is found. */
-async function readAll(readers: LeftoversPorts["readers"], log: Log): Promise<ClusterObjectView[]> {
-  const found: ClusterObjectView[] = [];
-  let isComplete = true;
-  for (const kind of KINDS) {
-    if (kind === "PriorityLevelConfiguration" && !isComplete) continue;
-    try {
-      const labels = kind === "FlowSchema" ? {} : { [MANAGED_BY_LABEL]: MANAGER };
-      found.push(...((await readers.clusterObjects(kind, labels)) ?? []));
-    } catch (error) {
-      if (!(error instanceof ForbiddenError)) throw error;
-      if (kind === "FlowSchema") isComplete = false;
-      log.debug({ kind, error: error.message }, "cannot look for leftovers of this kind");
-    }
+/** Without the right to read FlowSchemas, the operator has made none. */
+async function readFlows(readers: LeftoversPorts["readers"], log: Log): Promise<readonly ClusterObjectView[]> {
+  try {
+    return (await readers.clusterObjects("FlowSchema")) ?? [];
+  } catch (error) {
+    if (!(error instanceof ForbiddenError)) throw error;
+    log.debug({ error: error.message }, "cannot look for leftovers");
+    return [];
   }
-  return found;
 }
 
-/** A person's copy has the labels, but not the operator's form of name. The shared levels have no owner. */
+/** A person's copy has the labels, but not the operator's form of name. */
 function isCandidate(view: ClusterObjectView, nowMs: number): boolean {
   const { labels, name, createdAtMs, deletedAtMs } = view;
   const isOurs = isManaged(view) && (labels[OWNER_UID_LABEL] ?? "") !== "" && isOwnedName(FLOW_PREFIX, name);
@@ -124,7 +109,7 @@ function isCandidate(view: ClusterObjectView, nowMs: number): boolean {
 
 /** Reports whether a FlowSchema throttles a client now: it is on another level than the one that it returns to. */
 function isThrottled(view: ClusterObjectView): boolean {
-  return view.kind === "FlowSchema" && levelOf(view) !== levelsOf(view)[0];
+  return levelOf(view) !== levelsOf(view)[0];
 }
 
 function deletionOf({ apiVersion, kind, name, uid, resourceVersion, annotations }: ClusterObjectView): Intent {
