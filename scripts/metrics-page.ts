@@ -10,8 +10,7 @@ At \`/metrics\`, port 9440 ([how to scrape, and the alerts](observability.md)), 
 \`process_*\` and \`nodejs_*\` (\`nodejs_eventloop_lag_max_seconds\`, since the last scrape, includes the
 sampling interval of 200 ms).
 
-- \`..._total\` are counters, \`..._duration_seconds\` histograms, all others gauges. \`workqueue_*\` and
-  \`rest_client_*\` are as client-go's.
+- \`..._total\` are counters, \`..._duration_seconds\` histograms, all others gauges.
 - Only the leader exports what it knows of objects, so aggregate over replicas, as the alerts do. At
   most 2,000 objects have conditions, and each gauge of objects has at most 2,000 series.
 
@@ -22,10 +21,18 @@ sampling interval of 200 ms).
 export function metricsPage(): { path: string; from: string; text: () => Promise<string> } {
   const gauges = createRemedies().flatMap(remedy => remedy.gauges ?? []);
   const text = (): Promise<string> => {
-    const entries = new Metrics({ gauges }).families().toSorted(byName).map(entry);
+    const families = new Metrics({ gauges }).families().toSorted(byName);
+    const [others, known] = [families.filter(family => !isKnown(family)), families.filter(isKnown)];
+    const names = known.map(({ name }) => `\`${name}\``).join(", ");
+    const entries = [...others.map(entry), `- as in client-go, for the operator's requests and queue: ${names}`];
     return format(`${HEAD}\n${entries.join("\n")}\n`, { parser: "markdown", proseWrap: "always", printWidth: 100 });
   };
   return { path: "docs/metrics.md", from: "src/telemetry", text };
+}
+
+/** Metrics of client-go, which has their meaning and labels. */
+function isKnown({ name }: MetricFamily): boolean {
+  return /^(workqueue|rest_client)_/.test(name);
 }
 
 function entry({ name, labelNames, help }: MetricFamily): string {
