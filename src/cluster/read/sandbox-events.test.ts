@@ -35,6 +35,14 @@ describe("a rejected credential of a network plugin", () => {
       "a request that names the API server",
       `${CONTAINERD}Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/clusterinformations/default": Unauthorized`,
     ],
+    [
+      "a plugin's stderr, with its line break escaped",
+      `${CONTAINERD}netplugin failed: "Error: failed to get pod: Unauthorized\\n"`,
+    ],
+    [
+      "the same, quoted twice",
+      `${CONTAINERD}netplugin failed: "\\"Error: failed to get pod: Unauthorized\\\\r\\\\n\\""`,
+    ],
     ["combined Events", `(combined from similar events): ${CONTAINERD}connection is unauthorized: Unauthorized`],
   ])("is found as said by %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(true);
@@ -64,6 +72,7 @@ describe("a rejected credential of a network plugin", () => {
     ["a reason that is not the API server's", `${CONTAINERD}ipam: Unauthorized: no basic auth credentials`],
     ["a pod of that name", `${CONTAINERD}pod "x: Unauthorized-0" has no address`],
     ["an agent that is away", `${CONTAINERD}dial unix /var/run/cilium/cilium.sock: no such file or directory`],
+    ["an explanation after an escaped line break", `${CONTAINERD}ipam: Unauthorized\\nno basic auth credentials`],
     ["nothing", ""],
   ])("is not taken from %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(false);
@@ -86,7 +95,14 @@ describe("a rejected credential of a network plugin", () => {
         parts => typeof isRejectedCredential(parts.join("")) === "boolean",
       ),
     );
-    for (const word of ['plugin type="', "error adding pod x", ": Unauthorized)", "https://x", "'"]) {
+    for (const word of [
+      'plugin type="',
+      "error adding pod x",
+      ": Unauthorized)",
+      ": Unauthorized\\\\n",
+      "https://x",
+      "'",
+    ]) {
       const startedMs = performance.now();
       isRejectedCredential(CONTAINERD + word.repeat(100_000));
       expect(performance.now() - startedMs).toBeLessThan(1_000);

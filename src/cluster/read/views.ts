@@ -252,10 +252,11 @@ const NETWORK =
 
 /**
  * The API server's 401 at the end of a chain of errors: only this word, without an explanation. Hence `Unauthorized: no basic auth
- * credentials`, `unexpected status: 401 Unauthorized` and `connection is unauthorized: ... is forbidden` do not match.
+ * credentials`, `unexpected status: 401 Unauthorized` and `connection is unauthorized: ... is forbidden` do not match. A runtime quotes what a
+ * plugin prints to stderr, with its line breaks escaped.
  */
 const REJECTED =
-  /: (?:Unauthorized|the server has asked for the client to provide credentials(?: \([^()]{0,200}\))?)[.'"\])]*(?=\s*$|,|;|\s*\n)/;
+  /: (?:Unauthorized|the server has asked for the client to provide credentials(?: \([^()]{0,200}\))?)(?:[.'"\])]|\\+[nr"'])*(?=\s*$|,|;|\s*\n)/;
 
 /** URL of another server, which then sent the 401. */
 const ELSEWHERE = /https?:\/\/(?![^\s"'/]+\/(?:api\/v1|apis)(?:[/?"'\s:]|$))[^\s"']+/;
