@@ -32,7 +32,7 @@ export function checkRestartBudget(
   const apart = relevant.filter(entry => !together.includes(entry));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
   const failures = trailingIneffective(
-    ofWorkload.filter(entry => isOfCause(entry, claim) && !isForgiven(entry, claim)),
+    ofWorkload.filter(entry => entry.cause === claim.cause && !isForgiven(entry, claim)),
   );
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return limited("Cooldown", cooldownMs - sinceLast);
@@ -73,14 +73,9 @@ export function isForgiven({ outcome, generation = Infinity }: RestartStatus, cl
   return outcome === "Ineffective" && generation < (claim.generation ?? 0);
 }
 
-/** Reports whether a restart has the cause of the claim, so that it says something about whether the claimed restart helps. */
-function isOfCause(entry: Pick<RestartStatus, "cause">, claim: Pick<RestartStatus, "cause">): boolean {
-  return incidentOf({ cause: entry.cause }) === incidentOf({ cause: claim.cause });
-}
-
-/** Restarts of another cause count only while their outcome is open. */
+/** A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. */
 function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
-  return isOfCause(entry, claim) || isOpen(entry) || entry.podUID === claim.podUID;
+  return entry.cause === claim.cause || isOpen(entry) || entry.podUID === claim.podUID;
 }
 
 /**
@@ -273,7 +268,7 @@ export function settleOpenRestarts(
 function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs: number): RestartStatus | undefined {
   const isBefore = (entry: RestartStatus): boolean =>
     entry.workload === pod.workload &&
-    isOfCause(entry, pod) &&
+    entry.cause === pod.cause &&
     (isCreatedAfter(pod.createdAtMs, entry) || isSeenAfter(pod.tookMs ?? -Infinity, entry));
   const last = history.findLast(
     entry =>

@@ -22,22 +22,15 @@ export function otherObjects(
   };
 }
 
-/** Another object that acts on a workload. */
-export interface Holder {
-  readonly name: string;
-  /** Why it comes before the object that asked. */
-  readonly why: string;
-}
-
 /**
- * The other object that restarts pods of the workload, or keeps others from it: the one that is changing the DaemonSet's template, else the oldest
- * that acts. Undefined: this object does. Pure.
+ * Returns the name of the other object that restarts pods of the workload, or keeps others from it: the one that is changing the DaemonSet's
+ * template, else the oldest that acts, of the same age the first by name. Undefined: this object does. Pure.
  */
 export function holderOf(
   view: Workload,
   object: ControllerResilience,
   others: readonly ControllerResilience[],
-): Holder | undefined {
+): string | undefined {
   const all = [object, ...others];
   const changer = firstOf(
     all.filter(one => mayChange(view, one)),
@@ -46,17 +39,17 @@ export function holderOf(
   const isClaim = (one: ControllerResilience): boolean =>
     restarts(view, one) || (one === changer && (changes(view, one) || isChanging(view, one)));
   const rank = (one: ControllerResilience): number => (isChanging(view, one) ? 1 : 0);
-  return holder(view, object, firstOf([object, ...others.filter(isClaim)], rank));
+  return otherThan(object, firstOf([object, ...others.filter(isClaim)], rank));
 }
 
-/** The other object that keeps this one from a change of the DaemonSet's template: the one that has changed it, else the holder. Pure. */
+/** Returns the name of the object that keeps this one from a change of the DaemonSet's template: the one that has changed it, else the holder. Pure. */
 export function changeHolderOf(
   view: Workload,
   object: ControllerResilience,
   others: readonly ControllerResilience[],
-): Holder | undefined {
+): string | undefined {
   const changer = firstOf([object, ...others.filter(one => mayChange(view, one))], one => stageOf(view, one));
-  return holder(view, object, changer) ?? holderOf(view, object, others);
+  return otherThan(object, changer) ?? holderOf(view, object, others);
 }
 
 function firstOf(
@@ -68,14 +61,8 @@ function firstOf(
   )[0];
 }
 
-function holder(
-  view: Workload,
-  object: ControllerResilience,
-  first: ControllerResilience | undefined,
-): Holder | undefined {
-  if (first === undefined || first === object) return undefined;
-  if (createdMs(first) < createdMs(object)) return { name: nameOf(first), why: "which is older" };
-  return { name: nameOf(first), why: isChanging(view, first) ? "which is changing it" : "which comes first by name" };
+function otherThan(object: ControllerResilience, first: ControllerResilience | undefined): string | undefined {
+  return first === undefined || first === object ? undefined : nameOf(first);
 }
 
 /** Adds to each workload that is due for a restart which other object acts on it. An object that is only observed restarts nothing. */
@@ -84,9 +71,9 @@ export async function withHolders<W extends { readonly view: Workload }>(
   isDue: (workload: W) => boolean,
   object: ObjectInMode,
   readers: Pick<Readers, "objects">,
-): Promise<(W & { readonly holder?: Holder })[]> {
+): Promise<(W & { readonly holder?: string })[]> {
   const others = otherObjects(object, readers);
-  const found: (W & { readonly holder?: Holder })[] = [];
+  const found: (W & { readonly holder?: string })[] = [];
   for (const workload of workloads) {
     const isActing = object.mode === "Enforce" && isDue(workload);
     const holder = isActing ? holderOf(workload.view, object, await others()) : undefined;
@@ -96,8 +83,8 @@ export async function withHolders<W extends { readonly view: Workload }>(
 }
 
 /** The end of a sentence about a workload that another object acts on. */
-export function describeHolder({ name, why }: Holder): string {
-  return `ControllerResilience ${name}, ${why}, acts on its pods, and this one does not; remove the workload from the targets of one of them`;
+export function describeHolder(name: string): string {
+  return `ControllerResilience ${name} acts on its pods, and this one does not; remove the workload from the targets of one of them`;
 }
 
 /** The object restarts pods of the workload, or would. */

@@ -12,7 +12,6 @@ import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import type { Problem } from "../../core/errors";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 import { type LostBinding, LostBindings } from "./lost-bindings";
-import type { Holder } from "../../restarts/holder";
 import { RolloutWaits } from "../../restarts/limits";
 
 /** What one pass has read. */
@@ -58,8 +57,8 @@ export interface Limits extends RestartLimits {
 export interface ObservedWorkload {
   readonly view: WorkloadView;
   readonly pods: readonly ObservedPod[];
-  /** Another object that acts on the workload. Absent: this one does, or no Lease is stale. */
-  readonly holder?: Holder;
+  /** Name of another object that acts on the workload. Absent: this one does, or no Lease is stale. */
+  readonly holder?: string;
   /** A stale Lease and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number | undefined;
 }

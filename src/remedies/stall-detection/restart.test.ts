@@ -45,7 +45,7 @@ describe("onStall: Restart", () => {
     scene.objects = () => Promise.resolve([scene.object, { ...older, metadata }]);
     const pass = await stall();
     expect(pass).toMatchObject({ reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
-    expect(pass.message).toContain("ControllerResilience older, which is older, acts on its pods");
+    expect(pass.message).toContain("ControllerResilience older acts on its pods");
     scene.objects = () => Promise.resolve([scene.object]);
     expect((await scene.pass()).intents).toHaveLength(1);
   });

@@ -106,6 +106,6 @@ describe("the object that has a DaemonSet", () => {
     ["is none that no longer targets it, whatever it began", undefined, rival({ targets: [] }, { outcome: "Rolling" })],
     ["is none that changed a predecessor", undefined, rival({ suspend: true }, { outcome: "Trial", uid: "gone" })],
   ])("%s", (_, expected, other) => {
-    expect(changeHolderOf(view, own, [other])?.name).toBe(expected);
+    expect(changeHolderOf(view, own, [other])).toBe(expected);
   });
 });

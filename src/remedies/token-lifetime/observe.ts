@@ -53,7 +53,7 @@ export async function observeDaemonSets(
   const nowMs = readers.clock.now().getTime();
   const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec));
   const others = otherObjects(object, readers);
-  const holderOf: HolderOf = async view => changeHolderOf(view, object, await others())?.name;
+  const holderOf: HolderOf = async view => changeHolderOf(view, object, await others());
   const daemonSets: ObservedDaemonSet[] = [];
   for (const one of await reviewed(object, { found, logged }, readers, reviews))
     daemonSets.push(await withRest(one, spec, readers, holderOf));

@@ -7,7 +7,6 @@ import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
 import type { Problem } from "../../core/errors";
-import type { Holder } from "../../restarts/holder";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
 
@@ -44,8 +43,8 @@ export interface ObservedWorkload {
   readonly view: WorkloadView;
   /** Its pods, including terminating ones, except Succeeded and Failed ones. */
   readonly pods: readonly ObservedPod[];
-  /** Another object that acts on the workload. Absent: this one does, or no pod is rejected. */
-  readonly holder?: Holder;
+  /** Name of another object that acts on the workload. Absent: this one does, or no pod is rejected. */
+  readonly holder?: string;
   /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
   readonly rolloutSinceMs?: number | undefined;
 }

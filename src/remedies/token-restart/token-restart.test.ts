@@ -416,7 +416,7 @@ describe("two objects with one workload", () => {
     const { pass } = await sick(scene);
     expect(pass).toMatchObject({ status: "False", reason: "Conflict", intents: [], stalled: { reason: "Conflict" } });
     expect(pass.message).toBe(
-      "Deployment/web: 1 of 1 pod rejected; ControllerResilience older, which is older, acts on its pods, and this one does not; remove the workload from the targets of one of them.",
+      "Deployment/web: 1 of 1 pod rejected; ControllerResilience older acts on its pods, and this one does not; remove the workload from the targets of one of them.",
     );
     scene.objects = () => Promise.resolve([scene.object]);
     expect((await scene.pass()).intents).toHaveLength(1);
