@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../core/testing/fake-clock";
-import { RestartPacer } from "./pacer";
+import { RestartPacer } from "./ledger";
 
 function readyBrake() {
   const clock = new FakeClock();

@@ -65,6 +65,13 @@ export const MUTATIONS: readonly Mutation[] = [
       "    if (isNew && own.length > 0)",
       BOTH(IN_VAIN, /"what":"recreate-object"/),
     ],
+    ["no pace", "if (waitMs > 0) return waitMs;", "if (waitMs > 1e9) return waitMs;", RECREATED],
+    [
+      "two permits at a time",
+      "if (this.#permitOut) return Math",
+      "if (this.#permitOut && waitMs > 1e9) return Math",
+      RECREATED,
+    ],
   ]),
   ...inFile("src/restarts/breaker.ts", [
     ["no breaker", "if (this.#ports.breaker.state === null) this.#tripIfNeeded();", "", IN_VAIN_TWICE],
@@ -73,15 +80,6 @@ export const MUTATIONS: readonly Mutation[] = [
       "if (open === undefined) return undefined;",
       "if (open === undefined || nowMs >= 0) return undefined;",
       IN_VAIN_TWICE,
-    ],
-  ]),
-  ...inFile("src/restarts/pacer.ts", [
-    ["no pace", "if (waitMs > 0) return waitMs;", "if (waitMs > 1e9) return waitMs;", RECREATED],
-    [
-      "two permits at a time",
-      "if (this.#permitOut) return Math",
-      "if (this.#permitOut && waitMs > 1e9) return Math",
-      RECREATED,
     ],
   ]),
   ...inFile("src/restarts/rollouts.ts", [

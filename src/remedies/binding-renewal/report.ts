@@ -2,7 +2,7 @@ import type { BindingStatus } from "../../api/controller-resilience";
 import { type Execution, describeOutcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
-import { summarize, worstFirst } from "../kit/summarize";
+import { summarize, worstFirst } from "../kit/finding";
 import { type BindingFinding, nameOf, type PlannedRenewal } from "./finding";
 import { bindingId, isFinal } from "./observe";
 import { type BindingItem, type BindingPlan, byExpiry } from "./plan";

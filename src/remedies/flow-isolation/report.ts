@@ -2,7 +2,7 @@ import type { FlowStatus } from "../../api/controller-resilience";
 import { firstOf } from "../../core/text";
 import { type Execution, describePending, pendingWrites } from "../../core/intent";
 import { capitalize, type ObserveMode, whyObserved, type Outcomes, type Report } from "../../core/remedy";
-import { summarize, worstFirst } from "../kit/summarize";
+import { summarize, worstFirst } from "../kit/finding";
 import { flowId, type FlowItem, isLevel, type Write } from "./flow-item";
 import { EVENT } from "./objects";
 import type { FlowPlan } from "./plan";

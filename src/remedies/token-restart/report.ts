@@ -3,8 +3,7 @@ import type { GaugeSample, Outcomes, Report, StatusGauge } from "../../core/reme
 import type { StatusOwner } from "../../core/ports";
 import { answerOf, eventOf, needsPerson } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
-import type { Finding } from "../kit/finding";
-import { worstFirst } from "../kit/summarize";
+import { worstFirst, type Finding } from "../kit/finding";
 import { TOKEN_CAUSES } from "./observed";
 import type { TokenRestartPlan, WorkloadItem } from "./plan";
 import { REASONS, type Reason } from "./reasons";

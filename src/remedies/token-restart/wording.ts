@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
-import { joinSentences } from "../kit/summarize";
+import { joinSentences } from "../kit/finding";
 import { isBySandbox, type ObservedPod, type ObservedWorkload, type Recreation, type TokenCause } from "./observed";
 import { workloadId } from "../../restarts/claims";
 

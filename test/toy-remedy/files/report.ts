@@ -1,6 +1,5 @@
 import type { Outcomes, Report } from "../../../src/core/remedy";
-import { targetNotFound, type Finding } from "../../../src/remedies/kit/finding";
-import { summarize, worstFirst } from "../../../src/remedies/kit/summarize";
+import { summarize, targetNotFound, worstFirst, type Finding } from "../../../src/remedies/kit/finding";
 import type { ToyItem, ToyPlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 

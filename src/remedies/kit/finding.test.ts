@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { joinSentences } from "./summarize";
+import { joinSentences } from "./finding";
 
 it("a message tells of five, and says how many are left", () => {
   const join = (amount: number) =>
