@@ -245,6 +245,15 @@ describe("what recreated the ServiceAccount of rejected pods", () => {
     expect(await named(scene)).toBe("HelmHook");
   });
 
+  it("is not named for a pod whose signing key was replaced long after", async () => {
+    const scene = new Scene();
+    recreate(scene, HELM);
+    scene.clock.advance(REFRESHED_MS);
+    const nowMs = scene.clock.now().getTime();
+    scene.rotation = { beforeMs: nowMs - 120_000, changedMs: nowMs - 60_000 };
+    expect(await named(scene)).toBeUndefined();
+  });
+
   it("is not named for a successor that is rejected as well", async () => {
     const scene = new Scene();
     recreate(scene, HELM);

@@ -1,3 +1,4 @@
+import { Cause } from "../../api/conditions";
 import { describeTime } from "../../core/time";
 import type { TargetStatus } from "../../api/controller-resilience";
 import { isPresent } from "../../restarts/history";
@@ -60,9 +61,10 @@ function stillPersistent(logs: Persistence, rule: PersistenceRule): Persistence 
 
 const HOOKS = { Helm: "HelmHook", "Argo CD": "ArgoCDHook" } as const;
 
-/** What recreated the ServiceAccount of rejected pods that are older than it. */
+/** What recreated the ServiceAccount of rejected pods that are older than it, unless another cause is proven. */
 function recreatedBy({ rejected }: WorkloadState): Pick<TargetStatus, "recreatedBy"> {
-  const recreations = rejected.flatMap(({ recreation }) => recreation ?? []);
+  const pods = rejected.filter(({ proof }) => proof?.cause !== Cause.SigningKeyRotated);
+  const recreations = pods.flatMap(({ recreation }) => recreation ?? []);
   if (recreations.length === 0) return {};
   const [hook] = recreations.flatMap(one => one.hook ?? []);
   return { recreatedBy: hook === undefined ? "Other" : HOOKS[hook.tool] };
