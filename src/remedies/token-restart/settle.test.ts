@@ -61,6 +61,13 @@ describe("an eviction", () => {
     expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);
   });
 
+  it("is Replaced after two minutes if the workload has all its pods without a successor", () => {
+    const older = healthy(T - MINUTE);
+    expect(outcomes(entry(), [older], 2 * MINUTE - 1)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), [older], 2 * MINUTE)).toEqual(["Replaced"]);
+    expect(outcomes(entry(), [older], 2 * MINUTE, { replicas: 2 })).toEqual(["Restarted"]);
+  });
+
   it("is Ineffective after ten minutes without a successor", () => {
     expect(outcomes(entry(), [], 10 * MINUTE - 1)).toEqual(["Restarted"]);
     expect(outcomes(entry(), [], 10 * MINUTE)).toEqual(["Ineffective"]);
