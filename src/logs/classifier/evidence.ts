@@ -227,7 +227,8 @@ const MANUALS = [
 /** Returns the server that a URL, a path or an address points to; null if the token is none of these or points to none. */
 function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
-  if (scheme < 0) return isOwnAddress(token) || isOwnPath(token, true) ? "kubernetes" : null;
+  // The brackets of an IPv6 address separate tokens, and its port comes before the path.
+  if (scheme < 0) return isOwnAddress(token) || isOwnPath(token.replace(/^6?443\//, "/"), true) ? "kubernetes" : null;
   const slash = token.indexOf("/", scheme + 3);
   const authority = lowerCase(token.slice(scheme + 3, slash < 0 ? undefined : slash));
   if (MANUALS.some(m => authority.startsWith(m))) return null;
@@ -258,7 +259,7 @@ const LIST_QUERIES = ["resourceVersion=", "fieldSelector=", "labelSelector=", "a
 
 function isUnclear(authority: string, path: string): boolean {
   // Discovery of an API server begins at /api, but so do the paths of many other services.
-  if (path === "/api") return true;
+  if (path === "/api" || authority === "") return true;
   // 10.43.0.1 is an API server or a router. OkHttp names threads https://10.43.0.1/...
   return ["", "/"].includes(path) && isFirstAddress(authority);
 }

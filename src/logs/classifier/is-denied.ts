@@ -15,7 +15,7 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   // A status line and its body are one answer, and any server gives a status line.
   const isHttp = includesAny(
     record.lower,
-    [" ", ": "].map(gap => denial.code + gap + lowerCase(denial.word)),
+    [" ", ": ", " ("].map(gap => denial.code + gap + lowerCase(denial.word)),
   );
   return answersOf(record, denial).some(({ index, answer }) =>
     isFromApiServer(isHttp ? ofBody(answer) : answer, evidence.near(index, answer)),

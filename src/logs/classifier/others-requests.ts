@@ -124,9 +124,8 @@ const RELAYED = [
   ...phrases("forbidden (user=, pods response, pods endpoint"),
   // The API server of another cluster, as managers of clusters name it.
   ...phrases("hub cluster, spoke cluster, member cluster, workload cluster, remote cluster, target cluster"),
-  ...phrases(
-    "guest cluster, hosted cluster, managed cluster, downstream cluster, child cluster, shoot cluster, the hub",
-  ),
+  ...phrases("guest cluster, hosted cluster, managed cluster, downstream cluster, child cluster, shoot cluster"),
+  ...["host cluster", "the hub", "on hub", "remotecluster=", '"remotecluster":'],
   // The log of another process, quoted by this one.
   ...phrases("in the log of, in the logs of, in logs of"),
   // Events of other processes, exported.
