@@ -14,8 +14,6 @@ const pod = (name: string, more: object = {}) => ({
   metadata: { name, ...more },
   spec: { containers: [{ name: "main", image: "x:1" }] },
 });
-const metadataOf = (body: unknown) => (body as { metadata: { uid: string; resourceVersion: string } }).metadata;
-
 describe("a request", () => {
   it("is served, and told to listeners", async () => {
     let entry: Entry | undefined;
@@ -158,20 +156,6 @@ describe("a list", () => {
     const plain = (await world.ask(PODS)).body as { items: object[] };
     expect(Object.keys(plain.items[0]!)).toEqual(["metadata", "spec", "status"]);
   });
-
-  it("selects by labels and fields", async () => {
-    await world.ask(PODS, { method: "POST", body: pod("a", { labels: { app: "x" } }) });
-    await world.ask(PODS, { method: "POST", body: pod("b") });
-    const names = async (query: string) =>
-      ((await world.ask(`${PODS}?${query}`)).body as { items: { metadata: { name: string } }[] }).items.map(
-        ({ metadata }) => metadata.name,
-      );
-    expect(await names("labelSelector=app%3Dx")).toEqual(["a"]);
-    expect(await names("labelSelector=app!%3Dx")).toEqual(["b"]);
-    expect(await names("fieldSelector=metadata.name%3Db")).toEqual(["b"]);
-    expect(await names("fieldSelector=spec.nodeName%3Dn")).toEqual([]);
-    expect((await world.ask(`${PODS}?fieldSelector=spec.foo%3Dn`)).code).toBe(400);
-  });
 });
 
 describe("a watch", () => {
@@ -297,25 +281,6 @@ describe("a watch", () => {
     world.store.restore(backup);
     const { code, body } = await world.ask(`${PODS}?watch=true&resourceVersion=${from() + 1}`);
     expect([code, body]).toEqual([504, expect.objectContaining({ reason: "Timeout" })]);
-  });
-});
-
-describe("preconditions", () => {
-  it("hold for updates, patches and deletions", async () => {
-    const { body } = await world.ask(PODS, { method: "POST", body: pod("a") });
-    const { uid } = metadataOf(body);
-    const patch = (metadata: object) =>
-      world.ask(`${PODS}/a`, { method: "PATCH", contentType: "application/merge-patch+json", body: { metadata } });
-    expect((await patch({ resourceVersion: "1" })).code).toBe(409);
-    expect(await patch({ uid: "other" })).toMatchObject({
-      code: 422,
-      body: { details: { causes: [{ field: "metadata.uid" }] } },
-    });
-    expect((await patch({ uid, labels: { a: "b" } })).code).toBe(200);
-    const remove = (preconditions: object) => world.ask(`${PODS}/a`, { method: "DELETE", body: { preconditions } });
-    expect((await remove({ uid: "other" })).code).toBe(409);
-    expect((await remove({ uid })).code).toBe(200);
-    expect((await world.ask(`${PODS}/a`)).code).toBe(404);
   });
 });
 

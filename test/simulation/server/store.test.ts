@@ -80,16 +80,6 @@ describe("the store", () => {
     expect(one.list("pods")).toEqual([]);
   });
 
-  it("deletes only what the preconditions mean", () => {
-    const one = store();
-    const { uid, resourceVersion } = one.create("configmaps", { metadata: { name: "x", namespace: "a" } }).metadata;
-    const remove = (preconditions: object): unknown => one.delete("configmaps", "a", "x", { preconditions });
-    expect(refusalOf(() => remove({ uid: "other" })).code).toBe(409);
-    expect(refusalOf(() => remove({ uid, resourceVersion: "1" })).code).toBe(409);
-    remove({ uid, resourceVersion });
-    expect(one.list("configmaps")).toEqual([]);
-  });
-
   it("tells changes in order, also those that a listener makes", () => {
     const one = store();
     const told: string[] = [];
