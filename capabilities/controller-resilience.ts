@@ -2,6 +2,7 @@ import { Capability } from "pepr";
 import { GenericKind, RegisterKind } from "kubernetes-fluent-client";
 import type { ControllerResilienceBody } from "../src/api/generated/controller-resilience";
 import { GROUP, KIND, PLURAL, VERSION } from "../src/api/names";
+import { hasNews } from "../src/core/status";
 
 /** The custom resource as a class, as Pepr's `When` expects. */
 export class ControllerResilienceKind extends GenericKind {
@@ -43,10 +44,6 @@ export function controllerResilienceCapability(enqueue: (key: string) => void): 
       if (namespace && name && isNews) enqueue(`${namespace}/${name}`);
     });
   return capability;
-}
-
-function hasNews({ metadata, status }: ControllerResilienceKind): boolean {
-  return metadata?.deletionTimestamp !== undefined || status?.observedGeneration !== metadata?.generation;
 }
 
 /** The fields that the client compares when it relists. */

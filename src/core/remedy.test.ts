@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CHOICES } from "../api/generated/choices";
-import { describeUnknown, unknownTargets, unknownValues } from "./remedy";
+import { explainUnknown, unknownTargets, unknownValues } from "./remedy";
 
 const targets = [{ kind: "Deployment", name: "web" }];
 
@@ -28,8 +28,8 @@ it("finds an unknown kind of target, and leaves it to the block that must end a 
   expect(unknownValues(spec, "tokenRestart")).toEqual(found);
   expect(unknownValues(spec, "flowIsolation")).toEqual([]);
   expect(unknownTargets(spec)).toEqual(found);
-  expect(describeUnknown(found)).toBe(
-    `No action: ${found.join("")}. This version of the operator does not know it: run one that does, or change the spec.`,
+  expect(explainUnknown(found)).toBe(
+    `${found.join("")}. This version of the operator does not know it: run one that does, or change the spec.`,
   );
 });
 

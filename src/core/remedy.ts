@@ -286,11 +286,6 @@ export function unknownTargets(spec: object): string[] {
 }
 
 /** Returns what a condition says of unknown values. */
-export function describeUnknown(unknown: readonly string[]): string {
-  return `No action: ${explainUnknown(unknown)}`;
-}
-
-/** Returns the same without what the operator does about it. */
 export function explainUnknown(unknown: readonly string[]): string {
   return `${unknown.join("; ")}. This version of the operator does not know it: run one that does, or change the spec.`;
 }

@@ -104,3 +104,14 @@ function longestList(status: ControllerResilienceStatus): StatusList | undefined
 export function isSameStatus<Status extends object>(a: Status | undefined, b: Status | undefined): boolean {
   return sameJson(a ?? {}, b ?? {});
 }
+
+/** What {@link hasNews} looks at. */
+interface Answerable {
+  readonly metadata?: { readonly generation?: number; readonly deletionTimestamp?: unknown } | undefined;
+  readonly status?: { readonly observedGeneration?: number } | undefined;
+}
+
+/** Reports whether a pass will come to a write: no status answers the present spec yet, or the object is being deleted. */
+export function hasNews({ metadata, status }: Answerable): boolean {
+  return metadata?.deletionTimestamp !== undefined || status?.observedGeneration !== metadata?.generation;
+}

@@ -95,19 +95,14 @@ export function countRepeatedFailures(log: Log, clock: Pick<Clock, "monotonicMs"
     kinds.set(id, { loggedMs: nowMs, repeated: 0 });
   }
 
-  const wrap = (create: () => Log): Log => {
-    // Every pass has a child, and most passes log nothing.
-    let created: Log | undefined;
-    const inner = (): Log => (created ??= create());
-    return {
-      debug: (fields, message) => inner().debug(fields, message),
-      info: (fields, message) => inner().info(fields, message),
-      warn: (fields, message) => failed(inner(), "warn", fields, message),
-      error: (fields, message) => failed(inner(), "error", fields, message),
-      child: fields => wrap(() => inner().child(fields)),
-    };
-  };
-  return wrap(() => log);
+  const wrap = (inner: Log): Log => ({
+    debug: (fields, message) => inner.debug(fields, message),
+    info: (fields, message) => inner.info(fields, message),
+    warn: (fields, message) => failed(inner, "warn", fields, message),
+    error: (fields, message) => failed(inner, "error", fields, message),
+    child: fields => wrap(inner.child(fields)),
+  });
+  return wrap(log);
 }
 
 function kindOf(level: Level, fields: object, message: string): string | undefined {

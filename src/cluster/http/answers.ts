@@ -33,7 +33,6 @@ export interface ReachabilityPorts {
  * prove nothing.
  */
 export class Reachability {
-  readonly #clock: Clock;
   readonly #ports: ReachabilityPorts;
   #succeededAtMs: number | null = null;
   /** Last 401, or end of an outage. */
@@ -42,13 +41,12 @@ export class Reachability {
   #rejected: { readonly sinceMs: number; readonly countedMs: number; readonly count: number } | undefined;
 
   constructor(ports: ReachabilityPorts) {
-    this.#clock = ports.clock;
     this.#ports = ports;
   }
 
   /** Takes the status code of a response. */
   answered(code: number): void {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#ports.clock.monotonicMs();
     if (code === 401 || (this.#succeededAtMs !== null && this.trouble() !== null)) this.#troubleAtMs = nowMs;
     if (code === 401) this.#reject(nowMs);
     if (code >= 400) return;
@@ -82,19 +80,19 @@ export class Reachability {
   /** Describes the rejection for /readyz; null if the identity is accepted or its state is unknown. */
   rejection(): string | null {
     if (this.#rejection === undefined) return null;
-    const seconds = Math.round((this.#clock.monotonicMs() - this.#rejection.sinceMs) / 1000);
+    const seconds = Math.round((this.#ports.clock.monotonicMs() - this.#rejection.sinceMs) / 1000);
     return `the API server has rejected the operator's credentials (401) for ${seconds} s`;
   }
 
   /** Time since the API server last answered 401 to the operator, or was lost, in milliseconds; Infinity if it never did. */
   sinceTroubleMs(): number {
-    return this.#clock.monotonicMs() - this.#troubleAtMs;
+    return this.#ports.clock.monotonicMs() - this.#troubleAtMs;
   }
 
   /** Returns the problem, or null. One forbidden or slow namespace is not a problem here. */
   trouble(): string | null {
     if (this.#succeededAtMs === null) return "no response from the API server yet";
-    const sinceMs = this.#clock.monotonicMs() - this.#succeededAtMs;
+    const sinceMs = this.#ports.clock.monotonicMs() - this.#succeededAtMs;
     if (sinceMs <= UNREACHABLE_AFTER_MS) return null;
     return `no successful response from the API server for ${Math.round(sinceMs / 1000)} s`;
   }

@@ -3,14 +3,12 @@ import { dirname, join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import { type Connection, POD_CONTEXT } from "./connection";
-import { numberOf, parseObject, textOf } from "../../core/json";
+import { type JsonObject, numberOf, parseObject, textOf } from "../../core/json";
 import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 
 /** What the operator's own credentials show. */
 export class OwnIdentity {
   readonly #connection: Pick<Connection, "access">;
-  /** Taken apart once for each token, since every pass asks for its audiences. */
-  #parsed: { readonly authorization: string; readonly claims: Claims } | undefined;
 
   constructor(connection: Pick<Connection, "access">) {
     this.#connection = connection;
@@ -19,7 +17,7 @@ export class OwnIdentity {
   /** The user name of the requests, if the credentials show it, as those of a ServiceAccount do. */
   async user(): Promise<string | undefined> {
     const { headers } = await this.#connection.access();
-    return headers["Impersonate-User"] ?? textOf(this.#claimsOf(headers["Authorization"])?.["sub"]);
+    return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"])?.["sub"]);
   }
 
   /**
@@ -28,16 +26,10 @@ export class OwnIdentity {
    */
   async audiences(): Promise<readonly string[]> {
     const { headers } = await this.#connection.access();
-    const claims = this.#claimsOf(headers["Authorization"]);
+    const claims = claimsOf(headers["Authorization"]);
     if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT_USERS) !== true) return [];
     const { aud } = claims ?? {};
     return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
-  }
-
-  #claimsOf(authorization = ""): Claims {
-    if (this.#parsed?.authorization !== authorization)
-      this.#parsed = { authorization, claims: claimsOf(authorization) };
-    return this.#parsed.claims;
   }
 }
 
@@ -89,9 +81,7 @@ export function issuedAt(authorization: string): number | undefined {
   return seconds === undefined ? undefined : 1000 * seconds;
 }
 
-type Claims = ReturnType<typeof parseObject>;
-
-function claimsOf(authorization: string): Claims {
+function claimsOf(authorization = ""): JsonObject | undefined {
   const [, payload] = authorization.replace(/^Bearer /i, "").split(".");
   return parseObject(Buffer.from(payload ?? "", "base64url").toString("utf8"));
 }

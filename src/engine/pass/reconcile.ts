@@ -1,6 +1,6 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
-import { nextConditions, boundStatus } from "../../core/status";
+import { nextConditions, boundStatus, hasNews } from "../../core/status";
 import { framesOf, NotYetError, publicMessage } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
@@ -275,11 +275,6 @@ interface Pass {
   readonly mode: Mode;
   readonly log: Log;
   readonly mayWrite: () => boolean;
-}
-
-/** Reports whether a pass will come to a write: the generation is not reported yet, or the object is being deleted. */
-function hasNews({ metadata, status }: ControllerResilience): boolean {
-  return metadata.deletionTimestamp !== undefined || status?.observedGeneration !== metadata.generation;
 }
 
 function suspendedReport(remedy: Remedy, object: ControllerResilience): Report {

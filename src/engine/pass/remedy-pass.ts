@@ -10,7 +10,7 @@ import {
   type PlannedPass,
   type Remedy,
   type Report,
-  describeUnknown,
+  explainUnknown,
   unknownValues,
 } from "../../core/remedy";
 import type { Log } from "../../core/ports";
@@ -72,7 +72,7 @@ export async function observeAndPlan(
 
 /** Unknown means no action, also of a value that only another version knows. */
 function notUnderstood(remedy: Remedy, unknown: readonly string[], object: ObjectInMode): RemedyPass {
-  const message = [describeUnknown(unknown), remedy.whileSuspended?.(object)].filter(Boolean).join(" ");
+  const message = [`No action: ${explainUnknown(unknown)}`, remedy.whileSuspended?.(object)].filter(Boolean).join(" ");
   return withReport(remedy, stalledBy("ObserveFailed", message));
 }
 
