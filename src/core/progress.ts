@@ -51,12 +51,7 @@ export interface KindQuestion {
 }
 
 /** An object that is due. */
-export interface DueObject {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly createdMs: number | undefined;
-  readonly generation: number | undefined;
+export interface DueObject extends Pick<KindObject, "namespace" | "name" | "createdMs" | "generation"> {
   /** status.observedGeneration, if it has one. */
   readonly observed: number | undefined;
   /** Since when it is seen to be due. */

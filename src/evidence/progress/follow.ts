@@ -236,8 +236,8 @@ function isRelabeled(before: KindObject, now: KindObject): boolean {
 function dueObject(track: WorkTrack, { object, movedMs }: Tracked): DueObject | undefined {
   const { work, dueMs, wasDone, observed } = track;
   if (work !== "due" || dueMs === undefined || track.resourceVersion !== object.resourceVersion) return undefined;
-  const { namespace, name, uid, createdMs, generation } = object;
-  return { namespace, name, uid, createdMs, generation, observed, dueMs, wasDone, movedMs };
+  const { namespace, name, createdMs, generation } = object;
+  return { namespace, name, createdMs, generation, observed, dueMs, wasDone, movedMs };
 }
 
 /** Reports whether only the whole object can answer for the definition. */

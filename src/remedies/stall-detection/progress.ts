@@ -7,7 +7,7 @@ import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { workloadId } from "../../restarts/claims";
 import { workedOn } from "../../evidence/metrics/judge";
 import { hasRecent } from "./logs";
-import { hasQueueOf } from "./metrics";
+import { describeQueueOf, hasQueueOf } from "./metrics";
 import type { ObservedKind, ObservedPod, ObservedWorkload, Pass, Scope } from "./observed";
 
 // Which kinds the controllers should handle, and whether work is due while nothing moves. What is done about it is decided with their metrics.
@@ -83,23 +83,13 @@ function isRefused({ logs }: ObservedPod, resource = "", nowMs: number): boolean
   return logs.some(log => hasRecent(log, topic => topic === REFUSED_WRITE || isOfKind(topic), nowMs));
 }
 
-/** A kind whose controller does not do its work. */
-export interface StuckKind {
-  readonly kind: string;
-  /** The object that has been due for the longest time, as in status. */
-  readonly id: string;
-  readonly sentence: string;
-  /** No other workload may handle it. */
-  readonly isOwnWork: boolean;
-}
-
-/** Returns what is stuck of the kinds that a workload handles. */
-export function stuckKinds(scope: Scope): StuckKind[] {
+/** Returns what is stuck of the kinds that a workload handles: the object that has been due for the longest time, as in status. */
+export function stuckKinds(scope: Scope): { readonly id: string; readonly sentence: string }[] {
   return kindsOf(scope).flatMap(one => {
-    const { kind, owners, stuck } = one;
+    const { kind, stuck } = one;
     if (stuck === undefined) return [];
     const id = objectId(kind, stuck.object, scope.workload.view.namespace);
-    return [{ kind, id, isOwnWork: owners.length === 1, sentence: describeStuck(one, { ...stuck, id }, scope) }];
+    return [{ id, sentence: describeStuck(one, { ...stuck, id }, scope) + describeQueueOf(kind, scope) }];
   });
 }
 

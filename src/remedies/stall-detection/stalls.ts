@@ -4,7 +4,6 @@ import { staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
-import { describeQueueOf } from "./metrics";
 import type { ObservedPod, Scope } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import { stuckKinds } from "./progress";
@@ -25,9 +24,8 @@ export function stallsOf(scope: Scope): Stall[] {
   return [
     ...workload.pods.flatMap(pod => notRenewed(pod, scope)),
     ...(has("Forbidden") ? denied(scope) : []),
-    ...stuckKinds(scope).map(({ kind, id, sentence }): Stall => {
-      const finding = accusation("ProgressStopped", sentence + describeQueueOf(kind, scope));
-      return { entry: entryOf("Progress", { object: id }, scope), finding };
+    ...stuckKinds(scope).map(({ id, sentence }): Stall => {
+      return { entry: entryOf("Progress", { object: id }, scope), finding: accusation("ProgressStopped", sentence) };
     }),
     ...workload.pods.flatMap(pod => idleStall(pod, scope)),
     ...(has("LeaderLoss") ? workload.pods.flatMap(pod => leaderLosses(pod, scope)) : []),

@@ -142,7 +142,7 @@ const kinds: fc.Arbitrary<ObservedKind> = fc
     ...{ dueMs: fc.constantFrom(100, 900_000), isRefused: rarely, isStuck: fc.boolean(), hasOthers: fc.boolean() },
   })
   .map(({ dueMs, isStuck, hasOthers, ...kind }) => {
-    const name = { namespace: "team", name: "blue", uid: "b", createdMs: 0, generation: 2, observed: 1 };
+    const name = { namespace: "team", name: "blue", createdMs: 0, generation: 2, observed: 1 };
     const object = { ...name, dueMs, wasDone: true, movedMs: -Infinity };
     const reading = { ...UNREAD_KIND, due: [object], movedMs: 50, steadyMs: 10, readMs: 1_000_000 };
     const stuck = isStuck && !kind.isRefused ? { object, hasOthers } : undefined;
