@@ -21,9 +21,6 @@ const REFUSALS_AGE_MS = 5_000;
 /** So long, in milliseconds, readings for refusals take the same servers: one that comes is noticed later, but one that goes at once. */
 const INSTANCES_AGE_MS = 60_000;
 
-/** Most instances that are read concurrently, more than any cluster runs. */
-const MAX_INSTANCES = 32;
-
 export interface RequestCountsContext extends MetricSource {
   readonly api: Pick<Api, "open" | "jsonOrNull">;
   /** How long a high rate proves nothing after a change of the API servers, in milliseconds. */
@@ -136,7 +133,7 @@ export class RequestCounts implements RefusalWatch {
 
   async #ask(instances: readonly Instance[]): Promise<ServerCounts[]> {
     const context = this.#context;
-    const counts = await this.#each.ask(instances.slice(0, MAX_INSTANCES), each => readServerCounts(context, each));
+    const counts = await this.#each.ask(instances, each => readServerCounts(context, each));
     return counts.length > 0 ? counts : [await readServerCounts(context)];
   }
 }

@@ -23,7 +23,7 @@ interface ReadLease {
   readonly isFresh: boolean;
 }
 
-/** What was read, and the namespaces in which nothing is known now. */
+/** What was read, and how the ids of Leases begin of which nothing is known now. */
 interface Found {
   readonly leases: readonly ReadLease[];
   readonly unread: readonly string[];
@@ -41,7 +41,7 @@ export async function readLeases({ object, spec, readers, problems }: Pass): Pro
     if (unknown !== undefined) problems.push(unknown);
     const ageMs = readers.clock.monotonicMs() - readMs;
     if (ageMs > MAX_AGE_MS + intervalMs) {
-      unread.push(namespace);
+      unread.push(leaseId({ namespace, name: "" }));
       continue;
     }
     const isListed = ({ name }: LeaseTrack): boolean =>

@@ -3,6 +3,7 @@ import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-
 import { parseDuration } from "../../core/time";
 import { serviceAccountUser } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
+import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
 import type { BindingView, PodView, WorkloadView } from "../../core/views";
 import { withHolders } from "../../restarts/holder";
@@ -42,6 +43,9 @@ export async function observeControllers(
   const led = withLeases(found, leases, pods, pass).map(workload => withLeaders(workload, forMs, epochMs));
   const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
+  const lost = memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs);
+  const kinds = await readKinds(workloads, pass);
+  const isUnread = ({ readMs, unknown }: KindReading): boolean => readMs === undefined || unknown !== undefined;
   const { status } = object;
   return {
     generation: object.metadata.generation,
@@ -51,9 +55,9 @@ export async function observeControllers(
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,
     workloads,
-    lost: memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs),
-    ...{ kinds: await readKinds(workloads, pass), epochMs },
-    unread,
+    lost,
+    ...{ kinds, epochMs },
+    unread: [...unread, ...kinds.flatMap(({ kind, reading }) => (isUnread(reading) ? `${kind} ` : []))],
     problems,
   };
 }

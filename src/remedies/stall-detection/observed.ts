@@ -31,7 +31,7 @@ export interface Observed {
   readonly kinds: readonly ObservedKind[];
   /** Wall-clock time of this pass at the start of the monotonic clock. */
   readonly epochMs: number;
-  /** Namespaces whose Leases can't be read now. */
+  /** How the ids of Leases and objects begin that can't be read now: a later reading begins with what status says of them. */
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
 }

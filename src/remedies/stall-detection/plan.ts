@@ -13,7 +13,7 @@ import { leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
 import { type Observed, type Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
-import { isKept, notesOnKinds } from "./progress";
+import { notesOnKinds } from "./progress";
 import { type Finding, type Reason, REASONS } from "./reasons";
 import { decideRestart, type RestartDecision } from "./restart";
 import { oldDenials, type Stall, stallsOf } from "./stalls";
@@ -65,18 +65,18 @@ export function planStalls(
 
 /** What can't be read now, and the work for which a pod was restarted. An entry of evidence that this version does not know is left out. */
 function keptEntries(
-  { previous, unread, kinds }: Observed,
+  { previous, unread }: Observed,
   items: readonly StallItem[],
   restarts: readonly RestartStatus[],
 ): StallStatus[] {
-  const isUnread = ({ lease = "" }: StallStatus): boolean =>
-    unread.some(namespace => lease.startsWith(`${namespace}/`));
+  const isUnread = ({ lease, object = lease ?? "" }: StallStatus): boolean =>
+    unread.some(prefix => object.startsWith(prefix));
   const found = items.flatMap(({ entries }) => entries);
   const awaitedWork = restarts.filter(isOpen).flatMap(entry => dueWork(entry, previous));
   return previous.filter(entry => {
     if (entry.evidence === "Lease") return isUnread(entry);
     const isFound = found.some(({ workload, object }) => workload === entry.workload && object === entry.object);
-    return entry.evidence === "Progress" && !isFound && (isKept(entry, kinds) || awaitedWork.includes(entry));
+    return entry.evidence === "Progress" && !isFound && (isUnread(entry) || awaitedWork.includes(entry));
   });
 }
 

@@ -1,4 +1,3 @@
-import type { StallStatus } from "../../api/controller-resilience";
 import type { DueObject, KindQuestion, KindReading } from "../../core/progress";
 import { CLOCK_SKEW_MS, parseDuration, timeInMessage } from "../../core/time";
 import { judgeKind, type Stuck } from "../../evidence/progress/judge";
@@ -107,12 +106,6 @@ export function notesOnKinds(scope: Scope): string[] {
     const why = `The log of ${workloadId(scope.workload.view)} shows that its writes are refused`;
     return [`${why}, so it proves nothing that objects of kind ${kind} are due.`];
   });
-}
-
-/** Entries of status about kinds that can't be read now: a later reading begins with them. */
-export function isKept({ object = "" }: StallStatus, kinds: readonly ObservedKind[]): boolean {
-  const isUnread = ({ readMs, unknown }: KindReading): boolean => readMs === undefined || unknown !== undefined;
-  return kinds.some(({ kind, reading }) => isUnread(reading) && object.startsWith(`${kind} `));
 }
 
 function kindsOf({ observed, workload }: Scope): ObservedKind[] {

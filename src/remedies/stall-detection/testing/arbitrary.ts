@@ -165,7 +165,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   lost: fc.array(lost, { maxLength: 1 }),
   kinds: fc.array(kinds, { maxLength: 1 }),
   epochMs: fc.constant(DAY.min),
-  unread: fc.constantFrom([], ["team"]),
+  unread: fc.constantFrom([], ["team/"]),
   problems: fc.constantFrom([], [], [{ forbidden: true, message: "list leases in team" }]),
 });
 
