@@ -29,6 +29,7 @@ describe("a rotation of the signing keys", () => {
   it("makes tokens from before the last reading without the new key invalid", () => {
     expect(rotationIn(after(["a"], ["a"], ["b"], ["b"]))).toEqual({
       beforeMs: AT + MINUTE,
+      unchangedMs: AT + MINUTE,
       changedMs: AT + 2 * MINUTE,
     });
   });
@@ -36,6 +37,7 @@ describe("a rotation of the signing keys", () => {
   it("counts from the oldest key of today, and from the loss of the last older one", () => {
     expect(rotationIn(after(["a"], ["a", "b"], ["b"], ["b", "c"], ["b", "c"]))).toEqual({
       beforeMs: AT,
+      unchangedMs: AT + MINUTE,
       changedMs: AT + 2 * MINUTE,
     });
   });
@@ -47,7 +49,7 @@ describe("a rotation of the signing keys", () => {
 
   it("settles although readings of different API servers alternate", () => {
     const readings = [["a"], ["b"], ["b", "c"], ["b"], ["b", "c"]];
-    expect(rotationIn(after(...readings))).toEqual({ beforeMs: AT, changedMs: AT + MINUTE });
+    expect(rotationIn(after(...readings))).toEqual({ beforeMs: AT, unchangedMs: AT, changedMs: AT + MINUTE });
   });
 
   it("never reaches a token that a published key may have signed", () => {
@@ -75,7 +77,7 @@ describe("the history on the Lease", () => {
     const history = after(["a"], ["a", "b"], ["b"]);
     const text = formatKeys(history!);
     expect(text).toBe(
-      '{"read":"2025-01-01T12:02:00Z","changed":"2025-01-01T12:02:00Z","keys":[{"id":"a","gone":true},{"id":"b","absent":"2025-01-01T12:00:00Z"}]}',
+      '{"read":"2025-01-01T12:02:00Z","changed":"2025-01-01T12:02:00Z","unchanged":"2025-01-01T12:01:00Z","keys":[{"id":"a","gone":true},{"id":"b","absent":"2025-01-01T12:00:00Z"}]}',
     );
     expect(parseKeys(text)).toEqual(history);
   });

@@ -19,6 +19,8 @@ export interface KeyHistory {
   readonly current: readonly string[];
   /** First reading without any key as old as the oldest of today. Absent: a key of today was there in the first reading. */
   readonly changedMs?: number;
+  /** The reading before that: the keys were replaced between the two, which are minutes apart if the operator's own token died with its key. */
+  readonly unchangedMs?: number;
   /** Last reading without the key before its first one, by id, also of keys that are gone. Absent: there in the first reading. */
   readonly absentMs: ReadonlyMap<string, number | undefined>;
 }
@@ -29,6 +31,8 @@ export interface KeyRotation {
   readonly beforeMs: number;
   /** First reading without the keys that signed them. A key that is added later does not change it. */
   readonly changedMs: number;
+  /** The reading before that. */
+  readonly unchangedMs: number;
 }
 
 /** Returns the history after a reading. A key that comes back keeps its age. Pure. */
@@ -41,16 +45,23 @@ export function nextKeys(before: KeyHistory | undefined, ids: readonly string[],
   for (const id of before.absentMs.keys()) if (absentMs.size > MAX_KEYS && !current.includes(id)) absentMs.delete(id);
   const beforeMs = oldest(current, absentMs);
   const isKnown = beforeMs === oldest(before.current, before.absentMs);
-  const changedMs = beforeMs === -Infinity ? undefined : isKnown ? before.changedMs : nowMs;
-  return { readMs: nowMs, current, absentMs, ...(changedMs === undefined ? {} : { changedMs }) };
+  const { changedMs, unchangedMs } = isKnown ? before : { changedMs: nowMs, unchangedMs: before.readMs };
+  return { readMs: nowMs, current, absentMs, ...(beforeMs > -Infinity && changeOf(changedMs, unchangedMs)) };
+}
+
+function changeOf(
+  changedMs: number | undefined,
+  unchangedMs = changedMs,
+): Pick<KeyHistory, "changedMs" | "unchangedMs"> {
+  return changedMs === undefined || unchangedMs === undefined ? {} : { changedMs, unchangedMs };
 }
 
 /** Returns which tokens lost their key; undefined if none did, or if a key of today may be as old as they are. Pure. */
 export function rotationIn(history: KeyHistory | undefined): KeyRotation | undefined {
   if (history?.changedMs === undefined || history.current.length === 0) return undefined;
-  const { current, absentMs, changedMs } = history;
+  const { current, absentMs, changedMs, unchangedMs = changedMs } = history;
   const beforeMs = oldest(current, absentMs);
-  return beforeMs === -Infinity ? undefined : { beforeMs, changedMs };
+  return beforeMs === -Infinity ? undefined : { beforeMs, changedMs, unchangedMs };
 }
 
 /** Last reading without the oldest of the keys; -Infinity if that is not known of one of them. */
@@ -59,25 +70,26 @@ function oldest(ids: readonly string[], absentMs: KeyHistory["absentMs"]): numbe
 }
 
 /** Writes the history as one line of JSON, in whole seconds. Rounding down makes fewer tokens look older than a key. */
-export function formatKeys({ readMs, current, changedMs, absentMs }: KeyHistory): string {
+export function formatKeys({ readMs, current, changedMs, unchangedMs, absentMs }: KeyHistory): string {
   const keys = [...absentMs].map(([id, ms]) => ({
     id,
     ...(ms === undefined ? {} : { absent: toSeconds(new Date(ms)) }),
     ...(current.includes(id) ? {} : { gone: true }),
   }));
-  const changed = changedMs === undefined ? {} : { changed: toSeconds(new Date(changedMs)) };
-  return JSON.stringify({ read: toSeconds(new Date(readMs)), ...changed, keys });
+  const timeIn = (name: string, ms: number | undefined) =>
+    ms === undefined ? {} : { [name]: toSeconds(new Date(ms)) };
+  const change = { ...timeIn("changed", changedMs), ...timeIn("unchanged", unchangedMs) };
+  return JSON.stringify({ read: toSeconds(new Date(readMs)), ...change, keys });
 }
 
 /** Reads what {@link formatKeys} wrote; undefined for anything else, so that nothing is proven by it. */
 export function parseKeys(text: string): KeyHistory | undefined {
-  const { read, changed, keys } = parseObject(text) ?? {};
+  const { read, changed, unchanged, keys } = parseObject(text) ?? {};
   const readMs = timeOf(read);
   if (readMs === undefined || !Array.isArray(keys) || keys.length > MAX_KEYS) return undefined;
   const known = keys.map(key => keyOf(key));
   if (known.some(key => key === undefined)) return undefined;
   const present = known.filter(key => key !== undefined);
-  const changedMs = timeOf(changed);
   return {
     readMs,
     current: present
@@ -85,7 +97,7 @@ export function parseKeys(text: string): KeyHistory | undefined {
       .map(({ id }) => id)
       .sort(),
     absentMs: new Map(present.map(({ id, absentMs }) => [id, absentMs])),
-    ...(changedMs === undefined ? {} : { changedMs }),
+    ...changeOf(timeOf(changed), timeOf(unchanged)),
   };
 }
 

@@ -93,6 +93,8 @@ export interface TokenProof {
   readonly serviceAccountUID?: string;
   /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
   readonly sinceMs: number;
+  /** The token may be invalid since this time. */
+  readonly earliestMs: number;
   /** No restart before this time: the change that made the token invalid may still be undone. */
   readonly notBeforeMs?: number;
   /** The proof is sufficient alone. Otherwise one 401 must confirm it. */

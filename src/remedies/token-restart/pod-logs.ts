@@ -89,9 +89,6 @@ export function withCounted401s(pod: ObservedPod, track: PodMetricsTrack, epochM
   return { ...pod, logs: { state: "persistent", occasions, beganMs, firstMs: beganMs, lastMs, isFresh: true } };
 }
 
-/** Keys are read every 70 s, and a ServiceAccount may be gone before it is created again: 401s may begin this long before a proof. */
-const EARLY_MS = 120_000;
-
 /**
  * Counts the kubelet's 401s as the API server's where a proof says that the token is dead, and they certainly did not begin long before. Else the
  * kubelet may be set up wrongly and reject every token.
@@ -106,10 +103,7 @@ export function withKubelets401s(
   if (trace === undefined || proof === undefined) return finding;
   const persistence = persistenceOf(trace, rule, nowMs);
   const { lastMs = -Infinity } = persistence;
-  if (
-    !hasBegunAfter(proof.sinceMs - EARLY_MS, persistence, finding) ||
-    lastMs < (finding.persistence.lastMs ?? -Infinity)
-  )
+  if (!hasBegunAfter(proof.earliestMs, persistence, finding) || lastMs < (finding.persistence.lastMs ?? -Infinity))
     return finding;
   return { ...finding, persistence, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, trace.quietFromMs) } };
 }

@@ -19,6 +19,7 @@ describe("a pod older than its ServiceAccount", () => {
       cause: "ServiceAccountRecreated",
       serviceAccountUID: "sa-2",
       sinceMs: T,
+      earliestMs: T - 120_000,
       alone: false,
     });
     expect(proof(old(), 60_000)).toMatchObject({ alone: true });
@@ -106,7 +107,8 @@ describe("without a 401", () => {
   });
 
   it("a pod is not proven alone when its log continued for five minutes", () => {
-    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", sinceMs: T, alone: true } as const;
+    const times = { sinceMs: T, earliestMs: T };
+    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", ...times, alone: true } as const;
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);
     expect(weighLogs(alone, [{ fromMs: T + 10_000, untilMs: T + 300_000 }]).alone).toBe(true);
@@ -119,7 +121,7 @@ function rotated(spec: ConstructorParameters<typeof Scene>[0] = {}): Scene {
   const nowMs = scene.clock.now().getTime();
   // Its next refresh is due after 48 minutes.
   scene.podList = [scene.podAt(-20 * MINUTE, {})];
-  scene.rotation = { beforeMs: nowMs - 2 * MINUTE, changedMs: nowMs - MINUTE };
+  scene.rotation = { beforeMs: nowMs - 2 * MINUTE, unchangedMs: nowMs - 2 * MINUTE, changedMs: nowMs - MINUTE };
   return scene;
 }
 

@@ -45,6 +45,9 @@ const HEALTHY_AFTER_MS = 300_000;
  */
 export const KEYS_RECHECK_MS = 70_000;
 
+/** 401s may begin so long before a proof, in milliseconds: a ServiceAccount is gone before it is created again, and clocks differ. */
+const EARLY_MS = 120_000;
+
 /** What a proof is made from. */
 export interface ProofContext {
   readonly spec: Pick<TokenRestartSpec, "evidence">;
@@ -72,7 +75,8 @@ export function proveByAge(
   const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, createdAtMs, nowMs);
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
-  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
+  const earliestMs = createdAtMs - EARLY_MS;
+  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, earliestMs, alone };
 }
 
 /**
@@ -81,9 +85,10 @@ export function proveByAge(
  */
 function proveByKeys(pod: PodView, rotation: KeyRotation | undefined, nowMs: number): TokenProof | undefined {
   if (rotation === undefined || !holdsTokenFromBefore(pod, rotation.beforeMs, nowMs)) return undefined;
-  const { changedMs } = rotation;
-  const notBeforeMs = changedMs + KEYS_SETTLE_MS;
-  return { cause: Cause.SigningKeyRotated, sinceMs: changedMs, notBeforeMs, alone: false };
+  const { changedMs, unchangedMs } = rotation;
+  const earliestMs = Math.min(unchangedMs, changedMs - EARLY_MS);
+  const times = { sinceMs: changedMs, earliestMs, notBeforeMs: changedMs + KEYS_SETTLE_MS };
+  return { cause: Cause.SigningKeyRotated, ...times, alone: false };
 }
 
 /** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. */

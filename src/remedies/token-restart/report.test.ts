@@ -250,7 +250,7 @@ describe("what recreated the ServiceAccount of rejected pods", () => {
     recreate(scene, HELM);
     scene.clock.advance(REFRESHED_MS);
     const nowMs = scene.clock.now().getTime();
-    scene.rotation = { beforeMs: nowMs - 120_000, changedMs: nowMs - 60_000 };
+    scene.rotation = { beforeMs: nowMs - 120_000, unchangedMs: nowMs - 120_000, changedMs: nowMs - 60_000 };
     expect(await named(scene)).toBeUndefined();
   });
 

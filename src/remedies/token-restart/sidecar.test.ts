@@ -44,9 +44,20 @@ describe("401s of the kubelet", () => {
     const scene = new Scene();
     await scene.passes(12, () => scene.log("scraped"));
     const changedMs = +scene.clock.now();
-    scene.rotation = { beforeMs: changedMs, changedMs };
+    scene.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
     expect(await scene.passes(30, () => scene.log("scraped"))).toMatchObject({ intents: [] });
     expect((await scene.passes(2, refused(scene))).intents).toMatchObject([
+      { restart: { cause: "SigningKeyRotated" } },
+    ]);
+  });
+
+  it("confirm it also where the operator saw only minutes later that the key was replaced", async () => {
+    const scene = new Scene();
+    await scene.passes(12, () => scene.log("scraped"));
+    const unchangedMs = +scene.clock.now();
+    await scene.passes(36, refused(scene));
+    scene.rotation = { beforeMs: unchangedMs, unchangedMs, changedMs: +scene.clock.now() };
+    expect((await scene.passes(30, refused(scene))).intents).toMatchObject([
       { restart: { cause: "SigningKeyRotated" } },
     ]);
   });
@@ -55,7 +66,7 @@ describe("401s of the kubelet", () => {
     const scene = new Scene();
     await scene.passes(30, refused(scene));
     const changedMs = +scene.clock.now();
-    scene.rotation = { beforeMs: changedMs, changedMs };
+    scene.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
     expect(await scene.passes(240, refused(scene))).toMatchObject({ status: "True", intents: [] });
     scene.failOver();
     expect(await scene.passes(30, refused(scene))).toMatchObject({ status: "True", intents: [] });
