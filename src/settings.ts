@@ -22,7 +22,7 @@ export interface Settings {
   readonly apiServerSettleMs: number;
   /** Reads of logs per second, over all objects. */
   readonly logReadsPerSecond: number;
-  /** Interval of the full pass over all objects. Only tests change it. */
+  /** Interval of the full pass over all objects. Only tests change it; readings end three minutes after they were last asked for. */
   readonly fullPassMs: number;
   /** Absent: no notifications are sent. */
   readonly notify?: WebhookSettings;
@@ -57,7 +57,7 @@ export function readSettings(env: Environment, { hostname, random, podNamespace 
     apiServerSettleMs: 1000 * whole(env, "RESILIENCE_API_SERVER_SETTLE_SECONDS", { fallback: 300, min: 0, max: 3600 }),
     logReadsPerSecond: whole(env, "RESILIENCE_LOG_READS_PER_SECOND", { fallback: 50, min: 1, max: 1000 }),
     ...notify(env),
-    fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 3600 }),
+    fullPassMs: 1000 * whole(env, "RESILIENCE_FULL_PASS_SECONDS", { fallback: 60, min: 5, max: 90 }),
     logLevel: logLevel(env["LOG_LEVEL"]),
   };
 }

