@@ -204,6 +204,29 @@ describe("restarts for another cause", () => {
   });
 });
 
+describe("planned replacements of long tokens", () => {
+  const plan = { cause: Cause.TokenTooLong };
+
+  it("need no cooldown while each replacement helps, and count as one restart", () => {
+    const replaced = [50, 35, 20, 1].map(minutes => entry(minutes, plan));
+    expect(checkRestartBudget(replaced, claim(plan), NOW)).toBeUndefined();
+  });
+
+  it("wait after one that did not help, and so do other restarts", () => {
+    const failed = entry(1, { ...plan, outcome: "Ineffective" });
+    expect(checkRestartBudget([failed], claim(plan), NOW)).toBeDefined();
+    expect(checkRestartBudget([failed], claim(), NOW)).toEqual(refused("Cooldown", 9));
+  });
+
+  it("do not delay other restarts after they have helped, nor double the cooldown of others when they have not", () => {
+    const limits = { ...claim().limits, maxRestarts: 1 };
+    expect(checkRestartBudget([entry(1, plan)], claim({ limits }), NOW)).toBeUndefined();
+    const inVain = [30, 20, 11].map(minutes => entry(minutes, { ...plan, outcome: "Ineffective" }));
+    expect(checkRestartBudget(inVain, claim({ limits: { ...limits, maxRestarts: 9 } }), NOW)).toBeUndefined();
+    expect(checkRestartBudget(inVain, claim({ ...plan, limits: { ...limits, maxRestarts: 9 } }), NOW)).toBeDefined();
+  });
+});
+
 describe("entries", () => {
   it("are written before the restart", () => {
     const requested = requestedRestart(claim({ serviceAccountUID: "sa-2" }), NOW);
@@ -234,8 +257,10 @@ describe("pruning", () => {
 
   it("keeps the newest of those that have certainly helped beyond the last ten", () => {
     const recreated = { serviceAccountUID: "sa-2", cause: Cause.ServiceAccountRecreated };
-    const many = Array.from({ length: 100 }, (_, i) => entry(100 - i, recreated));
-    expect(pruneRestarts(many, NOW, 1_000 * MINUTE)).toHaveLength(RESTARTS_KEPT);
+    for (const kind of [recreated, { cause: Cause.TokenTooLong }]) {
+      const many = Array.from({ length: 100 }, (_, i) => entry(100 - i, kind));
+      expect(pruneRestarts(many, NOW, 1_000 * MINUTE)).toHaveLength(RESTARTS_KEPT);
+    }
   });
 
   it("never keeps more than the limit", () => {

@@ -9,7 +9,8 @@ import type { PodView } from "../core/views";
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
 // "Restart" means a restart within one workload. Each cause has its own budget, and the pods of one incident count as one restart
-// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md).
+// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of healthy pods (TokenTooLong) do
+// not delay other restarts once they have helped, and do not count as evidence of whether restarts of rejected pods help.
 
 /** Minimum number of entries that status.restarts keeps. */
 export const RESTARTS_KEPT = 10;
@@ -27,7 +28,9 @@ export function checkRestartBudget(
   now: Date,
 ): Deferral | undefined {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
-  const relevant = ofWorkload.filter(entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now));
+  const relevant = ofWorkload.filter(
+    entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now) && !isDonePlan(entry),
+  );
   const together = openTogether(ofWorkload, claim);
   const apart = relevant.filter(entry => !together.includes(entry));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
@@ -73,9 +76,13 @@ export function isForgiven({ outcome, generation = Infinity }: RestartStatus, cl
   return outcome === "Ineffective" && generation < (claim.generation ?? 0);
 }
 
-/** A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. */
+/**
+ * A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. Planned and other
+ * restarts count against each other.
+ */
 function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
-  return entry.cause === claim.cause || isOpen(entry) || entry.podUID === claim.podUID;
+  const isRelated = entry.cause === claim.cause || isPlanned(entry) || isPlanned(claim);
+  return isRelated || isOpen(entry) || entry.podUID === claim.podUID;
 }
 
 /**
@@ -112,13 +119,21 @@ function openTogether(ofWorkload: readonly RestartStatus[], claim: RestartClaim)
   return isAllowed ? open.filter(entry => isSibling(entry, claim)) : [];
 }
 
+function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {
+  return cause === Cause.TokenTooLong;
+}
+
+function isDonePlan(entry: RestartStatus): boolean {
+  return isPlanned(entry) && entry.outcome === "Recovered";
+}
+
 function incidentKey(entry: RestartStatus, now: Date): string {
   return hasHelped(entry, now) ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
 }
 
 /** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
 function replaceableKey(entry: RestartStatus, now: Date): string {
-  const isCertain = entry.serviceAccountUID !== undefined;
+  const isCertain = isDonePlan(entry) || entry.serviceAccountUID !== undefined;
   const key = isCertain ? incidentKey(entry, now) : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
   return `${entry.workload} ${key}`;
 }
