@@ -32,7 +32,7 @@ export function evictionOf({ namespace, name, uid }: PodView, why: string, resta
 
 /** What a person can do about a restart that the API server, or the operator, has not allowed for an hour. */
 export const BLOCKED_HINT =
-  "delete the pod by hand, or add a replica; if evictions are refused, check the PodDisruptionBudget and the admission webhooks";
+  "if the eviction is refused, check the PodDisruptionBudget and the admission webhooks, add a replica, or delete the pod by hand; a turn comes by itself";
 
 /**
  * A restart that the API server refused, and the time of the next try. Of the refusal's text only the PodDisruptionBudget is repeated: how

@@ -198,7 +198,7 @@ describe("a restart", () => {
     const report = planned.report(new Map([[item!.id, [{ intent, outcome: blocked }]]]), scene.clock.now());
     const message = expect.stringContaining("next try at") as string;
     expect(report.stalled).toMatchObject({ reason: "RestartBlocked", message });
-    expect(report.message).toMatch(/Waiting since .*: delete the pod by hand, or add a replica/);
+    expect(report.message).toMatch(/Waiting since .*: if the eviction is refused, .*delete the pod by hand/);
   });
 });
 

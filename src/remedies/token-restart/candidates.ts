@@ -110,8 +110,7 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
-    limits: { cooldownMs: parseDuration(spec.cooldown), maxRestarts: spec.maxRestarts },
-    generation: observed.generation,
+    ...budgetOf(spec, observed),
   };
 }
 
@@ -125,6 +124,14 @@ function causeOf(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;
+}
+
+/** What a claim says about the budget. */
+export function budgetOf(
+  { cooldown, maxRestarts }: TokenRestartSpec,
+  { generation }: Pick<Observed, "generation">,
+): Pick<RestartClaim, "limits" | "generation"> {
+  return { limits: { cooldownMs: parseDuration(cooldown), maxRestarts }, generation };
 }
 
 /** The workload as its limits see it. */

@@ -102,7 +102,7 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
       const isDue = ({ pods }: ObservedWorkload): boolean => pods.some(pod => isRejected(pod));
       const marked = memory.rollouts.mark(observed.workloads, isDue, nowMs);
       const workloads = await withHolders(marked, isDue, object, readers);
-      return { ...observed, workloads, ...(await witness.ask(workloads, readers)) };
+      return { ...observed, workloads, ...(await witness.ask({ ...observed, workloads }, spec, readers)) };
     },
 
     plan: planRestarts,

@@ -66,6 +66,8 @@ describe("an eviction", () => {
     expect(outcomes(entry(), [older], 2 * MINUTE - 1)).toEqual(["Restarted"]);
     expect(outcomes(entry(), [older], 2 * MINUTE)).toEqual(["Replaced"]);
     expect(outcomes(entry(), [older], 2 * MINUTE, { replicas: 2 })).toEqual(["Restarted"]);
+    const rejected = { ...older, logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
+    expect(outcomes(entry(), [rejected], 2 * MINUTE)).toEqual(["Restarted"]);
   });
 
   it("is Ineffective after ten minutes without a successor", () => {

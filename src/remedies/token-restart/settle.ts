@@ -90,10 +90,11 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context) : entry.outcome;
 }
 
-/** If the workload is as large as it should be, such as after it was scaled down, nothing shows whether the restart helped. */
+/** If the workload is as large as it should be, such as after it was scaled down, and works, nothing shows whether the restart helped. */
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
-  const isWhole = workload.pods.filter(pod => isPresent(pod)).length >= workload.view.replicas;
+  const present = workload.pods.filter(pod => isPresent(pod)).map(pod => evidenceOn(pod, entry));
+  const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
   return isKnown ? "Replaced" : unknownOutcome(entry, context);
 }

@@ -24,7 +24,7 @@ describe("a workload that waits", () => {
     expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:01:05Z");
     const { stalled } = scene.report(pass, refused);
     expect(stalled?.message).toContain("PodDisruptionBudget web-pdb does not allow the eviction, next try at");
-    expect(stalled?.message).toContain("delete the pod by hand, or add a replica; if evictions are refused");
+    expect(stalled?.message).toContain("if the eviction is refused, check the PodDisruptionBudget");
     const executed = scene.report(pass, { result: "Executed" });
     expect(executed).not.toHaveProperty("stalled");
   });
@@ -77,7 +77,7 @@ describe("a workload that waits", () => {
       }
       const stalled = scene.report(await scene.live(4), limited);
       expect(stalled.stalled).toMatchObject({ reason: "RestartDeferred" });
-      expect(stalled.message).toContain("Waiting since 2025-01-01T12:01:05Z: delete the pod by hand");
+      expect(stalled.message).toContain("Waiting since 2025-01-01T12:01:05Z: if the eviction is refused");
     },
   );
 

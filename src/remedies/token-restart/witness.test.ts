@@ -96,4 +96,23 @@ describe("401s in a log", () => {
     await scene.passes(10, () => scene.log(UNAUTHORIZED));
     expect(asked).toBeGreaterThan(0);
   });
+
+  it("need no counters once the restarts are used up, since a person must act first", async () => {
+    let asked = 0;
+    const scene = new (class extends Scene {
+      override requestRates(): ReturnType<Scene["requestRates"]> {
+        asked++;
+        return super.requestRates();
+      }
+    })({ maxRestarts: 1, cooldown: "1m" });
+    const nowMs = scene.clock.now().getTime();
+    const inVain = (minutes: number) => ({
+      ...({ workload: "Deployment/web", cause: "Unknown", outcome: "Ineffective", podUID: `gone-${minutes}` } as const),
+      ...{ pod: `web-5d-${minutes}`, time: new Date(nowMs - minutes * 60_000).toISOString() },
+      newestPodTime: new Date(nowMs - 7_200_000).toISOString(),
+    });
+    scene.object = { ...scene.object, status: { ...scene.object.status, restarts: [50, 40, 30, 20, 10].map(inVain) } };
+    const pass = await scene.passes(24, () => scene.log(UNAUTHORIZED));
+    expect([pass.reason, asked]).toEqual(["RestartsExhausted", 0]);
+  });
 });

@@ -1,7 +1,11 @@
+import { Cause } from "../../api/conditions";
+import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
 import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
-import { isUnproven } from "../../restarts/history";
-import type { WorkloadState } from "./candidates";
+import { isUnproven, restartsOf } from "../../restarts/history";
+import { workloadId } from "../../restarts/claims";
+import { isExhausted } from "../../restarts/limits";
+import { budgetOf, type WorkloadState } from "./candidates";
 import type { Observed, ObservedWorkload } from "./observed";
 import { deferred, stalled, type Assessment } from "./reasons";
 
@@ -28,10 +32,11 @@ export class Witness {
 
   /** Empty: no restart on log evidence alone may follow, or there is no witness. */
   async ask(
-    workloads: readonly ObservedWorkload[],
+    observed: Observed,
+    spec: TokenRestartSpec,
     readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
   ): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
-    if (!workloads.some(mayRestart)) return {};
+    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) return {};
     const nowMs = readers.clock.monotonicMs();
     const refusals = refusalsIn(await readers.requestRates(this.#ageMs));
     this.#ageMs = refusals === undefined ? USELESS_AGE_MS : AGE_MS;
@@ -42,8 +47,9 @@ export class Witness {
   }
 }
 
-function mayRestart({ view, pods }: ObservedWorkload): boolean {
-  if (view.skip) return false;
+function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: TokenRestartSpec, now: Date): boolean {
+  const claim = { cause: Cause.Unknown, ...budgetOf(spec, observed) };
+  if (view.skip || isExhausted(claim, restartsOf(workloadId(view), observed.restarts), now)) return false;
   return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
 }
 
