@@ -105,8 +105,8 @@ const MAX_HOSTNAME = 63;
 
 /**
  * The pods that hold Leases, by their identity: client-go's default is the host name, an underscore and a uuid, and many programs use the name
- * of the pod. Nobody is the holder if several pods of the namespace have that name. A pod in the network of its node has the node's name, which
- * is ambiguous: it counts only for a Lease that the spec lists.
+ * of the pod, some with a suffix (cert-manager, Cilium). Nobody is the holder if several pods of the namespace fit. A pod in the network of its
+ * node has the node's name, which is ambiguous: it counts only for a Lease that the spec lists.
  */
 export class Holders {
   readonly #byName = new Map<string, Set<PodView>>();
@@ -122,10 +122,21 @@ export class Holders {
   /** Returns the holder of a Lease; undefined if no pod of the namespace is it, or nobody knows which. */
   of({ holder }: LeaseView, isListed: boolean): PodView | undefined {
     const [host = ""] = holder.split("_", 1);
-    const named = new Set([...(this.#byName.get(host) ?? []), ...((isListed && this.#byNode.get(host)) || [])]);
+    const podsOf = (name: string): PodView[] => [
+      ...(this.#byName.get(name) ?? []),
+      ...((isListed && this.#byNode.get(name)) || []),
+    ];
+    const exact = podsOf(host);
+    const named = new Set(exact.length > 0 ? exact : beginningsOf(host).flatMap(podsOf));
     const [pod] = named;
     return named.size === 1 ? pod : undefined;
   }
+}
+
+/** What stands before each hyphen of a name. */
+function beginningsOf(name: string): string[] {
+  const parts = name.split("-");
+  return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("-"));
 }
 
 function namesOf({ name, hostNetwork }: PodView): readonly string[] {

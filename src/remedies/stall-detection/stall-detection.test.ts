@@ -51,6 +51,30 @@ describe("a Lease that is no longer renewed", () => {
     expect((await scene.run(30)).message).toContain("and its requests get 401 responses");
   });
 
+  it.each<[string, boolean, string, object]>([
+    ["the pod's name and a suffix", true, "web-5d-a-external-web-controller", {}],
+    ["the name of its node and a suffix", true, "worker-1-k8mxq2zplw", { hostNetwork: true, nodeName: "worker-1" }],
+    ["the beginning of a word of the pod's name", false, "web-5d-abc", {}],
+    ["the pod's name without a hyphen after it", false, "web-5d-a.external", {}],
+  ])("has a holder with %s: %s", async (_, isFound, holder, over) => {
+    scene = new Scene({ leases: [{ name: "web", namespace: "team" }] });
+    scene.podList = [scene.pod("web-5d-a", over)];
+    scene.leaseList = [lease({ holder })];
+    scene.renewer = holder;
+    await scene.run(LEARN);
+    hang();
+    expect((await scene.run(900)).reason).toBe(isFound ? "LeaseNotRenewed" : "Active");
+  });
+
+  it("has no holder where the beginnings of its identity are two pods", async () => {
+    scene.podList = [scene.pod("web-5d"), scene.pod("web-5d-a")];
+    scene.leaseList = [lease({ holder: "web-5d-a-x" })];
+    scene.renewer = "web-5d-a-x";
+    await scene.run(LEARN);
+    hang();
+    expect(await scene.run(900)).toMatchObject({ reason: "Active" });
+  });
+
   it("is found by a host name that was cut, and not by one that two pods share", async () => {
     const long = `${"w".repeat(62)}-5d-a`;
     scene.podList = [scene.pod(long)];
