@@ -1,12 +1,14 @@
+import { setMaxListeners } from "node:events";
 import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
 import { TerminalError, TransientError } from "../../core/errors";
+import { FairLimiter } from "./fair-limiter";
 import { pause } from "./retry";
 
 /** What an {@link Outbox} works with. */
 export interface OutboxPorts<T> {
   readonly clock: Clock;
   readonly random: Random;
-  /** Longest queue of a part, and of all parts together. */
+  /** Longest queue of a part, and of all parts together, beside an item that is being sent. */
   readonly maxOfPart: number;
   readonly maxInAll: number;
   /** An item that failed is given up once it is so old, in milliseconds. */
@@ -28,76 +30,85 @@ interface Waiting<T> {
 
 const DROPPED = new TransientError("the queue is full, or the operator is stopping");
 
-/** Sends items in the background, one at a time, and one of each part, such as a namespace, in turn: a loud part delays no other. */
+/** The items of a part, the first of which is being sent, and the work on them, which ends with the last one. */
+interface Part<T> {
+  readonly queue: Waiting<T>[];
+  readonly done: Promise<void>;
+}
+
+/**
+ * Sends items in the background, one at a time, and one of each part, such as a namespace, in turn. The items of a part keep their order.
+ * A part that backs off after a failure takes no turn meanwhile, so neither a loud nor a failing part delays another one.
+ */
 export class Outbox<T> {
   readonly #ports: OutboxPorts<T>;
-  /** What waits, by part, in the order of their turns. */
-  readonly #parts = new Map<string, Waiting<T>[]>();
+  readonly #turns = new FairLimiter(1);
+  readonly #parts = new Map<string, Part<T>>();
+  /** Items of all parts. */
   #size = 0;
   readonly #stopped = new AbortController();
-  #working: Promise<void> | undefined;
 
   constructor(ports: OutboxPorts<T>) {
     this.#ports = ports;
+    // Each part that waits is a listener: Node.js warns of a leak above ten.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
-  add(item: T, part = ""): void {
+  add(item: T, name = ""): void {
     const { clock, maxOfPart, maxInAll, onLost } = this.#ports;
-    const queue = this.#parts.get(part) ?? [];
-    if (this.#isStopped() || queue.length >= maxOfPart || this.#size >= maxInAll) {
+    const known = this.#parts.get(name);
+    const queue = known?.queue ?? [];
+    if (this.#isStopped() || queue.length > maxOfPart || this.#size > maxInAll) {
       onLost(item, "dropped", DROPPED);
       return;
     }
     queue.push({ item, sinceMs: clock.monotonicMs() });
     this.#size++;
-    this.#parts.set(part, queue);
-    this.#working ??= this.#work();
+    if (known === undefined) this.#parts.set(name, { queue, done: this.#work(name, queue) });
   }
 
-  /** Waits at most `timeoutMs` for the queue to empty; the rest is dropped. */
+  /** Waits at most `timeoutMs` for the queues to empty; the rest is dropped. */
   async stop(timeoutMs: number): Promise<void> {
     const cancel = this.#ports.clock.after(timeoutMs, () => this.#stopped.abort());
-    await this.#working;
+    while (this.#parts.size > 0) await Promise.all([...this.#parts.values()].map(({ done }) => done));
     cancel();
     this.#stopped.abort();
   }
 
-  /** The first item of the part whose turn it is, which is the last in turn afterwards. */
-  #next(): Waiting<T> | undefined {
-    const [first] = this.#parts;
-    if (first === undefined) return undefined;
-    const [part, queue] = first;
-    const next = queue.shift();
-    this.#parts.delete(part);
-    if (queue.length > 0) this.#parts.set(part, queue);
-    this.#size--;
-    return next;
+  async #work(name: string, queue: Waiting<T>[]): Promise<void> {
+    for (let [first] = queue; first !== undefined; [first] = queue) {
+      await this.#deliver(first, name);
+      queue.shift();
+      this.#size--;
+    }
+    this.#parts.delete(name);
+    if (this.#parts.size === 0) this.#ports.onIdle?.();
   }
 
-  async #work(): Promise<void> {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) await this.#deliver(next);
-    this.#working = undefined;
-    this.#ports.onIdle?.();
-  }
-
-  async #deliver({ item, sinceMs }: Waiting<T>): Promise<void> {
-    const { clock, random, giveUpAfterMs, send, onLost, onRetry } = this.#ports;
-    const { signal } = this.#stopped;
+  async #deliver({ item, sinceMs }: Waiting<T>, name: string): Promise<void> {
+    const { clock, random, giveUpAfterMs, onLost, onRetry } = this.#ports;
     for (let failures = 0; !this.#isStopped(); failures++) {
       try {
-        await send(item, signal);
+        await this.#send(item, name);
         return;
       } catch (error) {
+        if (this.#isStopped()) break;
         if (error instanceof TerminalError || clock.monotonicMs() - sinceMs >= giveUpAfterMs) {
           onLost(item, "failed", error);
           return;
         }
-        if (this.#isStopped()) break;
         onRetry?.(item, error);
-        await pause(clock, backoffMs(failures, random, askedMs(error)), signal);
+        await pause(clock, backoffMs(failures, random, askedMs(error)), this.#stopped.signal);
       }
     }
     onLost(item, "dropped", DROPPED);
+  }
+
+  /** Sends an item once it is the turn of its part. */
+  async #send(item: T, name: string): Promise<void> {
+    const { signal } = this.#stopped;
+    const release = await this.#turns.acquire([{ key: name, limit: 1 }], signal);
+    await this.#ports.send(item, signal).finally(release);
   }
 
   /** A method, since TypeScript treats the signal's state as constant across awaits. */

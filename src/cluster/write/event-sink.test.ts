@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ForbiddenError, TerminatingError, TransientError, WaitError } from "../../core/errors";
 import type { ClusterMetrics, EventRecord } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
@@ -43,20 +43,31 @@ const event = (note: string, namespace = "kai"): EventRecord => ({
 });
 
 describe("the event sink", () => {
-  it("writes one at a time, and no Event again within five minutes", async () => {
+  it("does not write the last Event of an object again within five minutes, even if the wall clock is set back", async () => {
     const { clock, calls, sink } = setUp();
-    for (const note of ["a", "b", "a"]) sink.record(event(note));
-    await settle();
+    const recordBoth = async (): Promise<void> => {
+      for (const namespace of ["a", "b"]) sink.record(event(namespace, namespace));
+      await settle();
+    };
+    await recordBoth();
+    clock.jumpWall(-3_600_000);
     for (let minute = 0; minute < 4; minute++) {
       await clock.run(60_000);
-      sink.record(event("a"));
-      await settle();
+      await recordBoth();
     }
     expect(calls).toEqual(["POST a", "POST b"]);
     await clock.run(60_000);
-    sink.record(event("a"));
-    await settle();
-    expect(calls).toEqual(["POST a", "POST b", "POST a"]);
+    await recordBoth();
+    expect(calls).toEqual(["POST a", "POST b", "POST a", "POST b"]);
+  });
+
+  it("writes an Event again after another one of its object, so that the last one is true", async () => {
+    const { clock, calls, sink } = setUp();
+    for (const note of ["Stalled", "Recovered", "Stalled", "Stalled"]) {
+      sink.record(event(note));
+      await clock.run(60_000);
+    }
+    expect(calls).toEqual(["POST Stalled", "POST Recovered", "POST Stalled"]);
   });
 
   it("writes an Event that was lost when it is repeated", async () => {
@@ -110,6 +121,7 @@ describe("the event sink", () => {
 
   it("has a bounded queue for all namespaces together", async () => {
     const { sink, holdBack, lost, calls } = setUp();
+    const warning = vi.spyOn(process, "emitWarning");
     const open = holdBack();
     for (let i = 0; i < 6_000; i++) sink.record(event("n", `namespace-${i}`));
     expect(lost()).toBe(999);
@@ -119,6 +131,7 @@ describe("the event sink", () => {
     sink.record(event("later", "another"));
     await settle();
     expect([lost(), calls.length]).toEqual([999, 5_002]);
+    expect(warning).not.toHaveBeenCalled();
   });
 
   it("loses nothing of a quiet namespace beside a loud one, and writes it in its turn", async () => {
@@ -131,6 +144,22 @@ describe("the event sink", () => {
     await settle();
     expect(calls.indexOf("POST quiet")).toBeLessThan(3);
     expect([lostOfLoud, lost(), calls.length]).toEqual([99, 99, 202]);
+  });
+
+  it("writes Events in time while those of another namespace fail", async () => {
+    const { clock, calls, sink, lost } = setUp(() =>
+      calls.at(-1)?.includes("bad") === true ? Promise.reject(new TransientError("500")) : Promise.resolve(),
+    );
+    for (let i = 0; i < 10; i++) {
+      sink.record(event(`bad ${i}`, "bad"));
+      sink.record(event(`good ${i}`, "good"));
+      await clock.run(1_000);
+      expect(calls).toContain(`POST good ${i}`);
+    }
+    await clock.run(120_000);
+    expect(lost()).toBe(10);
+    // Each attempt backs off, and an Event that has waited for half a minute has one.
+    expect(calls.filter(call => call.includes("bad")).length).toBeLessThan(30);
   });
 
   it("counts no loss in a terminating namespace, since its Events are deleted with it", async () => {

@@ -9,10 +9,10 @@ import type { Api } from "../http/api";
 import { Outbox } from "../http/outbox";
 import { describeCall, pathOf } from "../http/resources";
 
-/** An Event is not written again within this time, in milliseconds. */
+/** The last Event of an object is not written again within this time, in milliseconds. */
 const REPEATED_AFTER_MS = 300_000;
 
-/** Events that are remembered for that; beyond this number the oldest is forgotten. */
+/** Objects whose last Event is remembered for that; beyond this number the oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
 
 /** Longest queue of a namespace, and of all together; further Events are lost and counted. */
@@ -27,10 +27,13 @@ const DEADLINE_MS = 10_000;
 /** An Event that is to be written. */
 interface Pending {
   readonly record: EventRecord;
-  readonly key: string;
+  /** What it is about, see {@link subjectOf}. */
+  readonly object: string;
   /** The same for each attempt, so that none is written twice. */
   readonly name: string;
   readonly timeMs: number;
+  /** On the monotonic clock. */
+  readonly recordedMs: number;
 }
 
 export interface EventSinkContext {
@@ -43,12 +46,15 @@ export interface EventSinkContext {
   readonly instance: string;
 }
 
-/** Writes Events in the background. The same Event is written once in five minutes. */
+/**
+ * Writes Events in the background. An Event that repeats the last one of its object within five minutes is not written, so the last Event of
+ * an object says what is true of it.
+ */
 export class ApiEventSink implements EventSink {
   readonly #context: EventSinkContext;
   readonly #outbox: Outbox<Pending>;
-  /** When each of the last Events was recorded, the oldest first. */
-  readonly #recordedMs = new Map<string, number>();
+  /** The last Event of each object, the oldest first. */
+  readonly #last = new Map<string, Pending>();
   #sequence = 0;
   /** Dropped since nothing was waiting. */
   #drops = 0;
@@ -66,15 +72,18 @@ export class ApiEventSink implements EventSink {
   }
 
   record(record: EventRecord): void {
-    const timeMs = this.#context.clock.now().getTime();
-    const key = eventKey(record);
-    if (timeMs - (this.#recordedMs.get(key) ?? -Infinity) < REPEATED_AFTER_MS) return;
-    this.#recordedMs.delete(key);
-    this.#recordedMs.set(key, timeMs);
-    const [oldest] = this.#recordedMs.keys();
-    if (this.#recordedMs.size > MAX_REMEMBERED && oldest !== undefined) this.#recordedMs.delete(oldest);
+    const { clock } = this.#context;
+    const [timeMs, recordedMs] = [clock.now().getTime(), clock.monotonicMs()];
+    const object = subjectOf(record);
+    const last = this.#last.get(object);
+    if (last !== undefined && isSame(last.record, record) && recordedMs - last.recordedMs < REPEATED_AFTER_MS) return;
     const name = eventName(record, `${timeMs.toString(16)}${(this.#sequence++).toString(16)}`);
-    this.#outbox.add({ record, key, name, timeMs }, eventNamespace(record));
+    const pending = { record, object, name, timeMs, recordedMs };
+    this.#last.delete(object);
+    this.#last.set(object, pending);
+    const [oldest] = this.#last.keys();
+    if (this.#last.size > MAX_REMEMBERED && oldest !== undefined) this.#last.delete(oldest);
+    this.#outbox.add(pending, eventNamespace(record));
   }
 
   /** Waits at most `timeoutMs` for the queue to empty; the remaining Events are lost. */
@@ -96,9 +105,9 @@ export class ApiEventSink implements EventSink {
   }
 
   /** Logs one line when losses start and one when they end, since there may be thousands. */
-  #dropped({ key }: Pending): void {
+  #dropped(pending: Pending): void {
     const { log, metrics } = this.#context;
-    this.#recordedMs.delete(key);
+    this.#forget(pending);
     metrics.eventLost();
     this.#drops++;
     if (this.#drops === 1) log.warn({}, "losing Events: queue is full or operator is stopping");
@@ -110,10 +119,16 @@ export class ApiEventSink implements EventSink {
     this.#drops = 0;
   }
 
-  #failed({ record: { reason, regarding }, key }: Pending, error: unknown): void {
+  /** An Event that is lost is written when it is repeated. */
+  #forget(pending: Pending): void {
+    if (this.#last.get(pending.object) === pending) this.#last.delete(pending.object);
+  }
+
+  #failed(pending: Pending, error: unknown): void {
     const { log, metrics } = this.#context;
+    const { reason, regarding } = pending.record;
     const fields = { reason, regarding: `${regarding.kind}/${regarding.name}` };
-    this.#recordedMs.delete(key);
+    this.#forget(pending);
     // The namespace disappears with its Events.
     if (error instanceof TerminatingError) {
       log.debug(fields, "skipped Event in terminating namespace");
@@ -132,20 +147,15 @@ const ELLIPSIS = "…";
 /** The API server requires this namespace for Events about cluster-scoped objects. */
 const CLUSTER_EVENTS_NAMESPACE = "default";
 
-/** Records with the same key are one Event. */
-function eventKey(record: EventRecord): string {
-  const { regarding, related, type, reason, action, note } = record;
-  return JSON.stringify([
-    regarding.kind,
-    regarding.namespace,
-    regarding.name,
-    regarding.uid,
-    related,
-    type,
-    reason,
-    action,
-    note,
-  ]);
+/** Identifies what an Event is about: the object, and the one that is related. */
+function subjectOf({ regarding, related }: EventRecord): string {
+  const { kind, namespace, name, uid } = regarding;
+  return JSON.stringify([kind, namespace, name, uid, related]);
+}
+
+/** Reports whether two Events of one object say the same. */
+function isSame(event: EventRecord, other: EventRecord): boolean {
+  return (["type", "reason", "action", "note"] as const).every(field => event[field] === other[field]);
 }
 
 /** Longest part of the object's name in the Event's name, which has at most 253 characters. */
