@@ -210,8 +210,8 @@ it("the Events about sandboxes have one watch, and tell their readers of rejecte
   await settle();
   expect([...open]).toEqual([EVENTS]);
   expect(queries.get(EVENTS)).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
-  const say = (cause: string, count: number) =>
-    world.say(EVENTS, "MODIFIED", {
+  const say = (cause: string, count: number, type: "MODIFIED" | "DELETED" = "MODIFIED") =>
+    world.say(EVENTS, type, {
       ...object("elsewhere", cause, String(count)),
       reason: "FailedCreatePodSandBox",
       message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
@@ -222,6 +222,9 @@ it("the Events about sandboxes have one watch, and tell their readers of rejecte
   expect(await say("connection is unauthorized: Unauthorized", 1)).toEqual([]);
   expect((await informers.sandboxEvents("flux")).map(({ unauthorized }) => unauthorized)).toEqual([false, true]);
   expect(await say("connection is unauthorized: Unauthorized", 2)).toEqual(["kai", "flux"]);
+  // It expires.
+  expect(await say("connection is unauthorized: Unauthorized", 2, "DELETED")).toEqual([]);
+  expect(await informers.sandboxEvents("flux")).toHaveLength(1);
 });
 
 describe("the Namespaces", () => {

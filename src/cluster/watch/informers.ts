@@ -57,6 +57,8 @@ interface Subject<V> extends Omit<WatchSubject<never>, "namespace" | "project" |
   readonly wakes: (view: V, eventReaders: ReadonlySet<string>) => Iterable<string | undefined>;
   /** A change also concerns what is generated in these namespaces. Absent: it changes too often, or concerns nothing there. */
   readonly isStructure?: true;
+  /** The API server deletes it by age, which wakes no pass. */
+  readonly expires?: true;
 }
 
 /** An operator with permissions in some namespaces only never gets the one to list Namespaces. */
@@ -83,7 +85,7 @@ const SUBJECTS: { readonly [K in WatchedKind]: Subject<Views[K]> } = {
   Event: {
     ...{ resource: CORE_EVENTS, project: sandboxEventView },
     wakes: ({ unauthorized }, readers) => (unauthorized ? readers : []),
-    ...{ fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true },
+    ...{ fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true, expires: true },
   },
   FlowSchema: clusterObject("FlowSchema"),
   PriorityLevelConfiguration: clusterObject("PriorityLevelConfiguration"),
@@ -233,8 +235,8 @@ export class Informers {
     return watch;
   }
 
-  #report<V>({ before, after }: Delta<V>, { wakes, isStructure }: Subject<V>): void {
-    const views = [before, after].filter(view => view !== null);
+  #report<V>({ before, after }: Delta<V>, { wakes, isStructure, expires }: Subject<V>): void {
+    const views = [expires === true ? null : before, after].filter(view => view !== null);
     for (const namespace of new Set(views.flatMap(view => [...wakes(view, this.#eventReaders)]))) {
       this.#wakes.report(namespace);
       if (isStructure === true) this.#structure.report(namespace);

@@ -49,6 +49,21 @@ describe("the list of objects", () => {
     expect(log.lines[0]?.message).toMatch(/watch their namespaces again until they are deleted/);
     expect(told()).toEqual([["warn", "b/held"]]);
   });
+
+  it("warns again when other objects are held, not with each list", async () => {
+    const pages: object[][] = [[item("b", "one", [FINALIZER])]];
+    const { store, told } = makeStore(pages, "a");
+    const listOf = async (...names: string[]) => {
+      pages[0] = names.map(name => item("b", name, [FINALIZER]));
+      await store.list();
+      return told().map(([, objects]) => objects);
+    };
+    expect(await listOf("one")).toEqual(["b/one"]);
+    expect(await listOf("one")).toEqual([]);
+    expect(await listOf("one", "two")).toEqual(["b/one, b/two"]);
+    expect(await listOf()).toEqual([]);
+    expect(await listOf("one")).toEqual(["b/one"]);
+  });
 });
 
 describe("the cached objects", () => {

@@ -26,7 +26,7 @@ const PAGE_SIZE = 500;
 interface ObjectScope {
   /** In the watched namespaces. */
   readonly isOurs: (key: Key) => boolean;
-  /** Receives a warning with each list that has other objects with this operator's finalizer. */
+  /** Receives a warning about other objects with this operator's finalizer, whenever a list has other ones than the list before. */
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,6 +56,8 @@ export class ApiObjectStore implements ObjectStore {
   readonly #cache: ObjectCache | undefined;
   /** The last resourceVersion that was read or written, until the cache has it. */
   #newest: string | undefined;
+  /** The names of objects outside of the scope that the last list has found and a warning has named. */
+  #stranded = "";
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
     this.#api = api;
@@ -144,14 +146,16 @@ export class ApiObjectStore implements ObjectStore {
   #inScope(listed: readonly Listed[]): Key[] {
     const scope = this.#scope;
     if (scope === undefined) return listed.map(({ key }) => key);
-    const stranded = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key)).map(({ key }) => key);
-    if (stranded.length > 0) {
+    const others = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key)).map(({ key }) => key);
+    const stranded = firstOf(others, MAX_NAMED);
+    if (others.length > 0 && stranded !== this.#stranded) {
       scope.log.warn(
-        { objects: firstOf(stranded, MAX_NAMED) },
+        { objects: stranded },
         "objects outside the watched namespaces have this operator's finalizer: their dependent objects stay and they cannot be deleted; " +
           "watch their namespaces again until they are deleted",
       );
     }
+    this.#stranded = stranded;
     return listed.map(({ key }) => key).filter(scope.isOurs);
   }
 }
