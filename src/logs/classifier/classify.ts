@@ -1,5 +1,5 @@
 import { FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED } from "./status-codes";
-import { isDenied } from "./is-denied";
+import { isDenied, isRejectedToken } from "./is-denied";
 import { isInbound, isOthersAnswer, isRejectedEvent, isRelayed } from "./others-requests";
 import { type ParsedRecord, parseRecord } from "./parse-record";
 import { hasLiteral } from "./literals";
@@ -46,6 +46,8 @@ const CHECKLIST: readonly Check[] = [
   { class: "none", holds: isRelayed },
   // The answer comes from another server.
   { class: "none", holds: isOthersAnswer },
+  // "connection is unauthorized: pods is forbidden" is a 403 in the words of a 401.
+  { class: "forbidden", holds: record => includesAny(record.lower, FORBIDDEN.phrases) },
   // Before lease-lost: a lease that is lost because of a 401 is a 401.
   { class: "unauthorized", holds: record => isDenied(record, UNAUTHORIZED) || isRejectedToken(record) },
   { class: "forbidden", holds: record => isDenied(record, FORBIDDEN) || isUnreadableForbidden(record) },
@@ -53,11 +55,6 @@ const CHECKLIST: readonly Check[] = [
   { class: "watch-ended", holds: record => isWatchEnded(record) },
   { class: "throttled", holds: record => isThrottled(record) || isDenied(record, TOO_MANY_REQUESTS) },
 ];
-
-/** `Kubernetes API authorization failure, check the token`: a paraphrase of 401, since a token has nothing to do with a 403. */
-function isRejectedToken({ lower }: ParsedRecord): boolean {
-  return lower.includes("kubernetes api authorization fail") && lower.includes("token");
-}
 
 /** What apimachinery prints for a 403 without a Status object on an open watch. */
 function isUnreadableForbidden(record: ParsedRecord): boolean {

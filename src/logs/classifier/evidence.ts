@@ -126,16 +126,15 @@ function nameClaim(word: string): Claim | null {
 }
 
 /**
- * The side of a name that is named after its service: `output:splunk:splunk.0`, `filter:kubernetes`, a metric set `kubernetes.apiserver`.
+ * The side of a name that is named after its service: `output:splunk:splunk.0`, `filter:kubernetes`, but not a logger `com.shop.kubernetes`.
  * Generated clients name their exception after their own package: `patroni.dcs.kubernetes.K8sClient.rest.ApiException`, others after others.
  */
 function partSide(word: string): Side | null {
   const parts = word.split(":", 4);
   if (parts.some(part => OTHER_WORDS.has(part))) return "other";
   const dotted = word.split(".");
-  const last = dotted.at(-1) ?? "";
-  const isException = dotted.length > 1 && last === "apiexception";
-  const names = isException ? dotted : [...parts, last];
+  const isException = dotted.length > 1 && dotted.at(-1) === "apiexception";
+  const names = isException ? dotted : parts;
   if (names.some(part => KUBERNETES_NAMES.has(part))) return "kubernetes";
   return isException ? "other" : null;
 }
@@ -180,11 +179,26 @@ function tokensOf(sentence: string): Token[] {
   let start = 0;
   for (let i = 0; i <= sentence.length; i++) {
     if (i < sentence.length && !SEPARATORS.has(sentence.charAt(i))) continue;
+    const bracket = i > start ? addressEnd(sentence, i) : 0;
+    if (bracket > 0) {
+      i = bracket;
+      continue;
+    }
     if (i > start && i - start <= LONGEST_TOKEN) pushTrimmed(tokens, sentence, start, i);
     start = i + 1;
   }
   return tokens;
 }
+
+/** The offset of the bracket that closes the IPv6 address of a URL, `https://[fd00::1]`; 0 if none opens at `at`. */
+function addressEnd(sentence: string, at: number): number {
+  if (!sentence.startsWith("[", at) || !sentence.endsWith("://", at)) return 0;
+  const length = sentence.slice(at, at + LONGEST_ADDRESS).indexOf("]");
+  return length < 0 ? 0 : at + length;
+}
+
+/** Longer than an IPv6 address with its zone. */
+const LONGEST_ADDRESS = 64;
 
 function pushTrimmed(tokens: Token[], sentence: string, from: number, to: number): void {
   let [start, end] = [from, to];
@@ -227,20 +241,25 @@ const MANUALS = [
 /** Returns the server that a URL, a path or an address points to; null if the token is none of these or points to none. */
 function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
-  // The brackets of an IPv6 address separate tokens, and its port comes before the path.
-  if (scheme < 0) return isOwnAddress(token) || isOwnPath(token.replace(/^6?443\//, "/"), true) ? "kubernetes" : null;
+  if (scheme < 0) return isOwnAddress(token) || isOwnPath(token, true) ? "kubernetes" : null;
   const slash = token.indexOf("/", scheme + 3);
   const authority = lowerCase(token.slice(scheme + 3, slash < 0 ? undefined : slash));
   if (MANUALS.some(m => authority.startsWith(m))) return null;
   const path = slash < 0 ? "" : token.slice(slash);
-  if (isOwnAddress(authority) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
+  if (isOwnAddress(authority, path) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
   return isUnclear(authority, path) ? null : "other";
 }
 
 /** Whether only an API server serves a path. */
 function isOwnPath(path: string, hasNoName: boolean): boolean {
   const [bare = "", query = ""] = path.split("?", 2);
-  return path.startsWith("/") && (isGroupPath(bare) || isCorePath(bare, hasNoName || includesAny(query, LIST_QUERIES)));
+  if (!path.startsWith("/")) return false;
+  return isGroupPath(bare) || isCorePath(bare, hasNoName || isProxied(bare) || includesAny(query, LIST_QUERIES));
+}
+
+/** `/k8s/clusters/c-1/api/v1/pods`: Rancher's prefix of an API server's path. */
+function isProxied(path: string): boolean {
+  return path.startsWith("/k8s/clusters/");
 }
 
 /**
@@ -248,20 +267,26 @@ function isOwnPath(path: string, hasNoName: boolean): boolean {
  * resource in a namespace.
  */
 function isCorePath(path: string, isCertain: boolean): boolean {
-  // A proxy adds a prefix to the API server's path: /k8s/clusters/c-1/api/v1/pods.
+  // A proxy adds a prefix to the API server's path.
   const at = path.indexOf("/api/v1/");
   if (at < 0) return false;
   const [resource = "", , inNamespace = ""] = path.slice(at + "/api/v1/".length).split("/", 3);
   return CORE_RESOURCES.has(resource) && (isCertain || CORE_RESOURCES.has(inNamespace));
 }
 
-const LIST_QUERIES = ["resourceVersion=", "fieldSelector=", "labelSelector=", "allowWatchBookmarks="];
+/** Parameters of lists and watches. Every service has a limit; 500 is that of client-go and kubectl. */
+const LIST_QUERIES = [
+  ...["resourceVersion=", "fieldSelector=", "labelSelector=", "allowWatchBookmarks="],
+  ...["limit=500", "watch=", "timeoutSeconds="],
+];
 
 function isUnclear(authority: string, path: string): boolean {
   // Discovery of an API server begins at /api, but so do the paths of many other services.
-  if (path === "/api" || authority === "") return true;
+  if (path === "/api") return true;
+  // In-cluster clients add the port of the API server's Service to its host's name; others seldom do.
+  if (authority.endsWith(":443") && isCorePath(path, true)) return true;
   // 10.43.0.1 is an API server or a router. OkHttp names threads https://10.43.0.1/...
-  return ["", "/"].includes(path) && isFirstAddress(authority);
+  return ["", "/"].includes(path) && (authority.startsWith("[") || isFirstAddress(authority));
 }
 
 /** `/apis/<group>/<version>...` */
@@ -280,15 +305,22 @@ function isGroup(part: string): boolean {
 /** v1, v1beta1 or v2alpha1. */
 const VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/;
 
-/** Whether a host with its port, if any, is an API server. */
-function isOwnAddress(authority: string): boolean {
-  const [name = "", port = ""] = authority.split(":", 2);
-  // Clients of the API server add the port of its Service; a router is named without.
-  if (port === API_SERVER_PORT || (port === "443" && isFirstAddress(name))) return true;
+/** Whether a host with its port, if any, is an API server. The path is that of a URL. */
+function isOwnAddress(authority: string, path = ""): boolean {
+  const [name = "", port = ""] = authority.split(authority.startsWith("[") ? "]:" : ":", 2);
+  if (port === API_SERVER_PORT || (port === "443" && isService(name, path))) return true;
   // 10.96.0.1 is the first address of kubeadm's default service range.
   if (name.startsWith("kubernetes.default") || name === "10.96.0.1") return true;
   return API_SERVER_HOSTS.some(end => name.endsWith(end));
 }
+
+/** Clients of the API server add the port of its Service; a router is named without. 192.168.0.1 is a router. */
+function isService(name: string, path: string): boolean {
+  return isFirstAddress(name) && !name.startsWith("192.") && ROOTS.has(path);
+}
+
+/** What a client of the API server is configured with; devices have other paths. */
+const ROOTS = new Set(["", "/", "/api", "/api/v1", "/apis"]);
 
 /** Whether the host of a URL is an IP address. An API server is not asked in clear text. */
 function isNameless(url: string, authority: string): boolean {

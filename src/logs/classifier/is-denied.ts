@@ -22,6 +22,27 @@ export function isDenied(record: ParsedRecord, denial: Denial): boolean {
   );
 }
 
+/**
+ * `Kubernetes API authentication failure`, `Kubernetes API authorization failure, check the token`: paraphrases of 401, since a token has
+ * nothing to do with a 403. With more words, or beside a caller's name, the process explains what it did to a client.
+ */
+export function isRejectedToken({ lower }: ParsedRecord): boolean {
+  if (CALLERS.some(word => indexOfWord(lower, word) >= 0)) return false;
+  return REJECTED_TOKEN.some(phrase => {
+    const at = lower.indexOf(phrase);
+    if (at < 0 || tailOf(lower, at + phrase.length) !== "end") return false;
+    return !phrase.includes("authorization") || lower.includes("token");
+  });
+}
+
+const CALLERS = ["user", "client", "caller"];
+const REJECTED_TOKEN = [
+  "authentication failed",
+  "authentication failure",
+  "authorization failed",
+  "authorization failure",
+].map(failure => `kubernetes api ${failure}`);
+
 /** `{"statusCode":401,"message":"Unauthorized"}`: the body of an answer that is no Status object. It may be any server's. */
 function isBodyOnly({ sentences }: ParsedRecord, denial: Denial): boolean {
   const texts = new Set(sentences.map(sentence => sentence.text));
@@ -160,33 +181,62 @@ function ofBody(answer: Answer): Answer {
 
 function wordAnswers(key: string, sentence: string, lower: string, denial: Denial): Answer[] {
   const word = lowerCase(denial.word);
-  const failing = includesAny(lower, FAILING);
+  const reporting = reportingOf(lower);
   const found: Answer[] = [];
   for (let at = indexOfWord(lower, word); at >= 0; at = indexOfWord(lower, word, at + word.length)) {
     const end = at + word.length;
     const exact = sentence.startsWith(denial.word, at);
-    const kind = kindOf(headOf(key, lower, at, denial), tailOf(lower, end), exact, failing);
-    if (kind !== null) found.push({ at, end, kind });
+    const tail = tailOf(lower, end);
+    const kind = kindOf(headOf(key, lower, at, denial), tail, exact, reporting);
+    // What precedes the word says nothing about a server that is named after it.
+    if (kind !== null) found.push({ at: tail === "asked" ? 0 : at, end, kind });
   }
   return found;
 }
 
 /** What precedes the word: its number or an arrow, an error chain, other words, or a name that reports nothing. */
 type Head = "code" | "chain" | "words" | "name";
-/** What follows the word: the end of the statement, or an explanation. */
-type Tail = "end" | "words";
+/** What follows the word: the end of the statement, the server that was asked, or an explanation. */
+type Tail = "end" | "asked" | "words";
 
-function kindOf(head: Head, tail: Tail, exact: boolean, failing: boolean): Answer["kind"] | null {
+/** What a sentence reports besides the word. */
+type Reporting = "failure" | "requeue" | "nothing";
+
+function reportingOf(lower: string): Reporting {
+  if (includesAny(lower, FAILING)) return "failure";
+  // Every queue adds its items again, so the server that was asked must be named.
+  return includesAny(lower, ["requeu", "re-queu"]) ? "requeue" : "nothing";
+}
+
+function kindOf(head: Head, tail: Tail, exact: boolean, reporting: Reporting): Answer["kind"] | null {
   if (head === "code") return "http";
   // The API server spells its reason with a capital; registries and proxies say "unauthorized".
   // It gives no explanation: "Unauthorized: no basic auth credentials" comes from another service.
   if (!exact || head === "name" || tail === "words") return null;
-  return head === "words" && !failing ? null : "bare";
+  if (tail === "asked" || reporting === "requeue") return "http";
+  return head === "words" && reporting === "nothing" ? null : "bare";
 }
 
 const CHAINING = new Set(":=,;-|>│!]");
 /** Words after which the reason is part of a description. */
-const DESCRIBING = new Set(["is", "are", "was", "be", "an", "a", "the", "not", "as", "for", "of", "and", "or", "no"]);
+const DESCRIBING = new Set([
+  "is",
+  "are",
+  "was",
+  "be",
+  "an",
+  "a",
+  "the",
+  "not",
+  "as",
+  "for",
+  "of",
+  "and",
+  "or",
+  "no",
+  "with",
+  "to",
+]);
 
 function headOf(key: string, lower: string, at: number, denial: Denial): Head {
   let i = at - 1;
@@ -278,9 +328,11 @@ const CONTINUING = [
   "falling",
   "next ",
   "at ",
-  "to communicate ",
-  "communicating ",
 ];
+/** Words before the name of the server that was asked. */
+const ASKING = phrases(
+  "to communicate , communicating , when communicating , while communicating , calling , when calling , while calling ",
+);
 
 const GAP = "   ";
 
@@ -300,6 +352,7 @@ function tailOf(lower: string, end: number): Tail {
   if (i >= lower.length || ENDING.has(lower.charAt(i)) || lower.startsWith("/n ", i)) return "end";
   // A requested path is no explanation: Forbidden: "/apis/apps/v1" (get deployments).
   if (lower.startsWith(': "/', i)) return "end";
+  if (ASKING.some(w => lower.startsWith(w, i))) return "asked";
   return CONTINUING.some(w => lower.startsWith(w, i)) ? "end" : "words";
 }
 
@@ -324,7 +377,7 @@ const LABELS = [
  */
 function hypotheticalFrom(lower: string): number {
   const start = Math.min(...HYPOTHETICAL.map(marker => offsetOf(lower, marker)));
-  return FAILING.some(word => offsetOf(lower, word) < start) ? Infinity : start;
+  return [...FAILING, "exception"].some(word => offsetOf(lower, word) < start) ? Infinity : start;
 }
 
 function offsetOf(lower: string, marker: string): number {

@@ -1,5 +1,6 @@
 import type { ParsedRecord } from "./parse-record";
-import { includesAny, isDigitCode, isSpaceCode, isWordCode, phrases } from "./text";
+import { includesAny, indexOfWord, isDigitCode, isSpaceCode, isWordCode, lowerCase, phrases } from "./text";
+import { carriesErrors } from "./vocabulary";
 
 /** Whether the record is about a request *to* this process: an access log line, or a client that it rejected. */
 export function isInbound(record: ParsedRecord): boolean {
@@ -103,8 +104,26 @@ function isRequestRecord(record: ParsedRecord): boolean {
 
 /** Whether the record repeats an answer that another process received, or that came from behind the API server. */
 export function isRelayed(record: ParsedRecord): boolean {
-  return includesAny(record.lower, RELAYED);
+  return includesAny(record.lower, RELAYED) || isOfOtherCluster(record);
 }
+
+/** Whether a sentence, not the name of a logger or a controller, says that another cluster was asked. */
+function isOfOtherCluster({ fields, sentences }: ParsedRecord): boolean {
+  if (fields.has("remotecluster")) return true;
+  return sentences.some(({ key, text }) => {
+    const lower = lowerCase(text);
+    return carriesErrors(key) && (includesAny(lower, CLUSTERS) || HUBS.some(hub => indexOfWord(lower, hub) >= 0));
+  });
+}
+
+/** The API server of another cluster, as managers of clusters name it. */
+const CLUSTERS = phrases(
+  "hub cluster, spoke cluster, member cluster, workload cluster, remote cluster, target cluster",
+  "guest cluster, hosted cluster, managed cluster, downstream cluster, child cluster, shoot cluster",
+  "host cluster:, the host cluster",
+);
+/** Whole words: not "the hubble peers". */
+const HUBS = ["the hub", "on hub"];
 
 const RELAYED = [
   // The answer of a webhook or an aggregated API server, which the API server repeats.
@@ -122,10 +141,6 @@ const RELAYED = [
   ),
   // The kubelet's own words for a 403, and its list of pods.
   ...phrases("forbidden (user=, pods response, pods endpoint"),
-  // The API server of another cluster, as managers of clusters name it.
-  ...phrases("hub cluster, spoke cluster, member cluster, workload cluster, remote cluster, target cluster"),
-  ...phrases("guest cluster, hosted cluster, managed cluster, downstream cluster, child cluster, shoot cluster"),
-  ...["host cluster", "the hub", "on hub", "remotecluster=", '"remotecluster":'],
   // The log of another process, quoted by this one.
   ...phrases("in the log of, in the logs of, in logs of"),
   // Events of other processes, exported.

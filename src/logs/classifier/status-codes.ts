@@ -12,9 +12,7 @@ export interface Denial {
 }
 
 /** Words of a sentence that reports a failure: in one, no colon is needed before the reason. */
-export const FAILING = phrases(
-  "error, fail, unable, could not, couldn't, cannot, can't, refused, lost, fatal, panic, exception, requeu, re-queu",
-);
+export const FAILING = phrases("error, fail, unable, could not, couldn't, cannot, can't, refused, fatal, panic");
 
 /** 401: not authenticated. */
 export const UNAUTHORIZED: Denial = {
@@ -31,9 +29,6 @@ export const UNAUTHORIZED: Denial = {
     "unauthorized! token may have expired",
     // kopf, after a 401 for each of its credentials.
     "ran out of valid credentials",
-    // Programs with a client of their own paraphrase it, and name the API.
-    "kubernetes api authentication fail",
-    "kubernetes api server authentication fail",
   ],
 };
 

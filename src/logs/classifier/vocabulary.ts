@@ -7,7 +7,8 @@ import { includesAny, phrases, words } from "./text";
 export const KUBERNETES_NAMES: ReadonlySet<string> = new Set([
   ...words("kubernetes k8s kube kube-apiserver apiserver api-server kubeconfig in-cluster incluster"),
   ...words("kube-api k8s-api kube-client kube_client k8s-client k8s_client kubernetes-client"),
-  // A header of every answer of an API server.
+  // A metric set, and a header of every answer of an API server.
+  "kubernetes.apiserver",
   "audit-id",
 ]);
 
