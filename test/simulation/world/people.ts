@@ -75,7 +75,10 @@ export function setSpec(cluster: Cluster, ref: Ref, path: string, value: unknown
       if (next === undefined) Reflect.deleteProperty(parent, last);
       else parent[last] = next;
     });
-  const before = parentOf(find(cluster, ref))?.[last];
+  const parent = parentOf(find(cluster, ref));
+  // Who finds no object takes nothing back later.
+  if (parent === undefined) return () => undefined;
+  const before = parent[last];
   set(value);
   return () => set(before);
 }
