@@ -12,7 +12,9 @@ import { suiteLab } from "./suite-lab";
 
 const BUILD_MS = 1_800_000;
 const ROOT = join(__dirname, "..", "..");
-const FILES = ["root.yaml", "applications.yaml"].map(file => join(ROOT, "deploy", "argocd", "example", file));
+const FILES = ["root.yaml", "applications.yaml", "whole-cluster.yaml"].map(file =>
+  join(ROOT, "deploy", "argocd", "example", file),
+);
 const CRDS = ["applications.argoproj.io", "appprojects.argoproj.io"].map(name => `crd/${name}`);
 
 interface Destination {
@@ -66,12 +68,13 @@ it("its project permits every Application, and this repository has every path th
     expect(project?.destinations, metadata.name).toContainEqual(spec.destination);
   }
   const own = applications.filter(({ spec }) => spec.source.repoURL.endsWith("/controller-resilience.git"));
-  expect(own.map(({ spec }) => existsSync(join(ROOT, spec.source.path)))).toEqual([true, true, true]);
+  expect(own.map(({ spec }) => existsSync(join(ROOT, spec.source.path)))).toEqual([true, true, true, true]);
 });
 
 it("the sync waves are the API, the operator, the objects", () => {
   const wave = ({ metadata }: Application): number =>
     Number(metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? -9);
   const inOrder = applications.toSorted((a, b) => wave(a) - wave(b)).map(({ metadata }) => metadata.name);
-  expect(inOrder).toEqual(["controllers", "controller-resilience-api", "controller-resilience", "my-scheduler"]);
+  const first = ["controllers", "controller-resilience-api", "controller-resilience"];
+  expect(inOrder).toEqual([...first, "my-scheduler", "controller-resilience-whole-cluster"]);
 });
