@@ -119,6 +119,8 @@ const CLIENT_NAMES = words(
 /** Compound names: Go types, files, packages, exceptions. */
 function nameClaim(word: string): Claim | null {
   if (isGoType(word)) return { side: "kubernetes", weight: "name" };
+  // Vault's path for a login with a Kubernetes token.
+  if (word.includes("auth/kubernetes")) return { side: "other", weight: "name" };
   if (CLIENT_NAMES.some(n => word.includes(n))) return { side: "kubernetes", weight: "name" };
   const part = partSide(word);
   if (part !== null) return { side: part, weight: "name" };
