@@ -17,7 +17,7 @@ export const REASONS = {
   },
   ProgressStopped: {
     event: "Warning",
-    help: "An object is due, and none of its kind has moved since: look at the pods and at the object in the message.",
+    help: "An object is due, and none of its kind has moved since: look at the pods and at the object in the message. If it is fine, correct `due` or `selector`.",
   },
   QueueStuck: {
     event: "Warning",
