@@ -302,6 +302,22 @@ describe("the reason why the Lease was never seen", () => {
 });
 
 describe("manual changes of the Lease", () => {
+  it("that empty it again make a candidate wait anew: somebody may have held it between", async () => {
+    const clock = new FakeClock();
+    const store = new MemoryLease();
+    const times = { acquireTimeMs: NaN, renewTimeMs: NaN };
+    const empty = { holderIdentity: "", leaseDurationSeconds: NaN, ...times, leaseTransitions: 0 };
+    store.put(empty);
+    const { elector } = makeCandidate("a", clock, store);
+    elector.start();
+    await clock.run(13_000);
+    store.put(empty);
+    await clock.run(12_000);
+    expect(elector.isLeader()).toBe(false);
+    await clock.run(8_000);
+    expect(elector.isLeader()).toBe(true);
+  });
+
   it("keeps the lead after an edit of a label or the duration", async () => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.put({ ...store.record!, leaseDurationSeconds: 3_600 });

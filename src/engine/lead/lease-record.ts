@@ -30,11 +30,15 @@ export function expiresAfterMs(record: LeaseRecord, leaseDurationMs: number): nu
   return Number.isFinite(holderMs) ? Math.max(leaseDurationMs, holderMs) : leaseDurationMs;
 }
 
-/** Two reads with the same fingerprint mean that no holder has written between them; others may have changed labels and annotations. */
+/**
+ * Two reads with the same fingerprint mean that no holder has written between them; others may have changed labels and annotations. A Lease that
+ * a person has emptied twice looks the same, although somebody may have held it between: its version tells them apart.
+ */
 export function fingerprint(record: LeaseRecord | null): string {
   if (record === null) return "absent";
   const { holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions } = record;
-  return JSON.stringify([holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions]);
+  const version = holderIdentity === "" ? record.resourceVersion : undefined;
+  return JSON.stringify([holderIdentity, leaseDurationSeconds, acquireTimeMs, renewTimeMs, leaseTransitions, version]);
 }
 
 /** Reports whether `found` is the record that `written` wrote; labels, annotations and the duration may have been edited since. */
