@@ -96,7 +96,7 @@ describe("classify", () => {
 
   it("prints what README.md shows", () => {
     const [shown = ""] = run("", "classify", "docs/examples/rejected-token.txt").stdout.split("\n\nCLASS");
-    expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`\`\`\`text\n${shown}\n\`\`\``);
+    expect(readFileSync(join(root, "README.md"), "utf8")).toContain(`\`\`\`text\n${shown}\n...\n\`\`\``);
   });
 
   it("summarizes a file with 401s that are not persistent, and one without any", () => {

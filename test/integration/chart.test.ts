@@ -158,7 +158,9 @@ describe("a cluster with the Prometheus Operator", () => {
     });
     await follow(lab, commands("With the Prometheus Operator"));
     expect((await get("podmonitor")).spec).toMatchObject({ podMetricsEndpoints: [{ port: "health" }] });
-    expect((await get("prometheusrule")).spec).toMatchObject(await renderRules());
+    const docs = "https://git.example.com/platform/controller-resilience/blob/main/";
+    const rules = await renderRules(`monitoring.prometheusRule.runbookBaseUrl="${docs}"`);
+    expect((await get("prometheusrule")).spec).toMatchObject(rules);
     expect((await get("networkpolicy")).spec).toMatchObject({ ingress: [{ from: [{ podSelector: {} }] }] });
     expect(await follow(lab, commands("Dashboard"))).toContain(`${RELEASE}-dashboard`);
     await follow(lab, commands("With a Prometheus of your own"));
