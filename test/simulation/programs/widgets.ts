@@ -98,6 +98,10 @@ export class WidgetController implements Program {
     return this.#base.logged401Ms;
   }
 
+  set logged401Ms(ms: number | undefined) {
+    this.#base.logged401Ms = ms;
+  }
+
   onStart(context: ProgramContext): void {
     const ask = (token: string | undefined, asked: Asked, times?: number): Answer =>
       this.#count(asked.verb === "list" ? "GET" : "PUT", context.ask(token, asked, times));
