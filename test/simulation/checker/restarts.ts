@@ -70,7 +70,7 @@ class RestartChecks {
   readonly #evictions: Eviction[] = [];
   /** The evictions of a workload that have no successor yet. */
   readonly #down = new Map<string, readonly Down[]>();
-  readonly #poisoned = new Set<string>();
+  readonly #poisoned = new Map<string, { readonly atMs: number; readonly uid: string }>();
   readonly #unproven: { readonly atMs: number; readonly uid: string }[] = [];
 
   constructor(
@@ -197,8 +197,10 @@ class RestartChecks {
   #onlyOnce(key: string, pod: Obj): void {
     const objects = actingOn(this.sight.store, pod).map(({ metadata: { uid, generation } }) => `${uid} ${generation}`);
     const once = `${key} ${objects.join()}`;
-    if (this.#poisoned.has(once)) this.report(3, `evicted ${pod.metadata.name} again, which meets the same poison`);
-    this.#poisoned.add(once);
+    const last = this.#poisoned.get(once);
+    if (last !== undefined && !this.memory.isForgotten(last.atMs, last.uid))
+      this.report(3, `evicted ${pod.metadata.name} again, which meets the same poison`);
+    this.#poisoned.set(once, { atMs: this.sight.clock.now().getTime(), uid: pod.metadata.uid });
   }
 
   #mostRestarts(key: string): number {
