@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 39_400 },
-    { name: "source: files", found: source.length, budget: 253 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_705 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_250 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_100 },
+    { name: "source: lines", found: lines(source), budget: 38_830 },
+    { name: "source: files", found: source.length, budget: 248 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_960 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_140 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
