@@ -79,7 +79,7 @@ export function drawPicture({ told, ending }: Recording): string {
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title words">
 <title id="title">A controller dies silently, and the operator heals it</title>
-<desc id="words">${told.map(({ seconds, what }) => `${seconds} s: ${escape(shorten(what))}`).join(". ")}. ${escape(ending)}</desc>
+<desc id="words">${told.map(({ seconds, what }) => `${seconds} s: ${escape(shorten(what)).replace(/\.$/, "")}.`).join(" ")} ${escape(ending)}</desc>
 <style>
 ${style(rows.map(({ line }) => line.seconds / end))}
 </style>

@@ -124,7 +124,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
 
   const seen = await walk("See it");
   for (const expected of [
-    /^default +False +Observe +WouldRestart /m,
+    /^default +False +WouldRestart +0 +\S+ +Observe +WouldRestart /m,
     /TokensAccepted False WouldRestart/,
     /^ {2}- Deployment\/controller: pods: 1; recreated by: HelmHook; rejected pods: 1$/m,
     /^ {4}help: It is only observed: set mode Enforce, or restart the pod by hand\.$/m,
