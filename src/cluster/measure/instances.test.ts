@@ -36,6 +36,11 @@ describe("the instances of the API server", () => {
     expect(asked).toEqual(["a", "b", "b", "a", "b"]);
   });
 
+  it("are asked 32 at a time at most", async () => {
+    const many = Array.from({ length: 40 }, (_, i) => ({ address: `10.0.0.${i}`, port: 6443 }));
+    expect(await new EachInstance(new FakeClock()).ask(many, ({ port }) => Promise.resolve(port))).toHaveLength(32);
+  });
+
   it("are empty without valid endpoints", () => {
     const endpoint = { addresses: ["10.0.0.1"] };
     for (const odd of [null, {}, { endpoints: [endpoint] }, slice([endpoint], [{ name: "http", port: 80 }])])

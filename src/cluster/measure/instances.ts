@@ -56,6 +56,9 @@ const RETRY_MS = 60_000;
 /** Longest wait that an API server is granted, in milliseconds. */
 const LONGEST_WAIT_MS = 300_000;
 
+/** Most instances that are asked at a time, more than any cluster runs: a page has megabytes, and an EndpointSlice may hold anything. */
+const MAX_INSTANCES = 32;
+
 /** Asks each API server at its own address, which a process outside of the cluster usually cannot reach. */
 export class EachInstance {
   readonly #clock: Clock;
@@ -70,7 +73,9 @@ export class EachInstance {
   /** Returns the answers of those that could be asked. Empty if there is only one, or if none was reachable lately: ask the kubeconfig's address. */
   async ask<T>(instances: readonly Instance[], ask: (instance: Instance) => Promise<T>): Promise<T[]> {
     if (instances.length <= 1 || this.#clock.monotonicMs() < this.#fromMs) return [];
-    const asked = await Promise.allSettled(instances.map(instance => this.#askOne(instance, ask)));
+    const asked = await Promise.allSettled(
+      instances.slice(0, MAX_INSTANCES).map(instance => this.#askOne(instance, ask)),
+    );
     const answers = asked.flatMap(one => (one.status === "fulfilled" ? [one.value] : []));
     if (answers.length === 0) this.#fromMs = this.#clock.monotonicMs() + RETRY_MS;
     return answers;
