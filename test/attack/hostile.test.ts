@@ -15,6 +15,7 @@ const ATTACK_MS = 1.4 * MINUTE;
 const LED_MS = 4 * MINUTE;
 /** The tokens of the other tenant die. */
 const DEATH_MS = 8 * MINUTE;
+const LOOK_MS = 5_000;
 
 /** `npm run attack` has ten times as much of everything. */
 const FACTOR = process.env["ATTACK"] === "full" ? 10 : 1;
@@ -24,7 +25,7 @@ const VICTIM = "victim";
 const LEASE = { resource: "leases", namespace: "controller-resilience-system", name: "controller-resilience" };
 
 const workload = (namespace: string, name: string): WorkloadPlan => ({
-  ...{ namespace, name, kind: "Deployment", program: "client-go-middle", replicas: 2 },
+  ...{ namespace, name, kind: "Deployment", program: "client-go-middle", replicas: REPLICAS },
 });
 
 function objectFor(namespace: string, names: readonly string[]) {
@@ -33,6 +34,7 @@ function objectFor(namespace: string, names: readonly string[]) {
 }
 
 const NAMES = ["app-0", "app-1", "app-2"];
+const REPLICAS = 2;
 
 const PLAN: Plan = {
   ...{ seed: 7, lastsMs: LASTS_MS, servers: 2, operators: [0, 100], nodes: 3, bindings: [], happenings: [] },
@@ -123,6 +125,18 @@ function shout(world: World): void {
 
 const WARNS = /warn|error/;
 
+/** What the operator may warn of: the whole volume reaches the limits of the API servers and of the queue of Events. */
+const EXPECTED_WARNINGS =
+  FACTOR === 1
+    ? []
+    : [
+        "cluster-wide pass ended early",
+        "losing Events: queue is full or operator is stopping",
+        "observe failed",
+        "pass ended early",
+        "stopped losing Events",
+      ];
+
 interface Told {
   /** From the death of the tokens until every pod of the other tenant works again. */
   readonly healedMs: number;
@@ -163,7 +177,7 @@ async function run(isAttacked: boolean): Promise<Told> {
   const broken = (): number =>
     world.truths().filter(({ namespace, state }) => namespace === VICTIM && state !== "works").length;
   let healedMs = Infinity;
-  for (let atMs = DEATH_MS + MINUTE; atMs <= LASTS_MS; atMs += 5_000) {
+  for (let atMs = DEATH_MS + LOOK_MS; atMs <= LASTS_MS; atMs += LOOK_MS) {
     await world.clock.run(atMs);
     if (broken() > 0) healedMs = Infinity;
     else healedMs = Math.min(healedMs, atMs - DEATH_MS);
@@ -190,10 +204,10 @@ function leadOf(world: World): string {
 
 it("does not slow down the healing of another tenant, takes nothing from it, and costs no leadership", async () => {
   const [calm, attacked] = [await run(false), await run(true)];
-  expect(calm).toMatchObject({ ready: "True", broken: 0, leads: "the same" });
-  // The whole volume reaches the limits of the API servers and of the queue of Events, of which the operator warns.
-  const warnings = FACTOR === 1 ? calm.warnings : attacked.warnings;
-  expect({ ...attacked, healedMs: 0 }).toEqual({ ...calm, healedMs: 0, evictions: attacked.evictions, warnings });
+  const evictions = { [VICTIM]: NAMES.length * REPLICAS };
+  expect(calm).toMatchObject({ ready: "True", broken: 0, leads: "the same", evictions });
+  const warnings = attacked.warnings.filter(message => !EXPECTED_WARNINGS.includes(message));
+  expect({ ...attacked, warnings, healedMs: 0 }).toEqual({ ...calm, healedMs: 0, evictions: attacked.evictions });
   expect(attacked.evictions[VICTIM]).toBe(calm.evictions[VICTIM]);
   expect(attacked.healedMs).toBeLessThanOrEqual(2 * calm.healedMs);
 }, 900_000);
