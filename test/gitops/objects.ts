@@ -21,15 +21,11 @@ export function annotated(object: object): object {
   return copy;
 }
 
-export function withAnnotations(object: object, annotations: Readonly<Record<string, string>>): object {
-  const copy = structuredClone(object) as { metadata: object };
-  Object.assign(copy.metadata, { annotations });
-  return copy;
-}
-
 /** An object that Argo CD applies with these options. */
 export function replaced(object: object, syncOptions: string): object {
-  return withAnnotations(object, { "argocd.argoproj.io/sync-options": syncOptions });
+  const copy = structuredClone(object) as { metadata: object };
+  Object.assign(copy.metadata, { annotations: { "argocd.argoproj.io/sync-options": syncOptions } });
+  return copy;
 }
 
 /** A RoleBinding that expires; other objects as they are. */
