@@ -25,10 +25,9 @@ import { KeyMemory } from "./core/signing-keys";
 import { splitKey } from "./core/text";
 import type { Clock, Random } from "./core/time";
 import { Engine, type EnginePorts } from "./engine/engine";
-import { createStop, healthChecks, reviewOwnRights, type Stop } from "./lifecycle";
+import { createStop, healthChecks, type Stop } from "./lifecycle";
 import { Rounds } from "./logs/reading/rounds";
 import { createRemedies } from "./remedies/registry";
-import { allNeeds } from "./rights-review";
 import { isWatched, type Settings } from "./settings";
 import type { HealthServerOptions } from "./telemetry/health-server";
 import { Metrics } from "./telemetry/metrics";
@@ -123,14 +122,12 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const ended = { engine, informers, own, pages, connection, events };
   const stop = createStop({ clock, log, exit, stopping, ...ended });
   const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
-  const needs = allNeeds(remedies, { lease: { namespace, name: LEASE }, moduleId: cfg.pepr.uuid, watchNamespaces });
   return {
     ...{ api: shared.api, enqueue: own.enqueue, untilStopped, stop },
     start: () => {
       own.start();
       engine.start();
       pages.start();
-      void reviewOwnRights(shared.api, needs, untilStopped);
     },
   };
 }

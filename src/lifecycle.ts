@@ -3,13 +3,11 @@ import type { Api } from "./cluster/http/api";
 import type { Connection } from "./cluster/http/connection";
 import type { Reachability } from "./cluster/http/answers";
 import { type ErrandPorts, untilDone } from "./cluster/http/retry";
-import type { Answers, Need } from "./cluster/read/rights";
 import type { Informers } from "./cluster/watch/informers";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
 import type { Clock } from "./core/time";
 import type { Engine } from "./engine/engine";
-import { reviewRights } from "./rights-review";
 import type { HealthServer, HealthServerOptions } from "./telemetry/health-server";
 
 // From the start of the process to its end.
@@ -96,13 +94,6 @@ export async function openHealthPort(
     log.error({ host, port: parts.port, error: describeError(error) }, "failed to open the health port");
     exit(1);
   }
-}
-
-/** Logs which rights the operator lacks. Never throws. */
-export async function reviewOwnRights(api: Api, needs: readonly Need[], ports: ErrandPorts): Promise<void> {
-  const answers: Answers = new Map();
-  const work = (): Promise<void> => reviewRights(api, needs, ports.log, answers);
-  await untilDone({ work, failed: "failed to review the operator's rights, retrying" }, ports);
 }
 
 /** Pepr reads its store once, when it starts, and never watches if that read fails. Hence it starts as soon as the store is readable. */

@@ -38,18 +38,9 @@ export const WORKLOAD_KINDS = ["Deployment", "StatefulSet", "DaemonSet"] as cons
 
 const PLURALS: ReadonlyMap<string, string> = new Map(Object.entries(KINDS).map(([kind, { plural }]) => [kind, plural]));
 
-const CLUSTER_SCOPED: ReadonlySet<string> = new Set(
-  Object.values<Kind>(KINDS).flatMap(({ plural, isClusterScoped }) => (isClusterScoped === true ? [plural] : [])),
-);
-
 /** Returns the plural of a kind, as RBAC rules name it; undefined for a kind that is not in the table. */
 export function pluralOf(kind: string): string | undefined {
   return PLURALS.get(kind);
-}
-
-/** Reports whether objects with this plural are cluster-scoped. */
-export function isClusterScoped(plural: string): boolean {
-  return CLUSTER_SCOPED.has(plural);
 }
 
 /** Returns `group/version`, or only the version for the core group. */

@@ -10,7 +10,6 @@ import { ApiLeaseStore } from "../../src/cluster/write/lease-store";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
 import { ApiObjectStore } from "../../src/cluster/write/object-store";
 import { ClusterReaders } from "../../src/cluster/read/readers";
-import { missingRights } from "../../src/cluster/read/rights";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { ApiWriter } from "../../src/cluster/write/writer";
 import { KeyMemory } from "../../src/core/signing-keys";
@@ -365,19 +364,5 @@ describe("Events", () => {
     sink.record({ regarding, type: "Normal", reason: "R", action: "A", note: "n" });
     await sink.stop(10_000);
     expect(metrics.counted).toEqual(["event lost"]);
-  });
-});
-
-describe("rights", () => {
-  const needs = [
-    { apiGroup: "", resource: "pods/eviction", verbs: ["create"], by: "tokenRestart", why: "Restarts pods." },
-    { apiGroup: "apps", resource: "deployments", verbs: ["get", "delete"], by: "tokenRestart", why: "Finds targets." },
-  ];
-
-  it("that are missing are reported, one line per right", async () => {
-    expect(await missingRights(api, needs)).toEqual([
-      { sentence: "may not delete deployments.apps in all namespaces; tokenRestart: Finds targets." },
-    ]);
-    expect(await missingRights(apiOver(powerless), needs)).toHaveLength(2);
   });
 });
