@@ -19,8 +19,6 @@ export interface OutboxPorts<T> {
   readonly onLost: (item: T, result: "failed" | "dropped", error: unknown) => void;
   /** Called after each attempt that is repeated. */
   readonly onRetry?: (item: T, error: unknown) => void;
-  /** Called when nothing waits any more. */
-  readonly onIdle?: () => void;
 }
 
 interface Waiting<T> {
@@ -82,7 +80,6 @@ export class Outbox<T> {
       this.#size--;
     }
     this.#parts.delete(name);
-    if (this.#parts.size === 0) this.#ports.onIdle?.();
   }
 
   async #deliver({ item, sinceMs }: Waiting<T>, name: string): Promise<void> {

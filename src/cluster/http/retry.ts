@@ -33,26 +33,19 @@ export interface ErrandPorts {
 /** A request to wait is no failure before this time, in milliseconds: the API server refuses a new resource for some seconds. */
 const PATIENCE_MS = 30_000;
 
-/**
- * Repeats `work` with backoff until it succeeds; returns false if the signal fires first. Logs each failure once, until the error changes,
- * and requests to wait only if they last.
- */
+/** Repeats `work` with backoff until it succeeds; returns false if the signal fires first. Logs each failure, and requests to wait only if they last. */
 export async function untilDone(
   { work, failed }: Errand,
   { clock, random, log, signal }: ErrandPorts,
 ): Promise<boolean> {
   const startedMs = clock.monotonicMs();
-  let logged = "";
   for (let failures = 0; !signal.aborted; failures++) {
     try {
       await work();
       return true;
     } catch (error) {
-      const message = publicMessage(error);
       const isShortWait = error instanceof WaitError && clock.monotonicMs() - startedMs < PATIENCE_MS;
-      if (isShortWait) log.debug({ error: message }, failed);
-      else if (message !== logged) log.warn({ error: message }, failed);
-      if (!isShortWait) logged = message;
+      log[isShortWait ? "debug" : "warn"]({ error: publicMessage(error) }, failed);
       await pause(clock, backoffMs(failures, random, askedMs(error)), signal);
     }
   }

@@ -116,7 +116,7 @@ describe("the event sink", () => {
     open();
     await settle();
     expect(calls).toHaveLength(201);
-    expect(lines).toMatchObject([{ level: "warn" }, { level: "warn", fields: { events: 4_799 } }]);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(4_799);
   });
 
   it("has a bounded queue for all namespaces together", async () => {

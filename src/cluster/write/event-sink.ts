@@ -56,8 +56,6 @@ export class ApiEventSink implements EventSink {
   /** The last Event of each object, the oldest first. */
   readonly #last = new Map<string, Pending>();
   #sequence = 0;
-  /** Dropped since nothing was waiting. */
-  #drops = 0;
 
   constructor(context: EventSinkContext) {
     this.#context = context;
@@ -65,9 +63,7 @@ export class ApiEventSink implements EventSink {
       ...{ clock: context.clock, random: context.random, giveUpAfterMs: GIVE_UP_AFTER_MS },
       ...{ maxOfPart: MAX_WAITING, maxInAll: MAX_WAITING_IN_ALL },
       send: (pending, signal) => this.#create(pending, signal),
-      onLost: (pending, result, error) =>
-        result === "dropped" ? this.#dropped(pending) : this.#failed(pending, error),
-      onIdle: () => this.#logDropped(),
+      onLost: (pending, _result, error) => this.#lost(pending, error),
     });
   }
 
@@ -104,31 +100,12 @@ export class ApiEventSink implements EventSink {
     }
   }
 
-  /** Logs one line when losses start and one when they end, since there may be thousands. */
-  #dropped(pending: Pending): void {
-    const { log, metrics } = this.#context;
-    this.#forget(pending);
-    metrics.eventLost();
-    this.#drops++;
-    if (this.#drops === 1) log.warn({}, "losing Events: queue is full or operator is stopping");
-  }
-
-  #logDropped(): void {
-    if (this.#drops === 0) return;
-    this.#context.log.warn({ events: this.#drops }, "stopped losing Events");
-    this.#drops = 0;
-  }
-
   /** An Event that is lost is written when it is repeated. */
-  #forget(pending: Pending): void {
-    if (this.#last.get(pending.object) === pending) this.#last.delete(pending.object);
-  }
-
-  #failed(pending: Pending, error: unknown): void {
+  #lost(pending: Pending, error: unknown): void {
     const { log, metrics } = this.#context;
     const { reason, regarding } = pending.record;
     const fields = { reason, regarding: `${regarding.kind}/${regarding.name}` };
-    this.#forget(pending);
+    if (this.#last.get(pending.object) === pending) this.#last.delete(pending.object);
     // The namespace disappears with its Events.
     if (error instanceof TerminatingError) {
       log.debug(fields, "skipped Event in terminating namespace");
