@@ -272,6 +272,27 @@ describe("a remedy that fails", () => {
     expect(await stalledAfter(1_000)).toBe("False/Idle");
   });
 
+  it("is Stalled once a write has failed for an hour, whatever its body was, until one succeeds", async () => {
+    let body = 0;
+    const decide = () => makeDecision({ intents: [makePatch("app", { body: { try: body++ } })] });
+    const bench = makeBench({ remedies: [makeRemedy(decide, { conclude: decision => decision })] });
+    bench.writer.answer = () =>
+      Promise.reject(new TransientError("patch deployments app: the webhook does not answer"));
+    for (let minute = 0; minute < 60; minute++) {
+      await bench.pass();
+      expect(bench.conditions()["Stalled"]).toBe("False/Idle");
+      await bench.clock.run(60_000);
+    }
+    await bench.pass();
+    expect(bench.conditions()["Stalled"]).toBe("True/Accepted");
+    expect(bench.message("Stalled")).toBe(
+      "patch Deployment app: patch deployments app: the webhook does not answer; it has failed for an hour, and is tried again.",
+    );
+    bench.writer.answer = () => Promise.resolve();
+    await bench.pass();
+    expect(bench.conditions()["Stalled"]).toBe("False/Idle");
+  });
+
   it("names what it could not read, but never quotes a foreign error", async () => {
     const failing = (error: Error) => makeRemedy(makeDecision(), { observe: () => Promise.reject(error) });
     const known = makeBench({ remedies: [failing(new ForbiddenError("the operator may not list pods"))] });

@@ -130,7 +130,7 @@ export class Reconciler {
     const { passes, executions } = await this.#executeAll(held, scope);
     const swept = await this.#cleanup.sweep(pass.session.object, scope);
     executions.push(...swept.executions);
-    this.#reporter.executions(pass.key, pass.session.object, executions);
+    this.#reporter.executions(pass.session.object, executions);
     const status = this.#statusOf(pass, scope.restarts, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
     await pass.session.writeStatus(status);
@@ -150,7 +150,7 @@ export class Reconciler {
     if (!pass.mayWrite()) return { next: "recheck" };
     const scope = this.#scopeOf(pass);
     const result = await this.#cleanup.finish(object, scope);
-    this.#reporter.executions(key, object, result.executions);
+    this.#reporter.executions(object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {
       await this.#cleanup.finalize(session);
@@ -194,8 +194,10 @@ export class Reconciler {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
       const report = this.#unlessClockIsOff(await pass.report(outcomes));
       const known = conditions.find(({ type }) => type === pass.remedy.condition);
-      passes.push({ ...pass, reported: withPatience(report, known, this.#now()) });
-      executions.push(...[...outcomes.values()].flat());
+      const written = [...outcomes.values()].flat();
+      const failing = this.#executor.lasting(written);
+      passes.push({ ...pass, reported: withPatience(report, { known, failing, now: this.#now() }) });
+      executions.push(...written);
     }
     return { passes, executions };
   }

@@ -16,6 +16,8 @@ import {
 import type { Log } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { inSlices, type Steps } from "../../core/slices";
+import { describePending, type Execution } from "../../core/intent";
+import { LASTING_MS } from "../write/write-backoff";
 
 /** Longest time that a remedy may take to read. */
 export const OBSERVE_DEADLINE_MS = 45_000;
@@ -129,17 +131,30 @@ function bugReport(remedy: Remedy, error: unknown, log: Log): Report {
   return { status: "Unknown", reason: "DecideFailed", message };
 }
 
-/** What is unknown for this long hardly becomes known by itself. In milliseconds. */
-const LASTING_MS = 3_600_000;
+/** What may have lasted for too long. */
+interface Lasting {
+  /** The condition that was read. */
+  readonly known: StatusCondition | undefined;
+  /** A write that has failed for an hour. */
+  readonly failing: Execution | undefined;
+  readonly now: Date;
+}
 
-/** A remedy whose condition has been Unknown for an hour is Stalled, whatever the reason. Goes by status, which outlives the leader. */
-export function withPatience(report: Report, known: StatusCondition | undefined, now: Date): Report {
-  const { status, reason, message, stalled, progressing = false } = report;
+/**
+ * A remedy is Stalled if its condition has been Unknown for an hour, by status, which outlives the leader, or if one of its writes has failed for
+ * an hour, whatever the reason.
+ */
+export function withPatience(report: Report, lasting: Lasting): Report {
+  const message = report.stalled === undefined ? whyStalled(report, lasting) : undefined;
+  return message === undefined ? report : { ...report, stalled: { reason: report.reason, message } };
+}
+
+function whyStalled({ status, message, progressing = false }: Report, { known, failing, now }: Lasting) {
+  if (failing !== undefined) return `${describePending(failing)}; it has failed for an hour, and is tried again.`;
   const isUnknown = status === "Unknown" && known?.status === "Unknown" && known.reason !== "Suspended";
-  if (!isUnknown || progressing || stalled !== undefined) return report;
-  if (now.getTime() - Date.parse(known.lastTransitionTime) < LASTING_MS) return report;
-  const wayOut = `It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`;
-  return { ...report, stalled: { reason, message: `${message} ${wayOut}` } };
+  if (!isUnknown || progressing) return undefined;
+  if (now.getTime() - Date.parse(known.lastTransitionTime) < LASTING_MS) return undefined;
+  return `${message} It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`;
 }
 
 function observeFailed(remedy: Remedy, error: unknown): RemedyPass {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StatusCondition } from "../../api/controller-resilience";
-import type { LimitReason, Outcome } from "../../core/intent";
+import type { Outcome } from "../../core/intent";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { createRemedies } from "../../remedies/registry";
 import { Reporter } from "./reporter";
@@ -30,19 +30,10 @@ function condition(type: string, status: StatusCondition["status"], reason: stri
   return { type, status, reason, message: `It is ${reason}.`, lastTransitionTime: "2025-01-01T00:00:00Z" };
 }
 
-const LIMITS: readonly LimitReason[] = [
-  "Cooldown",
-  "MaxRestarts",
-  "LeaderWarmup",
-  "OwnTrouble",
-  "UnprovenRestart",
-  "RestartPacer",
-];
-
 describe("Events on intents", () => {
   it("are created once for each executed intent, on its target", () => {
     const { reporter, events } = makeReporter();
-    reporter.executions(KEY, makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
+    reporter.executions(makeObject(), [{ intent: makeEviction(), outcome: { result: "Executed" } }]);
     expect(events.records).toHaveLength(1);
     expect(events.records[0]).toMatchObject({
       regarding: { kind: "Pod", name: "app-1", uid: "uid-of-app-1" },
@@ -61,7 +52,7 @@ describe("Events on intents", () => {
       const intent = makePatch(name, { target: { apiVersion, kind, name } });
       return { intent, outcome: { result: "Executed" } } as const;
     });
-    reporter.executions(KEY, makeObject(), executions);
+    reporter.executions(makeObject(), executions);
     expect(events.records).toMatchObject([
       {
         regarding: { kind: "ControllerResilience", name: "app" },
@@ -70,89 +61,18 @@ describe("Events on intents", () => {
     ]);
   });
 
-  it.each<[Outcome, string]>([
-    [{ result: "Blocked", message: "no", retryAfterMs: 1 }, "WriteBlocked"],
-    [{ result: "Failed", message: "no" }, "WriteFailed"],
-  ])("report %o once if it lasts for half a minute, and again after a change", (outcome, reason) => {
-    const { reporter, seen, clock } = makeReporter();
-    const tell = (what: Outcome) => reporter.executions(KEY, makeObject(), [{ intent: makePatch(), outcome: what }]);
-    const tellFor30s = () => {
-      tell(outcome);
-      clock.advance(29_999);
-      tell(outcome);
-      expect(seen()).toEqual([]);
-      clock.advance(1);
-      tell("retryAfterMs" in outcome ? { ...outcome, retryAfterMs: 99 } : outcome);
-      expect(seen()).toEqual([`Warning ${reason} on ControllerResilience`]);
-    };
-    tellFor30s();
-    tell(outcome);
-    clock.advance(300_000);
-    tell(outcome);
-    expect(seen()).toEqual([]);
-    tell({ result: "Executed" });
-    expect(seen()).toEqual(["Normal Patched on Deployment"]);
-    tellFor30s();
-  });
-
-  it("are not repeated for occasional retries, but for an obstacle that returns much later", () => {
-    const { reporter, seen, clock } = makeReporter();
-    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
-    const tell = () => reporter.executions(KEY, makeObject(), [{ intent: makePatch(), outcome: blocked }]);
-    tell();
-    clock.advance(30_000);
-    tell();
-    expect(seen()).toHaveLength(1);
-    for (let i = 0; i < 10; i++) {
-      reporter.executions(KEY, makeObject(), []);
-      clock.advance(300_000);
-      tell();
-    }
-    expect(seen()).toEqual([]);
-    clock.advance(900_001);
-    tell();
-    clock.advance(30_000);
-    tell();
-    expect(seen()).toHaveLength(1);
-  });
-
-  it("are separate for each target", () => {
-    const { reporter, seen, clock } = makeReporter();
-    const blocked: Outcome = { result: "Blocked", message: "no", retryAfterMs: 1 };
-    const both = () =>
-      reporter.executions(KEY, makeObject(), [
-        { intent: makePatch("a"), outcome: blocked },
-        { intent: makePatch("b"), outcome: blocked },
-      ]);
-    reporter.executions(KEY, makeObject(), [{ intent: makePatch("a"), outcome: blocked }]);
-    clock.advance(30_000);
-    both();
-    expect(seen()).toEqual(["Warning WriteBlocked on ControllerResilience"]);
-    clock.advance(30_000);
-    both();
-    expect(seen()).toEqual(["Warning WriteBlocked on ControllerResilience"]);
-  });
-
-  it("omit what conditions report, and what users need not know", () => {
-    const { reporter, seen, clock } = makeReporter();
-    const quiet: Outcome[] = [
+  it("are not created for what is not executed: conditions say it", () => {
+    const { reporter, seen } = makeReporter();
+    const others: Outcome[] = [
       { result: "Observed" },
-      { result: "Skipped" },
-      { result: "NotLeader" },
-      { result: "Conflict", message: "changed" },
-      { result: "Forbidden", message: "no" },
+      { result: "Failed", message: "no" },
       { result: "Blocked", message: "no", retryAfterMs: 1 },
-      ...LIMITS.map((limit): Outcome => ({ result: "Limited", limit, retryAfterMs: 1 })),
+      { result: "Limited", limit: "Cooldown", retryAfterMs: 1 },
     ];
-    const tell = () =>
-      reporter.executions(
-        KEY,
-        makeObject(),
-        quiet.map(outcome => ({ intent: makeEviction(), outcome })),
-      );
-    tell();
-    clock.advance(60_000);
-    tell();
+    reporter.executions(
+      makeObject(),
+      others.map(outcome => ({ intent: makePatch(), outcome })),
+    );
     expect(seen()).toEqual([]);
   });
 });

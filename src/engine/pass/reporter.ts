@@ -1,26 +1,9 @@
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/time";
-import type { Execution, Intent, ObjectRef, Outcome } from "../../core/intent";
+import type { Execution, Intent, ObjectRef } from "../../core/intent";
 import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
-
-/** A blocker is reported again after this long without it, in milliseconds: longer than any remedy waits between two tries. */
-const REPEATED_AFTER_MS = 900_000;
-
-/** A write that did not succeed. Times are of the monotonic clock. */
-interface Blocker {
-  readonly sinceMs: number;
-  readonly seenMs: number;
-  readonly isTold: boolean;
-}
-
-/** What was reported of an object before, so that Events are not repeated with each pass. */
-interface Reported {
-  /** By intent. */
-  readonly blockers: Map<string, Blocker>;
-  events: ReadonlySet<string>;
-}
 
 export interface ReporterPorts {
   readonly events: EventSink;
@@ -37,7 +20,8 @@ export class Reporter {
   readonly #events: EventSink;
   readonly #metrics: EngineMetrics;
   readonly #clock: Clock;
-  readonly #reported = new Map<Key, Reported>();
+  /** The Events that remedies requested in the last pass, so that they are not repeated with each pass. */
+  readonly #requested = new Map<Key, ReadonlySet<string>>();
   readonly #conditions: ToldConditions;
 
   constructor({ events, metrics, clock, remedies }: ReporterPorts) {
@@ -47,48 +31,30 @@ export class Reporter {
     this.#clock = clock;
   }
 
-  /** Events about intents: when executed, and once per failure that lasts. */
-  executions(key: Key, object: ControllerResilience, executions: readonly Execution[]): void {
-    const { blockers } = this.#reportedOf(key);
-    const nowMs = this.#clock.monotonicMs();
-    for (const [id, { seenMs }] of blockers) if (nowMs - seenMs > REPEATED_AFTER_MS) blockers.delete(id);
+  /** Events about executed intents. A failure is in the condition of its remedy. */
+  executions(object: ControllerResilience, executions: readonly Execution[]): void {
     const done = new Map<string, EventRecord>();
     for (const { intent, outcome } of executions) {
-      if (outcome.result === "Executed") {
-        forgetBlockers(blockers, intent);
-        // Several writes for one reason, such as a policy and its binding, are one fact.
-        const event = doneEvent(object, intent);
-        const { kind, name } = event.regarding;
-        done.set(`${kind}/${name} ${event.reason} ${event.note}`, event);
-      } else {
-        this.#failed(object, intent, outcome, blockers);
-      }
+      if (outcome.result !== "Executed") continue;
+      // Several writes for one reason, such as a policy and its binding, are one fact.
+      const event = doneEvent(object, intent);
+      const { kind, name } = event.regarding;
+      done.set(`${kind}/${name} ${event.reason} ${event.note}`, event);
     }
     for (const event of done.values()) this.#events.record(event);
   }
 
-  #failed(object: ControllerResilience, intent: Intent, outcome: Outcome, blockers: Map<string, Blocker>): void {
-    const words = failureOf(intent, outcome);
-    if (words === undefined) return;
-    const nowMs = this.#clock.monotonicMs();
-    const id = `${idOf(intent)} ${words.reason}`;
-    const { sinceMs = nowMs, isTold = false } = blockers.get(id) ?? {};
-    const isDue = nowMs - sinceMs >= GRACE_MS;
-    if (isDue && !isTold) this.#recordOn(object, intent.target, { ...words, action: actionOf(intent) });
-    blockers.set(id, { sinceMs, seenMs: nowMs, isTold: isDue });
-  }
-
   /** Events that remedies request, unless the pass before recorded the same. */
   events(key: Key, object: ControllerResilience, requests: readonly EventRequest[]): void {
-    const reported = this.#reportedOf(key);
+    const before = this.#requested.get(key);
     const now = new Set<string>();
     for (const request of requests) {
       const id = `${request.reason} ${request.note}`;
       const { about, ...words } = request;
-      if (!reported.events.has(id) && !now.has(id)) this.#recordOn(object, about, { ...words, action: "Reconcile" });
+      if (before?.has(id) !== true && !now.has(id)) this.#recordOn(object, about, { ...words, action: "Reconcile" });
       now.add(id);
     }
-    reported.events = now;
+    this.#requested.set(key, now);
   }
 
   /**
@@ -120,7 +86,7 @@ export class Reporter {
   forget(key: Key): void {
     this.#metrics.status(key, null);
     this.#metrics.conditions(key, []);
-    this.#reported.delete(key);
+    this.#requested.delete(key);
     this.#conditions.forget(key);
   }
 
@@ -131,18 +97,6 @@ export class Reporter {
   ): void {
     this.#events.record({ regarding: refOf(object), ...(related && { related }), ...words });
   }
-
-  #reportedOf(key: Key): Reported {
-    const reported = this.#reported.get(key) ?? { blockers: new Map(), events: new Set() };
-    this.#reported.set(key, reported);
-    return reported;
-  }
-}
-
-interface Words {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly note: string;
 }
 
 /** The Event about an executed intent. */
@@ -154,26 +108,8 @@ function doneEvent(object: ControllerResilience, intent: Intent): EventRecord {
   return { ...place, type: "Normal", reason, action: actionOf(intent), note };
 }
 
-/** The Event about an intent that fails; undefined where a condition says it, such as about a restart that waits. */
-function failureOf(intent: Intent, outcome: Outcome): Words | undefined {
-  const what = `${actionOf(intent)} ${intent.target.kind} ${intent.target.name}`;
-  if (outcome.result === "Failed") {
-    return { type: "Warning", reason: "WriteFailed", note: `${what} failed: ${outcome.message}` };
-  }
-  if (outcome.result !== "Blocked" || intent.restart !== undefined) return undefined;
-  return { type: "Warning", reason: "WriteBlocked", note: `${what} blocked: ${outcome.message}` };
-}
-
 function actionOf(intent: Intent): string {
   return intent.verb.charAt(0).toUpperCase() + intent.verb.slice(1);
-}
-
-function idOf({ verb, target }: Intent): string {
-  return [verb, target.kind, target.namespace, target.name, target.uid].join(" ");
-}
-
-function forgetBlockers(blockers: Map<string, Blocker>, intent: Intent): void {
-  for (const id of blockers.keys()) if (id.startsWith(`${idOf(intent)} `)) blockers.delete(id);
 }
 
 function refOf({ apiVersion, kind, metadata }: ControllerResilience): ObjectRef {

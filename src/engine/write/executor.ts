@@ -83,6 +83,11 @@ export class Executor {
     return this.#backoff.pendingIn(namespace);
   }
 
+  /** Returns one of these writes that has failed for an hour; a restart that waits has its own limit. */
+  lasting(executions: readonly Execution[]): Execution | undefined {
+    return executions.find(({ intent }) => intent.restart === undefined && this.#backoff.isLasting(intent));
+  }
+
   /**
    * Executes the intents of a plan one after the other, since each counts against the budget of the next.
    *

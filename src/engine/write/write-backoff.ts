@@ -12,6 +12,9 @@ const PLAIN: BackoffBounds = { firstMs: 2_000, lastMs: 60_000 };
 /** Failures are forgotten this long after their backoff ended, such as those of pods that are gone. */
 const REMEMBERED_MS = 900_000;
 
+/** What fails for this long hardly succeeds by itself, and what is unknown hardly becomes known. In milliseconds. */
+export const LASTING_MS = 3_600_000;
+
 interface Failure {
   readonly intent: Intent;
   readonly outcome: Outcome;
@@ -19,6 +22,8 @@ interface Failure {
   /** The same on the wall clock, fixed once: a time in a message that drifts would write status again. */
   readonly untilWallMs: number;
   readonly count: number;
+  /** Since when such writes to the target have failed, whatever their bodies; on the monotonic clock. */
+  readonly sinceMs: number;
 }
 
 /**
@@ -45,18 +50,26 @@ export class WriteBackoff {
   /** Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row. */
   note(intent: Intent, outcome: Outcome): Outcome {
     this.#forgetOld();
+    const nowMs = this.#clock.monotonicMs();
     const count = this.#failures.get(idOf(intent))?.count ?? 0;
+    const sinceMs = Math.min(nowMs, ...this.#ofTarget(intent).map(([, failure]) => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
     const waitMs = Math.max(askedMs, doubled(bounds, count));
     this.#failures.set(idOf(intent), {
       intent,
       outcome,
-      untilMs: this.#clock.monotonicMs() + waitMs,
+      untilMs: nowMs + waitMs,
       untilWallMs: this.#clock.now().getTime() + waitMs,
       count: count + 1,
+      sinceMs,
     });
     return this.pending(intent) ?? outcome;
+  }
+
+  /** Reports whether a write has failed for an hour. */
+  isLasting(intent: Intent): boolean {
+    return this.#clock.monotonicMs() - (this.#failures.get(idOf(intent))?.sinceMs ?? Infinity) >= LASTING_MS;
   }
 
   /** The writes of a namespace, and those outside of namespaces, that are in backoff. */
@@ -69,9 +82,14 @@ export class WriteBackoff {
     });
   }
 
-  /** Forgets the failures of an intent that was executed. */
+  /** Forgets the failures of an intent that was executed, those with other bodies included. */
   clear(intent: Intent): void {
-    this.#failures.delete(idOf(intent));
+    for (const [id] of this.#ofTarget(intent)) this.#failures.delete(id);
+  }
+
+  #ofTarget(intent: Intent): [string, Failure][] {
+    const target = targetOf(intent);
+    return [...this.#failures].filter(([, failure]) => targetOf(failure.intent) === target);
   }
 
   #forgetOld(): void {
@@ -84,7 +102,11 @@ function isPlainFailure({ restart }: Intent, { result }: Outcome): boolean {
   return restart === undefined && result === "Failed";
 }
 
-function idOf({ verb, target, body, restart }: Intent): string {
+function idOf(intent: Intent): string {
+  return `${targetOf(intent)} ${intent.restart === undefined ? JSON.stringify(intent.body) : ""}`;
+}
+
+function targetOf({ verb, target }: Intent): string {
   const { apiVersion, kind, namespace, name, uid } = target;
-  return [verb, apiVersion, kind, namespace, name, uid, restart === undefined ? JSON.stringify(body) : ""].join(" ");
+  return [verb, apiVersion, kind, namespace, name, uid].join(" ");
 }
