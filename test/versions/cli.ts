@@ -23,7 +23,6 @@ const FILES = [
   "admission-policy-cluster",
   "chart",
   "operator-start",
-  "binding-renewal",
   "flow-isolation",
   "request-rates",
   "token-lifetime-template",
