@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { type MaintenanceWindow, problemOf } from "../../src/remedies/token-lifetime/windows";
 import { ClusterClient } from "../cluster/client";
 import { kubernetesVersion } from "../lab/kubernetes";
@@ -251,6 +251,21 @@ describe("the schema accepts", () => {
     expect(ok, said).toBe(true);
   });
 });
+
+it.each(["emergency-quarantine.yaml", "emergency-quarantine-user.yaml"])(
+  "the API server takes %s of the runbook as it is",
+  async file => {
+    const text = readFileSync(join(__dirname, "..", "..", "docs", "examples", file), "utf8")
+      .replaceAll("NAMESPACE,", "default,")
+      .replaceAll("SERVICEACCOUNT", "other")
+      .replaceAll("USERNAME", "kai@example.com");
+    const { items } = JSON.parse(await client.output(["apply", "--dry-run=server", "-o", "json", "-f", "-"], text)) as {
+      items: object[];
+    };
+    const wanted = parseAllDocuments(text).map(one => one.toJS() as { kind: string; spec: object });
+    expect(items).toMatchObject(wanted.map(({ kind, spec }) => ({ kind, spec })));
+  },
+);
 
 it("documents the API in kubectl explain", async () => {
   const { stdout } = await client.kubectl(["explain", "cres.spec.tokenRestart.cooldown"]);

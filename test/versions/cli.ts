@@ -23,7 +23,6 @@ const FILES = [
   "admission-policy-cluster",
   "chart",
   "operator-start",
-  "flow-isolation",
   "request-rates",
   "token-lifetime-template",
   "cluster-wide",
