@@ -1,15 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { type Agent, request as send } from "node:https";
-import type { Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { type Call, callOf } from "./calls";
-
-/** An answer that the proxy gives instead of the API server. */
-export interface Refusal {
-  readonly code: number;
-  /** The header Retry-After. */
-  readonly retryAfter?: string;
-}
 
 /** One request to the API server, and the ways to answer it. */
 export class Exchange {
@@ -39,11 +31,6 @@ export class Exchange {
   /** Path and query of the request. */
   get url(): string {
     return this.#request.url ?? "/";
-  }
-
-  /** The connection of the request. */
-  get socket(): Socket {
-    return this.#request.socket;
   }
 
   /** Forwards the request to the API server; resolves with the head of the answer. */
@@ -90,13 +77,6 @@ export class Exchange {
   /** Breaks the connection, whatever was sent before. */
   cut(): void {
     this.#response.destroy();
-  }
-
-  /** Answers with a status code, without forwarding the request. */
-  refuse({ code, retryAfter }: Refusal): void {
-    const headers = retryAfter === undefined ? {} : { "Retry-After": retryAfter };
-    const body = { kind: "Status", code, message: "by the proxy" };
-    this.#response.writeHead(code, { ...headers, "Content-Type": "application/json" }).end(JSON.stringify(body));
   }
 }
 

@@ -270,6 +270,10 @@ describe("a watch", () => {
     expect(ends).toEqual(["stalled"]);
     await clock.run(1_000);
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
+    // The second one says nothing at all.
+    await clock.run(150_000);
+    await settle();
+    expect(ends).toEqual(["stalled", "stalled"]);
   });
 
   it("relists after every watch without bookmarks, and tolerates its silence until then", async () => {

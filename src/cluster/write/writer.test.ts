@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import type { Api } from "../http/api";
+import type { Api, ApiRequest } from "../http/api";
 import { errorOfRefusal } from "../http/status-errors";
 import { ApiWriter } from "./writer";
 
@@ -20,6 +20,58 @@ async function evict(code: number, status: Record<string, unknown> = {}, seconds
   const api = { json: () => Promise.reject(refusal) } as unknown as Api;
   return (await new ApiWriter(api).write(EVICTION).catch((error: unknown) => error)) as Error;
 }
+
+const ROLE_BINDING = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", namespace: "kai", name: "a" };
+const STRICT = { fieldManager: "controller-resilience", fieldValidation: "Strict" };
+const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/kai/rolebindings";
+const identity = { apiVersion: ROLE_BINDING.apiVersion, kind: "RoleBinding" };
+const preconditions = { uid: "u", resourceVersion: "7" };
+const labels = { b: "2" };
+
+// test/integration/simulation-server.test.ts has the answers of a real API server to such requests.
+it.each<[Intent["verb"], object]>([
+  [
+    "create",
+    {
+      method: "POST",
+      path: BINDINGS,
+      query: STRICT,
+      body: { ...identity, metadata: { labels, namespace: "kai", name: "a" } },
+    },
+  ],
+  [
+    "apply",
+    {
+      ...{ method: "PATCH", path: `${BINDINGS}/a`, query: { ...STRICT, force: true } },
+      contentType: "application/apply-patch+yaml",
+      body: { ...identity, metadata: { labels, ...preconditions, namespace: "kai", name: "a" } },
+    },
+  ],
+  [
+    "patch",
+    {
+      ...{ method: "PATCH", path: `${BINDINGS}/a`, query: STRICT, contentType: "application/merge-patch+json" },
+      body: { metadata: { labels, ...preconditions } },
+    },
+  ],
+  ["delete", { method: "DELETE", path: `${BINDINGS}/a`, body: { preconditions } }],
+  [
+    "evict",
+    {
+      ...{ method: "POST", path: "/api/v1/namespaces/kai/pods/a/eviction", query: STRICT },
+      body: {
+        ...{ apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace: "kai", name: "a" } },
+        deleteOptions: { preconditions: { uid: "u" } },
+      },
+    },
+  ],
+])("a write with the verb %s has the object's identity as its precondition, and is strict", async (verb, expected) => {
+  const sent: object[] = [];
+  const api = { json: ({ what: _, ...request }: ApiRequest) => Promise.resolve(sent.push(request)) } as unknown as Api;
+  const target = verb === "evict" ? EVICTION.target : { ...ROLE_BINDING, ...(verb === "create" ? {} : preconditions) };
+  await new ApiWriter(api).write({ verb, target, body: { metadata: { labels } }, why: "test", eventReason: "Tested" });
+  expect(sent).toEqual([expected]);
+});
 
 describe("an eviction", () => {
   it("of a pod that several PodDisruptionBudgets select is refused, although the answer is 500", async () => {
