@@ -25,11 +25,6 @@ export const RULES = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create"] },
 ];
 
-/** The rights in the operator's own namespace. */
-export const LEASE_RULES = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
-];
-
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
 /** An API client with the rights of a ServiceAccount that has these rules everywhere. */

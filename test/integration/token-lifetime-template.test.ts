@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MANAGER, RESTARTED_AT_ANNOTATION } from "../../src/api/names";
+import { daemonSetView } from "../../src/cluster/read/workload-views";
 import { ApiWriter } from "../../src/cluster/write/writer";
 import { ConflictError } from "../../src/core/errors";
-import type { JsonObject } from "../../src/core/json";
 import { fingerprint } from "../../src/remedies/token-lifetime/template/fingerprint";
 import {
   type PreviousSeconds,
@@ -13,6 +12,7 @@ import {
 } from "../../src/remedies/token-lifetime/template/parts";
 import { planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
 import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
+import type { DaemonSetView } from "../../src/core/views";
 import { Admin, eventually } from "./cluster-world";
 
 // Plans for pod templates against a real API server: real server-side apply, real ownership of fields, real admission.
@@ -29,18 +29,6 @@ interface PodSpec {
   readonly volumes?: readonly { readonly name: string; readonly projected?: { readonly sources: readonly object[] } }[];
   readonly containers: readonly { readonly name: string; readonly volumeMounts?: readonly Mount[] }[];
   readonly initContainers?: readonly { readonly name: string; readonly volumeMounts?: readonly Mount[] }[];
-}
-
-interface ManagedFields {
-  readonly manager: string;
-  readonly operation: string;
-  readonly subresource?: string;
-  readonly fieldsV1: JsonObject;
-}
-
-interface DaemonSet {
-  readonly metadata: { readonly name: string; readonly generation: number; readonly managedFields: ManagedFields[] };
-  readonly spec: { readonly template: JsonObject & { readonly spec: PodSpec } };
 }
 
 const admin = new Admin();
@@ -92,29 +80,34 @@ const PLAIN = { serviceAccountName: "agent", containers: [container("main")] };
 class Subject {
   previous: readonly PreviousSeconds[] = [];
 
-  constructor(readonly name: string) {}
+  private constructor(readonly name: string) {}
 
   static async create(name: string, spec: object): Promise<Subject> {
-    const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets`;
-    await send("POST", path, { fieldManager: "helm", body: daemonSet(name, spec) });
-    return new Subject(name);
+    const subject = new Subject(name);
+    await subject.applyAs("helm", spec);
+    return subject;
   }
 
   get path(): string {
     return `/apis/apps/v1/namespaces/${namespace}/daemonsets/${this.name}`;
   }
 
-  read(): Promise<DaemonSet> {
-    return admin.get<DaemonSet>(this.path);
+  /** As the operator sees it. */
+  async view(): Promise<DaemonSetView> {
+    return daemonSetView(await admin.get(this.path))!;
+  }
+
+  async podSpec(): Promise<PodSpec> {
+    return (await this.view()).template["spec"] as PodSpec;
   }
 
   async input(): Promise<TemplateInput> {
-    const { metadata, spec } = await this.read();
-    return { template: spec.template, automount: undefined, ownedVolumes: ownedVolumes(metadata.managedFields) };
+    const { template, ownedVolumes } = await this.view();
+    return { template, automount: undefined, ownedVolumes };
   }
 
-  async plan(spec: Parameters<typeof planTemplate>[1] = SPEC): Promise<TemplatePlan> {
-    return planTemplate(await this.input(), spec, this.previous);
+  async plan(): Promise<TemplatePlan> {
+    return planTemplate(await this.input(), SPEC, this.previous);
   }
 
   /** Applies a plan as the operator does. */
@@ -124,8 +117,8 @@ class Subject {
     await writer.write({ verb: "apply", target, body, why: "its tokens live too long", eventReason: "TokensBounded" });
   }
 
-  async apply(spec: Parameters<typeof planTemplate>[1] = SPEC): Promise<TemplatePatch> {
-    const plan = await this.plan(spec);
+  async apply(): Promise<TemplatePatch> {
+    const plan = await this.plan();
     if (plan.kind !== "Change") throw new Error(`expected a change, found ${JSON.stringify(plan)}`);
     await this.write(plan.patch);
     this.previous = plan.previous;
@@ -137,74 +130,21 @@ class Subject {
   }
 
   /** Another manager's server-side apply. */
-  async applyAs(manager: string, spec: object, force = false): Promise<void> {
-    const contentType = "application/apply-patch+yaml";
-    const body = daemonSet(this.name, spec);
-    await send("PATCH", this.path, { fieldManager: manager, force, contentType, body });
-  }
-
-  /** Another manager's patch of the pods' spec. */
-  async patchAs(manager: string, spec: object): Promise<void> {
-    const contentType = "application/merge-patch+json";
-    await send("PATCH", this.path, { fieldManager: manager, contentType, body: { spec: { template: { spec } } } });
-  }
-
-  async fields(manager: string): Promise<ManagedFields[]> {
-    return (await this.read()).metadata.managedFields.filter(entry => entry.manager === manager);
-  }
-
-  /** Another write of the operator that is no apply. */
-  async restart(): Promise<void> {
-    const annotations = { [RESTARTED_AT_ANNOTATION]: "2025-01-01T00:00:00Z" };
-    await admin.patch(this.path, { spec: { template: { metadata: { annotations } } } });
-  }
-}
-
-function daemonSet(name: string, spec: object): object {
-  const labels = { app: name };
-  const template = { metadata: { labels }, spec };
-  return {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name },
-    spec: { selector: { matchLabels: labels }, template },
-  };
-}
-
-/** A write with an explicit field manager. The default would be the user agent, which is the operator's name. */
-async function send(
-  method: "POST" | "PATCH",
-  path: string,
-  {
-    fieldManager,
-    force = false,
-    ...rest
-  }: { fieldManager: string; force?: boolean; contentType?: string; body: object },
-): Promise<void> {
-  const query = { fieldManager, ...(force ? { force } : {}) };
-  await admin.api.json({ what: `${method} ${path}`, method, path, query, ...rest });
-}
-
-/** The volumes whose sources the operator owns, as the adapter has to read them from managedFields. */
-function ownedVolumes(managedFields: readonly ManagedFields[]): string[] {
-  // Other patches, such as a restart of a workload, are stored under the same manager as `Update`.
-  const entries = managedFields.filter(({ manager, operation }) => manager === MANAGER && operation === "Apply");
-  return entries.flatMap(({ fieldsV1 }) => {
-    const volumes = ["f:spec", "f:template", "f:spec", "f:volumes"].reduce(fieldOf, fieldsV1);
-    return Object.keys(volumes).flatMap(key => {
-      if (!key.startsWith("k:")) return [];
-      const sources = "f:sources" in fieldOf(fieldOf(volumes, key), "f:projected");
-      return sources ? [(JSON.parse(key.slice(2)) as { name: string }).name] : [];
+  async applyAs(fieldManager: string, spec: object, force = false): Promise<void> {
+    const labels = { app: this.name };
+    await admin.api.json({
+      ...{ what: "apply", method: "PATCH", path: this.path, query: { fieldManager, force } },
+      contentType: "application/apply-patch+yaml",
+      body: {
+        ...{ apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: this.name } },
+        spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+      },
     });
-  });
-}
-
-function fieldOf(fields: JsonObject, key: string): JsonObject {
-  return (fields[key] ?? {}) as JsonObject;
+  }
 }
 
 /** A pod of that template after admission, as the DaemonSet controller would create it. */
-async function podOf({ spec }: DaemonSet["spec"]["template"], prefix: string): Promise<PodSpec> {
+async function podOf(spec: PodSpec, prefix: string): Promise<PodSpec> {
   const pod = { metadata: { generateName: `${prefix}-` }, spec };
   return (await admin.create<{ spec: PodSpec }>(`/api/v1/namespaces/${namespace}/pods`, pod)).spec;
 }
@@ -221,89 +161,27 @@ function mountsOf({ initContainers = [], containers }: PodSpec): Record<string, 
 
 const namesOf = (list: readonly { readonly name: string }[] = []): string[] => list.map(({ name }) => name);
 
-describe("a change", () => {
-  it("changes only the owned fields, and no order", async () => {
-    const subject = await Subject.create("rich", RICH);
-    const before = (await subject.read()).spec.template;
-    const patch = await subject.apply();
-    const after = (await subject.read()).spec.template;
-    expect(patch).toMatchObject({
-      volumes: [{ name: "api" }, { name: VOLUME_NAME }],
-      initContainers: [{ name: "first" }, { name: "third" }],
-      containers: [{ name: "side" }, { name: "last" }],
-    });
-    expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 3600 }]);
-    // The simulation of server-side apply in the unit tests gives the same result.
-    expect(after).toEqual(applyPatch(before, [], patch).template);
-    expect(namesOf(after.spec.initContainers)).toEqual(["first", "second", "third"]);
-    expect(namesOf(after.spec.containers)).toEqual(["main", "side", "odd", "last"]);
-    expect(namesOf(after.spec.volumes)).toEqual(["data", "api", "data2", VOLUME_NAME]);
-    expect(after.spec.volumes?.[1]).toEqual({
-      name: "api",
-      projected: {
-        defaultMode: 420,
-        sources: [
-          { configMap: { name: "kube-root-ca.crt" } },
-          token(600),
-          { serviceAccountToken: { path: "vault", audience: "vault", expirationSeconds: 7200 } },
-        ],
-      },
-    });
+it("a change changes only the owned fields, and no order, and is made once", async () => {
+  const subject = await Subject.create("rich", RICH);
+  const { template: before } = await subject.view();
+  const patch = await subject.apply();
+  const { template, generation, ownedVolumes } = await subject.view();
+  expect(patch).toMatchObject({
+    volumes: [{ name: "api" }, { name: VOLUME_NAME }],
+    initContainers: [{ name: "first" }, { name: "third" }],
+    containers: [{ name: "side" }, { name: "last" }],
   });
-
-  it("is applied once: the next plan is empty, and applying it again raises no generation", async () => {
-    const subject = await Subject.create("twice", RICH);
-    const patch = await subject.apply();
-    const { metadata } = await subject.read();
-    expect(metadata.generation).toBe(2);
-    expect(await subject.plan()).toEqual({ kind: "Bounded" });
-    await subject.write(patch);
-    expect((await subject.read()).metadata.generation).toBe(2);
-  });
-
-  it("makes the operator the owner of exactly these fields", async () => {
-    const subject = await Subject.create("owned", RICH);
-    await subject.apply();
-    await subject.restart();
-    const all = await subject.fields(MANAGER);
-    expect(all.map(({ operation }) => operation)).toEqual(["Apply", "Update"]);
-    const entries = all.slice(0, 1);
-    const mounted = { [`k:{"mountPath":"${PATH}"}`]: { ".": {}, "f:mountPath": {}, "f:name": {}, "f:readOnly": {} } };
-    const item = (name: string) => ({ [`k:{"name":"${name}"}`]: { "f:name": {}, ".": {}, "f:volumeMounts": mounted } });
-    expect(entries[0]).toMatchObject({ operation: "Apply", apiVersion: "apps/v1", fieldsType: "FieldsV1" });
-    expect(entries[0]?.subresource).toBeUndefined();
-    expect(entries[0]?.fieldsV1).toEqual({
-      "f:spec": {
-        "f:template": {
-          "f:spec": {
-            "f:volumes": {
-              'k:{"name":"api"}': { ".": {}, "f:name": {}, "f:projected": { "f:sources": {} } },
-              [`k:{"name":"${VOLUME_NAME}"}`]: {
-                ".": {},
-                "f:name": {},
-                "f:projected": { "f:defaultMode": {}, "f:sources": {} },
-              },
-            },
-            "f:initContainers": { ...item("first"), ...item("third") },
-            "f:containers": { ...item("side"), ...item("last") },
-          },
-        },
-      },
-    });
-    expect((await subject.input()).ownedVolumes).toEqual(["api", VOLUME_NAME]);
-  });
-
-  it("follows the spec in both directions, using owned fields only", async () => {
-    const subject = await Subject.create("raised", RICH);
-    await subject.apply();
-    await subject.apply({ ...SPEC, expirationSeconds: 1200 });
-    const volumes = (await subject.read()).spec.template.spec.volumes!;
-    expect(volumes[1]?.projected?.sources[1]).toEqual(token(1200));
-    expect(volumes[3]?.projected?.sources[0]).toEqual(token(1200));
-    await subject.apply({ ...SPEC, defaultToken: "Leave" });
-    expect(namesOf((await subject.read()).spec.template.spec.volumes)).toEqual(["data", "api", "data2"]);
-    expect(await subject.plan({ ...SPEC, defaultToken: "Leave" })).toMatchObject({ reason: "DefaultTokenLeft" });
-  });
+  expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 3600 }]);
+  // The simulation of server-side apply in the unit tests gives the same result.
+  expect(template).toEqual(applyPatch(before, [], patch).template);
+  const after = await subject.podSpec();
+  expect(namesOf(after.initContainers)).toEqual(["first", "second", "third"]);
+  expect(namesOf(after.containers)).toEqual(["main", "side", "odd", "last"]);
+  expect(namesOf(after.volumes)).toEqual(["data", "api", "data2", VOLUME_NAME]);
+  expect(ownedVolumes).toEqual(["api", VOLUME_NAME]);
+  expect(await subject.plan()).toEqual({ kind: "Bounded" });
+  await subject.write(patch);
+  expect((await subject.view()).generation).toBe(generation);
 });
 
 describe("admission", () => {
@@ -315,14 +193,14 @@ describe("admission", () => {
     );
     expect(found).toBeDefined();
     const subject = await Subject.create("admitted", RICH);
-    const before = await podOf((await subject.read()).spec.template, "before");
+    const before = await podOf(await subject.podSpec(), "before");
     const injected = namesOf(before.volumes).filter(name => name.startsWith("kube-api-access-"));
     expect(injected).toHaveLength(1);
     const lacking = { first: injected, third: injected, side: injected, last: injected };
     expect(mountsOf(before)).toEqual({ second: ["api"], main: ["api"], odd: ["data"], ...lacking });
 
     await subject.apply();
-    const after = await podOf((await subject.read()).spec.template, "after");
+    const after = await podOf(await subject.podSpec(), "after");
     expect(namesOf(after.volumes)).toEqual(["data", "api", "data2", VOLUME_NAME]);
     const ours = { first: [VOLUME_NAME], third: [VOLUME_NAME], side: [VOLUME_NAME], last: [VOLUME_NAME] };
     expect(mountsOf(after)).toEqual({ second: ["api"], main: ["api"], odd: ["data"], ...ours });
@@ -343,86 +221,39 @@ describe("admission", () => {
     expect(await subject.apply()).toEqual({
       volumes: [{ name: volumes[0]?.name, projected: { sources: [token(600)] } }],
     });
-    const pod = await podOf((await subject.read()).spec.template, "prefix");
+    const pod = await podOf(await subject.podSpec(), "prefix");
     expect(namesOf(pod.volumes)).toEqual(["kube-api-access-own"]);
     expect(mountsOf(pod)).toEqual({ main: ["kube-api-access-own"] });
   });
 });
 
-describe("another manager", () => {
+it("another manager that forces the sources back causes drift, and owns the sources", async () => {
   const sources = (seconds: number) => ({ volumes: [{ name: "api", projected: { sources: [token(seconds)] } }] });
   const withApi = (seconds: number) => ({ ...PLAIN, containers: [container("main", at("api"))], ...sources(seconds) });
-
-  it("that forces the sources back causes drift, and owns the sources", async () => {
-    const subject = await Subject.create("contested", withApi(3600));
-    await subject.apply();
-    expect(await subject.plan()).toEqual({ kind: "Bounded" });
-    await expect(subject.applyAs("argocd-controller", withApi(7200))).rejects.toThrow(ConflictError);
-    await subject.applyAs("argocd-controller", withApi(7200), true);
-    expect((await subject.input()).ownedVolumes).toEqual([]);
-    expect(await subject.plan()).toMatchObject({
-      kind: "Change",
-      patch: sources(600),
-      previous: [{ volume: "api", expirationSeconds: 7200 }],
-    });
-  });
-
-  it("that updates the sources without apply owns them as well", async () => {
-    const subject = await Subject.create("updated", withApi(3600));
-    await subject.apply();
-    await subject.patchAs("kubectl-edit", sources(3600));
-    expect((await subject.input()).ownedVolumes).toEqual([]);
-    expect((await subject.plan()).kind).toBe("Change");
-  });
-
-  it("can't remove a container in which the operator owns a mount by server-side apply", async () => {
-    const subject = new Subject("removed");
-    await subject.applyAs("argocd-controller", { ...PLAIN, containers: [container("main"), container("side")] });
-    await subject.apply();
-    await expect(subject.applyAs("argocd-controller", PLAIN, true)).rejects.toThrow(/image: Required value/);
-    // An update can: kubectl apply, Helm and kustomize send the list without that container.
-    const { spec } = await subject.read();
-    const containers = [...spec.template.spec.containers.filter(one => one.name !== "side")];
-    await subject.patchAs("helm", { containers });
-    expect(namesOf((await subject.read()).spec.template.spec.containers)).toEqual(["main"]);
-    expect(await subject.plan()).toEqual({ kind: "Bounded" });
-  });
+  const subject = await Subject.create("contested", withApi(3600));
+  await subject.apply();
+  await expect(subject.applyAs("argocd-controller", withApi(7200))).rejects.toThrow(ConflictError);
+  await subject.applyAs("argocd-controller", withApi(7200), true);
+  expect(await subject.view()).toMatchObject({ ownedVolumes: [], lastManager: "argocd-controller" });
+  const previous = [{ volume: "api", expirationSeconds: 7200 }];
+  expect(await subject.plan()).toMatchObject({ kind: "Change", patch: sources(600), previous });
 });
 
-describe("a release", () => {
-  it.each([
-    ["rich-release", RICH],
-    ["plain-release", PLAIN],
-  ])("restores exactly the original: %s", async (name, spec) => {
-    const subject = await Subject.create(name, spec);
-    const before = await subject.input();
-    const print = fingerprint(before, []);
+it.each([
+  ["rich-release", RICH, ["api"]],
+  ["plain-release", PLAIN, []],
+])("a release restores exactly the original: %s", async (name, spec, owned) => {
+  const subject = await Subject.create(name, spec);
+  const before = await subject.input();
+  const print = fingerprint(before, []);
+  // The operator can begin again afterwards.
+  for (let times = 0; times < 2; times++) {
     await subject.apply();
     expect(fingerprint(await subject.input(), subject.previous)).toBe(print);
     await subject.release();
     const after = await subject.input();
     expect(after.template).toEqual(before.template);
     expect(fingerprint(after, subject.previous)).toBe(print);
-    expect(after.ownedVolumes).toEqual(name === "rich-release" ? ["api"] : []);
-
-    // The operator can begin again afterwards.
-    await subject.apply();
-    expect(fingerprint(await subject.input(), subject.previous)).toBe(print);
-    await subject.release();
-    expect((await subject.input()).template).toEqual(before.template);
-  });
-
-  it("leaves the sources without an owner after the operator's entry is removed from managedFields", async () => {
-    const subject = await Subject.create("disowned", RICH);
-    const before = (await subject.read()).spec.template;
-    await subject.apply();
-    await subject.release();
-    const { metadata } = await subject.read();
-    const managedFields = metadata.managedFields.filter(({ manager }) => manager !== MANAGER);
-    await admin.patch(subject.path, { metadata: { managedFields } });
-    expect((await subject.input()).ownedVolumes).toEqual([]);
-    const after = await subject.read();
-    expect(after.spec.template).toEqual(before);
-    expect(after.metadata.generation).toBe(3);
-  });
+    expect(after.ownedVolumes).toEqual(owned);
+  }
 });
