@@ -1,12 +1,9 @@
 // `npm run bench`: prints the figures in the documentation. Times depend on the machine, so compare ratios within one run. No test depends
 // on these results.
 import { Command } from "commander";
-import { benchClassifier } from "./classifier";
 import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
 import { benchHealing } from "./healing";
-import { benchLogMemory } from "./log-memory";
-import { benchQueue } from "./queue";
 import { scaleCommand } from "./scale/command";
 import { benchZoo } from "./zoo/zoo";
 
@@ -18,9 +15,6 @@ interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
-  classifier: { run: benchClassifier, about: "speed of the 401 classifier on a mixed log, compared with grep" },
-  queue: { run: benchQueue, about: "speed and memory of the work queue" },
-  "log-memory": { run: benchLogMemory, about: "memory of a watched container" },
   healing: { run: benchHealing, about: "time from a recreated ServiceAccount to a healed pod, in the lab" },
   flow: {
     run: benchFlow,

@@ -67,7 +67,8 @@ it.each<[Intent["verb"], object]>([
   ],
 ])("a write with the verb %s has the object's identity as its precondition, and is strict", async (verb, expected) => {
   const sent: object[] = [];
-  const api = { json: ({ what: _, ...request }: ApiRequest) => Promise.resolve(sent.push(request)) } as unknown as Api;
+  const json = (request: ApiRequest) => Promise.resolve(sent.push({ ...request, what: undefined }));
+  const api = { json } as unknown as Api;
   const target = verb === "evict" ? EVICTION.target : { ...ROLE_BINDING, ...(verb === "create" ? {} : preconditions) };
   await new ApiWriter(api).write({ verb, target, body: { metadata: { labels } }, why: "test", eventReason: "Tested" });
   expect(sent).toEqual([expected]);

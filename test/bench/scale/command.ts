@@ -28,7 +28,7 @@ export function scaleCommand(): Command {
     .option("--namespaces <number>", "namespaces of the objects", whole, 5)
     .option("--nodes <number>", "simulated nodes", whole, 20)
     .option("--repeats <number>", "pods that die alone (detect), and stops (stop)", whole, 3)
-    .option("--out <folder>", "write scale.json and scale.svg into this folder")
+    .option("--out <folder>", "write scale.json into this folder")
     .option("--profile <folder>", "write a CPU profile of each operator process into this folder; costs CPU itself")
     .option("--lab <name>", "name of the lab; each scene has a new one", "bench-scale")
     .addHelpText("after", `\nScenes, with their sizes (pods/objects):\n${list.join("\n")}`)

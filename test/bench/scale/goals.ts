@@ -29,7 +29,6 @@ export const FIGURES = {
   cpuSeconds: "CPU seconds",
   cpuRatio: "  as a multiple of the reference's",
   warmCpuRatio: "  the same process for 1,000 more",
-  bareCpuRatio: "  that of a bare client on Node.js",
   requests: "requests",
   leads: "leads after s",
   accepted: "all tokens Accepted after s",

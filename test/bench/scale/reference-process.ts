@@ -21,24 +21,19 @@ interface ReferenceOptions {
   readonly lease: { readonly namespace: string; readonly name: string };
 }
 
-/** The command of {@link REFERENCE}. */
-export function referenceCommand({ program, kubeconfig, namespaces, lease }: ReferenceOptions): string[] {
-  return [
-    program,
-    `--kubeconfig=${kubeconfig}`,
-    `--namespaces=${namespaces.join(",")}`,
-    `--lease-namespace=${lease.namespace}`,
-    `--lease-name=${lease.name}`,
-  ];
-}
-
-/** A process that the operator is compared with. */
+/** The process that the operator is compared with. */
 export class ReferenceProcess {
   readonly #child: ChildProcess;
   #ended = false;
   #errors = "";
 
-  constructor([program = "", ...args]: readonly string[]) {
+  constructor({ program, kubeconfig, namespaces, lease }: ReferenceOptions) {
+    const args = [
+      `--kubeconfig=${kubeconfig}`,
+      `--namespaces=${namespaces.join(",")}`,
+      `--lease-namespace=${lease.namespace}`,
+      `--lease-name=${lease.name}`,
+    ];
     this.#child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-2_000)));
     this.#child.on("exit", () => (this.#ended = true));

@@ -2,8 +2,6 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { renderChart } from "./chart";
-import { FIGURES } from "./goals";
 import { marked, type Report, renderReport, renderVerdict } from "./report";
 import type { Choice, Scene, Size } from "./scene";
 import type { Print } from "./waiting";
@@ -24,12 +22,9 @@ export interface RunOptions extends Choice {
   /** Instead of each scene's own sizes. */
   readonly size?: readonly Size[];
   readonly lab: string;
-  /** The folder of the JSON and SVG files; without it none are written. */
+  /** The folder of the JSON file; without it none is written. */
   readonly out?: string;
 }
-
-/** Figures in the chart. */
-const DRAWN = [FIGURES.logReads, FIGURES.others, FIGURES.cpu, FIGURES.rss];
 
 /** Plays the scenes one after another, each in a new lab. A failure of one does not keep the others from running. Returns the number of failures. */
 export async function runScenes(options: RunOptions, print: Print): Promise<number> {
@@ -51,8 +46,8 @@ export async function runScenes(options: RunOptions, print: Print): Promise<numb
         failures.push(`${scene.name} ${name}: ${error instanceof Error ? error.message : String(error)}`);
         print(`FAILED ${failures.at(-1) ?? ""}`);
       }
-      // After each of them, so that an interrupted run has files, too.
-      if (options.out !== undefined) writeFiles(options.out, { startedAt, options, failures }, reports);
+      // After each of them, so that an interrupted run has a file, too.
+      if (options.out !== undefined) writeResults(options.out, { startedAt, options, failures }, reports);
     }
   }
   print(renderVerdict(reports));
@@ -60,17 +55,12 @@ export async function runScenes(options: RunOptions, print: Print): Promise<numb
   return failures.length;
 }
 
-function writeFiles(folder: string, about: object, reports: readonly Report[]): void {
+function writeResults(folder: string, about: object, reports: readonly Report[]): void {
   mkdirSync(folder, { recursive: true });
   const machine = { cores: availableParallelism(), loadAverage: loadavg(), node: process.version };
   const data = reports.map(report => ({ ...report, figures: marked(report) }));
   const text = JSON.stringify({ commit: commit(), machine, ...about, reports: data }, undefined, 2);
   writeFileSync(join(folder, "scale.json"), `${text}\n`);
-  const rows = data.map(({ scene, size, figures }) => ({ label: `${scene} ${size}`, figures }));
-  writeFileSync(
-    join(folder, "scale.svg"),
-    renderChart(rows, DRAWN, `The operator in steady state, commit ${commit()}`),
-  );
 }
 
 function commit(): string {

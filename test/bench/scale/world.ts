@@ -12,10 +12,10 @@ import { install, OPERATOR } from "../../cluster/installation";
 import { operatorNodeOptions } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
 import { nodeRelease } from "../../lab/images";
-import { bundleEntry, bundleProgram } from "../../operator/bundle";
+import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
 import { LogFiles } from "./log-files";
-import { referenceCommand, ReferenceProcess } from "./reference-process";
+import { ReferenceProcess } from "./reference-process";
 import { type AuditedRequest, parseAudit } from "./requests";
 import { Scheduler } from "./scheduler";
 import { type Print, waitUntil } from "./waiting";
@@ -51,7 +51,6 @@ export class World {
   readonly #ends: (() => unknown)[] = [];
   #kubeconfig = "";
   #bundle = "";
-  #bareClient = "";
   #node = "";
   #nodeArgs: readonly string[] = [];
 
@@ -112,8 +111,7 @@ export class World {
   /** Starts the reference with the operator's rights, and waits until it leads. */
   async startReference(program: string, namespaces: readonly string[]): Promise<ReferenceProcess> {
     const lease = { namespace: OPERATOR.namespace, name: LEASE };
-    const command = referenceCommand({ program, kubeconfig: this.#kubeconfig, namespaces, lease });
-    const reference = new ReferenceProcess(command);
+    const reference = new ReferenceProcess({ program, kubeconfig: this.#kubeconfig, namespaces, lease });
     this.defer(() => reference.stop());
     const look = async (): Promise<true | string> => {
       reference.mustRun();
@@ -122,13 +120,6 @@ export class World {
     };
     await waitUntil({ what: "the reference to lead", limitMs: LEADS_LIMIT_MS, look }, this.print);
     return reference;
-  }
-
-  /** Starts the bare client (bare-client.ts) with the operator's rights. */
-  startBareClient(namespaces: readonly string[]): ReferenceProcess {
-    const client = new ReferenceProcess([this.#node, this.#bareClient, this.#kubeconfig, namespaces.join(",")]);
-    this.defer(() => client.stop());
-    return client;
   }
 
   /** The requests of the operator, or of the reference, since the lab began. */
@@ -152,7 +143,6 @@ export class World {
   async #prepare(folder: string, nodes: number): Promise<void> {
     await install(ClusterClient.of(this.lab));
     this.#bundle = await bundleEntry(folder);
-    this.#bareClient = await bundleProgram("test/bench/scale/bare-client.ts", join(folder, "bare-client.cjs"));
     this.#node = await nodeRelease(line => this.print(`lab: ${line}`));
     const { namespace, serviceAccount } = OPERATOR;
     this.#kubeconfig = await this.lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);

@@ -20,7 +20,7 @@ const BEFORE_S = 10;
 const ALL_S = 100;
 const LIMIT_MS = 900_000;
 
-/** Objects that are created at once: for the operator, for it again with compiled code, for a reference and for a bare client in turn. */
+/** Objects that are created at once: for the operator, for it again with compiled code, and for a reference in turn. */
 export const burst: Scene = {
   name: "burst",
   about: "objects that are created at once: until all have conditions, beside a controller-runtime reference",
@@ -34,7 +34,6 @@ export const burst: Scene = {
       const operators: Burst[] = [];
       const warmOperators: Burst[] = [];
       const references: Burst[] = [];
-      const bareClients: Burst[] = [];
       for (let i = 1; i <= repeats; i++) {
         const { operator } = await launch(world, NOTHING);
         operators.push(await burstOn(world, population, operator.pid));
@@ -47,13 +46,8 @@ export const burst: Scene = {
         reference.mustRun();
         await reference.stop();
         await deleteObjects(world);
-        const bare = world.startBareClient(namespaceNames(population.namespaces));
-        bareClients.push(await burstOn(world, population, bare.pid));
-        bare.mustRun();
-        await bare.stop();
-        await deleteObjects(world);
       }
-      const [ours, theirs, bare] = [mediansOf(operators), mediansOf(references), mediansOf(bareClients)];
+      const [ours, theirs] = [mediansOf(operators), mediansOf(references)];
       const warm = mediansOf(warmOperators);
       return {
         title: `${size.objects} objects at once`,
@@ -64,7 +58,6 @@ export const burst: Scene = {
           { name: FIGURES.cpuSeconds, value: ours.cpuSeconds },
           { name: FIGURES.cpuRatio, value: ours.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.warmCpuRatio, value: warm.cpuSeconds / theirs.cpuSeconds },
-          { name: FIGURES.bareCpuRatio, value: bare.cpuSeconds / theirs.cpuSeconds },
           { name: FIGURES.requests, value: requestsIn(ours.traffic) },
           { name: FIGURES.peak, value: ours.peakMiB },
         ],
@@ -72,12 +65,10 @@ export const burst: Scene = {
           ...operators.map((one, i) => `operator ${i + 1}: ${describe(one)}`),
           ...warmOperators.map((one, i) => `operator ${i + 1} again: ${describe(one)}`),
           ...references.map((one, i) => `reference ${i + 1}: ${describe(one)}`),
-          ...bareClients.map((one, i) => `bare client ${i + 1}: ${describe(one)}`),
           ...trafficNotes(ours.traffic).map(note => `operator: ${note}`),
           ...trafficNotes(theirs.traffic).map(note => `reference: ${note}`),
-          ...trafficNotes(bare.traffic).map(note => `bare client: ${note}`),
         ],
-        detail: { operators, warmOperators, references, bareClients },
+        detail: { operators, warmOperators, references },
       };
     }),
 };
