@@ -233,24 +233,6 @@ describe("an object whose block was removed", () => {
     expect(bench.finalizers()).toEqual([FINALIZER]);
   });
 
-  it("is searched for leftovers once, not in every pass", async () => {
-    let looks = 0;
-    const maker = makeMaker({ cleanUp: () => Promise.resolve((looks++, [])) });
-    const holder = makeRemedy(makeDecision({ needsCleanup: true }), { cleanUp: () => Promise.resolve([]) });
-    const bench = makeBench(maker, specWith("tokenRestart"), [holder]);
-    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
-    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: [FINALIZER] } });
-    await bench.pass();
-    await bench.pass();
-    expect([looks, bench.finalizers()]).toEqual([1, [FINALIZER]]);
-    bench.change({ spec: { ...specWith("tokenRestart"), suspend: true } });
-    await bench.pass();
-    expect(looks).toBe(1);
-    bench.change({ spec: specWith("tokenRestart") });
-    await bench.pass();
-    expect(looks).toBe(2);
-  });
-
   it("keeps the finalizer while its remedy can't list its objects", async () => {
     let isKnown = true;
     const maker = makeMaker({

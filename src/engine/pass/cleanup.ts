@@ -10,9 +10,6 @@ import { LiveReadsNeeded, type ObjectSession } from "../object/object-session";
 import { OBSERVE_DEADLINE_MS, type RemedyPass, withReport } from "./remedy-pass";
 import type { RequeueRequest } from "../loop/requeue";
 
-/** Objects without leftovers of absent blocks that are remembered; beyond that the oldest are checked again. */
-const MAX_REMEMBERED = 10_000;
-
 /** Next check after a deletion, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -39,8 +36,6 @@ export interface CleanupResult {
  */
 export class Cleanup {
   readonly #ports: CleanupPorts;
-  /** By uid: the generation at which absent blocks had no leftovers. */
-  readonly #clean = new Map<string, number>();
 
   constructor(ports: CleanupPorts) {
     this.#ports = ports;
@@ -71,19 +66,16 @@ export class Cleanup {
    *
    * @throws LiveReadsNeeded
    */
-  async sweep(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
-    const { uid, generation } = object.metadata;
+  async sweep(object: ControllerResilience, scope: ExecutionScope, readers: Readers): Promise<CleanupResult> {
     if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, requeues: [] };
-    if (this.#clean.get(uid) === generation) return { executions: [], isDone: true, requeues: [] };
     const absent = this.#ports.remedies.filter(({ block }) => object.spec[block] === undefined);
-    const result = await this.#cleanUp(absent, object, { ...scope, isCleanup: true });
-    if (result.isDone) this.#remember(uid, generation);
-    return result;
+    return this.#cleanUp(absent, object, { ...scope, isCleanup: true }, readers);
   }
 
   /** Deletes everything that was made for an object that is being deleted. */
   finish(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
-    return this.#cleanUp(this.#ports.remedies, object, { ...scope, isCleanup: true });
+    const { remedies, readers } = this.#ports;
+    return this.#cleanUp(remedies, object, { ...scope, isCleanup: true }, readers);
   }
 
   /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
@@ -98,20 +90,20 @@ export class Cleanup {
   /** Removes the finalizer from an object that is being deleted. @throws the store's errors */
   async finalize(session: ObjectSession): Promise<void> {
     await session.setFinalizer(false);
-    this.#clean.delete(session.object.metadata.uid);
   }
 
   async #cleanUp(
     remedies: readonly Remedy[],
     object: ControllerResilience,
     scope: ExecutionScope,
+    readers: Readers,
   ): Promise<CleanupResult> {
     const executions: Execution[] = [];
     const requeues: RequeueRequest[] = [];
     let problem: string | undefined;
     for (const remedy of remedies) {
       try {
-        executions.push(...(await this.#cleanUpOne(remedy, object, scope)));
+        executions.push(...(await this.#cleanUpOne(remedy, object, scope, readers)));
       } catch (error) {
         if (error instanceof LiveReadsNeeded) throw error;
         problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
@@ -125,20 +117,19 @@ export class Cleanup {
     return { executions, isDone, requeues, ...(problem === undefined ? {} : { problem }) };
   }
 
-  async #cleanUpOne(remedy: Remedy, object: ControllerResilience, scope: ExecutionScope): Promise<Execution[]> {
-    const { readers, executor } = this.#ports;
+  async #cleanUpOne(
+    remedy: Remedy,
+    object: ControllerResilience,
+    scope: ExecutionScope,
+    readers: Readers,
+  ): Promise<Execution[]> {
+    const { executor } = this.#ports;
     const what = `checking for leftovers of ${remedy.name}`;
     const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, async () =>
       remedy.cleanUp === undefined ? [] : remedy.cleanUp(object, readers),
     );
     const outcomes = await executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
     return [...outcomes.values()].flat();
-  }
-
-  #remember(uid: string, generation: number): void {
-    this.#clean.set(uid, generation);
-    const [oldest] = this.#clean.keys();
-    if (this.#clean.size > MAX_REMEMBERED && oldest !== undefined) this.#clean.delete(oldest);
   }
 }
 

@@ -128,7 +128,7 @@ export class Reconciler {
     const held = await this.#cleanup.hold(pass.session, pass.mode, planned);
     const scope = this.#scopeOf(pass, settledBy(held));
     const { passes, executions } = await this.#executeAll(held, scope);
-    const swept = await this.#cleanup.sweep(pass.session.object, scope);
+    const swept = await this.#cleanup.sweep(pass.session.object, scope, pass.readers);
     executions.push(...swept.executions);
     this.#reporter.executions(pass.session.object, executions);
     const status = this.#statusOf(pass, scope.restarts, passes, swept);
