@@ -12,6 +12,14 @@ import type { Intent, LimitReason, ObjectRef } from "./intent";
 /** `namespace/name` of a ControllerResilience: the unit of work. */
 export type Key = string;
 
+/** All objects. */
+export interface ObjectList {
+  /** Of the watched namespaces. */
+  readonly keys: readonly Key[];
+  /** Of all namespaces, also of those that are not watched. */
+  readonly uids: ReadonlySet<string>;
+}
+
 /** Reads and reports ControllerResiliences. */
 export interface ObjectStore {
   /** Read live; null when it is gone. */
@@ -23,10 +31,8 @@ export interface ObjectStore {
   cached(key: Key): ControllerResilience | undefined;
   /** Keys of all objects, from the same cache; undefined if the cache may lack one. */
   cachedKeys(): readonly Key[] | undefined;
-  /** Keys of all objects, read live: the safety net under every watch. */
-  list(): Promise<Key[]>;
-  /** uids of the objects of all namespaces, also of those that are not watched; read live. @throws any error of the client */
-  uids(): Promise<ReadonlySet<string>>;
+  /** Read live: the safety net under every watch. @throws any error of the client */
+  list(): Promise<ObjectList>;
   /**
    * Replaces status, if the object still has that resourceVersion. Returns the new resourceVersion.
    *

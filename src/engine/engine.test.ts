@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { RestartClaim } from "../core/intent";
+import type { ObjectMetadata } from "../api/controller-resilience";
+import { FLOW_PREFIX } from "../api/names";
+import type { Permission, RestartClaim } from "../core/intent";
+import { ownedName, ownerLabels } from "../core/owned";
+import type { ClusterObjectView } from "../core/views";
 import { FakeClock } from "../core/testing/fake-clock";
 import { Engine } from "./engine";
 import {
@@ -14,6 +18,10 @@ import {
 import { makeClaim, makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "./testing/remedies";
 
 const HOUR = 3_600_000;
+const PERMISSIONS: readonly Permission[] = [
+  { apiGroup: "", resource: "pods/eviction", verbs: ["create"], why: "" },
+  { apiGroup: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: ["delete"], why: "" },
+];
 const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000 };
 
 /** All objects name the same workload. */
@@ -34,23 +42,26 @@ function makeBench(limits = ENDLESS, claimOf = SHARED) {
     writer: new RecordingWriter(),
   };
   // A remedy that always wants to restart another pod.
-  const makeEngine = (identity: string) => {
-    const remedy = makeRemedy(now => {
-      const pod = `pod-${now.getTime()}`;
-      const restart = makeClaim(pod, { limits, ...claimOf(pod) });
-      const intents = [makeEviction(pod, { restart })];
-      return makeDecision({
-        status: "False",
-        reason: "Rejected",
-        message: "Rejected.",
-        intents,
-        recheckAfterMs: 1_000,
-      });
-    });
+  const makeEngine = (identity: string, readers = makeReaders(clock)) => {
+    const remedy = makeRemedy(
+      now => {
+        const pod = `pod-${now.getTime()}`;
+        const restart = makeClaim(pod, { limits, ...claimOf(pod) });
+        const intents = [makeEviction(pod, { restart })];
+        return makeDecision({
+          status: "False",
+          reason: "Rejected",
+          message: "Rejected.",
+          intents,
+          recheckAfterMs: 1_000,
+        });
+      },
+      { permissions: PERMISSIONS },
+    );
     return new Engine(
       {
         ...shared,
-        readers: makeReaders(clock),
+        readers,
         remedies: [remedy],
         random: () => 0.5,
       },
@@ -165,5 +176,25 @@ describe("the engine", () => {
     expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 4, 2]);
     expect(lines().map(({ message }) => message.split(" ").at(-1))).toEqual(["tripped", "tripped", "reset", "tripped"]);
     await second.stop();
+  });
+
+  it("deletes what is left of an object that is gone, once it has listed all", async () => {
+    const { makeEngine, clock, writer, store } = makeBench();
+    store.put(makeObject("team/a"));
+    const left = ["gone", "uid-of-a"].map(
+      (uid, i): ClusterObjectView => ({
+        ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", uid: `${i}`, resourceVersion: "1" },
+        ...{ name: ownedName(FLOW_PREFIX, [], [uid]), createdAtMs: 0, spec: {}, conditions: [] },
+        ...{ labels: ownerLabels({ metadata: { uid } as ObjectMetadata }), annotations: {} },
+      }),
+    );
+    const engine = makeEngine(
+      "only",
+      Object.assign(makeReaders(clock), { clusterObjects: () => Promise.resolve(left) }),
+    );
+    engine.start();
+    await clock.run(60_000);
+    expect(writer.written).toMatchObject([{ verb: "delete", target: { name: left[0]?.name } }]);
+    await engine.stop();
   });
 });

@@ -1,4 +1,5 @@
 import { KIND } from "../api/names";
+import { publicMessage } from "../core/errors";
 import type { Random } from "../core/time";
 import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
@@ -9,7 +10,7 @@ import { Controller, type ControllerPorts, type LoopSettings } from "./loop/cont
 import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker, LeaseKeys } from "./lead/lease-record";
 import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
-import { Leftovers } from "./pass/leftovers";
+import { deleteLeftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/ready";
 import { Reconciler } from "./pass/reconcile";
 import { Restarts, type RestartsPorts } from "../restarts/ledger";
@@ -66,7 +67,6 @@ export class Engine {
     const breaker = new LeaseBreaker(clock, breakerReporter(ports, isLeader));
     const restarts = createRestarts(ports, settings, { breaker, requestPass: key => this.loop.enqueue(key) });
     const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
-    const leftovers = new Leftovers({ ...ports, executor: new Executor({ ...ports, clock }), isLeader });
     const recordEvent = electionEvents(ports);
     this.clusterWide = createClusterWide(ports, settings, isLeader);
     this.elector = new LeaderElector(
@@ -78,13 +78,11 @@ export class Engine {
           restarts.startTerm();
           this.loop.startLeading();
           this.clusterWide?.startLeading();
-          leftovers.start();
           recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
         },
         onStoppedLeading: why => {
           this.loop.stopLeading();
           this.clusterWide?.stopLeading();
-          leftovers.stop();
           breaker.endTerm();
           if (this.#isStopping) return;
           recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
@@ -109,7 +107,7 @@ export class Engine {
 }
 
 function createLoop(
-  ports: Omit<ControllerPorts, "reconcile" | "listed" | "forget" | "metrics"> & Pick<EnginePorts, "metrics">,
+  ports: EnginePorts & Pick<ControllerPorts, "clock" | "isLeader">,
   { loop }: EngineSettings,
   { reconciler, restarts }: { readonly reconciler: Reconciler; readonly restarts: Restarts },
 ): Controller {
@@ -117,7 +115,23 @@ function createLoop(
   const listed: ControllerPorts["listed"] = keys => restarts.expect(keys);
   const forget: ControllerPorts["forget"] = key => reconciler.forget(key);
   const metrics = ports.metrics.loop(KIND.toLowerCase());
-  return new Controller({ ...ports, reconcile, listed, forget, metrics }, loop);
+  return new Controller({ ...ports, store: sweptStore(ports), reconcile, listed, forget, metrics }, loop);
+}
+
+/** The store, whose lists are a time to look for leftovers as well. */
+function sweptStore(ports: EnginePorts & Pick<ControllerPorts, "clock" | "isLeader">): ControllerPorts["store"] {
+  const { store, log } = ports;
+  const executor = new Executor(ports);
+  return {
+    cachedKeys: () => store.cachedKeys(),
+    list: async () => {
+      const { keys, uids } = await store.list();
+      deleteLeftovers({ ...ports, executor }, uids).catch((error: unknown) => {
+        log.warn({ error: publicMessage(error) }, "failed to look for leftovers of deleted objects");
+      });
+      return keys;
+    },
+  };
 }
 
 function createClusterWide(

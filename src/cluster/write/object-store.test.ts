@@ -36,7 +36,7 @@ function makeStore(pages: (object[] | null)[], watched?: string) {
 describe("the list of objects", () => {
   it("contains all objects if all namespaces are watched, without a warning", async () => {
     const { store, told } = makeStore([[item("a", "one", [FINALIZER])], [item("b", "two")]]);
-    expect([await store.list(), told()]).toEqual([["a/one", "b/two"], []]);
+    expect([(await store.list()).keys, told()]).toEqual([["a/one", "b/two"], []]);
   });
 
   it("warns about objects with the finalizer in a namespace that is no longer watched, and what to do", async () => {
@@ -45,7 +45,7 @@ describe("the list of objects", () => {
       [item("b", "held", ["other", FINALIZER]), item("b", "free"), item("b", "others", ["other"])],
     ];
     const { store, log, told } = makeStore(pages, "a");
-    expect(await store.list()).toEqual(["a/one"]);
+    expect((await store.list()).keys).toEqual(["a/one"]);
     expect(log.lines[0]?.message).toMatch(/watch their namespaces again until they are deleted/);
     expect(told()).toEqual([["warn", "b/held"]]);
   });
@@ -106,7 +106,7 @@ describe("the cached objects", () => {
 
   it("are not older than what a list has seen", async () => {
     const store = makeCachedStore({ metadata: { resourceVersion: "6" }, items: [versioned("6")] });
-    expect(await store.list()).toEqual(["a/one"]);
+    expect((await store.list()).keys).toEqual(["a/one"]);
     expect(store.cached("a/one")).toBeUndefined();
   });
 

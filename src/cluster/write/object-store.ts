@@ -8,7 +8,7 @@ import type { ClusterObjectStore } from "../../core/cluster-wide";
 import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
-import type { Key, Log, ObjectStore } from "../../core/ports";
+import type { Key, Log, ObjectList, ObjectStore } from "../../core/ports";
 import { firstOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
@@ -98,15 +98,7 @@ export class ApiObjectStore implements ObjectStore {
     return { ...object, metadata: onlyNeeded(object.metadata) };
   }
 
-  async list(): Promise<Key[]> {
-    return this.#inScope(await this.#listAll());
-  }
-
-  async uids(): Promise<ReadonlySet<string>> {
-    return new Set((await this.#listAll()).map(({ uid }) => uid));
-  }
-
-  async #listAll(): Promise<Listed[]> {
+  async list(): Promise<ObjectList> {
     const listed: Listed[] = [];
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
@@ -117,7 +109,7 @@ export class ApiObjectStore implements ObjectStore {
       if (!(error instanceof GoneError)) throw error;
       throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
     }
-    return listed;
+    return { keys: this.#inScope(listed), uids: new Set(listed.map(({ uid }) => uid)) };
   }
 
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {

@@ -47,7 +47,7 @@ const FAILED_PASSES: BackoffBounds = { firstMs: 800, lastMs: 300_000 };
 
 /** Dependencies of the loop. */
 export interface ControllerPorts {
-  readonly store: Pick<ObjectStore, "list" | "cachedKeys">;
+  readonly store: { list(): Promise<readonly Key[]> } & Pick<ObjectStore, "cachedKeys">;
   /** Runs one pass; see Reconciler. */
   readonly reconcile: (key: Key, mayWrite: () => boolean) => Promise<PassResult>;
   /** Called with the keys of all objects in each full pass. */

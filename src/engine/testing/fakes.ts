@@ -141,8 +141,10 @@ export class MemoryObjects implements ObjectStore {
   cache: ReadonlyMap<Key, ControllerResilience> | undefined;
   cached = (key: Key) => this.cache?.get(key);
   cachedKeys = () => this.cache && [...this.cache.keys()];
-  list = () => Promise.resolve([...this.objects.keys()]);
-  uids = () => Promise.resolve(new Set([...this.objects.values()].map(({ metadata }) => metadata.uid)));
+  list = () => {
+    const uids = new Set([...this.objects.values()].map(({ metadata }) => metadata.uid));
+    return Promise.resolve({ keys: [...this.objects.keys()], uids });
+  };
   writeStatus = (object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> => {
     const key = `${object.metadata.namespace}/${object.metadata.name}`;
     const current = this.objects.get(key);
