@@ -51,25 +51,6 @@ function makeLeader(keys: readonly Key[], ...options: Parameters<typeof makeBenc
   return bench;
 }
 
-/** A bench with passes of a fixed duration. `waited` counts the passes between each event and the pass it requests. */
-function makeWaitingBench(passMs: number, resultOf: (key: Key) => PassResult) {
-  const waited: number[] = [];
-  const requested = new Map<Key, number>();
-  let passes = 0;
-  const bench = makeBench(key => {
-    passes++;
-    const at = requested.get(key);
-    if (at !== undefined) waited.push(passes - at);
-    requested.delete(key);
-    return new Promise(resolve => void bench.clock.after(passMs, () => resolve(resultOf(key))));
-  });
-  const request = (key: Key): void => {
-    requested.set(key, passes);
-    bench.controller.enqueue(key);
-  };
-  return { bench, waited, request };
-}
-
 describe("the loop", () => {
   it("runs the pass of an event before the rest of a long full pass", async () => {
     const order: Key[] = [];
@@ -90,38 +71,6 @@ describe("the loop", () => {
     expect(urgent[0]! - order.indexOf("a/100")).toBeLessThanOrEqual(2);
     expect(urgent[1]! - order.indexOf("a/1000")).toBeLessThanOrEqual(2);
     expect(new Set(order).size).toBe(2_001);
-  });
-
-  it("does not delay an event by earlier events and full passes", async () => {
-    const { bench, waited, request } = makeWaitingBench(200, () => RECHECK);
-    bench.listed.push(...Array.from({ length: 3_000 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
-    await bench.clock.run(0);
-    // Five events per second, and full passes that take 2.5 times as long as their interval.
-    for (let event = 0; event < 1_500; event++) {
-      request(`b/${event}`);
-      await bench.clock.run(200);
-    }
-    expect(waited).toHaveLength(1_500);
-    // One pass of the full pass, and its own.
-    expect(Math.max(...waited)).toBeLessThanOrEqual(2);
-  });
-
-  it("does not delay an event by many due passes", async () => {
-    const { bench, waited, request } = makeWaitingBench(100, key =>
-      key.startsWith("a/") ? { next: "recheck", afterMs: 30_000 } : RECHECK,
-    );
-    // All keys become due during the next full pass.
-    bench.listed.push(...Array.from({ length: 2_000 }, (_, i) => `a/${i}`));
-    bench.controller.startLeading();
-    await bench.clock.run(0);
-    for (let event = 0; event < 500; event++) {
-      request(`b/${event}`);
-      await bench.clock.run(1_000);
-    }
-    expect(waited).toHaveLength(500);
-    // One pass of the full pass, one due pass, and its own.
-    expect(Math.max(...waited)).toBeLessThanOrEqual(3);
   });
 
   it("ignores a list call of an earlier term", async () => {
@@ -295,25 +244,6 @@ describe("losing the lead", () => {
     await bench.clock.run(0);
     expect([bench.keys(), mayWrites[1]?.()]).toEqual([["a/1"], true]);
   });
-
-  it("never runs two passes of one key after the lead is regained", async () => {
-    let working = 0;
-    const bench = makeBench(async () => {
-      expect(++working).toBe(1);
-      await new Promise<void>(resolve => void bench.clock.after(10_000, resolve));
-      working--;
-      return RECHECK;
-    });
-    bench.listed.push("a/1");
-    bench.controller.startLeading();
-    await bench.clock.run(1_000);
-    bench.controller.stopLeading();
-    bench.controller.startLeading();
-    await bench.clock.run(5_000);
-    expect(bench.times()).toEqual([0]);
-    await bench.clock.run(20_000);
-    expect(bench.times()).toEqual([10_000]);
-  });
 });
 
 describe("stopping", () => {
@@ -385,9 +315,11 @@ it("any schedule of events, results and losses of the lead never has two passes 
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.integer(), async (steps, seed) => {
       const random = seededRandom(seed);
       const working = new Set<Key>();
+      const faults: Key[] = [];
       let leads = false;
       const bench = makeBench(async key => {
-        expect([leads, working.has(key)]).toEqual([true, false]);
+        // The loop catches what a pass throws.
+        if (!leads || working.has(key)) faults.push(key);
         working.add(key);
         await new Promise<void>(resolve => void bench.clock.after(random() * 8_000, resolve));
         working.delete(key);
@@ -409,7 +341,7 @@ it("any schedule of events, results and losses of the lead never has two passes 
       lead(true);
       bench.keys();
       await bench.clock.run(90_000);
-      expect(new Set(bench.keys())).toEqual(new Set(["a/1", "a/2", "b/1"]));
+      expect([faults, new Set(bench.keys())]).toEqual([[], new Set(["a/1", "a/2", "b/1"])]);
     }),
     { numRuns: 60 },
   );

@@ -94,18 +94,6 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
 describe("a wrong clock of the operator", () => {
   const trouble = "the operator's clock is about 210 s ahead of an API server's";
 
-  it("turns what is True into Unknown and Stalled, until the clocks agree", async () => {
-    const bench = makeBench();
-    bench.trouble.clock = trouble;
-    await bench.pass();
-    const { TokensAccepted, Stalled } = bench.conditions();
-    expect([TokensAccepted, Stalled]).toEqual(["Unknown/ObserveFailed", "True/ObserveFailed"]);
-    expect(bench.message("TokensAccepted")).toBe(`Unknown, because ${trouble}: set the clock of its node.`);
-    bench.trouble.clock = null;
-    await bench.pass();
-    expect(bench.conditions()["TokensAccepted"]).toMatch(/^True/);
-  });
-
   it("leaves what is False as it is, and needs a person nevertheless: what rests on the clock waits", async () => {
     const bench = makeBench({ remedies: [makeRemedy(REJECTED)] });
     bench.trouble.clock = trouble;
