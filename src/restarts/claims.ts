@@ -67,14 +67,39 @@ export function newlySettled(before: readonly RestartStatus[], after: readonly R
 
 // Of a restart that was tried, and of one with an outcome.
 
+/** A restart as people see it. */
+export interface PlannedRestart {
+  /** What the operator does, or would do, unless it has tried. */
+  readonly next: string;
+  /** `2 more pods of Deployment/web will follow.`; absent: none will. */
+  readonly rest?: string;
+}
+
 /** What a restart came to. */
-export interface Answer {
+interface Answer {
   readonly reason: "Restarting" | "RestartBlocked" | "BreakerTripped" | "RestartDeferred" | "Forbidden";
   readonly sentence: string;
 }
 
+/** Completes a finding that plans a restart with what became of it, or else with what is about to be done. */
+export function withAnswer<F extends { readonly sentence: string; readonly isStalled?: boolean }>(
+  finding: F & { readonly restart?: PlannedRestart },
+  execution: Execution | undefined,
+  now: Date,
+): F | (F & Answer & { readonly status: "False"; readonly isStalled: boolean; readonly isProgressing: boolean }) {
+  const { restart, sentence } = finding;
+  if (restart === undefined) return finding;
+  const answer = execution && answerOf(execution, now);
+  const said = [sentence, answer?.sentence ?? restart.next, ...(restart.rest === undefined ? [] : [restart.rest])];
+  if (answer === undefined) return { ...finding, sentence: said.join(" ") };
+  const { reason } = answer;
+  const isStuck = reason === "Forbidden" || reason === "BreakerTripped";
+  const isStalled = isStuck || (reason !== "Restarting" && finding.isStalled === true);
+  return { ...finding, status: "False", reason, sentence: said.join(" "), isStalled, isProgressing: !isStuck };
+}
+
 /** Returns undefined for a restart that was not tried: the plan says why. */
-export function answerOf({ intent: { verb, target }, outcome }: Execution, now: Date): Answer | undefined {
+function answerOf({ intent: { verb, target }, outcome }: Execution, now: Date): Answer | undefined {
   switch (outcome.result) {
     case "Executed":
       return { reason: "Restarting", sentence: "Evicted; watching its successor." };
@@ -96,11 +121,6 @@ export function answerOf({ intent: { verb, target }, outcome }: Execution, now: 
     default:
       return undefined;
   }
-}
-
-/** Reports whether the restart is not possible before a person acts. */
-export function needsPerson(reason: string): boolean {
-  return reason === "Forbidden" || reason === "BreakerTripped";
 }
 
 /** The Event of a restart that has got its outcome. */

@@ -1,6 +1,7 @@
 import type { Intent } from "../../core/intent";
 import type { Problem } from "../../core/errors";
 import type { Reasons, Report } from "../../core/remedy";
+import { count } from "../../core/text";
 
 /** What there is to report about one subject, such as a workload, a binding or a flow, and what to write for it. */
 export interface Finding<Reason extends string> {
@@ -27,6 +28,53 @@ export function observationIncomplete(problem: Problem): Finding<"Forbidden" | "
   const { forbidden, message, isLasting = forbidden } = problem;
   const sentence = `Observation incomplete: ${message}.`;
   return { status: "Unknown", reason: forbidden ? "Forbidden" : "ObserveFailed", sentence, isStalled: isLasting };
+}
+
+/** What a remedy says of its workloads. */
+interface WorkloadWords<Reason extends string> {
+  /** Without a workload. */
+  readonly none: Finding<Reason>;
+  /** The end of a sentence about several workloads of which there is nothing to tell. */
+  readonly calm: string;
+  /** The list of status that has what the message leaves out. */
+  readonly list: string;
+}
+
+/** One condition for workloads, with the findings about each, and for what was not found or not read. Calm workloads are only counted. */
+export function summarizeWorkloads<Reason extends string>(
+  reasons: Reasons<Reason>,
+  workloads: readonly { readonly pods: number; readonly findings: readonly Finding<Reason>[] }[],
+  others: readonly Finding<Reason>[],
+  { none, calm, list }: WorkloadWords<Reason>,
+): Pick<Report<Reason>, "status" | "reason" | "message" | "progressing" | "stalled"> {
+  const rest = (left: number): string => `Plus ${left} more; see ${list}.`;
+  const join = (some: readonly Finding<Reason>[]): string =>
+    joinSentences(
+      some.map(({ sentence }) => sentence),
+      rest,
+    );
+  const findings = worstFirst(reasons, [...workloads.flatMap(one => one.findings), ...others]);
+  const notable = findings.filter(({ status, isNotable }) => status !== "True" || isNotable === true);
+  const stalled = findings.filter(({ isStalled }) => isStalled);
+  const summary = {
+    ...summarize(findings, none, rest),
+    ...(stalled[0] && { stalled: { reason: stalled[0].reason, message: join(stalled) } }),
+  };
+  if (notable.length > 0) {
+    const worst = workloads.flatMap(one => worstFirst(reasons, one.findings).slice(0, 1));
+    return { ...summary, message: [join(notable), ...describeCounts(worstFirst(reasons, worst))].join(" ") };
+  }
+  if (workloads.length < 2) return summary;
+  const pods = workloads.reduce((sum, one) => sum + one.pods, 0);
+  return { ...summary, message: `${workloads.length} workloads (${count(pods, "pod")}): ${calm}` };
+}
+
+/** How many workloads have which reason; nothing if all have the same. */
+function describeCounts(workloads: readonly Finding<string>[]): string[] {
+  const reasons = [...new Set(workloads.map(({ reason }) => reason))];
+  if (reasons.length < 2) return [];
+  const counts = reasons.map(reason => `${workloads.filter(one => one.reason === reason).length} ${reason}`);
+  return [`Of ${workloads.length} workloads: ${counts.join(", ")}.`];
 }
 
 /** Sentences in one message; the status lists have the rest. */

@@ -1,13 +1,12 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { Execution } from "../../core/intent";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, PendingWrite, Plan, PlanItem, Report } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
 import { deniedOf } from "../../logs/traces";
-import { answerOf, BLOCKED_HINT, eventOf, needsPerson, newlySettled, workloadId } from "../../restarts/claims";
+import { eventOf, newlySettled, type PlannedRestart, withAnswer, workloadId } from "../../restarts/claims";
 import { isOpen, restartsOf } from "../../restarts/history";
-import { describeDown, type Wait, withPatience } from "../../restarts/limits";
-import { observationIncomplete, summarize, targetNotFound, worstFirst } from "../kit/finding";
+import { describeDown, withPatience } from "../../restarts/limits";
+import { observationIncomplete, summarizeWorkloads, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
@@ -15,8 +14,8 @@ import { type Observed, type Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
 import { notesOnKinds } from "./progress";
 import { type Finding, type Reason, REASONS } from "./reasons";
-import { decideRestart, type RestartDecision } from "./restart";
-import { oldDenials, type Stall, stallsOf } from "./stalls";
+import { decideRestart, type PodDecision } from "./restart";
+import { oldDenials, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
 const CLOSE_MS = 10_000;
@@ -40,9 +39,7 @@ export interface StallPlan extends Plan<StallItem> {
 /** One workload. */
 export interface StallItem extends PlanItem {
   readonly pods: number;
-  readonly findings: readonly Finding[];
-  /** The finding that a restart belongs to, its sentence without what is done about it, and its wait. */
-  readonly restart?: { readonly index: number; readonly sentence: string; readonly wait: Wait };
+  readonly findings: readonly (Finding & { readonly restart?: PlannedRestart })[];
   readonly entries: readonly StallStatus[];
 }
 
@@ -87,7 +84,9 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
   const index = stalls.findIndex(
     ({ entry }) => entry.podUID === decision?.podUID && (entry.evidence === "Lease" || entry.evidence === "Metrics"),
   );
-  const findings = stalls.map((stall, i) => (i === index ? withDecision(stall, decision) : stall.finding));
+  const findings = stalls.map(({ finding }, i) =>
+    i === index && decision ? withDecision(finding, decision, scope) : finding,
+  );
   return {
     id: view.uid,
     pods: pods.length,
@@ -97,16 +96,18 @@ function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
       ...(findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)]),
       ...stuckWorkerFindings(scope),
     ],
-    ...(decision !== undefined && decision.intents.length > 0 && stalls[index] !== undefined
-      ? { restart: { sentence: stalls[index].finding.sentence, index, wait: decision.wait } }
-      : {}),
   };
 }
 
-function withDecision({ finding }: Stall, decision: RestartDecision | undefined): Finding {
-  if (decision === undefined) return finding;
-  const { reason, sentence, isStalled = false, isProgressing = false } = decision.finding;
-  return { ...finding, reason, sentence: `${finding.sentence} ${sentence}`, isStalled, isProgressing };
+/** A stall with what is done about it. */
+function withDecision(
+  stall: Finding,
+  { finding, wayOut, wait }: PodDecision,
+  { now }: Scope,
+): StallItem["findings"][number] {
+  const { sentence = "", ...decided } = finding;
+  const said = sentence === "" ? stall.sentence : `${stall.sentence} ${sentence}`;
+  return withPatience({ ...stall, isStalled: false, ...decided, sentence: said }, wayOut, wait, now);
 }
 
 /** A restart whose outcome is open: nothing shows yet that it helped. */
@@ -196,63 +197,18 @@ function waitsOf(scope: Scope): number[] {
 
 // The report.
 
-const NOTHING: Finding = { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." };
+const NONE: Finding = { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." };
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  const findings = [...plan.items.flatMap(item => findingsOf(item, outcomes, now)), ...plan.findings];
-  const sorted = worstFirst<Reason, Finding>(REASONS, findings);
-  const shown = sorted.filter(({ status, isNotable }) => status !== "True" || isNotable === true);
-  const { message, ...summary } = summarize(sorted, NOTHING, describeRest);
+  const workloads = plan.items.map(({ id, pods, findings }) => {
+    return { pods, findings: findings.map(finding => withAnswer(finding, outcomes.get(id)?.[0], now)) };
+  });
+  const words = { none: NONE, calm: "none shows a sign of a stall.", list: "status.stalls" };
   return {
-    ...summary,
-    message: messageOf(plan, shown) ?? message,
+    ...summarizeWorkloads<Reason>(REASONS, workloads, plan.findings, words),
+    ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
     lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
     events: plan.settled.map(eventOf),
-    ...recheckAfter(plan, outcomes),
   };
-}
-
-function messageOf({ items, findings }: StallPlan, shown: readonly Finding[]): string | undefined {
-  if (shown.length > 0) return summarize(shown, NOTHING, describeRest).message;
-  if (items.length < 2 || findings.length > 0) return undefined;
-  const pods = items.reduce((sum, item) => sum + item.pods, 0);
-  return `${items.length} workloads (${pods} pods): none shows a sign of a stall.`;
-}
-
-function describeRest(count: number): string {
-  return `Plus ${count} more; see status.stalls.`;
-}
-
-function findingsOf({ id, findings, restart }: StallItem, outcomes: Outcomes, now: Date): readonly Finding[] {
-  const [execution] = outcomes.get(id) ?? [];
-  if (execution === undefined || restart === undefined) return findings;
-  const result = resultOf(execution, restart, now);
-  return result === undefined ? findings : findings.with(restart.index, result);
-}
-
-/** Of a restart that was tried; undefined: the plan says it. */
-function resultOf(
-  execution: Execution,
-  { sentence, wait }: NonNullable<StallItem["restart"]>,
-  now: Date,
-): Finding | undefined {
-  const answer = answerOf(execution, now);
-  if (answer === undefined) return undefined;
-  const isStalled = needsPerson(answer.reason);
-  const finding = { status: "False", ...answer, sentence: `${sentence} ${answer.sentence}` } as const;
-  const isDone = execution.outcome.result === "Executed";
-  if (isStalled || isDone) return { ...finding, isStalled, isProgressing: !isStalled };
-  return withPatience({ ...finding, isProgressing: true }, BLOCKED_HINT, wait, now);
-}
-
-function recheckAfter({ recheckAfterMs }: StallPlan, outcomes: Outcomes): Pick<Report, "recheckAfterMs"> {
-  const waits = [...outcomes.values()]
-    .flat()
-    .map(({ outcome }) => ("retryAfterMs" in outcome ? outcome.retryAfterMs : 0));
-  const soonestMs = Math.min(
-    recheckAfterMs ?? Infinity,
-    ...waits.map(ms => Math.min(ms || HEALTHY_INTERVAL_MS, HEALTHY_INTERVAL_MS)),
-  );
-  return soonestMs === Infinity ? {} : { recheckAfterMs: soonestMs };
 }

@@ -106,7 +106,9 @@ describe("Progress", () => {
     await scene.run(60);
     read([widget(31)], 32);
     const { message } = await scene.pass();
-    expect(message).toMatch(/ Deployment\/db or Deployment\/web should handle it\.$/);
+    expect(message).toMatch(
+      / Deployment\/db or Deployment\/web should handle it\. Of 2 workloads: 1 ProgressStopped, 1 Active\.$/,
+    );
     expect(status()).toMatchObject([{ workload: "Deployment/db" }]);
     scene.pages.set("web-5d-a", { queues: [{ name: "widget", depth: 0, done: 5 }] });
     await scene.run(60);

@@ -4,7 +4,7 @@ import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
 import { STUCK_MS } from "../../evidence/metrics/judge";
-import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf, withPatience } from "../../restarts/limits";
+import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
 import { hasHadChance, type HeldLease, isSeenStanding, staleLeases, staleLimitMs } from "./lease-judge";
@@ -12,7 +12,14 @@ import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { isRefusedWork } from "./metrics";
 import type { IdlePod, ObservedPod, Scope } from "./observed";
-import { BLOCKED_HINT, evictionOf, podClaim, refusedRestart, workloadId } from "../../restarts/claims";
+import {
+  BLOCKED_HINT,
+  evictionOf,
+  type PlannedRestart,
+  podClaim,
+  refusedRestart,
+  workloadId,
+} from "../../restarts/claims";
 import { hasOwnWork } from "./progress";
 import type { Finding, Reason } from "./reasons";
 
@@ -33,14 +40,15 @@ interface Candidate extends Scope {
 /** What follows for a workload. */
 export interface RestartDecision {
   /** Why the pod is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
-  readonly finding: Pick<Finding, "reason" | "sentence" | "isStalled" | "isProgressing">;
+  readonly finding: Partial<Pick<Finding, "sentence">> &
+    Pick<Finding, "reason" | "isStalled" | "isProgressing"> & { readonly restart?: PlannedRestart };
   readonly intents: readonly Intent[];
   /** It waits for something that may never happen: what a person can do about it. */
   readonly wayOut?: string | undefined;
 }
 
 /** The decision about one pod, and the wait of its restart. */
-interface PodDecision extends RestartDecision {
+export interface PodDecision extends RestartDecision {
   readonly podUID: string;
   readonly wait: Wait;
 }
@@ -71,7 +79,7 @@ export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]):
   if (candidate === undefined) return undefined;
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
   const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
-  return { finding: withPatience(finding, wayOut, wait, scope.now), intents, podUID: candidate.pod.view.uid, wait };
+  return { finding, wayOut, intents, podUID: candidate.pod.view.uid, wait };
 }
 
 /** A pod that has work and finishes none is condemned; one that sees no change only if work of its workload is due. */
@@ -176,11 +184,10 @@ function evict(candidate: Candidate): RestartDecision {
   const why = lease === undefined ? sentence : `Pod ${name} of ${id} holds Lease ${lease} and no longer renews it.`;
   const intent = evictionOf(pod.view, why, claimFor(candidate));
   const { mode } = observed;
-  if (mode === "Enforce") {
-    const evicting = held("Restarting", `Evicting pod ${name}.`, { isProgressing: true });
-    return { ...evicting, intents: [intent], wayOut: BLOCKED_HINT };
-  }
-  return { ...held("WouldRestart", `${capitalize(whatWould(mode))} evict pod ${name}.`, {}), intents: [intent] };
+  const reason = mode === "Enforce" ? "Restarting" : "WouldRestart";
+  const next = mode === "Enforce" ? `Evicting pod ${name}.` : `${capitalize(whatWould(mode))} evict pod ${name}.`;
+  const finding = { reason, isProgressing: mode === "Enforce", restart: { next } } as const;
+  return { finding, intents: [intent], ...(mode === "Enforce" && { wayOut: BLOCKED_HINT }) };
 }
 
 /**

@@ -156,7 +156,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
   const isObserved = mode !== "Enforce";
   const others = rejected.length - 1;
   const next = isObserved ? `${capitalize(whatWould(mode))} evict the pod.` : "The operator is about to evict the pod.";
-  const rest = others > 0 ? `${count(others, "more pod")} of ${claim.workload} will follow.` : "";
+  const rest = others > 0 && { rest: `${count(others, "more pod")} of ${claim.workload} will follow.` };
   return {
     status: "False",
     reason: isObserved ? "WouldRestart" : "Rejected",
@@ -164,7 +164,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
     intents: [evictionOf(pod.view, why, claim)],
     isProgressing: !isObserved,
     ...(!isObserved && { wayOut: BLOCKED_HINT }),
-    restart: { next, rest },
+    restart: { next, ...rest },
   };
 }
 
@@ -196,7 +196,8 @@ function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
   const missing = isByAge
     ? "no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount"
     : "a restart needs three occasions or more, over minDuration or longer";
-  return { status: "True", reason: "Suspected", sentence: `${describeEvidence(suspect)}; ${missing}.` };
+  const sentence = `${describeEvidence(suspect)}; ${missing}.`;
+  return { status: "True", reason: "Suspected", sentence, isNotable: true };
 }
 
 /** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */

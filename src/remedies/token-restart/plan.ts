@@ -22,8 +22,6 @@ export interface TokenRestartPlan extends Plan<WorkloadItem> {
   readonly settled: readonly RestartStatus[];
   /** Findings about anything but the workloads. */
   readonly findings: readonly Finding<Reason>[];
-  /** Number of pods of all workloads. */
-  readonly pods: number;
   /** Absent: with the next full pass. A log with news requests a pass by itself. */
   readonly recheckAfterMs?: number;
 }
@@ -49,7 +47,6 @@ export function planRestarts(
     restarts,
     settled: newlySettled(observed.restarts, restarts),
     findings: otherFindings(observed),
-    pods: observed.workloads.reduce((sum, { pods }) => sum + pods.length, 0),
     ...recheckOf(items, states),
   };
 }

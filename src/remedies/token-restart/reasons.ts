@@ -1,4 +1,5 @@
 import type { ReasonRule } from "../../core/remedy";
+import type { PlannedRestart } from "../../restarts/claims";
 import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */
@@ -58,14 +59,6 @@ export interface Assessment extends Finding<Reason> {
   readonly wayOut?: string | undefined;
   /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
   readonly restart?: PlannedRestart;
-}
-
-/** A restart as people see it. */
-export interface PlannedRestart {
-  /** What the operator does, or would do, unless it has tried. */
-  readonly next: string;
-  /** `2 more pods of Deployment/web will follow.`, or empty. */
-  readonly rest: string;
 }
 
 /** A restart that can help waits. */

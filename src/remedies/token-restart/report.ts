@@ -1,87 +1,27 @@
-import { count, splitKey } from "../../core/text";
+import { splitKey } from "../../core/text";
 import type { GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
 import type { StatusOwner } from "../../core/ports";
-import { answerOf, eventOf, needsPerson } from "../../restarts/claims";
+import { eventOf, withAnswer } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
-import { worstFirst, type Finding } from "../kit/finding";
+import { summarizeWorkloads, type Finding } from "../kit/finding";
 import { TOKEN_CAUSES } from "./observed";
-import type { TokenRestartPlan, WorkloadItem } from "./plan";
+import type { TokenRestartPlan } from "./plan";
 import { REASONS, type Reason } from "./reasons";
-import { joinFindings } from "./wording";
 
-const NOTHING: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
+const NONE: Finding<Reason> = { status: "True", reason: "Accepted", sentence: "No workloads to watch." };
 
 /** Reports on a plan and its outcomes. Pure. */
 export function reportTokens(plan: TokenRestartPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  const workloads = plan.items.map(item => findingOf(item, outcomes, now));
-  const findings = worstFirst<Reason, Finding<Reason>>(REASONS, [...workloads, ...plan.findings]);
-  const { status, reason } = findings[0] ?? NOTHING;
-  const stalled = findings.filter(({ isStalled }) => isStalled);
+  const workloads = plan.items.map(({ id, assessment, target: { pods } }) => {
+    return { pods, findings: [withAnswer(assessment, outcomes.get(id)?.[0], now)] };
+  });
+  const words = { none: NONE, calm: "no pod persistently gets 401 responses.", list: "status.targets" };
   return {
-    status,
-    reason,
-    message: messageOf(plan, workloads, findings),
-    ...recheckOf(plan, outcomes),
-    progressing: findings.some(({ isProgressing }) => isProgressing),
-    ...(stalled[0] && { stalled: { reason: stalled[0].reason, message: joinFindings(stalled) } }),
+    ...summarizeWorkloads<Reason>(REASONS, workloads, plan.findings, words),
+    ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
     lists: { targets: plan.items.map(({ target }) => target) },
     events: plan.settled.map(entry => eventOf(entry)),
   };
-}
-
-function recheckOf({ recheckAfterMs }: TokenRestartPlan, outcomes: Outcomes): Pick<Report, "recheckAfterMs"> {
-  const tried = [...outcomes.values()].flat().map(({ outcome }) => outcome);
-  // An object that has had its turn asks for the next one in time. If all did, many would ask in vain.
-  const paced = tried.flatMap(one =>
-    one.result === "Limited" && one.limit === "RestartPacer" ? one.retryAfterMs : [],
-  );
-  const hadTurn = tried.some(({ result }) => result === "Executed");
-  const soonestMs = Math.min(recheckAfterMs ?? Infinity, ...(hadTurn ? paced : []));
-  return soonestMs === Infinity ? {} : { recheckAfterMs: soonestMs };
-}
-
-function messageOf(
-  plan: TokenRestartPlan,
-  workloads: readonly Finding<Reason>[],
-  findings: readonly Finding<Reason>[],
-): string {
-  const [only] = findings;
-  if (only === undefined) return NOTHING.sentence;
-  const notable = findings.filter(
-    ({ reason, isNotable }) => isNotable === true || (reason !== "Accepted" && reason !== "NothingToDo"),
-  );
-  if (notable.length > 0) return [joinFindings(notable), ...describeCounts(workloads)].join(" ");
-  const isOne = only.reason === "NothingToDo" || findings.length === 1;
-  return isOne ? joinFindings(findings) : describeAccepted(plan, workloads);
-}
-
-/** How many workloads have which reason, worst first; nothing if all have the same. */
-function describeCounts(workloads: readonly Finding<Reason>[]): string[] {
-  const present = worstFirst<Reason, Finding<Reason>>(REASONS, workloads).map(({ reason }) => reason);
-  const reasons = [...new Set(present)];
-  if (reasons.length < 2) return [];
-  const counts = reasons.map(reason => `${present.filter(one => one === reason).length} ${reason}`);
-  return [`Of ${present.length} workloads: ${counts.join(", ")}.`];
-}
-
-function describeAccepted({ items, pods }: TokenRestartPlan, workloads: readonly Finding<Reason>[]): string {
-  const empty = workloads.filter(({ reason }) => reason === "NothingToDo").length;
-  const accepted = `${count(items.length, "workload")} (${count(pods, "pod")}): no pod persistently gets 401 responses.`;
-  return empty === 0 ? accepted : `${accepted} ${empty} of them ${empty === 1 ? "has" : "have"} no pods.`;
-}
-
-/** What there is to say about one workload after its restart was tried. */
-function findingOf({ id, assessment }: WorkloadItem, outcomes: Outcomes, now: Date): Finding<Reason> {
-  const { restart, sentence } = assessment;
-  if (restart === undefined) return assessment;
-  const [execution] = outcomes.get(id) ?? [];
-  const answer = execution && answerOf(execution, now);
-  const parts = [sentence, answer?.sentence ?? restart.next, restart.rest];
-  const finding = { ...assessment, sentence: parts.filter(part => part !== "").join(" ") };
-  if (answer === undefined) return finding;
-  const isStuck = needsPerson(answer.reason);
-  const isStalled = isStuck || (answer.reason !== "Restarting" && assessment.isStalled === true);
-  return { ...finding, status: "False", reason: answer.reason, isStalled, isProgressing: !isStuck };
 }
 
 // The gauges of workloads, from status.

@@ -2,7 +2,6 @@ import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
 import type { Persistence } from "../../logs/persistence";
-import { joinSentences } from "../kit/finding";
 import { isBySandbox, type ObservedPod, type ObservedWorkload, type Recreation, type TokenCause } from "./observed";
 import { workloadId } from "../../restarts/claims";
 
@@ -71,12 +70,4 @@ export function describeOneSided(node: string, namespace: string): string {
 /** `Deployment/web: 2 of 3 pods rejected` */
 export function describeShare({ view, pods }: ObservedWorkload, rejected: readonly ObservedPod[]): string {
   return `${workloadId(view)}: ${rejected.length} of ${count(pods.length, "pod")} rejected`;
-}
-
-/** One message about several workloads, worst first. */
-export function joinFindings(findings: readonly { readonly sentence: string }[]): string {
-  return joinSentences(
-    findings.map(({ sentence }) => sentence),
-    rest => `Plus ${rest} more; see status.targets.`,
-  );
 }
