@@ -1,32 +1,326 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
+import type { RestartClaim } from "../core/intent";
+import type { PendingWrite } from "../core/remedy";
+import type { PodView, RolloutView, WorkloadView } from "../core/views";
 import { checkRestartBudget } from "./history";
-import { isExhausted } from "./limits";
+import { barOf, isExhausted, limitOf, type LimitedWorkload, RolloutWaits, waitOf, withPatience } from "./limits";
 
 const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const NOW = new Date("2025-01-01T12:00:00Z");
+const ago = (minutes: number): number => NOW.getTime() - minutes * MINUTE;
 
-/** Restarts that do not help, each as soon as the budget allows it, in a month. */
-function restartsInVain(cooldownMs: number, maxRestarts: number, cause: Cause): number {
-  const history: RestartStatus[] = [];
-  for (let hour = 0; hour < 24 * 30; hour++) {
-    const now = new Date(hour * HOUR);
-    const pod = { workload: "Deployment/web", pod: `web-${hour}`, podUID: `uid-${hour}`, cause };
-    const claim = { ...pod, newestPodMs: 0, limits: { cooldownMs, maxRestarts } };
-    if (isExhausted(claim, history, now)) break;
-    if (checkRestartBudget(history, claim, now) === undefined)
-      history.push({ ...pod, time: now.toISOString(), outcome: "Ineffective" });
-  }
-  return history.length;
+/** A pod that has been Ready for two hours. */
+function podOf(name: string, over: Partial<PodView> = {}): PodView {
+  return {
+    ...{ namespace: "team", name, uid: `uid-${name}`, resourceVersion: "1", createdAtMs: ago(120), phase: "Running" },
+    ...{ ready: true, serviceAccountName: "web", labels: {}, skip: false, containers: [] },
+    ...over,
+  };
 }
 
-it.each([
-  [HOUR / 6, 3, Cause.SigningKeyRotated, 3],
-  [5 * HOUR, 3, Cause.SigningKeyRotated, 3],
-  [HOUR, 6, Cause.SigningKeyRotated, 6],
-  [HOUR / 6, 20, Cause.SigningKeyRotated, 20],
-  [12 * HOUR, 3, Cause.Unknown, 2],
-  [24 * HOUR, 3, Cause.LeaseNotRenewed, 2],
-] as const)("restarts in vain end, with cooldown %d ms", (cooldownMs, maxRestarts, cause, most) => {
-  expect(restartsInVain(cooldownMs, maxRestarts, cause)).toBe(most);
+function viewOf(over: Partial<WorkloadView> = {}): WorkloadView {
+  return {
+    ...{ kind: "Deployment", namespace: "team", name: "web", uid: "w", resourceVersion: "1", labels: {} },
+    ...{ skip: false, serviceAccountName: "web", replicas: 1 },
+    ...over,
+  };
+}
+
+/** An executed restart of another pod of the workload. */
+function restart(minutesAgo: number, over: Partial<RestartStatus> = {}): RestartStatus {
+  return {
+    ...{ workload: "Deployment/web", pod: "old", podUID: `old-${minutesAgo}`, cause: Cause.Unknown },
+    ...{ time: new Date(ago(minutesAgo)).toISOString(), outcome: "Restarted" },
+    ...over,
+  };
+}
+
+/** The claim of a pod that is older than every restart. */
+function claimOf({ name, uid, createdAtMs }: PodView, over: Partial<RestartClaim> = {}): RestartClaim {
+  return {
+    ...{ workload: "Deployment/web", pod: name, podUID: uid, podCreatedAtMs: createdAtMs, newestPodMs: createdAtMs },
+    ...{ cause: Cause.SigningKeyRotated, limits: { cooldownMs: 10 * MINUTE, maxRestarts: 3 } },
+    ...over,
+  };
+}
+
+type Pods = readonly (Partial<PodView> & { readonly isDead?: boolean })[];
+type Over = Partial<Omit<LimitedWorkload, "view" | "pods">> & { readonly view?: Partial<WorkloadView> };
+
+/** What the restart of the last of these pods waits for. */
+function waitFor(pods: Pods, { view, ...over }: Over = {}, claim: Partial<RestartClaim> = {}): string | undefined {
+  const all = pods.map(({ isDead = false, ...pod }, i) => ({ view: podOf(`web-${i}`, pod), isDead }));
+  const workload = { view: viewOf({ replicas: pods.length, ...view }), pods: all, history: [], maxUnavailable: 1 };
+  const last = all.at(-1)!.view;
+  return limitOf(last, claimOf(last, claim), { ...workload, pending: [], now: NOW, ...over })?.wait;
+}
+
+const FIRST = "waiting until pod web-0 is Ready (maxUnavailable 1)";
+const ALL = "waiting until all pods exist (maxUnavailable 1)";
+const down = { ready: false, readySinceMs: ago(5) };
+const forLong = { ready: false, readySinceMs: ago(61) };
+const isNew = { key: "generation", value: "2" };
+const stuck: Over = { rolloutSinceMs: ago(20), view: { kind: "DaemonSet", rollout: rolling({ currentLabel: isNew }) } };
+
+function rolling(over: Partial<RolloutView> = {}): RolloutView {
+  return { strategy: "RollingUpdate", isComplete: false, isInProgress: true, ...over };
+}
+
+describe("maxUnavailable", () => {
+  it.each<[string, string | undefined, Pods, Over?]>([
+    ["allows the restart of one of several Ready pods", undefined, [{}, {}]],
+    ["counts a pod that is not Ready", FIRST, [down, {}, {}]],
+    ["allows as many as it says", undefined, [down, {}, {}], { maxUnavailable: 2 }],
+    ["spares the last Ready pod whatever it allows", FIRST.replace("1)", "2)"), [down, {}], { maxUnavailable: 2 }],
+    [
+      "spares it where its sibling is missing",
+      ALL.replace("1)", "2)"),
+      [{}],
+      { maxUnavailable: 2, view: { replicas: 2 } },
+    ],
+    ["does not count a pod that has not been Ready for an hour while others are", undefined, [forLong, {}, {}]],
+    ["counts it while no other pod is Ready", FIRST, [forLong, {}]],
+    [
+      "counts it in a StatefulSet, which creates no successor behind it",
+      FIRST,
+      [forLong, {}, {}],
+      { view: { kind: "StatefulSet" } },
+    ],
+    ["allows the restart of a pod that is not Ready itself", undefined, [down, down, down]],
+    [
+      "protects no workload whose pods are all proven to be dead",
+      undefined,
+      [{ ...down, isDead: true }, { isDead: true }],
+    ],
+    ["does not count a pod of a node that does not answer", undefined, [{ ...down, nodeUnreachable: true }, {}, {}]],
+    ["counts a replica that was never created", ALL, [{}, {}], { view: { replicas: 3 } }],
+    ["counts a pod that terminates, such as for a drain", ALL, [{ deletedAtMs: ago(-10) }, {}, {}]],
+    [
+      "does not count one that terminates on a node that does not answer",
+      undefined,
+      [{ deletedAtMs: ago(1), nodeUnreachable: true }, {}, {}],
+    ],
+    ["does not count one that does not terminate for three minutes", undefined, [{ deletedAtMs: ago(3) }, {}, {}]],
+    [
+      "counts a restarted pod until its restart has an outcome",
+      "waiting until the successor of pod old is healthy (maxUnavailable 1)",
+      [{}, {}],
+      { history: [restart(20)] },
+    ],
+    [
+      "counts new pods of a DaemonSet whose rollout is stuck",
+      FIRST,
+      [{ ...forLong, labels: { generation: "2" } }, {}, {}],
+      stuck,
+    ],
+    ["does not count an old one of it", undefined, [{ ...forLong, labels: { generation: "1" } }, {}, {}], stuck],
+    [
+      "does not count what a stuck rollout of a Deployment has added",
+      undefined,
+      [down, {}, {}],
+      { rolloutSinceMs: ago(20), view: { replicas: 2, rollout: rolling() } },
+    ],
+  ])("%s", (_, expected, pods, over) => expect(waitFor(pods, over)).toBe(expected));
+});
+
+describe("a rollout in progress", () => {
+  it.each<[number, number | undefined, number]>([
+    [9.9, undefined, 10],
+    [1.9, 2, 2],
+    [14.9, 60, 15],
+  ])("holds a restart back after %d minutes, with a deadline of %s, and not after %d", (waits, deadline, most) => {
+    const rollout = rolling(deadline === undefined ? {} : { progressDeadlineMs: deadline * MINUTE });
+    const after = (minutes: number) => waitFor([{}, {}], { rolloutSinceMs: ago(minutes), view: { rollout } });
+    expect(after(waits)).toMatch(/^waiting for the rollout in progress, until 2025-01-01T12:00:06Z at the latest$/);
+    expect(after(most)).toBeUndefined();
+  });
+
+  it("is timed from when it and the restart were seen together, and anew once one of them was over for a minute", () => {
+    const waits = new RolloutWaits();
+    const seen = (seconds: number, isDue = true, rollout = rolling()) =>
+      waits.mark([{ view: viewOf({ rollout }) }], () => isDue, seconds * 1000)[0]?.rolloutSinceMs;
+    expect([seen(1, false), seen(2), seen(62), seen(63, false), seen(64)]).toEqual([
+      undefined,
+      2_000,
+      2_000,
+      undefined,
+      64_000,
+    ]);
+    waits.mark([], () => true, 100_000);
+    expect(seen(110)).toBe(64_000);
+    waits.mark([], () => true, 171_000);
+    expect([seen(172), seen(173, true, rolling({ isInProgress: false })), seen(174)]).toEqual([
+      172_000,
+      undefined,
+      174_000,
+    ]);
+  });
+});
+
+describe("a pod is never restarted", () => {
+  const onDelete = (over: Partial<RolloutView> = {}) => rolling({ strategy: "OnDelete", isInProgress: false, ...over });
+  const old = { labels: { generation: "1" } };
+
+  it.each<[string, object | undefined, Partial<PodView>, Partial<WorkloadView>]>([
+    ["with the skip annotation", { isWanted: true }, { skip: true }, {}],
+    ["of a workload with the skip annotation", { isWanted: true }, {}, { skip: true }],
+    ["of the operator", { why: expect.stringContaining("operator's own pods") as string }, { name: "operator" }, {}],
+    ["that OnDelete would upgrade", { isBrief: false }, old, { rollout: onDelete({ currentLabel: isNew }) }],
+    ["that OnDelete may upgrade", { isBrief: true }, old, { rollout: onDelete() }],
+    [
+      "but one of the present template",
+      undefined,
+      { labels: { generation: "2" } },
+      { rollout: onDelete({ currentLabel: isNew }) },
+    ],
+    ["but one of a workload that is up to date", undefined, old, { rollout: onDelete({ isComplete: true }) }],
+  ])("%s", (_, expected, pod, workload) => {
+    const bar = barOf({ view: podOf("web-0", pod), isOperator: pod.name === "operator" }, viewOf(workload));
+    if (expected === undefined) expect(bar).toBeUndefined();
+    else expect(bar).toMatchObject(expected);
+  });
+});
+
+describe("the budget", () => {
+  it.each<[string, readonly RestartStatus[], Partial<RestartClaim>]>([
+    [
+      "next restart possible at 2025-01-01T12:05:00Z (cooldown)",
+      [restart(5, { outcome: "Recovered" })],
+      { podCreatedAtMs: ago(0), cause: Cause.Unknown },
+    ],
+    [
+      "waiting for the restart of pod old to recover, at most until 2025-01-01T12:05:00Z (cooldown)",
+      [restart(5)],
+      { cause: Cause.Unknown },
+    ],
+    [
+      "waiting for the restart of pod old to recover, at most until 2025-01-01T12:45:00Z (maxRestarts)",
+      [restart(15)],
+      { cause: Cause.Unknown, limits: { cooldownMs: 0, maxRestarts: 1 } },
+    ],
+  ])("says: %s", (expected, history, claim) => {
+    const newest = { newestPodTime: new Date(ago(60)).toISOString() };
+    const over = { history: history.map(one => ({ ...one, ...newest })), maxUnavailable: 3 };
+    expect(waitFor([{}, {}, {}], over, claim)).toBe(expected);
+  });
+
+  it("is renewed by a change of the spec after one plain cooldown, for restarts that did not help and have a generation", () => {
+    const claim = claimOf(podOf("web-0"), { generation: 2, limits: { cooldownMs: 2 * MINUTE, maxRestarts: 1 } });
+    const next = (minutesAgo: number, over: Partial<RestartStatus>) => {
+      const one = restart(minutesAgo, { cause: claim.cause, outcome: "Ineffective", generation: 1, ...over });
+      return [isExhausted(claim, [one], NOW), checkRestartBudget([one], claim, NOW)?.limit];
+    };
+    expect(next(1, {})).toEqual([false, "Cooldown"]);
+    expect(next(2, {})).toEqual([false, undefined]);
+    expect(next(3, { generation: 2 })).toEqual([true, "Cooldown"]);
+    expect(next(3, { generation: undefined as never })).toEqual([true, "Cooldown"]);
+    expect(next(3, { outcome: "Recovered" })).toEqual([false, "MaxRestarts"]);
+  });
+});
+
+describe("restarts in vain", () => {
+  /** Restarts that do not help, each as soon as the budget allows it, in a month. */
+  function restartsInVain(cooldownMs: number, maxRestarts: number, cause: Cause): number {
+    const history: RestartStatus[] = [];
+    for (let hour = 0; hour < 24 * 30; hour++) {
+      const now = new Date(hour * HOUR);
+      const pod = { workload: "Deployment/web", pod: `web-${hour}`, podUID: `uid-${hour}`, cause };
+      const claim = { ...pod, newestPodMs: 0, limits: { cooldownMs, maxRestarts } };
+      if (isExhausted(claim, history, now)) break;
+      if (checkRestartBudget(history, claim, now) === undefined)
+        history.push({ ...pod, time: now.toISOString(), outcome: "Ineffective" });
+    }
+    return history.length;
+  }
+
+  it.each([
+    [HOUR / 6, 3, Cause.SigningKeyRotated, 3],
+    [5 * HOUR, 3, Cause.SigningKeyRotated, 3],
+    [HOUR, 6, Cause.SigningKeyRotated, 6],
+    [HOUR / 6, 20, Cause.SigningKeyRotated, 20],
+    [12 * HOUR, 3, Cause.Unknown, 2],
+    [24 * HOUR, 3, Cause.LeaseNotRenewed, 2],
+  ] as const)("end, with cooldown %d ms", (cooldownMs, maxRestarts, cause, most) => {
+    expect(restartsInVain(cooldownMs, maxRestarts, cause)).toBe(most);
+  });
+
+  const vain = (minutesAgo: number, over: Partial<RestartStatus> = {}) =>
+    restart(minutesAgo, { outcome: "Ineffective", ...over });
+
+  it.each<[string, boolean, readonly RestartStatus[]]>([
+    ["two without proof", true, [vain(110), vain(50)]],
+    ["two, of which one is a day old", false, [vain(24 * 60), vain(50)]],
+    [
+      "two with one between them that seemed to help",
+      true,
+      [vain(110), restart(80, { outcome: "Recovered" }), vain(50)],
+    ],
+    ["one, and one of which nothing is known", false, [vain(110), restart(50, { outcome: "Replaced" })]],
+    ["two of another cause", false, [vain(110), vain(50)].map(one => ({ ...one, cause: Cause.LeaseNotRenewed }))],
+  ])("are enough: %s", (_, expected, history) => {
+    expect(isExhausted(claimOf(podOf("web-0"), { cause: Cause.Unknown }), history, NOW)).toBe(expected);
+  });
+});
+
+describe("a wait", () => {
+  const begun = { waitStartTime: new Date(ago(59.9)).toISOString() };
+  const waiting = { wayOut: "ask", isProgressing: true };
+  const none = { history: [], now: NOW };
+
+  it.each<[string, object, Parameters<typeof waitOf>]>([
+    ["begins with what may never end", { waitStartTime: "2025-01-01T12:00:00Z" }, [waiting, undefined, none]],
+    ["goes on", begun, [waiting, begun.waitStartTime, none]],
+    [
+      "goes on while something else holds the restart back",
+      begun,
+      [{ isProgressing: true }, begun.waitStartTime, none],
+    ],
+    ["does not begin with what ends by itself", {}, [{ isProgressing: true }, undefined, none]],
+    ["ends where nothing is done", {}, [{}, begun.waitStartTime, none]],
+    [
+      "ends with a restart",
+      { waitStartTime: "2025-01-01T12:00:00Z" },
+      [waiting, begun.waitStartTime, { ...none, history: [restart(30)] }],
+    ],
+    [
+      "does not end with a request",
+      begun,
+      [waiting, begun.waitStartTime, { ...none, history: [restart(30, { outcome: "Requested" })] }],
+    ],
+  ])("%s", (_, expected, args) => expect(waitOf(...args)).toEqual(expected));
+
+  it("needs a person after an hour, with the way out", () => {
+    const finding = { sentence: "It waits." };
+    const waitStartTime = new Date(ago(60)).toISOString();
+    expect(withPatience(finding, "ask", begun, NOW)).toBe(finding);
+    expect(withPatience(finding, undefined, { waitStartTime }, NOW)).toBe(finding);
+    const sentence = "It waits. Waiting since 2025-01-01T11:00:00Z: ask.";
+    expect(withPatience(finding, "ask", { waitStartTime }, NOW)).toEqual({
+      sentence,
+      isStalled: true,
+      isProgressing: false,
+    });
+  });
+});
+
+it("an eviction that the API server refused waits for the next try, and names the budget", () => {
+  const pod = podOf("web-0");
+  const target = { apiVersion: "v1", kind: "Pod", namespace: "team", name: pod.name };
+  const message = "Cannot evict pod. The disruption budget web-pdb needs 1 healthy pods and has 1 currently";
+  const outcome = { result: "Blocked", message, retryAfterMs: 1 } as const;
+  const untilMs = NOW.getTime() + 20_000;
+  const pending: PendingWrite[] = [{ verb: "evict", target, restart: claimOf(pod), outcome, untilMs }];
+  const workload = { view: viewOf(), pods: [{ view: pod }], history: [], maxUnavailable: 1, pending, now: NOW };
+  expect(limitOf(pod, claimOf(pod), workload)).toMatchObject({
+    wait: "PodDisruptionBudget web-pdb does not allow the eviction, next try at 2025-01-01T12:00:20Z",
+    reason: "RestartBlocked",
+    retryAfterMs: 20_000,
+  });
+  const over = { ...workload, now: new Date(untilMs) };
+  expect(limitOf(pod, claimOf(pod), over)).toBeUndefined();
+  const failed = pending.map(one => ({ ...one, outcome: { result: "Failed", message: "timeout" } as const }));
+  expect(limitOf(pod, claimOf(pod), { ...workload, pending: failed })).toBeUndefined();
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { nextGeneration } from "../../core/testing/objects";
 import { lease, Scene, workload } from "./testing/scene";
 
 /** The pod has renewed its Lease for two minutes. */
@@ -21,23 +20,6 @@ describe("a pod that could not renew", () => {
     setUnreachable(false);
     expect(await scene.run(50)).toMatchObject({ status: "True", reason: "Active", intents: [] });
     expect((await scene.run(20)).intents).toHaveLength(1);
-  });
-
-  it("has time to take its Lease again after it lost it, exited and waited for its next life", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    const setRunning = (running: boolean): void => {
-      scene.podList = scene.podList.map(pod => {
-        return { ...pod, containers: pod.containers.map(one => ({ ...one, running })) };
-      });
-    };
-    setRunning(false);
-    await scene.run(320);
-    setRunning(true);
-    scene.restartContainer("web-5d-a");
-    const lose = (): void => scene.log('E0101 12:00:00.000000       1 main.go:12] "leader election lost"');
-    expect(await scene.run(50, lose)).toMatchObject({ status: "True", intents: [] });
-    expect((await scene.run(20, lose)).intents).toHaveLength(1);
   });
 
   it.each(["main", "sidecar"] as const)("has time while its %s container waits for its next life", async role => {
@@ -63,30 +45,6 @@ describe("a pod that could not renew", () => {
     expect(await scene.run(seconds - 20)).toMatchObject({ status: "True", reason: "Active", intents: [] });
     expect((await scene.run(30)).intents).toHaveLength(after < 60 ? 0 : 1);
   });
-
-  it("needs a person if its container keeps restarting for an hour", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    await scene.run(320);
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
-    const restart = (): void => scene.restartContainer("web-5d-a");
-    expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
-    const pass = await scene.run(3_600, restart);
-    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
-    expect(pass.message).toContain("watches the Lease for four of its durations, while the containers run");
-  });
-
-  it("and is accused already has time, too, when its container starts again", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    await scene.run(320);
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
-    scene.restartContainer("web-5d-a");
-    expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [] });
-    expect((await scene.run(70)).intents).toHaveLength(1);
-  });
 });
 
 describe("a pod that paused for long once", () => {
@@ -106,11 +64,6 @@ describe("a pod that paused for long once", () => {
     const scene = await paused(600);
     expect(await scene.run(780)).toMatchObject({ status: "True", reason: "Active", intents: [] });
     expect((await scene.run(70)).intents).toHaveLength(1);
-  });
-
-  it("has no longer than others an hour later", async () => {
-    const scene = await paused(3_700);
-    expect((await scene.run(310)).intents).toHaveLength(1);
   });
 });
 
@@ -147,25 +100,6 @@ describe("a restart", () => {
     expect((await scene.run(40)).intents).toHaveLength(1);
   });
 
-  it("is not Recovered because another pod goes on renewing a Lease of its own", async () => {
-    const scene = await learned();
-    const other = lease({ name: "shard-b", uid: "b", holder: "web-5d-b_1" });
-    scene.workloadList = [workload({ replicas: 2 })];
-    scene.podList.push(scene.pod("web-5d-b"));
-    scene.leaseList.push(other);
-    const renewOther = (): void => scene.renew("web-5d-b_1");
-    await scene.run(60, renewOther);
-    scene.renewer = undefined;
-    const pass = await scene.run(310, renewOther);
-    scene.executed(pass);
-    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), ...scene.podList.slice(1)];
-    await scene.run(120, renewOther);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-    scene.take("web-5d-b_1");
-    await scene.run(60, renewOther);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
-  });
-
   it("is not Recovered for a new leader because another pod goes on renewing a Lease of its own", async () => {
     const scene = await learned();
     scene.workloadList = [workload({ replicas: 2 })];
@@ -181,24 +115,6 @@ describe("a restart", () => {
     scene.take("web-5d-b_1");
     await scene.run(60, renewOther);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
-  });
-
-  it("that can't begin for an hour needs a person", async () => {
-    const scene = await learned();
-    scene.podList.push(scene.pod("web-5d-z", { ready: false }));
-    scene.renewer = undefined;
-    expect(await scene.run(320)).toMatchObject({ reason: "RestartDeferred", progressing: true });
-    const pass = await scene.wait(3_700);
-    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" } });
-    scene.podList.pop();
-    const { planned, plan } = await scene.pass();
-    const [item] = plan.items;
-    const blocked = { result: "Blocked", message: "budget", retryAfterMs: 1 } as const;
-    const intent = item!.intents[0]!;
-    const report = planned.report(new Map([[item!.id, [{ intent, outcome: blocked }]]]), scene.clock.now());
-    const message = expect.stringContaining("next try at") as string;
-    expect(report.stalled).toMatchObject({ reason: "RestartBlocked", message });
-    expect(report.message).toMatch(/Waiting since .*: if the eviction is refused, .*delete the pod by hand/);
   });
 });
 
@@ -222,32 +138,6 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
     );
   });
 
-  it("is named once in a workload with many such pods", async () => {
-    const scene = new Scene({ onStall: "Restart" });
-    const names = Array.from({ length: 9 }, (_, i) => `web-5d-${i}`);
-    scene.workloadList = [workload({ replicas: 10 })];
-    for (const name of names) {
-      scene.podList.push(scene.pod(name));
-      for (const what of ["shard", "task"])
-        scene.leaseList.push(lease({ name: `${what}-${name}`, uid: `${what}-${name}`, holder: `${name}_${what}` }));
-    }
-    const renew = (what: string): void => names.forEach(name => scene.renew(`${name}_${what}`));
-    await scene.run(120, () => ["shard", "task"].forEach(renew));
-    const pass = await scene.run(600, () => renew("shard"));
-    expect(pass).toMatchObject({ status: "True", intents: [] });
-    expect(pass.message).toBe(
-      "Pod web-5d-0 no longer renews Lease team/task-web-5d-0 but renews team/shard-web-5d-0: it may have finished with the first. The operator leaves it alone, and so other pods with such Leases.",
-    );
-  });
-
-  it("is restarted once it stops renewing the other, too", async () => {
-    const scene = await finished();
-    await scene.run(600);
-    scene.renewer = undefined;
-    expect(await scene.run(280)).toMatchObject({ status: "True", intents: [] });
-    expect((await scene.run(30)).intents).toHaveLength(1);
-  });
-
   it("is left alone by a new leader of the operator, although an earlier one has named it", async () => {
     const scene = await finished();
     const { renewer } = scene;
@@ -261,48 +151,6 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
 });
 
 describe("a pod that renews its Lease after each restart, and stops again", () => {
-  it.each<[string, (scene: Scene) => Promise<{ readonly intents: readonly unknown[] }>]>([
-    ["is over", scene => scene.wait(7_200)],
-    ["or a change of the spec", scene => ((scene.object = nextGeneration(scene.object)), scene.run(300))],
-  ])("is restarted twice at most, and then needs a person until a day %s", async (_, change) => {
-    const scene = await learned();
-    let evictions = 0;
-    scene.renewer = undefined;
-    let pass = await scene.run(310);
-    for (let hours = 0; hours < 23; hours++) {
-      for (let at = 0; at < 3_600; at += 300) {
-        if (pass.intents.length > 0) {
-          evictions++;
-          scene.executed(pass);
-          const name = `web-5d-${evictions}`;
-          scene.podList = [scene.pod(name, { createdAtMs: scene.nowMs })];
-          scene.logs.write(name, "main");
-          scene.take(`${name}_1`);
-          scene.renewer = `${name}_1`;
-        } else scene.renewer = undefined;
-        pass = await scene.run(300);
-      }
-    }
-    expect(evictions).toBe(2);
-    expect(scene.object.status?.restarts?.map(({ outcome }) => outcome)).toEqual(Array(2).fill("Ineffective"));
-    expect(pass).toMatchObject({ reason: "RestartsExhausted", stalled: { reason: "RestartsExhausted" } });
-    expect((await change(scene)).intents).toHaveLength(1);
-  });
-
-  it("has been helped if it renews its Lease for longer than an hour", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.executed(await scene.run(310));
-    scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })];
-    scene.logs.write("web-5d-b", "main");
-    scene.take("web-5d-b_1");
-    scene.renewer = "web-5d-b_1";
-    await scene.run(3_400);
-    scene.renewer = undefined;
-    expect((await scene.run(310)).intents).toHaveLength(1);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
-  });
-
   it("has not been helped if another pod took over its Lease, and stopped, too", async () => {
     const scene = await learned();
     scene.workloadList = [workload({ replicas: 2 })];

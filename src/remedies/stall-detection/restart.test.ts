@@ -102,14 +102,6 @@ describe("onStall: Restart", () => {
     expect(await scene.run(60)).toMatchObject({ status: "True", reason: "Active" });
   });
 
-  it("is Recovered once another pod renews a Lease", async () => {
-    scene.executed(await stall());
-    replace("web-5d-b", true);
-    const pass = await scene.run(60);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
-    expect(pass).toMatchObject({ status: "True", reason: "Active" });
-  });
-
   it("is not Recovered by the first renewals, since some programs hang right after each start", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
@@ -118,46 +110,6 @@ describe("onStall: Restart", () => {
     await scene.run(550);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
     await scene.run(10);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
-  });
-
-  it.each([
-    ["works", 720, "Recovered"],
-    ["hangs", 900, "Ineffective"],
-  ])(
-    "waits for the first renewal of a Lease that is renewed every twelve minutes: its successor %s",
-    async (how, seconds, outcome) => {
-      scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 900_000 })];
-      scene.renewer = undefined;
-      for (let i = 0; i < 5; i++) {
-        await scene.run(710);
-        await scene.run(10, () => scene.renew("web-5d-a_0b5c"));
-      }
-      scene.executed(await scene.run(3_610));
-      replace("web-5d-b", false);
-      scene.take("web-5d-b_1");
-      await scene.run(seconds - 10);
-      expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-      if (how === "works") scene.renew("web-5d-b_1");
-      await scene.run(30);
-      expect(scene.object.status?.restarts).toMatchObject([{ outcome }]);
-    },
-  );
-
-  it("of a pod with a long grace period is open until ten minutes after that", async () => {
-    scene.workloadList = [workload({ graceMs: 900_000 })];
-    scene.executed(await stall());
-    scene.podList = [];
-    await scene.run(1_480);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
-    await scene.run(30);
-    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
-  });
-
-  it("is ineffective if no pod renews a Lease within ten minutes, and then waits for the cooldown", async () => {
-    scene.executed(await stall());
-    replace("web-5d-b", false);
-    await scene.run(610);
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 
@@ -183,31 +135,6 @@ describe("onStall: Restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Replaced" }]);
   });
 
-  it("without an outcome is none that did not help, and ends no series of them", async () => {
-    const restarts = (outcomes: readonly ("Ineffective" | "Replaced")[]) =>
-      outcomes.map((outcome, i) => {
-        const time = new Date(scene.nowMs - (20 - i) * 3_600_000).toISOString();
-        const pod = { pod: `old-${i}`, podUID: `old-${i}` };
-        return { ...pod, workload: "Deployment/web", time, cause: "LeaseNotRenewed" as const, outcome };
-      });
-    const { object } = scene;
-    for (const [outcomes, reason] of [
-      [["Ineffective", "Replaced", "Ineffective", "Replaced"], "RestartsExhausted"],
-      [["Ineffective", "Replaced", "Replaced"], "Restarting"],
-    ] as const) {
-      scene = new Scene({ onStall: "Restart" });
-      scene.object = { ...object, status: { restarts: restarts(outcomes) } };
-      expect(await stall()).toMatchObject({ reason });
-    }
-  });
-
-  it("counts another object's restarts and its own cooldown", async () => {
-    scene.executed(await stall(), "Recovered");
-    const pass = await scene.run(60);
-    expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
-    expect(pass.message).toContain("(cooldown)");
-  });
-
   it.each<[string, () => void, string]>([
     ["the skip annotation", () => (scene.podList = [{ ...scene.podList[0]!, skip: true }]), "LeaseNotRenewed"],
     ["the annotation on the workload", () => (scene.workloadList = [workload({ skip: true })]), "LeaseNotRenewed"],
@@ -222,13 +149,6 @@ describe("onStall: Restart", () => {
   ])("waits or leaves the pod alone: %s", async (_, arrange, reason) => {
     arrange();
     expect(await stall()).toMatchObject({ status: "False", reason, intents: [] });
-  });
-
-  it("follows a rollout that does not end within ten minutes", async () => {
-    rollOut({ strategy: "RollingUpdate", isInProgress: true });
-    await stall();
-    expect((await scene.run(580)).intents).toEqual([]);
-    expect((await scene.run(30)).intents).toHaveLength(1);
   });
 
   const deniedIn = (namespace: string): string =>
@@ -272,13 +192,6 @@ describe("onStall: Restart", () => {
     expect(pass).toMatchObject({ status: "False", reason: "RestartDeferred", progressing: true, intents: [] });
     expect(pass.message).toContain("refuses its requests with 429");
     expect((await scene.run(120)).intents).toHaveLength(1);
-  });
-
-  it("that waits for the end of refusals needs a person after an hour", async () => {
-    await scene.run(120);
-    scene.renewer = undefined;
-    const pass = await scene.run(4_000, () => scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`));
-    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
   });
 
   it.each([
@@ -329,21 +242,6 @@ describe("onStall: Restart", () => {
     const waited = await scene.run(20);
     expect(report(waited, limited).stalled?.message).toContain("delete the pod by hand");
     expect(report(waited, { result: "Executed" }).stalled).toBeUndefined();
-  });
-
-  it("that a PodDisruptionBudget refuses for an hour is Stalled, although the pace, a rollout and a new leader hold it back meanwhile", async () => {
-    let pass = await stall();
-    for (let minutes = 0; minutes < 60; minutes += 2) {
-      expect([minutes, pass.stalled]).toEqual([minutes, undefined]);
-      if (minutes === 10) report(pass, { result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
-      else if (pass.intents.length > 0) report(pass, { result: "Blocked", message: "budget", retryAfterMs: 1 });
-      rollOut({ strategy: "RollingUpdate", isInProgress: minutes === 20 });
-      if (minutes === 40) scene.failOver();
-      pass = await scene.run(120);
-    }
-    expect(pass.stalled?.message).toContain("Waiting since 2025-01-01T12:0");
-    const paced = report(pass, { result: "Limited", limit: "RestartPacer", retryAfterMs: 10_000 });
-    expect(paced.stalled?.message).toContain("Waiting since 2025-01-01T12:0");
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

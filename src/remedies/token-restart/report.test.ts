@@ -2,8 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/ports";
 import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
-import type { PendingWrite } from "../../core/remedy";
-import { intentsOf } from "../../core/testing/remedy-sample";
 import { Metrics } from "../../telemetry/metrics";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";
@@ -165,22 +163,6 @@ describe("the report while the restart breaker is tripped", () => {
   });
 });
 
-describe("a restart in backoff", () => {
-  const [eviction] = intentsOf(planRestarts(observed("web"), DEFAULTS, NOW, []));
-  const pending = (changes: Partial<PendingWrite>): PendingWrite[] => {
-    const outcome = { result: "Blocked", message: "disruption budget", retryAfterMs: 1 } as const;
-    const { verb, target, restart } = eviction!;
-    return [{ verb, target, restart: restart!, outcome, untilMs: NOW.getTime() + 10_000, ...changes }];
-  };
-
-  it.each<[string, Partial<PendingWrite>]>([
-    ["its time is over", { untilMs: NOW.getTime() }],
-    ["the write failed for another reason", { outcome: { result: "Failed", message: "timeout" } }],
-  ])("is planned again when %s", (_, changes) => {
-    expect(intentsOf(planRestarts(observed("web"), DEFAULTS, NOW, pending(changes)))).toHaveLength(1);
-  });
-});
-
 it("writes the time of the last 401 once in half of the window, and when the number of rejected pods changes", async () => {
   const scene = new Scene({ evidence: ["Logs"] });
   const written: string[] = [];
@@ -251,27 +233,6 @@ describe("what recreated the ServiceAccount of rejected pods", () => {
     const nowMs = scene.clock.now().getTime();
     scene.rotation = { beforeMs: nowMs - 120_000, unchangedMs: nowMs - 120_000, changedMs: nowMs - 60_000 };
     expect(await named(scene)).toBeUndefined();
-  });
-
-  it("is not named for a successor that is rejected as well", async () => {
-    const scene = new Scene();
-    recreate(scene, HELM);
-    expect(await named(scene)).toBe("HelmHook");
-    scene.replacePod("web-5d-a", "web-5d-b");
-    const pass = await scene.passes(24, () => {
-      scene.log(UNAUTHORIZED, "web-5d-b");
-    });
-    expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 1 }]);
-    expect(pass.lists?.targets?.[0]).not.toHaveProperty("recreatedBy");
-  });
-
-  it("names the hook also in the message after the token was renewed", async () => {
-    const scene = new Scene();
-    recreate(scene, HELM);
-    await named(scene, REFRESHED_MS);
-    expect((await scene.pass()).message).toContain(
-      "Pod web-5d-a, older than its ServiceAccount web (a Helm hook recreates it: helm.sh/hook: pre-upgrade), got 401 responses",
-    );
   });
 });
 

@@ -56,6 +56,17 @@ describe("an eviction", () => {
     expect(outcomes(entry(PROVEN), [late], 90_000)).toEqual(["Recovered"]);
   });
 
+  it.each<[string, object, number, string]>([
+    ["for ten seconds after it is Ready", { fromMs: T, untilMs: T + 8_000 }, 10_999, "Restarted"],
+    ["and is Recovered then", { fromMs: T, untilMs: T + 8_000 }, 11_000, "Recovered"],
+    ["and has logged for less than five of them", { fromMs: T, untilMs: T + 5_999 }, 20_000, "Restarted"],
+    ["and got its last 401 less than five ago", { fromMs: T + 4_000, untilMs: T + 8_999 }, 20_000, "Restarted"],
+  ])("of a pod older than its ServiceAccount watches a successor with a new token %s", (_, quiet, afterMs, outcome) => {
+    const works = { ...healthy(T), quiet: quiet as NonNullable<ObservedPod["quiet"]> };
+    expect(outcomes(entry(PROVEN), [works], afterMs)).toEqual([outcome]);
+    if (outcome === "Recovered") expect(outcomes(entry(), [works], afterMs)).toEqual(["Restarted"]);
+  });
+
   it("that was Replaced becomes Ineffective when the successor is rejected", () => {
     const rejected = { ...healthy(T), logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
     expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);

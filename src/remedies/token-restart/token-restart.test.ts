@@ -1,4 +1,4 @@
-import { makeObject, nextGeneration } from "../../core/testing/objects";
+import { makeObject } from "../../core/testing/objects";
 import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
@@ -50,16 +50,6 @@ describe("evidence in logs", () => {
       intents: [],
       recheckAfterMs: 5_000,
     });
-  });
-
-  it("never acts on 401s that have ended", async () => {
-    const scene = new Scene();
-    for (let s = 0; s <= 100; s += 10) {
-      scene.log(UNAUTHORIZED);
-      scene.clock.advance(10_000);
-    }
-    scene.clock.advance(120_000);
-    expect(await scene.pass()).toMatchObject({ reason: "Accepted", intents: [] });
   });
 
   it.each<[Mode, string]>([
@@ -186,66 +176,6 @@ describe("the age of the ServiceAccount", () => {
 });
 
 describe("after a restart", () => {
-  it("watches the successor until its tokens are accepted", async () => {
-    const { scene, pass } = await sick();
-    scene.noteRestart(pass.intents[0]!);
-    scene.clock.advance(1_000);
-    scene.replacePod("web-5d-a", "web-5d-b");
-    const watching = await scene.passes(10);
-    expect(watching).toMatchObject({
-      status: "False",
-      reason: "Restarting",
-      intents: [],
-      progressing: true,
-      recheckAfterMs: 5_000,
-    });
-    const recovered = await scene.passes(10);
-    expect(recovered).toMatchObject({
-      status: "True",
-      reason: "Accepted",
-      restarts: [{ outcome: "Recovered" }],
-    });
-  });
-
-  it("is Ineffective when the successor is rejected too, and the cooldown doubles", async () => {
-    const { scene, pass } = await sick();
-    scene.noteRestart(pass.intents[0]!);
-    scene.clock.advance(1_000);
-    scene.replacePod("web-5d-a", "web-5d-b");
-    const again = await scene.passes(14, () => scene.log(UNAUTHORIZED, "web-5d-b"));
-    expect(again).toMatchObject({
-      reason: "RestartDeferred",
-      intents: [],
-      restarts: [{ outcome: "Ineffective" }],
-    });
-    await scene.passes(220, () => scene.log(UNAUTHORIZED, "web-5d-b"));
-    expect((await scene.pass()).intents).toEqual([]);
-    const later = await scene.passes(12, () => scene.log(UNAUTHORIZED, "web-5d-b"));
-    expect(later.intents).toHaveLength(1);
-  });
-
-  it.each<[string, (scene: Scene) => void]>([
-    ["a new generation", scene => (scene.object = nextGeneration(scene.object))],
-    ["a day is over", scene => scene.clock.advance(86_400_000 - 49 * 60_000)],
-  ])("stops after maxRestarts until %s", async (_, change) => {
-    const { scene } = await sick();
-    const entry = (minutesAgo: number): object => ({
-      pod: "web-x",
-      podUID: `uid-${minutesAgo}`,
-      workload: "Deployment/web",
-      time: new Date(scene.clock.now().getTime() - minutesAgo * 60_000).toISOString(),
-      ...{ cause: "Unknown", outcome: "Ineffective", generation: 1 },
-    });
-    scene.object = { ...scene.object, status: { restarts: [entry(110), entry(90), entry(50)] as never } };
-    const exhausted = await scene.pass();
-    const reason = "RestartsExhausted";
-    expect(exhausted).toMatchObject({ reason, intents: [], stalled: { reason } });
-    expect(exhausted.message).toContain("restarts did not help; find out why its requests get 401 responses.");
-    change(scene);
-    const pass = await scene.passes(15, () => scene.log(UNAUTHORIZED));
-    expect(pass.intents).toHaveLength(1);
-  });
-
   it("settles open restarts of former targets without extra passes", async () => {
     const scene = new Scene();
     const open = (minutesAgo: number): object => ({
@@ -260,21 +190,6 @@ describe("after a restart", () => {
     const pass = await scene.pass();
     expect(pass.restarts).toMatchObject([{ outcome: "Replaced" }, { outcome: "Restarted" }]);
     expect(pass.recheckAfterMs).toBe(KEYS_RECHECK_MS);
-  });
-
-  it("replaces the pods of one incident one after the other without the cooldown", async () => {
-    const scene = new Scene();
-    scene.workloadList = [workload({ replicas: 2 })];
-    scene.podList.push(scene.podAt(-3_600_000, { name: "web-5d-z", uid: "uid-z" }));
-    scene.logs.write("web-5d-z", "main");
-    scene.accounts.set("web", scene.account("sa-2", -61_000));
-    const first = await scene.pass();
-    expect(first.intents).toHaveLength(1);
-    scene.noteRestart(first.intents[0]!);
-    scene.replacePod("web-5d-a", "web-5d-b");
-    expect(await scene.passes(3)).toMatchObject({ reason: "RestartDeferred", intents: [] });
-    const second = await scene.passes(6);
-    expect(second.intents).toMatchObject([{ target: { name: "web-5d-z" } }]);
   });
 });
 
@@ -296,15 +211,6 @@ describe("outcomes", () => {
       "12:01:25Z",
     );
     expect((await scene.passes(1, () => scene.log(UNAUTHORIZED))).intents).toHaveLength(1);
-  });
-
-  it("does not name a PodDisruptionBudget for other refusals, nor report a waiting restart as executed", async () => {
-    const { scene, pass } = await sick();
-    const refused = scene.report(pass, { result: "Blocked", message: "too many requests", retryAfterMs: 1_000 });
-    expect(refused.message).not.toMatch(/PodDisruptionBudget|too many/);
-    const outcome = { result: "Limited", limit: "RestartPacer", retryAfterMs: 5_000 } as const;
-    expect(pass.message).toContain("is about to evict");
-    expect(scene.report(pass, outcome).message).not.toMatch(/about to evict|Evicted/);
   });
 
   it.each([
