@@ -9,7 +9,7 @@ import type { ClusterWidePorts, ClusterWideSettings } from "./cluster-wide/ports
 import { Controller, type ControllerPorts, type LoopSettings } from "./loop/controller";
 import { KeyMemory } from "../core/signing-keys";
 import { LeaseBreaker, LeaseKeys } from "./lead/lease-record";
-import { LeaderElector, type ElectionTiming } from "./lead/leader-election";
+import { LeaderElector } from "./lead/leader-election";
 import { deleteLeftovers } from "./pass/leftovers";
 import type { OperatorMode } from "./pass/ready";
 import { Reconciler } from "./pass/reconcile";
@@ -46,7 +46,6 @@ export interface EngineSettings {
   readonly identity: string;
   /** Observe: nothing is written for any object, except status, Events and cleanup. */
   readonly mode?: OperatorMode;
-  readonly election?: Partial<ElectionTiming>;
   readonly loop?: Partial<LoopSettings>;
   /** Minimum time between two restarts in the whole cluster. */
   readonly restartIntervalMs?: number;
@@ -69,27 +68,23 @@ export class Engine {
     const reconciler = new Reconciler({ ...ports, restarts, mode: settings.mode });
     const recordEvent = electionEvents(ports);
     this.clusterWide = createClusterWide(ports, settings, isLeader);
-    this.elector = new LeaderElector(
-      identity,
-      {
-        ...{ ...ports, clock, store: ports.lease },
-        annotations: [breaker, new LeaseKeys(ports.keyMemory ?? new KeyMemory())],
-        onStartedLeading: () => {
-          restarts.startTerm();
-          this.loop.startLeading();
-          this.clusterWide?.startLeading();
-          recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
-        },
-        onStoppedLeading: why => {
-          this.loop.stopLeading();
-          this.clusterWide?.stopLeading();
-          breaker.endTerm();
-          if (this.#isStopping) return;
-          recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
-        },
+    this.elector = new LeaderElector(identity, {
+      ...{ ...ports, clock, store: ports.lease },
+      annotations: [breaker, new LeaseKeys(ports.keyMemory ?? new KeyMemory())],
+      onStartedLeading: () => {
+        restarts.startTerm();
+        this.loop.startLeading();
+        this.clusterWide?.startLeading();
+        recordEvent("Normal", "StartedLeading", `${identity} became leader.`);
       },
-      settings.election,
-    );
+      onStoppedLeading: why => {
+        this.loop.stopLeading();
+        this.clusterWide?.stopLeading();
+        breaker.endTerm();
+        if (this.#isStopping) return;
+        recordEvent("Warning", "StoppedLeading", `${identity} stopped leading and stands by: ${why}.`);
+      },
+    });
     this.loop = createLoop({ ...ports, clock, isLeader }, settings, { reconciler, restarts });
   }
 

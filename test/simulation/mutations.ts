@@ -304,14 +304,14 @@ export const MUTATIONS: readonly Mutation[] = [
   ...inFile("src/engine/lead/leader-election.ts", [
     [
       "a Lease is taken at once",
-      "unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);",
+      "unchangedMs >= expiresAfterMs(found, LEASE_DURATION_MS);",
       "unchangedMs >= 0;",
       REPLICAS,
     ],
     [
       "the deadline is too long",
-      "const untilMs = startedMs + this.#timing.renewDeadlineMs;",
-      "const untilMs = startedMs + 30 * this.#timing.renewDeadlineMs;",
+      "const untilMs = startedMs + RENEW_DEADLINE_MS;",
+      "const untilMs = startedMs + 30 * RENEW_DEADLINE_MS;",
       REPLICAS,
     ],
     [

@@ -19,7 +19,7 @@ import { endOf, LineSplitter, parseWatchEvent, StalledError, type WatchEnd, type
 import { type Delta, type Identified, ViewCache } from "./view-cache";
 
 /** In milliseconds. */
-export interface WatchTiming {
+interface WatchTiming {
   /**
    * The server ends the watch after one to two times this, by default 30 to 60 minutes. client-go asks for 5 to 10, to spread its watches
    * over the API servers; a dead connection is found by its silence, so a short timeout would only add requests.
@@ -70,7 +70,6 @@ export interface WatchContext {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: ClusterMetrics;
-  readonly timing?: Partial<WatchTiming>;
 }
 
 /** A watch that has given up lists again after this time, in milliseconds. */
@@ -112,8 +111,7 @@ export class Watch<V extends Identified> {
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
     this.#subject = subject;
-    const special = subject.withoutBookmarks === true ? WITHOUT_BOOKMARKS : {};
-    this.#timing = { ...DEFAULT_TIMING, ...special, ...context.timing };
+    this.#timing = { ...DEFAULT_TIMING, ...(subject.withoutBookmarks === true && WITHOUT_BOOKMARKS) };
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
   }

@@ -9,9 +9,18 @@ const item = (namespace: string, name: string, finalizers: string[] = []) => ({
   metadata: { namespace, name, uid: `${namespace}-${name}`, finalizers },
 });
 
+type Cache = ConstructorParameters<typeof ApiObjectStore>[2];
+const NO_CACHE: Cache = { current: () => undefined };
+
+const scopeOf = (namespace = "") => ({
+  isOurs: (key: string) => key.startsWith(namespace),
+  log: new RecordingLog(),
+  clock: new FakeClock(),
+  random: () => 0.5,
+});
+
 /** A store over pages that a test may change; null is a page that can't be read. */
 function makeStore(pages: (object[] | null)[], watched?: string) {
-  const log = new RecordingLog();
   const json = <T>({ query }: { query?: Readonly<Record<string, unknown>> }): Promise<T> => {
     const page = Number(query?.["continue"] ?? 0);
     const items = pages[page];
@@ -21,14 +30,9 @@ function makeStore(pages: (object[] | null)[], watched?: string) {
   const jsonOrNull = (): never => {
     throw new TransientError("not asked for");
   };
-  const clock = new FakeClock();
-  const scope = {
-    isOurs: (key: string) => key.startsWith(`${watched}/`),
-    log,
-    clock,
-    random: () => 0.5,
-  };
-  const store = new ApiObjectStore({ json, jsonOrNull }, watched === undefined ? undefined : scope);
+  const scope = scopeOf(watched);
+  const { log, clock } = scope;
+  const store = new ApiObjectStore({ json, jsonOrNull }, scope, NO_CACHE);
   const told = () => log.lines.splice(0).map(({ level, fields }) => [level, fields["objects"]]);
   return { store, log, told, clock };
 }
@@ -44,7 +48,7 @@ describe("the list of objects", () => {
       [item("a", "one", [FINALIZER])],
       [item("b", "held", ["other", FINALIZER]), item("b", "free"), item("b", "others", ["other"])],
     ];
-    const { store, log, told } = makeStore(pages, "a");
+    const { store, log, told } = makeStore(pages, "a/");
     expect((await store.list()).keys).toEqual(["a/one"]);
     expect(log.lines[0]?.message).toMatch(/watch their namespaces again until they are deleted/);
     expect(told()).toEqual([["warn", "b/held"]]);
@@ -52,7 +56,7 @@ describe("the list of objects", () => {
 
   it("warns again when other objects are held, not with each list", async () => {
     const pages: object[][] = [[item("b", "one", [FINALIZER])]];
-    const { store, told } = makeStore(pages, "a");
+    const { store, told } = makeStore(pages, "a/");
     const listOf = async (...names: string[]) => {
       pages[0] = names.map(name => item("b", name, [FINALIZER]));
       await store.list();
@@ -74,13 +78,7 @@ describe("the cached objects", () => {
   function makeCachedStore(answer: object | null) {
     const state = { version: "5", get: () => versioned("5"), keys: () => ["a/one", "b/two"] };
     const json = <T>(): Promise<T> => Promise.resolve(answer as T);
-    const scope = {
-      isOurs: (key: string) => key.startsWith("a/"),
-      log: new RecordingLog(),
-      clock: new FakeClock(),
-      random: () => 0.5,
-    };
-    return new ApiObjectStore({ json, jsonOrNull: json }, scope, { current: () => state });
+    return new ApiObjectStore({ json, jsonOrNull: json }, scopeOf("a/"), { current: () => state });
   }
 
   it("are none without a cache", () => {
@@ -114,7 +112,7 @@ describe("the cached objects", () => {
     const cache = { version: "5" as string | undefined, get: () => versioned("5"), keys: () => ["a/one"] };
     const answers = ["9", "100", "20"];
     const jsonOrNull = <T>(): Promise<T> => Promise.resolve(versioned(answers.shift() ?? "") as T);
-    const store = new ApiObjectStore({ json: jsonOrNull, jsonOrNull }, undefined, { current: () => cache });
+    const store = new ApiObjectStore({ json: jsonOrNull, jsonOrNull }, scopeOf(), { current: () => cache });
     for (const key of ["a/one", "a/two", "a/three"]) await store.get(key);
     const isUsedAt = (version: string | undefined) => {
       cache.version = version;
@@ -138,7 +136,9 @@ it("writes no status without a field that the definition in the cluster does not
   const api = { json, jsonOrNull: json };
   const object = makeObject("team/app");
   const told = 'unknown field "status.mode"; upgrade the definitions in crds/';
-  await expect(new ApiObjectStore(api).writeStatus(object, { mode: "Enforce" })).rejects.toThrow(told);
+  await expect(new ApiObjectStore(api, scopeOf(), NO_CACHE).writeStatus(object, { mode: "Enforce" })).rejects.toThrow(
+    told,
+  );
   const cluster = { ...object, kind: "ClusterControllerResilience" } as never;
   await expect(new ApiClusterObjectStore(api).writeStatus(cluster, { enforced: 1 })).rejects.toThrow(told);
   expect(sent).toEqual(Array(2).fill({ fieldManager: "controller-resilience", fieldValidation: "Strict" }));

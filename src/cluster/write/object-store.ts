@@ -12,7 +12,7 @@ import type { Key, Log, ObjectList, ObjectStore } from "../../core/ports";
 import { firstOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
-import { describeCall, listPages, METADATA_ONLY, pathOf, type Patience, type Resource } from "../http/resources";
+import { describeCall, listPages, METADATA_ONLY, pathOf, type Resource } from "../http/resources";
 import { onlyNeeded, type OwnCache } from "../read/views";
 
 const RESOURCE = KINDS.ControllerResilience;
@@ -22,7 +22,7 @@ const STRICT = { fieldManager: MANAGER, fieldValidation: "Strict" } as const;
 /** client-go's page size. */
 const PAGE_SIZE = 500;
 
-/** What the operator works on and with; a program that looks once has none. */
+/** What the operator works on and with. */
 interface ObjectScope {
   /** In the watched namespaces. */
   readonly isOurs: (key: Key) => boolean;
@@ -51,18 +51,16 @@ interface ObjectCache {
  */
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
-  readonly #scope: ObjectScope | undefined;
-  readonly #patience: Patience | undefined;
-  readonly #cache: ObjectCache | undefined;
+  readonly #scope: ObjectScope;
+  readonly #cache: ObjectCache;
   /** The last resourceVersion that was read or written, until the cache has it. */
   #newest: string | undefined;
   /** The names of objects outside of the scope that the last list has found and a warning has named. */
   #stranded = "";
 
-  constructor(api: Pick<Api, "json" | "jsonOrNull">, scope?: ObjectScope, cache?: ObjectCache) {
+  constructor(api: Pick<Api, "json" | "jsonOrNull">, scope: ObjectScope, cache: ObjectCache) {
     this.#api = api;
     this.#scope = scope;
-    this.#patience = scope && { clock: scope.clock, random: scope.random, longestMs: LONGEST_WAIT_MS };
     this.#cache = cache;
   }
 
@@ -71,13 +69,11 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   cachedKeys(): readonly Key[] | undefined {
-    const keys = this.#current()?.keys();
-    const isOurs = this.#scope?.isOurs;
-    return isOurs === undefined ? keys : keys?.filter(isOurs);
+    return this.#current()?.keys().filter(this.#scope.isOurs);
   }
 
   #current(): OwnCache<ControllerResilience> | undefined {
-    const cache = this.#cache?.current();
+    const cache = this.#cache.current();
     if (cache === undefined || (this.#newest !== undefined && !atLeast(cache.version, this.#newest))) return undefined;
     this.#newest = undefined;
     return cache;
@@ -100,10 +96,11 @@ export class ApiObjectStore implements ObjectStore {
 
   async list(): Promise<ObjectList> {
     const listed: Listed[] = [];
+    const { clock, random } = this.#scope;
+    const patience = { clock, random, longestMs: LONGEST_WAIT_MS };
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
-      for await (const { items } of listPages(this.#api, list, { patience: this.#patience }))
-        listed.push(...items.map(listedOf));
+      for await (const { items } of listPages(this.#api, list, { patience })) listed.push(...items.map(listedOf));
       for (const object of listed) this.#note(object);
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
@@ -137,7 +134,6 @@ export class ApiObjectStore implements ObjectStore {
 
   #inScope(listed: readonly Listed[]): Key[] {
     const scope = this.#scope;
-    if (scope === undefined) return listed.map(({ key }) => key);
     const others = listed.filter(({ key, isHeld }) => isHeld && !scope.isOurs(key)).map(({ key }) => key);
     const stranded = firstOf(others, MAX_NAMED);
     if (others.length > 0 && stranded !== this.#stranded) {

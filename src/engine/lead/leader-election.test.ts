@@ -10,7 +10,7 @@ import {
 } from "../../core/errors";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
-import { LeaderElector, type ElectionTiming } from "./leader-election";
+import { LeaderElector } from "./leader-election";
 import { MemoryLease, RecordingLog, RecordingMetrics } from "../testing/fakes";
 
 interface Candidate {
@@ -20,12 +20,7 @@ interface Candidate {
   readonly log: RecordingLog;
 }
 
-function makeCandidate(
-  identity: string,
-  clock: FakeClock,
-  store: LeaseStore,
-  timing: Partial<ElectionTiming> = { absentLeaseWaitMs: 0, createdLeaseWaitMs: 0 },
-): Candidate {
+function makeCandidate(identity: string, clock: FakeClock, store: LeaseStore, isPatient = false): Candidate {
   const heard: string[] = [];
   const metrics = new RecordingMetrics();
   const log = new RecordingLog();
@@ -40,7 +35,7 @@ function makeCandidate(
       onStartedLeading: () => heard.push("started"),
       onStoppedLeading: () => heard.push("stopped"),
     },
-    timing,
+    ...(isPatient ? [] : [{ waitMs: 0, holdMs: 0 }]),
   );
   return { elector, heard, metrics, log };
 }
@@ -71,7 +66,7 @@ describe("becoming leader", () => {
   it("waits before it creates a missing Lease, and holds it before it leads", async () => {
     const clock = new FakeClock();
     const store = new MemoryLease();
-    const { elector } = makeCandidate("a", clock, store, {});
+    const { elector } = makeCandidate("a", clock, store, true);
     elector.start();
     await clock.run(6_900);
     expect(store.record).toBeNull();
@@ -332,11 +327,11 @@ describe("a Lease that is deleted", () => {
         update: record => call(() => update(record)),
       };
     };
-    const leader = makeCandidate("a", clock, networkOf("a"), {});
+    const leader = makeCandidate("a", clock, networkOf("a"), true);
     leader.elector.start();
     await clock.run(30_000);
     expect(leader.elector.isLeader()).toBe(true);
-    const candidate = makeCandidate("b", clock, networkOf("b"), {});
+    const candidate = makeCandidate("b", clock, networkOf("b"), true);
     const runWithOneLeader = async (ms: number): Promise<void> => {
       const stepMs = Math.min(ms, 100);
       for (let i = 0; i < ms / stepMs; i++) {

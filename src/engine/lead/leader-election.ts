@@ -12,36 +12,32 @@ import {
   takenOver,
 } from "./lease-record";
 
-/** Timing of the election, in milliseconds. */
-export interface ElectionTiming {
-  /** Candidates wait until they have seen the Lease unchanged for this long. */
-  readonly leaseDurationMs: number;
-  /** A leader steps down if it has not renewed for this long. Shorter than the lease duration by the time a last write may take. */
-  readonly renewDeadlineMs: number;
-  /** A leader renews so often. Less than the renew deadline by the time of an attempt that hangs, and of another one. */
-  readonly renewPeriodMs: number;
-  /** Time between two attempts of a candidate, and after an attempt that has failed. */
-  readonly retryPeriodMs: number;
-  /** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
-  readonly jitterFactor: number;
-  /** A candidate creates a missing Lease only after this time, in which a live leader whose Lease was deleted creates it again. */
-  readonly absentLeaseWaitMs: number;
-  /**
-   * A candidate holds a Lease that it has created for this long before it leads. At least the renew deadline: a leader whose Lease
-   * was deleted steps down within it. With the wait above this delays only the first start after installation.
-   */
-  readonly createdLeaseWaitMs: number;
-}
+// Lease duration, renew deadline, retry period and jitter are those of client-go, which renews each retry period. All in milliseconds.
 
-/** Lease duration, renew deadline, retry period and jitter are those of client-go, which renews each retry period. */
-export const DEFAULT_TIMING: ElectionTiming = {
-  leaseDurationMs: 15_000,
-  renewDeadlineMs: 10_000,
-  renewPeriodMs: 5_000,
-  retryPeriodMs: 2_000,
-  jitterFactor: 1.2,
-  absentLeaseWaitMs: 7_000,
-  createdLeaseWaitMs: 10_000,
+/** Candidates wait until they have seen the Lease unchanged for this long. */
+const LEASE_DURATION_MS = 15_000;
+
+/** A leader steps down if it has not renewed for this long. Shorter than the lease duration by the time a last write may take. */
+const RENEW_DEADLINE_MS = 10_000;
+
+/** A leader renews so often. Less than the renew deadline by the time of an attempt that hangs, and of another one. */
+const RENEW_PERIOD_MS = 5_000;
+
+/** Time between two attempts of a candidate, and after an attempt that has failed. */
+const RETRY_PERIOD_MS = 2_000;
+
+/** Candidates wait up to this many retry periods longer, at random, so that they do not all try at the same time. */
+const JITTER_FACTOR = 1.2;
+
+/** How a candidate treats a missing Lease. Tests do not wait. */
+const ABSENT_LEASE = {
+  /** It creates it only after this time, in which a live leader whose Lease was deleted creates it again. */
+  waitMs: 7_000,
+  /**
+   * It holds a Lease that it has created for this long before it leads. At least the renew deadline: a leader whose Lease was deleted steps down
+   * within it. With the wait above this delays only the first start after installation.
+   */
+  holdMs: 10_000,
 };
 
 /** Dependencies and callbacks of the election. */
@@ -76,7 +72,7 @@ const RELEASE_TRIES = 3;
  */
 export class LeaderElector {
   readonly #ports: ElectionPorts;
-  readonly #timing: ElectionTiming;
+  readonly #absent: typeof ABSENT_LEASE;
   readonly #identity: string;
   readonly #annotations: readonly LeaseAnnotation[];
   #running = false;
@@ -98,11 +94,11 @@ export class LeaderElector {
   #written: LeaseRecord[] = [];
   #seen: { readonly fingerprint: string; readonly atMs: number } | undefined;
 
-  constructor(identity: string, ports: ElectionPorts, timing: Partial<ElectionTiming> = {}) {
+  constructor(identity: string, ports: ElectionPorts, absent = ABSENT_LEASE) {
     this.#identity = identity;
     this.#ports = ports;
     this.#annotations = ports.annotations ?? [];
-    this.#timing = { ...DEFAULT_TIMING, ...timing };
+    this.#absent = absent;
   }
 
   /** Reports whether this process leads. Checks the monotonic clock, so the answer is correct also after the process was frozen. */
@@ -158,12 +154,11 @@ export class LeaderElector {
   }
 
   #nextDelayMs(askedMs: number, tookMs: number): number {
-    const { renewPeriodMs, retryPeriodMs, leaseDurationMs, jitterFactor } = this.#timing;
     // A leader must renew before its deadline, so it does not back off.
-    const periodMs = this.#failures === 0 ? renewPeriodMs : retryPeriodMs;
+    const periodMs = this.#failures === 0 ? RENEW_PERIOD_MS : RETRY_PERIOD_MS;
     if (this.#leadingUntilMs !== undefined) return Math.max(0, periodMs - tookMs);
-    const waitsMs = doubled({ firstMs: retryPeriodMs, lastMs: leaseDurationMs }, Math.max(0, this.#failures - 1));
-    return Math.max(askedMs, waitsMs + this.#ports.random() * jitterFactor * retryPeriodMs);
+    const waitsMs = doubled({ firstMs: RETRY_PERIOD_MS, lastMs: LEASE_DURATION_MS }, Math.max(0, this.#failures - 1));
+    return Math.max(askedMs, waitsMs + this.#ports.random() * JITTER_FACTOR * RETRY_PERIOD_MS);
   }
 
   async #acquireOrRenew(): Promise<void> {
@@ -173,20 +168,20 @@ export class LeaderElector {
     this.#see(found);
     if (!this.#running) return;
     if (found !== null && this.#isOurs(found)) {
-      await this.#write(renewed(found, this.#timing.leaseDurationMs, this.#ports.clock.now()));
+      await this.#write(renewed(found, LEASE_DURATION_MS, this.#ports.clock.now()));
       return;
     }
     this.#held = undefined;
     if (found !== null) this.#lose(`the Lease is held by "${found.holderIdentity}"`);
     if (this.#mayTake(found)) {
-      await this.#write(takenOver(found, this.#identity, this.#timing.leaseDurationMs, this.#ports.clock.now()));
+      await this.#write(takenOver(found, this.#identity, LEASE_DURATION_MS, this.#ports.clock.now()));
     }
   }
 
   /** Renews with one write and no read. Returns false if the Lease has changed. */
   async #renewAsKnown(held: LeaseRecord): Promise<boolean> {
     try {
-      await this.#write(renewed(held, this.#timing.leaseDurationMs, this.#ports.clock.now()));
+      await this.#write(renewed(held, LEASE_DURATION_MS, this.#ports.clock.now()));
       return true;
     } catch (error) {
       if (error instanceof ConflictError || error instanceof GoneError) return false;
@@ -197,10 +192,10 @@ export class LeaderElector {
   #mayTake(found: LeaseRecord | null): boolean {
     const unchangedMs = this.#ports.clock.monotonicMs() - (this.#seen?.atMs ?? Infinity);
     if (found !== null) {
-      return isReleased(found) || unchangedMs >= expiresAfterMs(found, this.#timing.leaseDurationMs);
+      return isReleased(found) || unchangedMs >= expiresAfterMs(found, LEASE_DURATION_MS);
     }
     // Candidates wait for a leader to create its Lease again.
-    return this.isLeader() || unchangedMs >= this.#timing.absentLeaseWaitMs;
+    return this.isLeader() || unchangedMs >= this.#absent.waitMs;
   }
 
   async #write(next: LeaseRecord): Promise<void> {
@@ -240,12 +235,12 @@ export class LeaderElector {
 
   /** Reports whether no other process can lead after a write that was sent at this time: renewals before the creation have expired. */
   #excludesOthers(startedMs: number): boolean {
-    return this.#created === undefined || startedMs - this.#created.sinceMs >= this.#timing.createdLeaseWaitMs;
+    return this.#created === undefined || startedMs - this.#created.sinceMs >= this.#absent.holdMs;
   }
 
   #hold(startedMs: number): void {
     const { clock, log, metrics, onStartedLeading } = this.#ports;
-    const untilMs = startedMs + this.#timing.renewDeadlineMs;
+    const untilMs = startedMs + RENEW_DEADLINE_MS;
     // The deadline timer may be late. Report the loss before the process leads again.
     if (!this.isLeader()) this.#lose("renew deadline exceeded");
     if (!this.#running || clock.monotonicMs() >= untilMs) return;
@@ -289,12 +284,7 @@ export class LeaderElector {
 
   /** A renewal that hangs ends a second before the deadline, which leaves time for another. */
   #call<T>(what: string, work: () => Promise<T>): Promise<T> {
-    return withDeadline(
-      this.#ports.clock,
-      this.#timing.renewDeadlineMs - this.#timing.renewPeriodMs - 1_000,
-      what,
-      work,
-    );
+    return withDeadline(this.#ports.clock, RENEW_DEADLINE_MS - RENEW_PERIOD_MS - 1_000, what, work);
   }
 
   /** Also after a takeover whose answer came after the stop, or never. */

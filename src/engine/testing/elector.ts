@@ -11,5 +11,5 @@ export function makeElector(
 ): LeaderElector {
   const ports = { ...lease, annotations, log: new RecordingLog(), metrics: new RecordingMetrics(), random: () => 0.5 };
   const listeners = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
-  return new LeaderElector(identity, { ...ports, ...listeners }, { absentLeaseWaitMs: 0, createdLeaseWaitMs: 0 });
+  return new LeaderElector(identity, { ...ports, ...listeners }, { waitMs: 0, holdMs: 0 });
 }
