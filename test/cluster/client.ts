@@ -33,7 +33,8 @@ export interface DaemonSet {
   readonly spec: { readonly template: object };
 }
 
-interface OperatorEvent {
+/** The fields of an Event that tests use. */
+export interface OperatorEvent {
   readonly involvedObject: { kind: string; name: string };
   readonly reason: string;
   readonly message: string;
@@ -56,6 +57,9 @@ export interface Binding {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
   readonly subjects?: readonly object[];
 }
+
+/** Longer than any single step takes, also on a machine that is half as fast. Only a failure waits for so long. */
+const PATIENCE_MS = 300_000;
 
 /** Operations on a cluster for demonstrations and tests. They use kubectl, as a user does. */
 export class ClusterClient {
@@ -142,6 +146,18 @@ export class ClusterClient {
     return list.items.filter(({ reportingComponent }) => reportingComponent === "controller-resilience");
   }
 
+  /** Waits for an Event, which comes a little after what it is about, and unlike the text of a condition does not pass. */
+  async untilEvent(namespace: string, isIt: (event: OperatorEvent) => boolean): Promise<OperatorEvent> {
+    return this.until(`an Event in ${namespace}`, async () => (await this.events(namespace)).find(isIt));
+  }
+
+  /** The sum of all series of a counter of the API server that have these labels. */
+  async counter(name: string, ...labels: string[]): Promise<number> {
+    const lines = (await this.output(["get", "--raw", "/metrics"])).split("\n");
+    const series = lines.filter(line => line.startsWith(`${name}{`) && labels.every(label => line.includes(label)));
+    return series.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  }
+
   /** Returns undefined if there is none. */
   async binding(kind: Binding["kind"], name: string, namespace?: string): Promise<Binding | undefined> {
     const args = ["get", kind.toLowerCase(), name, ...inNamespace(namespace), "--ignore-not-found", "-o", "json"];
@@ -162,7 +178,7 @@ export class ClusterClient {
   }
 
   /** Polls twice a second until `look` returns a value; after the time limit, throws with the last error. */
-  async until<T>(what: string, look: () => Promise<T | false | undefined>, timeoutMs = 60_000): Promise<T> {
+  async until<T>(what: string, look: () => Promise<T | false | undefined>, timeoutMs = PATIENCE_MS): Promise<T> {
     const deadline = performance.now() + timeoutMs;
     let trouble = "condition not met";
     for (;;) {
@@ -185,22 +201,18 @@ export class ClusterClient {
   }
 
   /** Waits until exactly this many pods of an app are Ready and none is terminating. */
-  async readyPods(namespace: string, app: string, count = 1, timeoutMs = 90_000): Promise<Pod[]> {
-    return this.until(
-      `${count} ready pods of ${namespace}/${app}`,
-      async () => {
-        const pods = await this.pods(namespace, app);
-        return pods.length === count && pods.every(pod => isReady(pod) && !pod.metadata.deletionTimestamp) && pods;
-      },
-      timeoutMs,
-    );
+  async readyPods(namespace: string, app: string, count = 1): Promise<Pod[]> {
+    return this.until(`${count} ready pods of ${namespace}/${app}`, async () => {
+      const pods = await this.pods(namespace, app);
+      return pods.length === count && pods.every(pod => isReady(pod) && !pod.metadata.deletionTimestamp) && pods;
+    });
   }
 
   /** Waits until a condition has one of these reasons; after the time limit, throws with its last reason. */
   async untilCondition(
     { namespace, name, type }: { namespace: string; name: string; type: string },
     reasons: readonly string[],
-    timeoutMs = 60_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<StatusCondition> {
     const look = async (): Promise<StatusCondition | false> => {
       const condition = await this.condition(namespace, name, type);
@@ -212,12 +224,7 @@ export class ClusterClient {
   }
 
   /** The same for TokensAccepted. */
-  async untilTokens(
-    namespace: string,
-    name: string,
-    reasons: readonly string[],
-    timeoutMs = 60_000,
-  ): Promise<StatusCondition> {
+  async untilTokens(namespace: string, name: string, reasons: readonly string[], timeoutMs?: number) {
     return this.untilCondition({ namespace, name, type: "TokensAccepted" }, reasons, timeoutMs);
   }
 }

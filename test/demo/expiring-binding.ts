@@ -191,7 +191,7 @@ export class ExpiringBinding implements Play {
 
   /** Waits until after the original expiry of both bindings, and after the next renewal, so that the operator has certainly run again. */
   private async survives(kept: Binding, extra: Binding, enforcer: Enforcer): Promise<void> {
-    await enforcer.lookedAfter(Math.max(dueMs(kept), dueMs(extra)), PATIENCE_MS);
+    await enforcer.lookedAfter(Math.max(dueMs(kept), dueMs(extra)));
     await this.condition();
     const survivor = await this.bindingNow(NAMESPACE, NAME);
     this.timeline.say("enforcer", `does not delete ${pathOf(kept)} after its original expiry`, "good");

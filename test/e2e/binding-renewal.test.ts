@@ -58,7 +58,6 @@ async function untilAll(
   what: string,
   bindings: readonly Binding[],
   isSo: (now: Binding, then: Binding) => boolean,
-  timeoutMs = 180_000,
 ): Promise<Binding[]> {
   const look = async (): Promise<Binding[]> => {
     const all = new Map((await client.allBindings()).map(now => [pathOf(now), now]));
@@ -69,7 +68,7 @@ async function untilAll(
     if (lacking.length === 0) return bindings.map(then => all.get(pathOf(then))!);
     throw new Error(lacking.map(then => `${pathOf(then)} ${all.has(pathOf(then)) ? "is not" : "is gone"}`).join(", "));
   };
-  return client.until(`${bindings.length} bindings ${what}`, look, timeoutMs);
+  return client.until(`${bindings.length} bindings ${what}`, look);
 }
 
 async function untilDeleted(bindings: readonly Binding[]): Promise<void> {
@@ -77,7 +76,7 @@ async function untilDeleted(bindings: readonly Binding[]): Promise<void> {
     const left = bindings.filter(({ metadata }) => !enforcer.deleted(metadata.uid)).map(pathOf);
     return left.length === 0 ? Promise.resolve(true) : Promise.reject(new Error(`${left.join(", ")} not deleted`));
   };
-  await client.until("the enforcer to delete the due bindings", look, 240_000);
+  await client.until("the enforcer to delete the due bindings", look);
 }
 
 const sameObject = (now: Binding, then: Binding): boolean => now.metadata.uid === then.metadata.uid;
@@ -128,7 +127,7 @@ async function untilEvents(namespace: string, bindings: readonly Binding[], reas
     if (lacking.length > 0) throw new Error(`no Event for ${lacking.map(pathOf).join(", ")}`);
     return true;
   };
-  await client.until(`Events ${reason.source} on bindings or on the object`, look, 30_000);
+  await client.until(`Events ${reason.source} on bindings or on the object`, look);
 }
 
 beforeAll(async () => {
@@ -197,7 +196,7 @@ describe("bindings of a protected controller", () => {
       return sameObject(now, then) && dueMs(now) >= dueMs(then) + LIFE_SECONDS * 1000;
     });
     const ends = safe.map(dueMs);
-    await enforcer.lookedAfter(Math.max(...ends) + LIFE_SECONDS * 1000, 240_000);
+    await enforcer.lookedAfter(Math.max(...ends) + LIFE_SECONDS * 1000);
     const after = await untilAll("to still exist", safe, sameObject);
     expect(safe.filter(({ metadata }) => enforcer.deleted(metadata.uid))).toEqual([]);
     // Only the expiry changed, and it is still written in the same convention.

@@ -14,7 +14,6 @@ import { endRelease, makeRoomForRelease, releasePods, untilOneLeads, upgradeRele
 
 const NAMESPACE = "chart";
 const NAME = "controller";
-const ROLLOUT_MS = 180_000;
 
 let client: ClusterClient;
 /** Every object of the cluster before the installation. */
@@ -27,7 +26,7 @@ beforeAll(async () => {
   await client.createNamespace(NAMESPACE);
   const command = ["node", "/app/controller.js"];
   await client.apply(smallController({ namespace: NAMESPACE, name: NAME, image: inject("images").node, command }));
-  await client.readyPods(NAMESPACE, NAME, 1, ROLLOUT_MS);
+  await client.readyPods(NAMESPACE, NAME);
   before = await inventory(client);
 }, 900_000);
 
@@ -59,19 +58,15 @@ it("heals a controller, and does not heal it again after an upgrade", async () =
   const old = uids(await releasePods(client));
 
   await client.recreateServiceAccount(NAMESPACE, NAME);
-  const replaced = await client.until(
-    "the pod to be replaced",
-    async () => {
-      const pods = await client.readyPods(NAMESPACE, NAME);
-      return !uids(pods).includes(sick ?? "") && uids(pods);
-    },
-    ROLLOUT_MS,
-  );
+  const replaced = await client.until("the pod to be replaced", async () => {
+    const pods = await client.readyPods(NAMESPACE, NAME);
+    return !uids(pods).includes(sick ?? "") && uids(pods);
+  });
   await upgradeRelease("--set logLevel=debug");
   expect(uids(await releasePods(client)).filter(uid => old.includes(uid))).toEqual([]);
   await untilOneLeads(client);
 
-  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"], ROLLOUT_MS);
+  await client.untilCondition({ namespace: NAMESPACE, name: NAME, type: "TokensAccepted" }, ["Accepted"]);
   expect((await client.resilience(NAMESPACE, NAME)).status?.restarts).toHaveLength(1);
   expect(uids(await client.readyPods(NAMESPACE, NAME))).toEqual(replaced);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { bundleCli } from "../../scripts/bundle-cli";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
-import type { ClusterClient, Pod } from "../cluster/client";
+import type { ClusterClient } from "../cluster/client";
 import { documentedCommands, follow } from "../cluster/documented";
 import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
@@ -23,7 +23,6 @@ const [ENFORCED, OBSERVED] = ["my-scheduler", "observed"];
 const NAME = "controller";
 const EMPTY = Array.from({ length: 38 }, (_, index) => `empty-${index}`);
 const namespaces = [ENFORCED, OBSERVED, ...EMPTY];
-const HEAL_MS = 180_000;
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -42,7 +41,7 @@ beforeAll(async () => {
     ...[ENFORCED, OBSERVED].flatMap(name => [...controller(name, NAME, 1), ...controller(name, "idle", 0)]),
     ...EMPTY.flatMap(name => [...controller(name, "one", 0), ...controller(name, "two", 0)]),
   ]);
-  for (const name of [ENFORCED, OBSERVED]) await client.readyPods(name, NAME, 1, HEAL_MS);
+  for (const name of [ENFORCED, OBSERVED]) await client.readyPods(name, NAME);
   await bundleCli(join(folder, "package"));
   symlinkSync(join(folder, "package", "kubectl-resilience.js"), join(folder, "kubectl-resilience"));
   receiver = await WebhookReceiver.start();
@@ -60,7 +59,7 @@ afterAll(async () => {
 }, 120_000);
 
 const uid = async (namespace: string): Promise<string | undefined> =>
-  (await client.readyPods(namespace, NAME, 1, HEAL_MS))[0]?.metadata.uid;
+  (await client.readyPods(namespace, NAME))[0]?.metadata.uid;
 
 /** Follows a section of docs/observability.md about the controller that is only observed. */
 function walk(heading: string): Promise<string> {
@@ -100,15 +99,8 @@ it("acts in one namespace only, and says in the other what it would do", async (
   const before = { enforced: await uid(ENFORCED), observed: await uid(OBSERVED) };
   await client.recreateServiceAccount(ENFORCED, NAME);
   await walk("Break it");
-  await client.until(
-    "the pod to be replaced",
-    async () => {
-      const pods: Pod[] = await client.readyPods(ENFORCED, NAME);
-      return pods[0]?.metadata.uid !== before.enforced;
-    },
-    HEAL_MS,
-  );
-  await client.untilTokens(OBSERVED, "default", ["WouldRestart"], HEAL_MS);
+  await client.until("the pod to be replaced", async () => (await uid(ENFORCED)) !== before.enforced);
+  await client.untilTokens(OBSERVED, "default", ["WouldRestart"]);
   expect(await uid(OBSERVED)).toBe(before.observed);
 });
 
@@ -117,7 +109,7 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   const rejected = async () =>
     (await prometheus.firing()).filter(alert => alert.labels["alertname"] === "ControllerTokenRejected");
   const look = async () => (await rejected()).find(alert => alert.labels["namespace"] === OBSERVED);
-  const { labels, annotations } = await client.until("the alert", look, HEAL_MS);
+  const { labels, annotations } = await client.until("the alert", look);
   expect(labels).toMatchObject({ severity: "critical", name: "default", workload });
   expect(annotations["summary"]).toBe(`${workload} in ${OBSERVED} gets 401s and is not healed.`);
   expect(annotations["description"]).toContain("A Helm hook recreated their ServiceAccount and will do so again");
@@ -144,14 +136,14 @@ it("shows the broken controller in kubectl, the plugin, /metrics, Prometheus, th
   const told = () => receiver.received.filter(({ data: { regarding } }) => regarding.namespace === OBSERVED);
   const begins = () => told().filter(({ subject }) => subject === "WouldRestart");
   // A Warning about a condition is written once it has lasted for half a minute.
-  await client.until("the notification", () => Promise.resolve(begins().length > 0), HEAL_MS);
+  await client.until("the notification", () => Promise.resolve(begins().length > 0));
   expect(begins()).toMatchObject([{ type: "io.controller-resilience.event.warning" }]);
 
   await walk("Heal it");
-  await client.until("all such alerts to resolve", async () => (await rejected()).length === 0, HEAL_MS);
+  await client.until("all such alerts to resolve", async () => (await rejected()).length === 0);
   const later = () => told().slice(told().findLastIndex(({ subject }) => subject === "WouldRestart") + 1);
   const isOver = (): boolean => later().some(({ type, subject }) => type.endsWith(".normal") && subject === "Accepted");
-  await client.until("the end of the problem", () => Promise.resolve(isOver()), HEAL_MS);
+  await client.until("the end of the problem", () => Promise.resolve(isOver()));
   const ofOperator =
     /^ControllerResilience(NotLeading|TwoLeaders|IdentityRejected|WatchStalled|ClockOff|BreakerTripped)$/;
   const names = (await prometheus.firing()).map(alert => alert.labels["alertname"] ?? "");
@@ -211,7 +203,7 @@ it("heals a scheduler in a namespace that was created after the object", async (
   await client.apply(kubeScheduler({ namespace: "late", name: NAME, image: inject("images").scheduler }));
   const first = await uid("late");
   await client.recreateServiceAccount("late", NAME);
-  await client.until("the late pod to be replaced", async () => (await uid("late")) !== first, HEAL_MS);
+  await client.until("the late pod to be replaced", async () => (await uid("late")) !== first);
 });
 
 it("leaves nothing behind", async () => {

@@ -30,19 +30,16 @@ it("logs alone: restarts after three occasions over a minute, not before", async
     tokenRestart: { evidence: ["Logs"] },
   });
   await client.untilTokens(namespace, "a", ["Accepted"]);
+  // Times in status have whole seconds. The log may have its first 401 as soon as the old ServiceAccount is gone.
+  const recreatedMs = Math.floor(Date.now() / 1_000) * 1_000;
   await client.recreateServiceAccount(namespace, "a");
-  const recreated = Date.now();
-  await client.untilTokens(namespace, "a", ["Suspected"], 120_000);
-  const [restart] = await client.until(
+  await client.untilTokens(namespace, "a", ["Suspected"]);
+  const restart = await client.until(
     "a restart",
-    async () => {
-      const restarts = (await client.resilience(namespace, "a")).status?.restarts ?? [];
-      return restarts.length > 0 && restarts;
-    },
-    240_000,
+    async () => (await client.resilience(namespace, "a")).status?.restarts?.[0],
   );
-  expect(restart!.podUID).toBe(before!.metadata.uid);
-  expect(Date.parse(restart!.time) - recreated).toBeGreaterThanOrEqual(60_000);
-  await client.untilTokens(namespace, "a", ["Accepted"], 180_000);
+  expect(restart.podUID).toBe(before!.metadata.uid);
+  expect(Date.parse(restart.time) - recreatedMs).toBeGreaterThanOrEqual(60_000);
+  await client.untilTokens(namespace, "a", ["Accepted"]);
   await client.deleteNamespace(namespace);
 });

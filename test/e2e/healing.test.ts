@@ -87,14 +87,10 @@ describe("controllers whose ServiceAccount is recreated", () => {
   it("each get a new pod and recover", async () => {
     for (const name of dying) await client.recreateServiceAccount(NAMESPACE, name);
     for (const name of dying) {
-      const restart = await client.until(
-        `${name} to recover`,
-        async () => {
-          const [last] = (await client.resilience(NAMESPACE, name)).status?.restarts ?? [];
-          return last?.outcome === "Recovered" && last;
-        },
-        240_000,
-      );
+      const restart = await client.until(`${name} to recover`, async () => {
+        const [last] = (await client.resilience(NAMESPACE, name)).status?.restarts ?? [];
+        return last?.outcome === "Recovered" && last;
+      });
       expect(restart).toMatchObject({
         podUID: before.get(name)!.metadata.uid,
         workload: `${kindOf(name)}/${name}`,

@@ -3,7 +3,7 @@ import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { smallController } from "../controllers/small-controller";
 import { HEALTH_PORT, operatorPodSpec, type PodOptions } from "../operator/pod";
-import { suiteClient } from "./operator";
+import { leaseHolder, suiteClient } from "./operator";
 
 // The operator in its own image, with the rights of deploy/ and under the strictest Pod Security level.
 
@@ -44,7 +44,7 @@ async function endOf(name: string): Promise<Terminated> {
     const text = await client.output(["get", "pod", name, "-n", namespace, "-o", path]);
     return text !== "" && (JSON.parse(text) as Terminated);
   };
-  const end = await client.until(`the container of ${name} to end`, look, 120_000);
+  const end = await client.until(`the container of ${name} to end`, look);
   await release(name);
   return end;
 }
@@ -58,18 +58,6 @@ async function release(name: string): Promise<void> {
 /** Sends a request to the pod's own address, as the kubelet and Prometheus do. */
 function ask(path: string): Promise<string> {
   return client.output(["get", "--raw", `/api/v1/namespaces/${namespace}/pods/${NAME}:${HEALTH_PORT}/proxy${path}`]);
-}
-
-async function holder(): Promise<string> {
-  return client.output([
-    "get",
-    "lease",
-    "controller-resilience",
-    "-n",
-    namespace,
-    "-o",
-    "jsonpath={.spec.holderIdentity}",
-  ]);
 }
 
 beforeAll(async () => {
@@ -98,7 +86,7 @@ describe("the operator's image in a cluster", () => {
     await client.until("the operator to lead", async () =>
       /^controller_resilience_leader 1$/m.test(await ask("/metrics")),
     );
-    expect(await holder()).toMatch(new RegExp(`^${NAME}_`));
+    expect(await leaseHolder(client)).toMatch(new RegExp(`^${NAME}_`));
   });
 
   it("logs no warnings", async () => {
@@ -111,11 +99,11 @@ describe("the operator's image in a cluster", () => {
   it("restarts a controller with a stale token", async () => {
     const [before] = await client.readyPods(PROTECTED, "a");
     await client.protect(PROTECTED, "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
-    await client.untilTokens(PROTECTED, "a", ["Accepted"], 120_000);
+    await client.untilTokens(PROTECTED, "a", ["Accepted"]);
     await client.recreateServiceAccount(PROTECTED, "a");
     const recovered = async (): Promise<boolean> =>
       (await client.resilience(PROTECTED, "a")).status?.restarts?.[0]?.outcome === "Recovered";
-    await client.until("controller a to recover", recovered, 240_000);
+    await client.until("controller a to recover", recovered);
     const [after] = await client.readyPods(PROTECTED, "a");
     expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
   });
@@ -124,7 +112,7 @@ describe("the operator's image in a cluster", () => {
     await client.output(["delete", "pod", NAME, "-n", namespace, "--wait=false"]);
     // The operator exits with 1 if its shutdown takes longer than five seconds.
     expect(await endOf(NAME)).toMatchObject({ exitCode: 0, reason: "Completed" });
-    expect(await holder()).toBe("");
+    expect(await leaseHolder(client)).toBe("");
   });
 
   it("exits with 2 and a message in the pod's status when a setting is invalid", async () => {

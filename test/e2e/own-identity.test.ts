@@ -21,16 +21,12 @@ afterAll(() => operator.stop());
 describe("an operator whose ServiceAccount was recreated", () => {
   it("is not ready, reports the cause, and exits", async () => {
     await client.recreateServiceAccount(namespace, serviceAccount);
-    const text = await client.until(
-      "/readyz to report the cause",
-      async () => {
-        const probe = await operator.probe("/readyz");
-        return probe.status === 503 && probe.text.includes("identity") && probe.text;
-      },
-      90_000,
-    );
+    const text = await client.until("/readyz to report the cause", async () => {
+      const probe = await operator.probe("/readyz");
+      return probe.status === 503 && probe.text.includes("identity") && probe.text;
+    });
     expect(text).toContain("401");
-    await client.until("the process to end", () => Promise.resolve(operator.exitCode !== undefined), 240_000);
+    await client.until("the process to end", () => Promise.resolve(operator.exitCode !== undefined));
     expect(operator.exitCode).toBe(1);
     const told = operator.log.filter(({ msg }) =>
       msg.startsWith("API server rejected the operator's credentials (401)"),
@@ -38,7 +34,6 @@ describe("an operator whose ServiceAccount was recreated", () => {
     // Not of the first 401, which may be somebody else's; then each half a minute, or with the request after it.
     expect(told.length).toBeGreaterThanOrEqual(3);
     expect(told[0]?.["rejectedForSeconds"]).toBeGreaterThanOrEqual(30);
-    expect(told[0]?.["rejectedForSeconds"]).toBeLessThan(60);
     expect(JSON.stringify(operator.log)).not.toMatch(/eyJ[A-Za-z0-9_-]{10}/);
   });
 

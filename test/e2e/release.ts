@@ -4,8 +4,6 @@ import { documentedCommands, follow } from "../cluster/documented";
 import { install, OPERATOR } from "../cluster/installation";
 import { leaseHolder, suiteLab } from "./operator";
 
-const ROLLOUT_MS = 180_000;
-
 /** Removes the suite's installation for operators outside the cluster: a cluster takes only one installation. */
 export async function makeRoomForRelease(): Promise<void> {
   await follow(suiteLab(), documentedCommands("uninstall.md", "Uninstall"));
@@ -27,7 +25,7 @@ export async function endRelease(client: ClusterClient): Promise<void> {
 
 /** Returns the two pods of the release once they are Ready. */
 export function releasePods(client: ClusterClient): Promise<Pod[]> {
-  return client.readyPods(OPERATOR.namespace, "controller-resilience", 2, ROLLOUT_MS);
+  return client.readyPods(OPERATOR.namespace, "controller-resilience", 2);
 }
 
 /** Returns the name of the pod that leads. */

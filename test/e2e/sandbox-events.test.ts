@@ -79,7 +79,7 @@ it("restarts no pod while the plugin fails for another reason", async () => {
   const [after] = await client.readyPods(NAMESPACE, NAME);
   expect(after!.metadata.uid).toBe(before!.metadata.uid);
   failOtherwise(suiteLab());
-  await client.readyPods(SHOP, "no-address", 1, 120_000);
+  await client.readyPods(SHOP, "no-address");
 });
 
 it("detects a rejected credential from pods that can't start, and replaces the agent's pod", async () => {
@@ -99,24 +99,18 @@ it("detects a rejected credential from pods that can't start, and replaces the a
   await client.untilTokens(NAMESPACE, NAME, ["Suspected"]);
   const [still] = await client.readyPods(NAMESPACE, NAME);
   expect(still!.metadata.uid).toBe(before!.metadata.uid);
-  const restart = await client.until(
-    "a restart",
-    async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0],
-    180_000,
-  );
+  const lastRestart = async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0];
+  const restart = await client.until("a restart", lastRestart);
   console.log(`sandbox-events: the agent's pod was evicted after ${seconds()} s`);
   expect(restart).toMatchObject({
     podUID: before!.metadata.uid,
     workload: `DaemonSet/${NAME}`,
     cause: "CniCredentialRejected",
   });
-  for (const namespace of [SHOP, BANK]) await client.readyPods(namespace, "waiting", 1, 120_000);
+  for (const namespace of [SHOP, BANK]) await client.readyPods(namespace, "waiting");
   console.log(`sandbox-events: the waiting pods were Ready after ${seconds()} s`);
-  await client.until(
-    "the restart to be recorded as Recovered",
-    async () => (await client.resilience(NAMESPACE, NAME)).status?.restarts?.[0]?.outcome === "Recovered",
-    240_000,
-  );
+  const isHealed = async () => (await lastRestart())?.outcome === "Recovered";
+  await client.until("the restart to be recorded as Recovered", isHealed);
   await client.untilTokens(NAMESPACE, NAME, ["Accepted"]);
   expect((await client.resilience(NAMESPACE, NAME)).status?.restartsTotal).toBe(1);
 });

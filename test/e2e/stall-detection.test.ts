@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { RENEWALS_KEPT } from "../../src/core/leases";
 import { CASES } from "../bench/zoo/stall-cases";
 import { NAME, PROGRESS_ROLE, widgetKind } from "../bench/zoo/stall-programs";
-import type { ClusterClient, Pod } from "../cluster/client";
+import type { ClusterClient, OperatorEvent, Pod } from "../cluster/client";
 import { managerImage } from "../controllers/images";
 import { kubeScheduler } from "../controllers/kube-scheduler";
 import { smallController } from "../controllers/small-controller";
@@ -15,8 +16,8 @@ import { processIn } from "./pod-process";
 const NAMESPACE = "stalls";
 const FOR_MS = 60_000;
 
-/** Long enough for the operator to see each Lease renewed four times. */
-const LEARN_MS = 75_000;
+/** The operator lists the Leases of two namespaces in turn. After the first time it sees each Lease renewed, which it must see four times. */
+const LISTS = 2 * (1 + RENEWALS_KEPT);
 
 /** A process is suspended for this long: shorter than `for`, and long enough to lose its Lease. */
 const PAUSE_MS = 35_000;
@@ -85,17 +86,22 @@ afterAll(async () => {
   await client.deleteNamespace(NAMESPACE);
 });
 
-const until = async (name: string, reasons: readonly string[]) => {
-  const condition = await client.untilCondition(
-    { namespace: NAMESPACE, name, type: "ControllersActive" },
-    reasons,
-    180_000,
-  );
-  console.log(
-    `${name}: ${condition.reason} after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${condition.message}`,
-  );
-  return condition;
-};
+function tell(name: string, what: string): void {
+  console.log(`${name} after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${what}`);
+}
+
+/** Waits until reason and message of the condition say something that stays true. The first message may lack a part of the evidence. */
+async function untilSaid(name: string, said: RegExp): Promise<void> {
+  const look = async () => {
+    const { reason, message } = (await client.condition(NAMESPACE, name, "ControllersActive")) ?? {};
+    const text = `${reason}: ${message}`;
+    if (said.test(text)) return text;
+    throw new Error(text);
+  };
+  tell(name, await client.until(`the condition of ${name} to say ${said.source}`, look));
+}
+
+const untilActive = (name: string) => untilSaid(name, /^Active: /);
 
 function signal(name: string, what: NodeJS.Signals): void {
   process.kill(processIn(before.get(name)!.metadata.name, "kube-scheduler"), what);
@@ -106,50 +112,27 @@ async function resumeLater(): Promise<void> {
   signal("paused", "SIGCONT");
 }
 
-/** The Event on the pod that was restarted lasts; what the condition says passes with the restart. */
 async function findHung(): Promise<void> {
   const { name } = before.get("hung")!.metadata;
-  const look = async () => {
-    const events = await client.events(NAMESPACE);
-    return events.find(({ reason, involvedObject }) => reason === "PodEvicted" && involvedObject.name === name);
-  };
-  const { message } = await client.until("the Event on the pod of hung", look, 180_000);
-  console.log(`hung: after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${message}`);
+  const isIt = ({ reason, involvedObject }: OperatorEvent) => reason === "PodEvicted" && involvedObject.name === name;
+  const { message } = await client.untilEvent(NAMESPACE, isIt);
+  tell("hung", message);
   expect(message).toContain(`Pod ${name} of Deployment/hung holds Lease ${NAMESPACE}/hung and no longer renews it.`);
 }
 
-async function findDead(): Promise<void> {
-  expect((await until("dead", ["LeaseNotRenewed"])).message).toContain("and its requests get 401 responses");
-}
-
-/** It may no longer use its Lease. A restart would not help, although it is asked for. */
-async function findUnbound(): Promise<void> {
-  const said = "RoleBinding unbound (Role unbound) was deleted at ";
-  const named = await client.until(
-    "the binding of unbound to be named",
-    async () => {
-      const condition = await client.condition(NAMESPACE, "unbound", "ControllersActive");
-      return condition?.message.includes(said) === true && condition;
-    },
-    180_000,
-  );
-  console.log(
-    `unbound: ${named.reason} after ${Math.round((performance.now() - beganMs) / 1_000)} s: ${named.message}`,
-  );
-}
-
-async function findDenied(name: string): Promise<void> {
-  const { message } = await until(name, ["AccessLost"]);
-  // One lists and watches, the other only watches.
-  const said = `^Deployment/${name} may no longer (list|watch) configmaps in namespace stalls: RoleBinding ${name} \\(Role ${name}\\) was deleted at `;
-  expect(message).toMatch(new RegExp(said));
+/** One lists and watches, the other only watches. */
+function findDenied(name: string): Promise<void> {
+  const denied = `may no longer (list|watch) configmaps in namespace stalls: RoleBinding ${name} \\(Role ${name}\\) was deleted at `;
+  return untilSaid(name, new RegExp(`^AccessLost: Deployment/${name} ${denied}`));
 }
 
 describe("controllers that stall", () => {
   it("are active before that", async () => {
     beganMs = performance.now();
-    for (const name of all) await until(name, ["Active"]);
-    await sleep(LEARN_MS);
+    for (const name of all) await untilActive(name);
+    const lists = () => client.counter("apiserver_request_total", 'resource="leases"', 'verb="LIST"');
+    const before = await lists();
+    await client.until("each Lease to be known", async () => (await lists()) >= before + LISTS);
   });
 
   it("are named with the cause, each by its own evidence", async () => {
@@ -158,7 +141,14 @@ describe("controllers that stall", () => {
     await client.recreateServiceAccount(NAMESPACE, "dead");
     for (const name of ["unbound", ...denied]) await client.deleteBinding("RoleBinding", name, NAMESPACE);
     await blocked.act({ client, namespace: BLOCKED, endMs: Infinity });
-    await Promise.all([resumeLater(), findHung(), findDead(), findUnbound(), ...denied.map(findDenied)]);
+    await Promise.all([
+      resumeLater(),
+      findHung(),
+      untilSaid("dead", /^LeaseNotRenewed: .*and its requests get 401 responses/),
+      // It may no longer use its Lease. A restart would not help, although it is asked for.
+      untilSaid("unbound", /RoleBinding unbound \(Role unbound\) was deleted at /),
+      ...denied.map(findDenied),
+    ]);
   });
 
   it("are restarted only where this is asked for, and recover", async () => {
@@ -166,9 +156,9 @@ describe("controllers that stall", () => {
       const [restart] = (await client.resilience(NAMESPACE, "hung")).status?.restarts ?? [];
       return restart?.outcome === "Recovered" && restart;
     };
-    const restart = await client.until("the restart to help", look, 240_000);
+    const restart = await client.until("the restart to help", look);
     expect(restart).toMatchObject({ cause: "LeaseNotRenewed", podUID: before.get("hung")!.metadata.uid });
-    await until("hung", ["Active"]);
+    await untilActive("hung");
     for (const name of ["dead", "unbound", ...denied])
       expect((await client.resilience(NAMESPACE, name)).status?.restarts ?? [], name).toEqual([]);
   });
@@ -177,7 +167,7 @@ describe("controllers that stall", () => {
     for (const name of ["paused", "healthy"]) {
       const [pod] = await client.readyPods(NAMESPACE, name);
       expect(pod!.metadata.uid, name).toBe(before.get(name)!.metadata.uid);
-      await until(name, ["Active"]);
+      await untilActive(name);
     }
     const accused = (await client.events(NAMESPACE)).filter(({ type }) => type === "Warning");
     expect(accused.map(({ involvedObject }) => involvedObject.name)).not.toContain("paused");

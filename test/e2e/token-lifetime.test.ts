@@ -23,8 +23,6 @@ const OFF = "lifetime-off";
 const CONTESTED = "lifetime-contested";
 const KEPT = "lifetime-kept";
 const namespaces = [BOUNDED, OFF, CONTESTED, KEPT];
-/** Longer than the replacement of one pod takes on a busy machine. */
-const ROLL_MS = 180_000;
 
 let client: ClusterClient;
 let operator: OperatorProcess;
@@ -56,13 +54,13 @@ async function entryOf(namespace: string): Promise<DaemonSetStatus | undefined> 
   return (await client.resilience(namespace, NAME)).status?.daemonSets?.find(({ name }) => name === NAME);
 }
 
-async function untilReason(namespace: string, reason: string, timeoutMs = ROLL_MS): Promise<StatusCondition> {
-  return client.untilCondition({ namespace, name: NAME, type: TYPE }, [reason], timeoutMs);
+async function untilReason(namespace: string, reason: string): Promise<StatusCondition> {
+  return client.untilCondition({ namespace, name: NAME, type: TYPE }, [reason]);
 }
 
 /** The only pod, once no other exists or is terminating. */
 async function podOf(namespace: string): Promise<Pod> {
-  const [pod] = await client.readyPods(namespace, NAME, 1, ROLL_MS);
+  const [pod] = await client.readyPods(namespace, NAME);
   return pod!;
 }
 
@@ -82,7 +80,7 @@ async function lookedAgain(): Promise<void> {
     const label = ["label", "pods", "--all", "--all-namespaces", `round=${round}`, "--overwrite"];
     // kubectl fails if a pod is deleted meanwhile.
     await client.until("all pods to have a label", async () => (await client.kubectl(label)).code === 0);
-    await client.until("a pass of every object", async () => (await passes()) >= before + objects, 150_000);
+    await client.until("a pass of every object", async () => (await passes()) >= before + objects);
   }
 }
 
@@ -106,12 +104,11 @@ describe("a DaemonSet whose pods have the default token", () => {
 
   it("is changed once, and its first pod is replaced for the trial", async () => {
     await protect(BOUNDED);
-    await client.until(
-      "the trial of the first pod",
-      async () => (await condition(BOUNDED))?.message.includes("the first must work until"),
-      ROLL_MS,
-    );
-    expect(await condition(BOUNDED)).toMatchObject({ status: "False", reason: "Rolling" });
+    const begun = await client.until("the trial of the first pod", async () => {
+      const found = await condition(BOUNDED);
+      return found?.message.includes("the first must work until") === true && found;
+    });
+    expect(begun).toMatchObject({ status: "False", reason: "Rolling" });
     expect((await set(BOUNDED)).metadata).toMatchObject({
       uid: before.metadata.uid,
       generation: before.metadata.generation + 1,
@@ -195,11 +192,8 @@ describe("a DaemonSet whose template a GitOps tool changes back", () => {
   }
 
   async function untilAsked(seconds: number): Promise<void> {
-    await client.until(
-      `the template to ask for ${seconds} s`,
-      async () => (await templateText(CONTESTED)).includes(`"expirationSeconds":${seconds}`),
-      ROLL_MS,
-    );
+    const isAsked = async () => (await templateText(CONTESTED)).includes(`"expirationSeconds":${seconds}`);
+    await client.until(`the template to ask for ${seconds} s`, isAsked);
   }
 
   it("is changed once, then left alone, and the condition names the other manager", async () => {
@@ -237,32 +231,28 @@ describe("a DaemonSet whose client does not read its token again", () => {
     await client.until("the client to reconcile", async () => (await logOf(old)).includes("reconciled"));
     before = await templateText(KEPT);
     await protect(KEPT);
-    await untilReason(KEPT, "Rolling");
-    await client.until(
-      "the first pod to be replaced",
-      async () => (await podOf(KEPT)).metadata.uid !== old.metadata.uid,
-    );
-    const pod = await podOf(KEPT);
-    expect(pod.metadata.uid).not.toBe(old.metadata.uid);
+    const pod = await client.until("the first pod to be replaced", async () => {
+      const found = await podOf(KEPT);
+      return found.metadata.uid !== old.metadata.uid && found;
+    });
     await client.until("its requests to be answered 401", async () => (await logOf(pod)).includes("HTTP-Code: 401"));
     expect(await logOf(pod)).not.toContain("reconciled");
   });
 
   it("gets its original template back, and works again", async () => {
     // The reason says what happens from the first step on.
-    const { status } = await untilReason(KEPT, "Reverted", 300_000);
+    const { status } = await untilReason(KEPT, "Reverted");
     expect(status).toBe("False");
     const isDone = async (): Promise<boolean> => (await entryOf(KEPT))?.outcome === "Reverted";
-    await client.until("the template to be restored", isDone, ROLL_MS);
+    await client.until("the template to be restored", isDone);
     expect(await templateText(KEPT)).toBe(before);
     expect(await entryOf(KEPT)).toMatchObject({ outcome: "Reverted" });
-    await client.until(
-      "a pod that reconciles again",
-      async () => (await logOf(await podOf(KEPT))).includes("reconciled"),
-      ROLL_MS,
+    const isBack = async () => (await logOf(await podOf(KEPT))).includes("reconciled");
+    await client.until("a pod that reconciles again", isBack);
+    await client.untilEvent(
+      KEPT,
+      ({ reason, involvedObject: { kind } }) => [reason, kind].join(" ") === "TokenLifetimeRestored DaemonSet",
     );
-    const told = (await client.events(KEPT)).filter(({ reason }) => reason === "TokenLifetimeRestored");
-    expect(told.map(({ involvedObject }) => involvedObject.kind)).toContain("DaemonSet");
   });
 
   it("is not changed again", async () => {

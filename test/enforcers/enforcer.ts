@@ -56,12 +56,12 @@ export class Enforcer {
   }
 
   /** Waits for the end of a pass that began after this moment: the remaining bindings were not due then. */
-  async lookedAfter(momentMs: number, timeoutMs = 60_000): Promise<void> {
+  async lookedAfter(momentMs: number): Promise<void> {
     const look = (): Promise<true> => {
       if (this.lastPassMs > momentMs) return Promise.resolve(true);
       return Promise.reject(new Error(this.trouble));
     };
-    await this.client.until(`a pass of the enforcer after ${new Date(momentMs).toISOString()}`, look, timeoutMs);
+    await this.client.until(`a pass of the enforcer after ${new Date(momentMs).toISOString()}`, look);
   }
 
   private async run(intervalMs: number): Promise<void> {

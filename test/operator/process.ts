@@ -34,7 +34,8 @@ export class OperatorProcess {
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on("line", line => this.take(line));
     }
-    child.on("exit", (code, signal) => (this.exit = { code, signal }));
+    // Then its whole output has been read, too.
+    child.on("close", (code, signal) => (this.exit = { code, signal }));
   }
 
   /** Starts the operator, without waiting until it is ready. */
@@ -88,7 +89,7 @@ export class OperatorProcess {
   }
 
   /** Waits until /readyz returns 200; throws with the end of its log after a time limit or if it exits. */
-  async ready(timeoutMs = 60_000): Promise<void> {
+  async ready(timeoutMs = 180_000): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     let last = { status: 0, text: "" };
     while (performance.now() < deadline && this.exit === undefined) {

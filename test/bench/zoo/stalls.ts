@@ -43,7 +43,6 @@ const OPERATOR_MS = 28 * 60_000;
 /** When the Helm repositories that were silent answer. */
 const ANSWER_MS = 12 * 60_000;
 
-const READY_MS = 300_000;
 const LOOK_MS = 5_000;
 
 type Print = (line: string) => void;
@@ -78,7 +77,7 @@ export async function measureStalls(lab: Lab, print: Print): Promise<Row[]> {
   for (const [name, one] of cases) await client.apply(one.install(name, images));
   await Promise.all(
     cases.map(async ([name, one]) => {
-      await client.readyPods(name, NAME, one.replicas ?? 1, READY_MS);
+      await client.readyPods(name, NAME, one.replicas);
       await protect(client, name, one);
       await one.seed({ client, namespace: name, endMs: 0 });
     }),
