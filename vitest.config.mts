@@ -44,8 +44,8 @@ export default defineConfig({
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
           setupFiles: ["test/integration/worker.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 240_000,
+          testTimeout: 400_000,
+          hookTimeout: 400_000,
         },
       },
       {

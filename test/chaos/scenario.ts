@@ -99,7 +99,7 @@ export function says(state: State, type: string, reason: string): boolean {
 }
 
 /** Waits for a step of the preparation. */
-export async function until(what: string, look: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
+export async function until(what: string, look: () => Promise<boolean>, withinMs = 180_000): Promise<void> {
   if (!(await eventually(look, Boolean, withinMs)))
     throw new Error(`timed out after ${withinMs / 1000} s waiting for ${what}`);
 }

@@ -49,7 +49,7 @@ export class Admin {
 export async function eventually<T>(
   read: () => T | Promise<T>,
   hoped: (value: T) => boolean,
-  withinMs = 20_000,
+  withinMs = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

@@ -234,7 +234,7 @@ describe.concurrent("a Kustomization", () => {
           FIGHT_MS,
         );
         await client.untilTokens(name, "web", ["Accepted"], FIGHT_MS);
-        expect((await client.events(name)).map(({ reason }) => reason)).toContain("PodEvicted");
+        await client.untilEvent(name, ({ reason }) => reason === "PodEvicted");
         await story.reconcile();
         expect(await story.untilReady()).toMatchObject({ lastAppliedRevision });
         expect(await generationOfResilience(name)).toBe(1);

@@ -280,7 +280,7 @@ it.each(CASES)("%s: as kubectl does", async (_, make, what) => {
 
 it("--request-timeout ends a request to a server that does not answer, as kubectl does", async () => {
   isSilent = true;
-  const { kubectl, plugin } = await compare({ flags: ["--request-timeout=1s"] });
+  const { kubectl, plugin } = await compare({ flags: ["--request-timeout=3s"] });
   isSilent = false;
   expect([kubectl.failed, plugin.failed]).toEqual([true, true]);
   expect(plugin.sent.length).toBeGreaterThan(0);

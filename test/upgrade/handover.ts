@@ -4,7 +4,6 @@ import { passesIn, type Replica, leads } from "../chaos/rig";
 import { until } from "../chaos/scenario";
 
 const LOOK_MS = 100;
-const LEAD_MS = 60_000;
 
 /** Forgets the writes of these replicas so far. */
 export function forget(...replicas: readonly Replica[]): void {
@@ -24,7 +23,7 @@ export async function untilLed({ operator }: Replica, objects: number): Promise<
     const { text } = await operator.probe("/metrics");
     return leads(text) && passesIn(text) >= objects;
   };
-  await until("the operator to lead and to have reconciled everything", isDone, LEAD_MS);
+  await until("the operator to lead and to have reconciled everything", isDone);
 }
 
 /** Stops the leader as a rollout does; the other takes over. Returns how often both were seen to lead. */

@@ -148,7 +148,7 @@ describe("a rollback from a later version", () => {
       spec: { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] } },
     });
     const isOver = async (): Promise<boolean> => staleToken.isOver(await staleToken.describe(evidence));
-    await until("the restart", isOver, 120_000);
+    await until("the restart", isOver);
   });
 });
 

@@ -167,13 +167,13 @@ describe("what version 0.1.0 left", () => {
   });
 
   it("deletes a generated object that nothing wants", async () => {
-    await until("the second generated object to go", async () => !(await isThere("cres", "all-2")), 120_000);
+    await until("the second generated object to go", async () => !(await isThere("cres", "all-2")));
   });
 
   it("lets go of deleted objects, and leaves nothing", async () => {
     await client.output(["delete", "ccres", "all"]);
     await client.output(["delete", "cres", "--all", "-n", NAMESPACE, "--wait=false"]);
-    await until("all objects to go", async () => (await read<{ items: object[] }>("cres")).items.length === 0, 120_000);
+    await until("all objects to go", async () => (await read<{ items: object[] }>("cres")).items.length === 0);
     const left = await client.output(["get", "flowschemas", "-o", "name"]);
     expect(left).not.toContain(`controller-resilience-${NAMESPACE}`);
   });
