@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
-import { smallController } from "../controllers/small-controller";
 import { HEALTH_PORT, operatorPodSpec, type PodOptions } from "../operator/pod";
 import { leaseHolder, suiteClient } from "./operator";
 
-// The operator in its own image, with the rights of deploy/ and under the strictest Pod Security level.
+// The operator in its own image, with the rights of deploy/ and under the strictest Pod Security level. What it does there: chart.test.ts.
 
 const { namespace } = OPERATOR;
 const NAME = "operator-in-cluster";
-const PROTECTED = "in-cluster";
 /** Keeps the object of a deleted pod, and with it the exit code. */
 const KEPT = "test.controller-resilience.io/kept";
 
@@ -63,15 +61,11 @@ function ask(path: string): Promise<string> {
 beforeAll(async () => {
   client = suiteClient();
   await enforce("restricted");
-  await client.createNamespace(PROTECTED);
-  const controller = { namespace: PROTECTED, name: "a", image: inject("images").node };
-  await client.apply(smallController({ ...controller, command: ["node", "/app/controller.js"] }));
   await createPod(NAME, { image: inject("images").operator });
 });
 
 afterAll(async () => {
   for (const name of [NAME, "wrong-settings"]) await release(name);
-  await client.deleteNamespace(PROTECTED);
   await enforce(null);
 });
 
@@ -94,18 +88,6 @@ describe("the operator's image in a cluster", () => {
     const log = lines.map(line => JSON.parse(line) as { level: string | number; msg: string });
     const warnings = log.filter(({ level }) => level === "warn" || level === "error" || Number(level) >= 40);
     expect(warnings.map(warning => JSON.stringify(warning))).toEqual([]);
-  });
-
-  it("restarts a controller with a stale token", async () => {
-    const [before] = await client.readyPods(PROTECTED, "a");
-    await client.protect(PROTECTED, "a", { targets: [{ kind: "Deployment", name: "a" }], tokenRestart: {} });
-    await client.untilTokens(PROTECTED, "a", ["Accepted"]);
-    await client.recreateServiceAccount(PROTECTED, "a");
-    const recovered = async (): Promise<boolean> =>
-      (await client.resilience(PROTECTED, "a")).status?.restarts?.[0]?.outcome === "Recovered";
-    await client.until("controller a to recover", recovered);
-    const [after] = await client.readyPods(PROTECTED, "a");
-    expect(after!.metadata.uid).not.toBe(before!.metadata.uid);
   });
 
   it("releases its Lease and exits with 0 when its pod is deleted", async () => {
