@@ -58,7 +58,7 @@ export default defineConfig({
           globalSetup: ["test/e2e/setup.ts"],
           setupFiles: ["test/e2e/worker.ts"],
           testTimeout: 600_000,
-          hookTimeout: 300_000,
+          hookTimeout: 600_000,
         },
       },
       {
