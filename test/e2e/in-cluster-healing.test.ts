@@ -203,8 +203,10 @@ it("has renewed the binding when it was due, and at no other time", () => {
 it("has tried a shorter token on the only pod of the DaemonSet, which was replaced once", async () => {
   const after = (await client.readyPods(YEARLONG, NAME))[0]!;
   // The trial ends after the life of the token, which may be before this test does.
-  const { outcome } = (await client.resilience(YEARLONG, NAME)).status?.daemonSets?.[0] ?? {};
-  expect((await client.daemonSet(YEARLONG, NAME)).metadata.generation).toBe(outcome === "Trial" ? 2 : 3);
+  await client.until("the generation to be that of the trial, or of its end", async () => {
+    const { outcome } = (await client.resilience(YEARLONG, NAME)).status?.daemonSets?.[0] ?? {};
+    return (await client.daemonSet(YEARLONG, NAME)).metadata.generation === (outcome === "Trial" ? 2 : 3);
+  });
   expect(journals.yearlong.objects().map(({ metadata }) => metadata.uid)).toEqual([
     before.yearlong.metadata.uid,
     after.metadata.uid,
