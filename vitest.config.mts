@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 import { MOST_WORKERS } from "./test/cluster/workers";
 
 // A failure names all that was found, since often nobody can look again.
-const common = { chaiConfig: { truncateThreshold: 2000 } };
+// A busy machine answers late; only a failure waits for so long.
+const common = { chaiConfig: { truncateThreshold: 2000 }, expect: { poll: { timeout: 100_000 } } };
 
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({

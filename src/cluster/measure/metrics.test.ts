@@ -182,7 +182,7 @@ describe("a line of Prometheus' text format", () => {
   );
 
   it("is parsed in linear time, whatever its content", () => {
-    const started = performance.now();
+    const used = process.cpuUsage();
     for (const text of [
       "a{".padEnd(60_000, "b"),
       'a{b="'.padEnd(60_000, "\\n"),
@@ -191,6 +191,6 @@ describe("a line of Prometheus' text format", () => {
       "a{".padEnd(60_000, 'b="",'),
     ])
       expect(parseSample(text)).toBeNull();
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(process.cpuUsage(used).user).toBeLessThan(1_000_000);
   });
 });

@@ -103,9 +103,9 @@ describe("a rejected credential of a network plugin", () => {
       "https://x",
       "'",
     ]) {
-      const startedMs = performance.now();
+      const used = process.cpuUsage();
       isRejectedCredential(CONTAINERD + word.repeat(100_000));
-      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      expect(process.cpuUsage(used).user).toBeLessThan(1_000_000);
     }
   });
 });

@@ -71,8 +71,8 @@ describe("due", () => {
     "[object.a + object.a, object.a].all(y, 11 in y)",
   ])("ends %s in time on a huge object", text => {
     const due = compileDue(text);
-    const startMs = performance.now();
+    const used = process.cpuUsage();
     expect(() => due.holds(HUGE)).toThrow("the object is too large for the expression");
-    expect(performance.now() - startMs).toBeLessThan(500);
+    expect(process.cpuUsage(used).user).toBeLessThan(1_000_000);
   });
 });
