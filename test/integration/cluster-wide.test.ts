@@ -9,7 +9,7 @@ import { ownLabName } from "./suite-lab";
 
 // ClusterControllerResiliences on a real API server, with the operator as a process. The workloads have no replicas: nothing depends on their pods.
 
-const NAMESPACES = 200;
+const NAMESPACES = 20;
 const GROUP = "/apis/controller-resilience.io/v1alpha1";
 const OWNERS = `${GROUP}/clustercontrollerresiliences`;
 const OBJECTS = `${GROUP}/controllerresiliences`;
@@ -95,7 +95,7 @@ const SPEC = {
 describe("a ClusterControllerResilience", () => {
   it(`protects ${String(NAMESPACES)} namespaces in Observe mode`, async () => {
     await apply("all", SPEC);
-    const { status } = await until("all", "Covered", "AllProtected", 300_000);
+    const { status } = await until("all", "Covered", "AllProtected");
     expect(status).toMatchObject({
       namespaces: NAMESPACES,
       workloads: NAMESPACES,
@@ -105,42 +105,6 @@ describe("a ClusterControllerResilience", () => {
     const objects = await generated("all");
     expect(objects).toHaveLength(NAMESPACES);
     expect(new Set(objects.map(({ spec }) => spec.mode))).toEqual(new Set(["Observe"]));
-  });
-
-  it("protects a namespace that is created later, and leaves out what opts out", async () => {
-    await addNamespace("late", { team: "even" });
-    const found = await untilObject("late", () => true);
-    expect(found.spec.targets).toEqual([{ kind: "Deployment", name: "web" }]);
-    await client.output(["label", "namespace", "late", "controller-resilience.io/protect=false"]);
-    await client.until("the object of late to go", async () => (await generated("all")).length === NAMESPACES);
-  });
-
-  it("undoes manual edits", async () => {
-    const place = ["controllerresilience", "all", "-n", spaceName(0)];
-    const patch = { spec: { mode: "Enforce", bindingRenewal: {} }, metadata: { labels: { [LABEL]: null } } };
-    await client.output(["patch", ...place, "--type", "merge", "-p", JSON.stringify(patch)]);
-    const found = await untilObject(
-      spaceName(0),
-      ({ spec }) => spec.mode === "Observe" && spec.bindingRenewal === undefined,
-    );
-    expect(found.metadata.labels?.[LABEL]).toBe("all");
-  });
-
-  it("gives way to a hand-written object, and comes back", async () => {
-    const namespace = spaceName(1);
-    await client.protect(namespace, "mine", {
-      mode: "Observe",
-      targets: [{ kind: "Deployment", name: "web" }],
-      tokenRestart: {},
-    });
-    await client.until("the generated object to go", async () => (await generated("all")).length === NAMESPACES - 1);
-    const { status } = await client.until("status", async () => {
-      const all = await world.admin.get<ClusterControllerResilience>(`${OWNERS}/all`);
-      return all.status?.excluded?.some(({ reason }) => reason === "HandWritten") === true && all;
-    });
-    expect(status).toMatchObject({ workloads: NAMESPACES, protected: NAMESPACES });
-    await client.output(["delete", "cres", "mine", "-n", namespace]);
-    await untilObject(namespace, () => true);
   });
 
   it("goes on where a quota refuses its object, and says who has to act", async () => {
@@ -158,24 +122,6 @@ describe("a ClusterControllerResilience", () => {
     expect(status?.conflicts?.[0]?.message).toContain("quota");
     await client.output(["delete", "namespace", "poor", "--wait=false"]);
     await until("all", "Stalled", "Idle");
-  });
-
-  it("names an older object that selects the same workloads, and takes over when that one goes", async () => {
-    await apply("younger", { ...SPEC, namespaceSelector: { matchLabels: { team: "odd" } } });
-    const { status } = await until("younger", "Ready", "TargetNotFound");
-    expect(status?.conflictsTotal).toBe(NAMESPACES / 2);
-    expect(status?.conflicts?.[0]).toMatchObject({ reason: "OtherClusterObject" });
-    expect(await generated("younger")).toEqual([]);
-  });
-
-  it("acts only where enforce selects", async () => {
-    await apply("all", {
-      ...SPEC,
-      enforce: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": spaceName(2) } } },
-    });
-    await untilObject(spaceName(2), ({ spec }) => spec.mode === "Enforce");
-    const modes = (await generated("all")).map(({ spec }) => spec.mode);
-    expect(modes.filter(mode => mode === "Enforce")).toHaveLength(1);
   });
 
   it("removes what remedies made when a namespace is not selected any more", async () => {
@@ -196,39 +142,10 @@ describe("a ClusterControllerResilience", () => {
     await untilObject(namespace, () => true);
   });
 
-  it("survives namespaces that are deleted while everything changes", async () => {
-    const gone = 20;
-    const change = apply("all", { ...SPEC, template: { tokenRestart: { maxRestarts: 2 } } });
-    await forEach(gone, index => client.deleteNamespace(spaceName(NAMESPACES - 1 - index)));
-    await change;
-    await client.until(
-      "everything to be as it should",
-      async () => {
-        const objects = await generated("all");
-        const right = objects.filter(({ spec }) => spec.tokenRestart?.maxRestarts === 2 && spec.mode === "Observe");
-        return right.length === NAMESPACES - gone && objects.length === right.length;
-      },
-      180_000,
-    );
-    await until("all", "Ready", "AllProtected");
-  });
-
-  it("keeps protecting all while a typo in its selector would end it, and says how to end it nevertheless", async () => {
-    const before = (await generated("all")).length;
-    const template = { tokenRestart: { maxRestarts: 2 } };
-    await apply("all", { namespaceSelector: { matchLabels: { team: "evne" } }, template });
-    const { status } = await until("all", "Stalled", "RemovalWaits");
-    const stalled = status?.conditions?.find(({ type }) => type === "Stalled");
-    expect(stalled?.message).toMatch(
-      new RegExp(`allow-removal=\\d+/${stalled?.lastTransitionTime ?? ""} --overwrite$`),
-    );
-    expect(await generated("all")).toHaveLength(before);
-    await apply("all", { ...SPEC, template });
-    await until("all", "Ready", "AllProtected");
-    expect(await generated("all")).toHaveLength(before);
-  });
-
-  it("is deleted with everything that was generated for it, and hands over to the younger one", async () => {
+  it("is deleted with everything that was generated for it, and hands over to a younger one", async () => {
+    await apply("younger", { ...SPEC, namespaceSelector: { matchLabels: { team: "odd" } } });
+    const { status } = await until("younger", "Ready", "TargetNotFound");
+    expect(status?.conflictsTotal).toBe(NAMESPACES / 2);
     await client.output(["delete", "ccres", "all"]);
     await client.until("its objects to go", async () => (await generated("all")).length === 0, 120_000);
     await until("younger", "Ready", "AllProtected");
