@@ -96,6 +96,8 @@ export interface Persistence {
   readonly lastMs?: number;
   /** False: by the log's own rhythm another 401 is overdue, so the client may have recovered. Absent when quiet. */
   readonly isFresh?: boolean;
+  /** They are the kubelet's, which no counter of an API server has. */
+  readonly isKubelets?: boolean;
 }
 
 /** The trace of a log that was not read yet. */

@@ -2,6 +2,7 @@ import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../.
 import type { LogRead, LogRounds, Refusal, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
 import { type Persistence, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
+import { KUBELETS_401 } from "../traces";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 
 /** The current silence in a log: from the last 401 (or its first line) to its newest line. */
@@ -25,6 +26,17 @@ export interface Watched {
   readonly container: ContainerView;
   /** Read it more often for another reason, such as the age of the ServiceAccount. */
   readonly suspicious: boolean;
+  /**
+   * The kubelet's 401s count as the API server's if they began in one of these times. Absent: they never do, since a kubelet that is set up
+   * wrongly rejects every token.
+   */
+  readonly kubelets401s?: readonly BeginTime[];
+}
+
+/** When 401s must have begun, wall-clock times in milliseconds. */
+export interface BeginTime {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
 /** Whether a container has a log. Between two lives it has the log of the last one. */
@@ -126,13 +138,15 @@ class WatchedLog implements RoundsLog {
   /** What is known at `nowMs`, wall-clock time. */
   finding(rule: PersistenceRule, nowMs: number): LogFinding {
     const { trace, skippedAtMs = -Infinity } = this.#log;
+    const persistence = this.#persistence(rule, nowMs);
+    const { quietFromMs = 0 } = (persistence.isKubelets === true && this.#log.topics.get(KUBELETS_401)) || {};
     return {
-      persistence: this.#persistence(rule, nowMs),
+      persistence,
       isNew: this.isNew(),
       isPartial: nowMs - skippedAtMs < rule.windowMs,
-      quiet: { fromMs: trace.quietFromMs, untilMs: trace.lastLineMs },
+      quiet: { fromMs: Math.max(trace.quietFromMs, quietFromMs), untilMs: trace.lastLineMs },
       topics: this.#log.topics,
-      ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#firstReadMs - this.#search.windowMs }),
+      ...(this.#firstReadMs === undefined ? {} : { searchedFromMs: this.#searchedFromMs }),
       ...(this.#readMs === undefined ? {} : { readMs: this.#readMs }),
       ...(this.#isReported()
         ? { error: { forbidden: this.#error instanceof ForbiddenError, message: publicMessage(this.#error) } }
@@ -157,8 +171,26 @@ class WatchedLog implements RoundsLog {
     return this.#persistence(this.#search.rule, this.#source.clock.now().getTime());
   }
 
+  get #searchedFromMs(): number {
+    return (this.#firstReadMs ?? Infinity) - this.#search.windowMs;
+  }
+
+  /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */
   #persistence(rule: PersistenceRule, nowMs: number): Persistence {
-    return persistenceOf(this.#log.trace, rule, nowMs, this.#downMs(nowMs));
+    const own = persistenceOf(this.#log.trace, rule, nowMs, this.#downMs(nowMs));
+    const trace = this.#item.kubelets401s && this.#log.topics.get(KUBELETS_401);
+    if (trace === undefined) return own;
+    const kubelets = persistenceOf(trace, rule, nowMs);
+    const isYounger = (kubelets.lastMs ?? -Infinity) >= (own.lastMs ?? -Infinity);
+    return isYounger && this.#hasBegunInTime(kubelets) ? { ...kubelets, isKubelets: true } : own;
+  }
+
+  /** A log that was searched from later on may hide an earlier beginning. */
+  #hasBegunInTime({ beganMs }: Persistence): boolean {
+    if (beganMs === undefined) return false;
+    return (this.#item.kubelets401s ?? []).some(
+      ({ fromMs, untilMs }) => this.#searchedFromMs <= fromMs && beganMs >= fromMs && beganMs <= untilMs,
+    );
   }
 
   /**

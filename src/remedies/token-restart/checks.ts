@@ -11,7 +11,7 @@ import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observe
 import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
-import { describeCause, describeEvidence } from "./wording";
+import { describeCause, describeDoubt, describeEvidence } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
@@ -185,19 +185,25 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
 }
 
 function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
-  const suspect = workload.pods.find(pod => isPresent(pod) && isSuspected(pod));
-  if (suspect === undefined) return undefined;
-  // Only a 401 could show that it still has the old token, and none is read.
-  if (suspect.proof?.cause === Cause.SigningKeyRotated && !isLogEvidence(workload.view, spec)) {
-    const sentence = `${describeEvidence(suspect)}; whether its requests get 401 responses is unknown, because its log is no evidence.`;
+  const present = workload.pods.filter(pod => isPresent(pod));
+  const doubtful = isLogEvidence(workload.view, spec) ? undefined : present.find(pod => isDoubtful(pod));
+  if (doubtful !== undefined) {
+    const sentence = `${describeDoubt(doubtful)}; whether its requests get 401 responses is unknown, because its log is no evidence.`;
     return { status: "Unknown", reason: "Suspected", sentence };
   }
+  const suspect = present.find(pod => isSuspected(pod));
+  if (suspect === undefined) return undefined;
   const isByAge = suspect.proof !== undefined && suspect.logs.occasions === 0;
   const missing = isByAge
     ? "no 401 response confirms it yet; only one leads to a restart where no binding names the ServiceAccount"
     : "a restart needs three occasions or more, over minDuration or longer";
   const sentence = `${describeEvidence(suspect)}; ${missing}.`;
   return { status: "True", reason: "Suspected", sentence, isNotable: true };
+}
+
+/** Only a 401 could show that it still has the old token, and none is read. */
+function isDoubtful({ proof, mayHoldOldToken }: ObservedPod): boolean {
+  return proof === undefined ? mayHoldOldToken === true : proof.cause === Cause.SigningKeyRotated;
 }
 
 /** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */
@@ -211,9 +217,14 @@ function logsUnread({ workload }: WorkloadState): Assessment | undefined {
   return { status: "Unknown", reason: "ObserveFailed", sentence, isProgressing: true };
 }
 
-function accepted({ workload }: WorkloadState): Assessment {
+function accepted({ workload, spec }: WorkloadState): Assessment {
   const { view, pods } = workload;
-  const sentence = `${workloadId(view)} (${count(pods.length, "pod")}): no pod persistently gets 401 responses.`;
+  const whose = `${workloadId(view)} (${count(pods.length, "pod")})`;
+  if (!isLogEvidence(view, spec)) {
+    const sentence = `${whose}: no pod is known to have an invalid token; its log is no evidence.`;
+    return { status: "True", reason: "Accepted", sentence, isNotable: true };
+  }
+  const sentence = `${whose}: no pod persistently gets 401 responses.`;
   const partial = pods.find(({ isLogPartial }) => isLogPartial === true);
   if (partial === undefined) return { status: "True", reason: "Accepted", sentence };
   const note = `Part of the log of pod ${partial.view.name} was skipped, because it is written faster than it can be read.`;

@@ -14,25 +14,17 @@ import type { Problem } from "../../core/errors";
 import { unlessForbidden } from "../kit/problems";
 import { findTargets } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import {
-  isLogEvidence,
-  TOKEN_CAUSES,
-  type Observed,
-  type ObservedPod,
-  type ObservedWorkload,
-  type TokenProof,
-} from "./observed";
+import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
   watchedContainers,
   withCounted401s,
-  withKubelets401s,
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
 } from "./pod-logs";
-import { proofOf, recreationOf, type ProofContext } from "./proof";
+import { incidentsOf, proofOf, recreationOf, type ProofContext } from "./proof";
 import { findSandboxes } from "./sandboxes";
 import { withMemory } from "./target-status";
 
@@ -82,8 +74,7 @@ export async function observeTargets(
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
   const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
   const nowMs = readers.clock.now().getTime();
-  const finding = (item: Watched, proof: TokenProof | undefined): LogFinding =>
-    withKubelets401s(memory.logs.finding(item, rule, nowMs), proof, { rule, nowMs });
+  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const previousTargets = object.status?.targets ?? [];
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod =>
@@ -172,6 +163,8 @@ interface PodContext extends ProofContext {
 function podBeforeLogs(view: PodView, account: Account, context: PodContext): PodBeforeLogs {
   const { spec, ownUser, hasOpenRestart, readsLogs } = context;
   const proof = proofOf(view, account, context);
+  const incidents = incidentsOf(view, account, context);
+  const mayHoldOldToken = incidents.some(({ renewedMs }) => context.nowMs < renewedMs);
   const suspicious = hasOpenRestart || proof !== undefined || account === null;
   // A terminating pod gets 401 responses by design, so its log is no evidence.
   const containers = readsLogs && isPresent({ view }) ? watchedContainers(view, spec) : [];
@@ -179,9 +172,10 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Po
     view,
     proof,
     recreation: account ? recreationOf(view, account) : undefined,
+    mayHoldOldToken,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
     isOperator: ownUser === serviceAccountUser(view.namespace, view.serviceAccountName),
-    watched: containers.map(container => ({ pod: view, container, suspicious })),
+    watched: containers.map(container => ({ pod: view, container, suspicious, kubelets401s: incidents })),
   };
 }
 

@@ -58,6 +58,8 @@ export interface ObservedPod {
   readonly logs: Persistence;
   /** Proof that its token is invalid. */
   readonly proof?: TokenProof;
+  /** Its token may have become invalid, and the kubelet may not have renewed it since. */
+  readonly mayHoldOldToken?: boolean;
   /** Present if the pod is older than its ServiceAccount. */
   readonly recreation?: Recreation;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */
@@ -93,8 +95,6 @@ export interface TokenProof {
   readonly serviceAccountUID?: string;
   /** Since when the token is invalid, at the latest. 401s since then confirm the proof. */
   readonly sinceMs: number;
-  /** The token may be invalid since this time. */
-  readonly earliestMs: number;
   /** No restart before this time: the change that made the token invalid may still be undone. */
   readonly notBeforeMs?: number;
   /** The proof is sufficient alone. Otherwise one 401 must confirm it. */

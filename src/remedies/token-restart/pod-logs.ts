@@ -2,9 +2,8 @@ import type { TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import { rejectedSince } from "../../evidence/metrics/judge";
-import { type Persistence, persistenceOf, type PersistenceRule } from "../../logs/persistence";
+import type { Persistence } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
-import { KUBELETS_401 } from "../../logs/traces";
 import type { Problem } from "../../core/errors";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
 import { workloadId } from "../../restarts/claims";
@@ -17,6 +16,7 @@ export interface PodBeforeLogs {
   readonly view: PodView;
   readonly proof: TokenProof | undefined;
   readonly recreation: Recreation | undefined;
+  readonly mayHoldOldToken: boolean;
   readonly serviceAccount: ObservedPod["serviceAccount"];
   readonly watched: readonly Watched[];
   readonly isOperator: boolean;
@@ -58,10 +58,10 @@ export function unknownContainers(
 /** Adds what was found in the logs of a pod. Failed reads are added to `problems`. */
 export function observedPod(
   { watched, proof, recreation, ...pod }: PodBeforeLogs,
-  finding: (item: Watched, proof: TokenProof | undefined) => LogFinding,
+  finding: (item: Watched) => LogFinding,
   problems: Problem[],
 ): ObservedPod {
-  const findings = watched.map(item => ({ ...finding(item, proof), name: item.container.name }));
+  const findings = watched.map(item => ({ ...finding(item), name: item.container.name }));
   for (const { error, name } of findings) {
     if (error === undefined) continue;
     const message = `cannot read the log of container ${name} of pod ${pod.view.name}: ${error.message}`;
@@ -87,29 +87,6 @@ export function withCounted401s(pod: ObservedPod, track: PodMetricsTrack, epochM
   const [beganMs, lastMs] = [epochMs + sinceMs, epochMs + unauthorizedMs];
   const occasions = Math.floor(unauthorized);
   return { ...pod, logs: { state: "persistent", occasions, beganMs, firstMs: beganMs, lastMs, isFresh: true } };
-}
-
-/**
- * Counts the kubelet's 401s as the API server's where a proof says that the token is dead, and they certainly did not begin long before. Else the
- * kubelet may be set up wrongly and reject every token.
- */
-export function withKubelets401s(
-  finding: LogFinding,
-  proof: TokenProof | undefined,
-  { rule, nowMs }: { readonly rule: PersistenceRule; readonly nowMs: number },
-): LogFinding {
-  const { topics, quiet } = finding;
-  const trace = topics.get(KUBELETS_401);
-  if (trace === undefined || proof === undefined) return finding;
-  const persistence = persistenceOf(trace, rule, nowMs);
-  const { lastMs = -Infinity } = persistence;
-  if (!hasBegunAfter(proof.earliestMs, persistence, finding) || lastMs < (finding.persistence.lastMs ?? -Infinity))
-    return finding;
-  return { ...finding, persistence, quiet: { ...quiet, fromMs: Math.max(quiet.fromMs, trace.quietFromMs) } };
-}
-
-function hasBegunAfter(ms: number, { beganMs = -Infinity }: Persistence, { searchedFromMs = Infinity }: LogFinding) {
-  return beganMs >= ms && searchedFromMs <= ms;
 }
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;

@@ -19,7 +19,6 @@ describe("a pod older than its ServiceAccount", () => {
       cause: "ServiceAccountRecreated",
       serviceAccountUID: "sa-2",
       sinceMs: T,
-      earliestMs: T - 120_000,
       alone: false,
     });
     expect(proof(old(), 60_000)).toMatchObject({ alone: true });
@@ -107,8 +106,7 @@ describe("without a 401", () => {
   });
 
   it("a pod is not proven alone when its log continued for five minutes", () => {
-    const times = { sinceMs: T, earliestMs: T };
-    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", ...times, alone: true } as const;
+    const alone = { cause: "ServiceAccountRecreated", serviceAccountUID: "sa-2", sinceMs: T, alone: true } as const;
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 299_999 }])).toBe(alone);
     expect(weighLogs(alone, [{ fromMs: T - 900_000, untilMs: T + 300_000 }]).alone).toBe(false);
     expect(weighLogs(alone, [{ fromMs: T + 10_000, untilMs: T + 300_000 }]).alone).toBe(true);
@@ -129,6 +127,18 @@ describe("a pod whose token was signed with a key that is gone", () => {
   it("is neither accepted nor rejected while its log is no evidence", async () => {
     const pass = await rotated({ evidence: ["ServiceAccountAge"] }).passes(60);
     expect(pass).toMatchObject({ status: "Unknown", reason: "Suspected", intents: [] });
+  });
+
+  it("is neither while it may have the token, and then accepted as far as is known", async () => {
+    const scene = rotated({ evidence: ["ServiceAccountAge"] });
+    // Renewed two minutes before the change, or a moment later.
+    scene.podList = [scene.podAt(-52 * MINUTE, {})];
+    const pass = await scene.passes(48 * 12);
+    expect(pass).toMatchObject({ status: "Unknown", reason: "Suspected", intents: [] });
+    expect(pass.message).toContain("may still have a token from before the signing key was replaced");
+    const later = await scene.passes(12 * 12);
+    expect(later).toMatchObject({ status: "True", reason: "Accepted" });
+    expect(later.message).toContain("no pod is known to have an invalid token; its log is no evidence");
   });
 
   it("is restarted after a single 401, once the change of the keys has lasted", async () => {

@@ -2,7 +2,7 @@ import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { KEYS_SETTLE_MS, type KeyRotation } from "../../core/signing-keys";
 import type { PodView, ServiceAccountView } from "../../core/views";
-import type { QuietTime } from "../../logs/reading/log-watch";
+import type { BeginTime, QuietTime } from "../../logs/reading/log-watch";
 import type { Recreation, TokenProof } from "./observed";
 
 // Proof without a log line. Pure. A token names the uid of its ServiceAccount and the key that signed it, and the kubelet keeps a pod's token
@@ -48,6 +48,9 @@ export const KEYS_RECHECK_MS = 70_000;
 /** 401s may begin so long before a proof, in milliseconds: a ServiceAccount is gone before it is created again, and clocks differ. */
 const EARLY_MS = 120_000;
 
+/** The kubelet remembers for two minutes that a token was valid, and agents ask it every minute: 401s begin within this, in milliseconds. */
+const BEGUN_WITHIN_MS = 300_000;
+
 /** What a proof is made from. */
 export interface ProofContext {
   readonly spec: Pick<TokenRestartSpec, "evidence">;
@@ -65,6 +68,31 @@ export function proofOf(
   return byAge ?? proveByKeys(pod, rotation, nowMs);
 }
 
+/** What may have made a token of a pod invalid, and when 401s because of it begin. */
+export interface Incident extends BeginTime {
+  /** The kubelet has renewed a token from before by this time. When exactly is unknown, since its refreshes drift. */
+  readonly renewedMs: number;
+}
+
+/** Returns what may have made a token of this pod invalid. It may use that token for ever, since not every client reads a new one. */
+export function incidentsOf(
+  pod: PodView,
+  account: ServiceAccountView | null | undefined,
+  { spec, rotation }: Pick<ProofContext, "spec" | "rotation">,
+): Incident[] {
+  const incidents: Incident[] = [];
+  const add = (beforeMs: number, fromMs: number, sinceMs: number): void => {
+    const isOlder = pod.mountsToken !== false && pod.createdAtMs < beforeMs && hadTokenBefore(pod, beforeMs);
+    if (!isOlder) return;
+    const untilMs = Math.max(refreshedMs(pod, beforeMs), sinceMs + BEGUN_WITHIN_MS);
+    incidents.push({ fromMs, untilMs, renewedMs: beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS });
+  };
+  if (account && spec.evidence.includes("ServiceAccountAge"))
+    add(account.createdAtMs, account.createdAtMs - EARLY_MS, account.createdAtMs);
+  if (rotation !== undefined) add(rotation.beforeMs, keysEarliestMs(rotation), rotation.changedMs);
+  return incidents;
+}
+
 /** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. */
 export function proveByAge(
   pod: PodView,
@@ -75,8 +103,7 @@ export function proveByAge(
   const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, createdAtMs, nowMs);
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
-  const earliestMs = createdAtMs - EARLY_MS;
-  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, earliestMs, alone };
+  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
 }
 
 /**
@@ -85,10 +112,16 @@ export function proveByAge(
  */
 function proveByKeys(pod: PodView, rotation: KeyRotation | undefined, nowMs: number): TokenProof | undefined {
   if (rotation === undefined || !holdsTokenFromBefore(pod, rotation.beforeMs, nowMs)) return undefined;
-  const { changedMs, unchangedMs } = rotation;
-  const earliestMs = Math.min(unchangedMs, changedMs - EARLY_MS);
-  const times = { sinceMs: changedMs, earliestMs, notBeforeMs: changedMs + KEYS_SETTLE_MS };
-  return { cause: Cause.SigningKeyRotated, ...times, alone: false };
+  const { changedMs } = rotation;
+  return {
+    cause: Cause.SigningKeyRotated,
+    ...{ sinceMs: changedMs, notBeforeMs: changedMs + KEYS_SETTLE_MS },
+    alone: false,
+  };
+}
+
+function keysEarliestMs({ changedMs, unchangedMs }: KeyRotation): number {
+  return Math.min(unchangedMs, changedMs - EARLY_MS);
 }
 
 /** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. */
@@ -111,7 +144,7 @@ export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): 
 function holdsTokenFromBefore(pod: PodView, ms: number, nowMs: number): boolean {
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.mountsToken === false || pod.createdAtMs >= ms) return false;
-  return hadTokenBefore(pod, ms) && !wasRefreshed(pod, ms, nowMs);
+  return hadTokenBefore(pod, ms) && nowMs < refreshedMs(pod, ms);
 }
 
 /** Reports false for a pod that waited for its node or its volumes until that time: its token is valid. */
@@ -130,12 +163,12 @@ function earliestTime({ volumesReadyMs, containers }: PodView): number {
   return Math.min(...[volumesReadyMs, ...times].filter(at => at !== undefined));
 }
 
-/** Reports whether a refresh was due since this time, or so shortly before that it may have been later. */
-function wasRefreshed(pod: PodView, sinceMs: number, nowMs: number): boolean {
+/** When the first refresh since this time was due, or one so shortly before that it may have been later. */
+function refreshedMs(pod: PodView, sinceMs: number): number {
   const [firstMs, everyMs] = [firstToken(pod), refreshInterval(pod)];
   // The first refresh that, with its slack, ends after that time.
   const next = Math.max(1, Math.floor((sinceMs - REFRESH_SLACK_MS - firstMs) / everyMs) + 1);
-  return nowMs >= firstMs + everyMs * next;
+  return firstMs + everyMs * next;
 }
 
 /** The first token is certainly the invalid one. A later token is probably invalid, for a short time. */

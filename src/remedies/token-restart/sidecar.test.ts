@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { UNAUTHENTICATED } from "../../core/readers";
 import { container } from "./testing/fake-log";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
@@ -70,6 +71,46 @@ describe("401s of the kubelet", () => {
     expect(await scene.passes(240, refused(scene))).toMatchObject({ status: "True", intents: [] });
     scene.failOver();
     expect(await scene.passes(30, refused(scene))).toMatchObject({ status: "True", intents: [] });
+  });
+
+  /** The key was replaced now; the pod had renewed its token so many minutes before, and nothing restarts it. */
+  async function rotated(renewedBefore: number): Promise<Scene> {
+    const scene = new Scene();
+    scene.podList = [scene.podAt(-(48.1 + renewedBefore) * 60_000, { skip: true })];
+    await scene.passes(12, () => scene.log("scraped"));
+    const changedMs = +scene.clock.now();
+    scene.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
+    return scene;
+  }
+
+  const unskip = (scene: Scene) => {
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+  };
+
+  it.each([
+    ["after the kubelet has renewed the token, which the client does not read again", 40, 120],
+    ["where the kubelet may have renewed the token just before the key was replaced", 0, 24],
+  ])("count %s, and need no counter of an API server", async (_, renewedBefore, passes) => {
+    const scene = await rotated(renewedBefore);
+    const noRefusal = { fromMs: 0, toMs: +scene.clock.now() + 7_200_000, requests: 0 };
+    scene.rates = { spans: { [UNAUTHENTICATED]: [noRefusal] }, servers: { found: 1, read: 1 } };
+    await scene.passes(passes, refused(scene));
+    unskip(scene);
+    expect((await scene.pass()).intents).toMatchObject([{ restart: { cause: "Unknown" } }]);
+  });
+
+  it("count no longer once the client has read the new token", async () => {
+    const scene = await rotated(40);
+    await scene.passes(120, second => scene.log(second < 560 ? SCRAPE : "scraped"));
+    unskip(scene);
+    expect(await scene.passes(60, () => scene.log("scraped"))).toMatchObject({ status: "True", intents: [] });
+  });
+
+  it("do not count where they began long after the key was replaced, and the kubelet had renewed the token", async () => {
+    const scene = await rotated(0);
+    unskip(scene);
+    await scene.passes(84, () => scene.log("scraped"));
+    expect(await scene.passes(60, refused(scene))).toMatchObject({ status: "True", intents: [] });
   });
 
   it("show that a log is not that of a healthy client whose ServiceAccount was recreated", async () => {

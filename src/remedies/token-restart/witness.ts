@@ -66,7 +66,9 @@ export function serverLacksKey({ observed, next, share }: WorkloadState): Assess
 /** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */
 export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { refusals } = observed;
-  if (refusals === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
+  // No counter has the kubelet's 401s, which count only if they began with a change that the operator has seen itself.
+  if (next === undefined || next.pod.logs.isKubelets === true) return undefined;
+  if (refusals === undefined || !isUnproven(next.claim)) return undefined;
   const isCovered = covers(refusals, next.pod.logs);
   if (!isCovered)
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {

@@ -26,6 +26,13 @@ export function describeEvidence(pod: ObservedPod): string {
   return logs.occasions === 0 ? invalid : `${invalid}, and ${got401s}`;
 }
 
+/** A pod whose token may have become invalid, such as `Pod web-1 is older than its ServiceAccount web, so its token is invalid`. */
+export function describeDoubt(pod: ObservedPod): string {
+  if (pod.proof !== undefined) return describeEvidence(pod);
+  const change = pod.recreation === undefined ? "the signing key was replaced" : "its ServiceAccount was recreated";
+  return `Pod ${pod.view.name} may still have a token from before ${change}`;
+}
+
 function describeHook({ hook }: Recreation = {}): string {
   return hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
 }
