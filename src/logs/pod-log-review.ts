@@ -3,7 +3,7 @@ import type { Readers } from "../core/readers";
 import type { PodView } from "../core/views";
 import { findByClass } from "./detector";
 import type { FindUnauthorized } from "./reading/container-log";
-import { LogWatch, hasLog, type LogFinding, type Watched } from "./reading/log-watch";
+import { LogWatch, type LogFinding, watchedContainers } from "./reading/log-watch";
 import { DEFAULT_RULE } from "./persistence";
 
 /**
@@ -56,13 +56,6 @@ export function createPodLogReview(find: FindUnauthorized = findByClass): PodLog
       watches.delete(key);
     },
   };
-}
-
-function watchedContainers(pod: PodView): Watched[] {
-  // The API server answers 401 to a pod that is being deleted; that is expected.
-  if (pod.deletedAtMs !== undefined) return [];
-  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
-  return containers.map(container => ({ pod, container, suspicious: false }));
 }
 
 function reviewOf(watch: LogWatch, pod: PodView, nowMs: number): ReviewedPod {

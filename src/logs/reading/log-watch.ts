@@ -44,6 +44,13 @@ export function hasLog({ running, startedAtMs, lastFinishedAtMs }: ContainerView
   return running || startedAtMs !== undefined || lastFinishedAtMs !== undefined;
 }
 
+/** The containers of a pod that may be clients. The API server answers 401 to a pod that is being deleted; that is expected. */
+export function watchedContainers(pod: PodView): Watched[] {
+  if (pod.deletedAtMs !== undefined) return [];
+  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
+  return containers.map(container => ({ pod, container, suspicious: false }));
+}
+
 /** What is known of one container. */
 export interface LogFinding {
   readonly persistence: Persistence;
@@ -69,6 +76,8 @@ type LogRule = LogSearch & { readonly rule: PersistenceRule; readonly wokenBy?: 
 class WatchedLog implements RoundsLog {
   readonly #log = new ContainerLog();
   readonly #wantedMs: number;
+  /** On the monotonic clock. */
+  lastWantedMs: number;
   #source: LogSource;
   #item: Watched;
   #search: LogRule;
@@ -87,7 +96,7 @@ class WatchedLog implements RoundsLog {
     this.#source = source;
     this.#item = item;
     this.#search = search;
-    this.#wantedMs = source.clock.monotonicMs();
+    this.#wantedMs = this.lastWantedMs = source.clock.monotonicMs();
   }
 
   /** Takes the present state of the container. */
@@ -95,6 +104,7 @@ class WatchedLog implements RoundsLog {
     this.#source = source;
     this.#item = item;
     this.#search = search;
+    this.lastWantedMs = source.clock.monotonicMs();
   }
 
   urgency(): Urgency {
@@ -226,8 +236,6 @@ interface LogWatchPorts extends LogSource {
 export class LogWatch {
   readonly #key: string;
   readonly #logs = new Map<string, WatchedLog>();
-  /** When each log was last wanted, on the monotonic clock. */
-  readonly #wantedMs = new Map<string, number>();
   #isStopped = false;
   #rounds: LogRounds | undefined;
   /** When the first containers were wanted, on the monotonic clock; null once their logs were read or have taken too long. */
@@ -249,8 +257,7 @@ export class LogWatch {
     if (this.#isStopped) throw new TransientError("the object is no longer reconciled");
     const nowMs = ports.clock.monotonicMs();
     const logs = wanted.map(item => this.#logOf(item, ports, search));
-    for (const item of wanted) this.#wantedMs.set(keyOf(item), nowMs);
-    for (const [key, wantedMs] of this.#wantedMs) if (nowMs - wantedMs > KEPT_MS) this.#forget(key);
+    for (const [key, { lastWantedMs }] of this.#logs) if (nowMs - lastWantedMs > KEPT_MS) this.#logs.delete(key);
     this.#rounds = ports.rounds;
     await ports.rounds.keep(this, this.#key, logs);
     this.#waitForFirst(logs, ports.clock.monotonicMs());
@@ -269,11 +276,6 @@ export class LogWatch {
     const log = known ?? new WatchedLog(ports, item, search);
     this.#logs.set(keyOf(item), log);
     return log;
-  }
-
-  #forget(key: string): void {
-    this.#wantedMs.delete(key);
-    this.#logs.delete(key);
   }
 
   #waitForFirst(logs: readonly WatchedLog[], nowMs: number): void {
@@ -295,7 +297,6 @@ export class LogWatch {
     this.#isStopped = true;
     this.pause();
     this.#logs.clear();
-    this.#wantedMs.clear();
   }
 }
 

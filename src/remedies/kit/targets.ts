@@ -1,9 +1,11 @@
-import type { TargetSelector } from "../../api/controller-resilience";
+import type { TargetSelector, ControllerResilience } from "../../api/controller-resilience";
 import type { Permission } from "../../core/intent";
 import { WORKLOAD_KINDS } from "../../core/kinds";
-import { matchesSelector, type WorkloadView } from "../../core/views";
+import { serviceAccountUser } from "../../core/text";
+import { matchesSelector, type PodView, type WorkloadView } from "../../core/views";
 import type { Readers } from "../../core/readers";
 import type { Problem } from "../../core/errors";
+import { hasEnded, isOwnedBy } from "./pods";
 import { unlessForbidden } from "./problems";
 
 /** The rights to find the targets. */
@@ -47,6 +49,36 @@ export async function findTargets(
     for (const view of found ?? []) views.set(view.uid, view);
   }
   return { views: [...views.values()], missing };
+}
+
+/** A workload and its pods. */
+export interface TargetPods {
+  readonly view: WorkloadView;
+  /** Those that have not ended. */
+  readonly pods: readonly { readonly view: PodView; readonly isOperator: boolean }[];
+}
+
+/** What was found of an object's targets. */
+interface FoundPods {
+  readonly missing: readonly string[];
+  readonly workloads: readonly TargetPods[];
+  /** All pods of the namespace that have not ended. */
+  readonly all: readonly PodView[];
+}
+
+/** Reads the workloads of an object's targets and their pods, from the watch cache. Throws as {@link findTargets} and the reader of pods. */
+export async function findTargetPods(
+  { metadata: { namespace }, spec: { targets } }: ControllerResilience,
+  readers: WorkloadReaders & Pick<Readers, "pods" | "ownUser">,
+  problems: Problem[],
+): Promise<FoundPods> {
+  const all = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
+  const { views, missing } = await findTargets(targets, { namespace, readers, problems });
+  const ownUser = await readers.ownUser();
+  const isOperator = (pod: PodView): boolean => ownUser === serviceAccountUser(pod.namespace, pod.serviceAccountName);
+  const podsOf = (view: WorkloadView): TargetPods["pods"] =>
+    all.filter(pod => isOwnedBy(pod, view)).map(pod => ({ view: pod, isOperator: isOperator(pod) }));
+  return { all, missing, workloads: views.map(view => ({ view, pods: podsOf(view) })) };
 }
 
 /** A kind that this version does not know has none. */

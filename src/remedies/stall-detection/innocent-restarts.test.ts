@@ -45,6 +45,30 @@ describe("a pod that could not renew", () => {
     expect(await scene.run(seconds - 20)).toMatchObject({ status: "True", reason: "Active", intents: [] });
     expect((await scene.run(30)).intents).toHaveLength(after < 60 ? 0 : 1);
   });
+
+  it("needs a person if its container keeps restarting for an hour", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    await scene.run(320);
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    const restart = (): void => scene.restartContainer("web-5d-a");
+    expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
+    const pass = await scene.run(3_600, restart);
+    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
+    expect(pass.message).toContain("watches the Lease for four of its durations, while the containers run");
+  });
+
+  it("and is accused already has time, too, when its container starts again", async () => {
+    const scene = await learned();
+    scene.renewer = undefined;
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
+    await scene.run(320);
+    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    scene.restartContainer("web-5d-a");
+    expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect((await scene.run(70)).intents).toHaveLength(1);
+  });
 });
 
 describe("a pod that paused for long once", () => {
@@ -134,7 +158,7 @@ describe("a pod that renews one Lease and has stopped renewing another", () => {
     const pass = await scene.run(1_200);
     expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [], lists: { stalls: [] } });
     expect(pass.message).toBe(
-      "Pod web-5d-a no longer renews Lease team/task but renews team/web: it may have finished with the first. The operator leaves it alone.",
+      "Pod web-5d-a no longer renews Lease team/task but renews team/web: it may have finished with the first. The operator leaves it, and pods like it, alone.",
     );
   });
 

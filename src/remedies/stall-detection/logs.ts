@@ -1,7 +1,7 @@
 import { parseDuration } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { hasLog, type Watched } from "../../logs/reading/log-watch";
+import { watchedContainers } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
@@ -32,13 +32,6 @@ export async function readLogs(
   const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
   for (const log of logs) byPod.get(log.pod.uid)?.push(log);
   return byPod;
-}
-
-/** The API server answers 401 to a pod that is being deleted; that is expected. */
-function watchedContainers(pod: PodView): Watched[] {
-  if (pod.deletedAtMs !== undefined) return [];
-  const containers = pod.containers.filter(container => container.role !== "init" && hasLog(container));
-  return containers.map(container => ({ pod, container, suspicious: false }));
 }
 
 /** 403s that begin earlier in the life of a container, or in the part of its log that was read, may have been there before. */

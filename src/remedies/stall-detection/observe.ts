@@ -1,16 +1,14 @@
 import { STALL_CAUSES } from "../../api/conditions";
 import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import { serviceAccountUser } from "../../core/text";
 import type { ObjectInMode } from "../../core/remedy";
 import type { KindReading } from "../../core/progress";
 import type { Readers } from "../../core/readers";
-import type { BindingView, PodView, WorkloadView } from "../../core/views";
+import type { BindingView } from "../../core/views";
 import { withHolders } from "../../restarts/holder";
-import { hasEnded, isOwnedBy } from "../kit/pods";
 import type { Problem } from "../../core/errors";
 import { unlessForbidden } from "../kit/problems";
-import { findTargets } from "../kit/targets";
+import { findTargetPods, type TargetPods } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
@@ -31,16 +29,14 @@ export async function observeControllers(
 ): Promise<Observed> {
   const problems: Problem[] = [];
   const pass: Pass = { object, spec, readers, memory, problems };
-  const { namespace } = object.metadata;
-  const { views, missing } = await findTargets(object.spec.targets, { namespace, readers, problems });
-  const pods = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
-  const found = withMetrics(await withLogs(views, pods, pass), pass);
+  const { all, missing, workloads: targets } = await findTargetPods(object, readers, problems);
+  const found = withMetrics(await withLogs(targets, pass), pass);
   const nowMs = readers.clock.now().getTime();
   const { leases, unread } = await readLeases(pass);
   const forMs = parseDuration(spec.for);
   const due = (workload: ObservedWorkload): boolean => isDue(workload, spec, forMs);
   const epochMs = nowMs - readers.clock.monotonicMs();
-  const led = withLeases(found, leases, pods, pass).map(workload => withLeaders(workload, forMs, epochMs));
+  const led = withLeases(found, leases, all, pass).map(workload => withLeaders(workload, forMs, epochMs));
   const marked = memory.rollouts.mark(led, due, nowMs);
   const workloads = await withHolders(marked, due, object, readers);
   const lost = memory.bindings.follow(await readBindings(pass), accountsOf(found), nowMs);
@@ -69,24 +65,13 @@ function isDue({ pods }: ObservedWorkload, { onStall }: StallDetectionSpec, forM
   return onStall === "Restart" && pods.some(isCondemned);
 }
 
-async function withLogs(
-  views: readonly WorkloadView[],
-  pods: readonly PodView[],
-  pass: Pass,
-): Promise<ObservedWorkload[]> {
-  const ownUser = await pass.readers.ownUser();
-  const isOperator = (pod: PodView): boolean => ownUser === serviceAccountUser(pod.namespace, pod.serviceAccountName);
-  const owned = views.map(view => ({ view, pods: pods.filter(pod => isOwnedBy(pod, view)) }));
-  const logs = await readLogs(
-    owned.flatMap(one => one.pods),
-    pass,
-  );
-  return owned.map(one => ({
-    view: one.view,
-    pods: one.pods.map((view): ObservedPod => {
-      return { view, isOperator: isOperator(view), leads: true, leases: [], logs: logs.get(view.uid) ?? [] };
-    }),
-  }));
+async function withLogs(targets: readonly TargetPods[], pass: Pass): Promise<ObservedWorkload[]> {
+  const views = targets.flatMap(({ pods }) => pods.map(pod => pod.view));
+  const logs = await readLogs(views, pass);
+  const withLog = (pod: TargetPods["pods"][number]): ObservedPod => {
+    return { ...pod, leads: true, leases: [], logs: logs.get(pod.view.uid) ?? [] };
+  };
+  return targets.map(({ view, pods }) => ({ view, pods: pods.map(withLog) }));
 }
 
 /** The ServiceAccounts of the pods, as `namespace/name`. */

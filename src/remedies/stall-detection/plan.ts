@@ -138,22 +138,17 @@ function unsureLeases({ workload, forMs }: Scope): string[] {
     );
 }
 
-/**
- * Stale Leases of pods that renew another one: those of one pod, in one sentence. Without a number, which would change with each task of a
- * program.
- */
+/** Stale Leases of a pod that renews another one: the first, since their number would change with each task of a program. */
 function otherLeases({ workload, forMs }: Scope): string[] {
-  const [note, ...others] = workload.pods.flatMap(({ view, leases }) => {
+  const notes = workload.pods.flatMap(({ view, leases }) => {
     const renewed = otherRenewed(leases, forMs);
-    const [first, ...rest] = standingLeases(leases, forMs);
+    const [first] = standingLeases(leases, forMs);
     if (renewed === undefined || first === undefined) return [];
-    const [which, them] = rest.length === 0 ? ["", "the first"] : [" and others", "these"];
     return [
-      `Pod ${view.name} no longer renews Lease ${leaseId(first.track)}${which} but renews ${leaseId(renewed.track)}: it may have finished with ${them}. The operator leaves it alone`,
+      `Pod ${view.name} no longer renews Lease ${leaseId(first.track)} but renews ${leaseId(renewed.track)}: it may have finished with the first. The operator leaves it, and pods like it, alone.`,
     ];
   });
-  if (note === undefined) return [];
-  return [`${note}${others.length === 0 ? "" : ", and so other pods with such Leases"}.`];
+  return notes.slice(0, 1);
 }
 
 function notesOnDenials(scope: Scope): string[] {

@@ -211,6 +211,13 @@ describe("onStall: Restart", () => {
     expect((await scene.run(310, () => scene.log(line))).intents).toHaveLength(1);
   });
 
+  it("that waits for the end of refusals needs a person after an hour", async () => {
+    await scene.run(120);
+    scene.renewer = undefined;
+    const pass = await scene.run(4_000, () => scene.log(`failed to list *v1.Pod: ${TOO_MANY} (get pods)`));
+    expect(pass).toMatchObject({ reason: "RestartDeferred", stalled: { reason: "RestartDeferred" }, intents: [] });
+  });
+
   it("does not wait because of a single refusal", async () => {
     await scene.run(120);
     scene.renewer = undefined;

@@ -154,9 +154,9 @@ function describeDenial(denial: Denial, known: string | undefined, scope: Scope)
   const { request, lost } = denial;
   const account = `ServiceAccount ${request.serviceAccount.name}`;
   const what = `${workloadId(scope.workload.view)} may no longer ${describeRequest(request)}`;
-  if (lost !== undefined) return `${what}: ${describeLost(lost, account)}. Restore it; a restart cannot help.`;
-  if (known !== undefined) return `${what}: ${known} had allowed it. Restore it; a restart cannot help.`;
-  return `${what}: no lost binding of ${account} is known. Check its bindings and roles; a restart cannot help.`;
+  const why = lost === undefined ? known && `${known} had allowed it` : describeLost(lost, account);
+  const unknown = `no lost binding of ${account} is known. Check its bindings and roles`;
+  return `${what}: ${why === undefined ? unknown : `${why}. Restore it`}; a restart cannot help.`;
 }
 
 function describeLost({ kind, name, role, how, atMs }: LostBinding, account: string): string {

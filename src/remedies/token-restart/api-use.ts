@@ -1,17 +1,12 @@
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
-import type { PodView, SubjectView, WorkloadView } from "../../core/views";
+import type { SubjectView } from "../../core/views";
 import type { Problem } from "../../core/errors";
 import { unlessUnreadable } from "../kit/problems";
-import type { TokenProof } from "./observed";
+import type { PodBeforeLogs, WorkloadBeforeLogs } from "./pod-logs";
 
 // An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its
 // own ServiceAccount show that a pod uses the API server.
-
-interface Workload<Pod> {
-  readonly view: WorkloadView;
-  readonly pods: readonly Pod[];
-}
 
 interface Reading {
   readonly readers: Pick<Readers, "bindings">;
@@ -26,16 +21,16 @@ interface Reading {
  *
  * @throws errors that are neither ForbiddenError nor TransientError
  */
-export async function requireApiUse<Pod extends { readonly view: PodView; readonly proof: TokenProof | undefined }>(
-  workloads: readonly Workload<Pod>[],
+export async function requireApiUse(
+  workloads: readonly WorkloadBeforeLogs[],
   reading: Reading,
-): Promise<Workload<Pod>[]> {
+): Promise<WorkloadBeforeLogs[]> {
   const pods = workloads.flatMap(workload => workload.pods).filter(({ proof }) => proof?.alone === true);
   const accounts = await unboundAccounts(
     pods.map(({ view }) => view.serviceAccountName),
     reading,
   );
-  const required = (pod: Pod): Pod => {
+  const required = (pod: PodBeforeLogs): PodBeforeLogs => {
     const isUnseen = pod.proof?.alone === true && accounts.has(pod.view.serviceAccountName);
     return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false } } : pod;
   };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TargetStatus } from "../../api/controller-resilience";
 import { container } from "./testing/fake-log";
 import { Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
 
@@ -104,27 +105,31 @@ describe.each(LIVES)("a crash loop with its first 401 after $first401 s", life =
 });
 
 describe("the memory of persistent 401s", () => {
-  it("is no evidence for a restart: a stray 401 of a pod that has recovered condemns nothing", async () => {
+  /** Status has a pod whose 401s were persistent some minutes ago. */
+  function remembering(minutes: number): Scene {
     const scene = new Scene({ evidence: ["Logs"] });
-    const lastMs = scene.clock.now().getTime() - 600_000;
-    scene.object = {
-      ...scene.object,
-      status: {
-        targets: [
-          {
-            kind: "Deployment",
-            name: "web",
-            pods: 1,
-            rejectedPods: 1,
-            lastUnauthorizedTime: new Date(lastMs).toISOString(),
-            persistentPods: ["uid-a"],
-          },
-        ],
-      },
-    };
+    const lastUnauthorizedTime = new Date(scene.clock.now().getTime() - minutes * 60_000).toISOString();
+    const target: TargetStatus = { kind: "Deployment", name: "web", pods: 1, rejectedPods: 1, lastUnauthorizedTime };
+    scene.object = { ...scene.object, status: { targets: [{ ...target, persistentPods: ["uid-a"] }] } };
+    return scene;
+  }
+
+  it.each([
+    [14, "False"],
+    [15, "True"],
+  ])(
+    "is of one window: the next 401 after %d minutes gives status %s, and condemns nothing",
+    async (minutes, status) => {
+      const scene = remembering(minutes);
+      scene.log(UNAUTHORIZED);
+      expect(await scene.pass()).toMatchObject({ status, intents: [] });
+    },
+  );
+
+  it("ends when the pod has recovered", async () => {
+    const scene = remembering(10);
     expect((await scene.passes(6)).reason).toBe("Accepted");
     scene.log(UNAUTHORIZED);
-    const pass = await scene.passes(3);
-    expect(pass.intents).toEqual([]);
+    expect(await scene.passes(7)).toMatchObject({ reason: "Suspected", intents: [] });
   });
 });

@@ -3,16 +3,15 @@ import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { isPresent, isOpen } from "../../restarts/history";
-import { serviceAccountUser } from "../../core/text";
-import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
+import type { PodView, ServiceAccountView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
-import { hasEnded, isOwnedBy, withAudiences } from "../kit/pods";
+import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
 import { unlessForbidden } from "../kit/problems";
-import { findTargets } from "../kit/targets";
+import { findTargetPods, type TargetPods } from "../kit/targets";
 import { requireApiUse } from "./api-use";
 import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
@@ -64,9 +63,8 @@ export async function observeTargets(
 ): Promise<Observed> {
   const problems: Problem[] = [];
   const { namespace } = object.metadata;
-  const running = (await readers.pods(namespace)).filter(pod => !hasEnded(pod));
-  const found = await findTargets(object.spec.targets, { namespace, readers, problems });
-  const workloads = await findPods(found.views, running, { object, spec, readers, problems });
+  const found = await findTargetPods(object, readers, problems);
+  const workloads = await withProofs(found.workloads, { object, spec, readers, problems });
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
@@ -112,30 +110,28 @@ function tokenRestarts({ status }: ControllerResilience): RestartStatus[] {
   return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(tokenCause => tokenCause === cause));
 }
 
-async function findPods(
-  views: readonly WorkloadView[],
-  running: readonly PodView[],
-  pass: Pass,
-): Promise<WorkloadBeforeLogs[]> {
+/** Adds to each pod what proves that its token is invalid, and which of its logs are read. */
+async function withProofs(targets: readonly TargetPods[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
   const { object, readers, spec } = pass;
-  const { namespace } = object.metadata;
   const audiences = await readers.apiAudiences();
-  const podViews = running.map(pod => withAudiences(pod, audiences));
-  const owned = views.map(view => ({ view, podViews: podViews.filter(pod => isOwnedBy(pod, view)) }));
   const accounts = await readServiceAccounts(
-    owned.flatMap(one => one.podViews),
+    targets.flatMap(({ pods }) => pods.map(({ view }) => view)),
     pass,
   );
   const restarts = tokenRestarts(object).filter(entry => isOpen(entry));
   const open = new Set(restarts.map(({ workload }) => workload));
-  const [rotation, ownUser] = [await readers.keyRotation(), await readers.ownUser()];
+  const rotation = await readers.keyRotation();
   const nowMs = readers.clock.now().getTime();
-  const workloads = owned.map(({ view, podViews: ownPods }) => {
+  const workloads = targets.map(({ view, pods }) => {
     const hasOpenRestart = open.has(workloadId(view));
-    const context = { spec, rotation, nowMs, ownUser, hasOpenRestart, readsLogs: isLogEvidence(view, spec) };
-    return { view, pods: ownPods.map(pod => podBeforeLogs(pod, accounts.get(pod.serviceAccountName), context)) };
+    const context = { spec, rotation, nowMs, hasOpenRestart, readsLogs: isLogEvidence(view, spec) };
+    const proven = (pod: TargetPods["pods"][number]): PodBeforeLogs => ({
+      ...pod,
+      ...podBeforeLogs(withAudiences(pod.view, audiences), accounts.get(pod.view.serviceAccountName), context),
+    });
+    return { view, pods: pods.map(proven) };
   });
-  return requireApiUse(workloads, { readers, namespace, problems: pass.problems });
+  return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
 }
 
 /** A ServiceAccount; null: does not exist, undefined: cannot be read. */
@@ -155,13 +151,12 @@ async function readServiceAccounts(
 
 interface PodContext extends ProofContext {
   readonly spec: TokenRestartSpec;
-  readonly ownUser: string | undefined;
   readonly hasOpenRestart: boolean;
   readonly readsLogs: boolean;
 }
 
-function podBeforeLogs(view: PodView, account: Account, context: PodContext): PodBeforeLogs {
-  const { spec, ownUser, hasOpenRestart, readsLogs } = context;
+function podBeforeLogs(view: PodView, account: Account, context: PodContext): Omit<PodBeforeLogs, "isOperator"> {
+  const { spec, hasOpenRestart, readsLogs } = context;
   const proof = proofOf(view, account, context);
   const incidents = incidentsOf(view, account, context);
   const mayHoldOldToken = incidents.some(({ renewedMs }) => context.nowMs < renewedMs);
@@ -174,7 +169,6 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Po
     recreation: account ? recreationOf(view, account) : undefined,
     mayHoldOldToken,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
-    isOperator: ownUser === serviceAccountUser(view.namespace, view.serviceAccountName),
     watched: containers.map(container => ({ pod: view, container, suspicious, kubelets401s: incidents })),
   };
 }

@@ -67,6 +67,14 @@ describe("an eviction", () => {
     if (outcome === "Recovered") expect(outcomes(entry(), [works], afterMs)).toEqual(["Restarted"]);
   });
 
+  it.each([
+    ["sa-2", "Ineffective"],
+    ["sa-3", "Recovered"],
+  ])("of the incident sa-2 whose successor is proven to be dead by %s is %s", (serviceAccountUID, outcome) => {
+    const proof = { ...PROVEN, serviceAccountUID, sinceMs: T, earliestMs: T, alone: true } as const;
+    expect(outcomes(entry(PROVEN), [{ ...healthy(T), proof }], MINUTE)).toEqual([outcome]);
+  });
+
   it("that was Replaced becomes Ineffective when the successor is rejected", () => {
     const rejected = { ...healthy(T), logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
     expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);
