@@ -1,7 +1,7 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import { describeOutcome, type Execution, type Intent, type Outcome, type RestartClaim } from "../core/intent";
-import type { EventRequest, PendingWrite } from "../core/remedy";
+import type { EventRequest, PendingWrite, ReasonRule } from "../core/remedy";
 import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
 import type { PodView, WorkloadView } from "../core/views";
@@ -29,6 +29,30 @@ export function evictionOf({ namespace, name, uid }: PodView, why: string, resta
   const target = { apiVersion: "v1", kind: "Pod", namespace, name, uid };
   return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
 }
+
+/** Reasons of the conditions of both, worst first, between those for which a person must act and those of a calm workload. */
+export const RESTART_REASONS = {
+  Conflict: {
+    event: "Warning",
+    help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
+  },
+  WouldRestart: { event: "Warning", help: "It is only observed: set mode Enforce, or restart the pod by hand." },
+  RestartBlocked: {
+    event: "Warning",
+    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
+  },
+  RestartDeferred: {
+    event: "Normal",
+    passes: true,
+    help: "A limit, or a write that failed, delays the restart; the message says which.",
+  },
+  Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
+  TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
+  Forbidden: {
+    event: "Warning",
+    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
+  },
+} as const satisfies Record<string, ReasonRule>;
 
 /** What a person can do about a restart that the API server, or the operator, has not allowed for an hour. */
 export const BLOCKED_HINT =

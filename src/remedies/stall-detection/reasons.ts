@@ -1,4 +1,5 @@
 import type { ReasonRule } from "../../core/remedy";
+import { RESTART_REASONS } from "../../restarts/claims";
 import type { Finding as AnyFinding } from "../kit/finding";
 
 /** The reasons of ControllersActive, worst first. */
@@ -35,29 +36,7 @@ export const REASONS = {
     event: "Warning",
     help: "A pod loses its Lease again and again. The message has the cause, if the log shows one.",
   },
-  Conflict: {
-    event: "Warning",
-    help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
-  },
-  WouldRestart: { event: "Warning", help: "Observe mode: the pod would be restarted." },
-  RestartBlocked: {
-    event: "Warning",
-    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
-  },
-  RestartDeferred: {
-    event: "Normal",
-    passes: true,
-    help: "A limit delays the restart; the message says which.",
-  },
-  Restarting: {
-    event: "None",
-    help: "A pod was restarted; the operator is watching whether its successor works.",
-  },
-  TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
-  Forbidden: {
-    event: "Warning",
-    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
-  },
+  ...RESTART_REASONS,
   ObserveFailed: {
     event: "Warning",
     help: "A read failed; the message names the resource.",

@@ -1,5 +1,5 @@
 import type { ReasonRule } from "../../core/remedy";
-import type { PlannedRestart } from "../../restarts/claims";
+import { type PlannedRestart, RESTART_REASONS } from "../../restarts/claims";
 import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */
@@ -20,26 +20,7 @@ export const REASONS = {
     event: "Warning",
     help: "Being healed, unless the message says why not and what to do.",
   },
-  Conflict: {
-    event: "Warning",
-    help: "Another object acts on the workload, as a rule the oldest; remove it from the targets of one of them.",
-  },
-  WouldRestart: { event: "Warning", help: "It is only observed: set mode Enforce, or restart the pod by hand." },
-  RestartBlocked: {
-    event: "Warning",
-    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
-  },
-  RestartDeferred: {
-    event: "Normal",
-    passes: true,
-    help: "A limit, or a write that failed, delays the restart; the message says which.",
-  },
-  Restarting: { event: "None", help: "A pod was restarted; the operator is watching its successor." },
-  TargetNotFound: { event: "Warning", help: "No such workload (yet): check kind and name." },
-  Forbidden: {
-    event: "Warning",
-    help: "The operator lacks the right that the message names; it does nothing meanwhile.",
-  },
+  ...RESTART_REASONS,
   ObserveFailed: {
     event: "Warning",
     help: "A read failed, or `containers` names a container that no pod has; it does nothing meanwhile.",
