@@ -81,16 +81,6 @@ describe("the rates of requests", () => {
     expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2"]);
   });
 
-  it.each([0, 1])("come from the kubeconfig's server where %i instances are listed", async count => {
-    for (let i = 0; i < count; i++) servers.instances.set(`10.0.0.${i}`, null);
-    await servers.read();
-    expect(servers.asked).toEqual(["slice", "ordinary"]);
-    servers.ordinary = [1, 5];
-    const rates = await servers.read();
-    expect([requestsIn(rates), rates.servers, rates.unknown]).toEqual([[5], { found: 1, read: 1 }, undefined]);
-    expect(servers.asked).toEqual(["slice", "ordinary"]);
-  });
-
   it("are lower bounds while an instance can't be reached, and include its requests afterwards", async () => {
     servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
     await servers.read();
@@ -157,12 +147,6 @@ describe("the rates of requests", () => {
     expect((await servers.read()).servers).toEqual({ found: 1, read: 1 });
   });
 
-  it("are those of one server behind the address after its restart", async () => {
-    await servers.read();
-    servers.ordinary = [servers.clock.now().getTime() / 1_000 + 5, 0];
-    expect((await servers.read()).servers).toEqual({ found: 1, read: 1 });
-  });
-
   it("say until when clients may list anew after a start of an API server", async () => {
     await servers.read();
     expect(await servers.read()).not.toHaveProperty("settlingUntilMs");
@@ -185,32 +169,6 @@ describe("the rates of requests", () => {
     servers.instances.delete("10.0.0.2");
     servers.clock.advance(10_000);
     expect(await counts.rates(0)).not.toHaveProperty("settlingUntilMs");
-  });
-
-  it("are known again after a failure, as one longer span", async () => {
-    await servers.read();
-    servers.ordinary = new TransientError("get /metrics: reset");
-    expect((await servers.read()).unknown).toBeDefined();
-    servers.ordinary = [1, 5];
-    const rates = await servers.read();
-    expect(rates.unknown).toBeUndefined();
-    const [span] = rates.spans["controller-resilience-kai"] ?? [];
-    expect([span?.requests, (span?.toMs ?? 0) - (span?.fromMs ?? 0)]).toEqual([5, 20_000]);
-  });
-
-  it("survive jumps of the wall clock", async () => {
-    await servers.read();
-    servers.ordinary = [1, 5];
-    await servers.read();
-    servers.clock.jumpWall(-3_600_000);
-    servers.ordinary = [1, 6];
-    const spans = (await servers.read()).spans["controller-resilience-kai"] ?? [];
-    const nowMs = servers.clock.now().getTime();
-    const times = spans.map(({ fromMs, toMs }) => [fromMs - nowMs, toMs - nowMs]);
-    expect(times).toEqual([
-      [-20_000, -10_000],
-      [-10_000, 0],
-    ]);
   });
 });
 
@@ -257,16 +215,6 @@ describe("refusals", () => {
     return servers.clock.monotonicMs() - servers.counts.refusedUntilMs(["401"]);
   };
 
-  it("are known where every server is read at its own address, also by readings for other purposes", async () => {
-    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
-    expect(await sinceRefusal(4)).toBe(30_000);
-    servers.refused++;
-    await servers.read();
-    expect(await sinceRefusal()).toBe(10_000);
-    expect(servers.asked).toEqual(["slice", "10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"]);
-    expect(servers.counts.refusedUntilMs(["403"])).toBe(servers.clock.monotonicMs());
-  });
-
   it("show a server that comes within a minute, and one that is gone at once", async () => {
     servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", [2, 0]);
     expect(await sinceRefusal(5)).toBe(40_000);
@@ -276,13 +224,6 @@ describe("refusals", () => {
     servers.instances.delete("10.0.0.3");
     await sinceRefusal();
     expect(await sinceRefusal()).toBe(0);
-  });
-
-  it("may happen at any time while a server of several is not read, or none registers itself", async () => {
-    servers.instances.set("10.0.0.1", [1, 0]).set("10.0.0.2", null);
-    expect(await sinceRefusal(4)).toBe(-Infinity);
-    servers.instances.clear();
-    expect([await sinceRefusal(10), await servers.counts.read()]).toEqual([-Infinity, 300_000]);
   });
 
   it("are known of one registered server that alone answers at the kubeconfig's address", async () => {

@@ -34,10 +34,6 @@ function reset(store: MemoryLease): void {
 }
 
 describe("the breaker on the Lease", () => {
-  it("is unknown before the Lease was read", () => {
-    expect(makeBench().makeCandidate("a").breaker.state).toBeUndefined();
-  });
-
   it("is tripped at once, and written with the next renewal", async () => {
     const { clock, store, breaker, changes, elector } = await leading();
     expect(breaker.state).toBeNull();
@@ -76,13 +72,6 @@ describe("the breaker on the Lease", () => {
     reset(store);
     await clock.run(10_000);
     expect([second.breaker.state, second.breaker.resetMs > 0, store.record?.breaker]).toEqual([null, true, undefined]);
-  });
-
-  it("can be tripped by a person", async () => {
-    const { clock, store, breaker } = await leading();
-    store.put({ ...store.record!, breaker: "maintenance" });
-    await clock.run(5_100);
-    expect(breaker.state).toBe("maintenance");
   });
 
   it("stays tripped while it cannot be written, until the term ends", async () => {
