@@ -180,12 +180,12 @@ export class Store {
     }
   }
 
-  /** Sets uid, times and defaults. @throws Refusal 409 AlreadyExists */
-  create(resource: string, object: NewObj): Obj {
+  /** Sets uid, times and defaults. @param uid else a random one @throws Refusal 409 AlreadyExists */
+  create(resource: string, object: NewObj, uid?: string): Obj {
     const info = this.info(resource);
     const draft = settle(clone(object)) as Obj;
     Object.assign(draft, { apiVersion: object.apiVersion ?? apiVersionOf(info), kind: object.kind ?? info.kind });
-    this.#begin(draft.metadata, info);
+    this.#begin(draft.metadata, info, uid);
     this.#refuseTaken(draft.metadata, info);
     const strategy = this.#strategies(info, this);
     strategy.create?.(draft, this);
@@ -314,10 +314,10 @@ export class Store {
     return collection;
   }
 
-  #begin(metadata: Meta, info: KindInfo): void {
+  #begin(metadata: Meta, info: KindInfo, uid = ""): void {
     const { name = "", generateName } = metadata as Partial<Meta>;
     if (name === "" && generateName !== undefined) metadata.name = generateName + this.suffix();
-    metadata.uid = this.#uid();
+    metadata.uid = uid === "" ? this.#uid() : uid;
     metadata.creationTimestamp = this.time();
     if (info.hasGeneration) metadata.generation = 1;
     for (const field of ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"] as const)

@@ -41,7 +41,7 @@ const BOUNDS: Readonly<Record<Size, Bounds>> = {
     ...{ troubles: 8, faults: 8, deeds: 6, tools: 3, oddities: 4, handlers: 3, work: 2 },
   },
   wide: {
-    ...{ namespaces: 30, workloads: 300, nodes: 50, operators: 3, servers: 3 },
+    ...{ namespaces: 30, workloads: 300, nodes: 20, operators: 3, servers: 3 },
     ...{ troubles: 20, faults: 10, deeds: 20, tools: 10, oddities: 10, handlers: 8, work: 4 },
   },
   "bad-day": {

@@ -331,7 +331,7 @@ const CLUSTER: Kinds = {
     begin: ({ cluster, store }, { dice }) =>
       habit(cluster, { everyMs: 60_000, dice }, () => {
         for (const { metadata } of store.list("flowschemas"))
-          if (metadata.name.startsWith("controller-resilience-"))
+          if (metadata.labels?.["app.kubernetes.io/managed-by"] === "controller-resilience")
             setSpec(cluster, { resource: "flowschemas", name: metadata.name }, "matchingPrecedence", 9_000);
       }),
   },

@@ -22,7 +22,7 @@ import { installWidgets } from "./widgets";
 
 // A world: what a plan says, brought to life.
 
-/** What the operator's manifests install, by kind: its definitions, its rights and its ServiceAccount. */
+/** What the operator's manifests install, by kind: its definitions, its rights, its ServiceAccount, and the flows of its own requests. */
 const INSTALLED: Readonly<Record<string, string>> = {
   Namespace: "namespaces",
   CustomResourceDefinition: "customresourcedefinitions",
@@ -31,6 +31,7 @@ const INSTALLED: Readonly<Record<string, string>> = {
   ClusterRoleBinding: "clusterrolebindings",
   Role: "roles",
   RoleBinding: "rolebindings",
+  FlowSchema: "flowschemas",
 };
 
 /** The role of the expiring bindings; the operator may bind it, as an installer allows. */
@@ -83,11 +84,7 @@ export class World implements Sight {
     for (let at = 0; at < plan.nodes; at++) cluster.addNode(`node-${at}`);
     for (const name of ["kube-system", "default"]) cluster.addNamespace(name);
     installDefinitions(store);
-    for (const object of installed()) {
-      const resource = INSTALLED[object.kind ?? ""]!;
-      if (store.get(resource, object.metadata.namespace, object.metadata.name ?? "") === undefined)
-        store.create(resource, object);
-    }
+    this.#installManifests();
     this.#allowBinding();
     for (const workload of plan.workloads) this.#install(workload);
     for (const binding of plan.bindings) this.#bind(binding);
@@ -178,6 +175,16 @@ export class World implements Sight {
           spec,
         }),
       );
+  }
+
+  #installManifests(): void {
+    for (const object of installed()) {
+      const resource = INSTALLED[object.kind ?? ""]!;
+      const { namespace, name = "" } = object.metadata;
+      // With a uid of its own, what is installed in addition changes nobody's luck.
+      if (this.store.get(resource, namespace, name) === undefined)
+        this.store.create(resource, object, resource === "flowschemas" ? `installed-${name}` : undefined);
+    }
   }
 
   #operator(at: number, offsetMs: number): OperatorPod {
