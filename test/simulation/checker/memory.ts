@@ -50,7 +50,18 @@ export class Memory {
 
   /** Whether the leader does not know of an eviction, since the status that had it was deleted, or is that of a backup: budgets are in status (docs/adr/0010). */
   isForgotten(atMs: number, uid: string): boolean {
-    return this.#unknown.has(uid) || isTakenBack(this.sight, atMs);
+    return this.#unknown.has(uid) || this.sinceTakenBackMs(atMs) < Infinity;
+  }
+
+  /** How long ago a restore from a backup has taken back what happened then; Infinity if none has. */
+  sinceTakenBackMs(atMs: number): number {
+    const nowMs = this.sight.clock.monotonicMs();
+    const times = this.sight.plan.happenings.map(({ what, atMs: takenMs, forMs = 0 }) => {
+      const sinceMs = nowMs - takenMs - forMs;
+      const isAfter = what.startsWith("backup-restored") && atMs >= takenMs && atMs <= takenMs + forMs;
+      return isAfter && sinceMs > 0 ? sinceMs : Infinity;
+    });
+    return Math.min(...times, Infinity);
   }
 
   /** The containers of a pod. */
@@ -136,13 +147,4 @@ function isOlderThanAccount(store: Store, { namespace, name }: Truth): boolean {
 interface Subject {
   readonly name: string;
   readonly namespace?: string;
-}
-
-/** Whether a restore from a backup has taken back what status said of an eviction. */
-function isTakenBack({ plan, clock }: Sight, atMs: number): boolean {
-  const nowMs = clock.monotonicMs();
-  return plan.happenings.some(({ what, atMs: takenMs, forMs = 0 }) => {
-    const restoredMs = takenMs + forMs;
-    return what.startsWith("backup-restored") && atMs >= takenMs && atMs <= restoredMs && nowMs > restoredMs;
-  });
 }

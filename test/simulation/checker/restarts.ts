@@ -20,6 +20,9 @@ const ON_ITS_WAY_MS = 60_000 + 30_000;
 /** An own 401 in the log counts for so long: the window of the persistent 401 (docs/adr/0006). */
 const OWN_401_MS = 15 * MINUTE;
 
+/** For so long it is unknown whether an unproven restart of a young program has helped (docs/adr/0024). */
+const WATCHED_MS = 30 * MINUTE;
+
 /** Unproven restarts of pods that work, in an hour, in the whole cluster. */
 const MOST_UNPROVEN = 2;
 
@@ -53,6 +56,7 @@ interface Eviction {
 interface Down {
   /** Since 1970. */
   readonly atMs: number;
+  readonly uid: string;
   readonly wasReady: boolean;
 }
 
@@ -109,7 +113,7 @@ class RestartChecks {
 
   /** Promise 1. */
   #mayBe(pod: Obj, truths: readonly Truth[], atMs: number): void {
-    if (mayBeTried(this.sight.store, pod) || this.#isForged(pod, atMs)) return;
+    if (this.#isExcused(pod, atMs)) return;
     const deadMs = this.memory.deadMs(pod.metadata.uid);
     if (truths.some(({ healedByRestart }) => healedByRestart) || atMs - deadMs <= this.#onItsWayMs()) return;
     const nowMs = this.sight.clock.now().getTime();
@@ -122,13 +126,29 @@ class RestartChecks {
       return;
     }
     this.#unproven.push({ atMs, uid: pod.metadata.uid });
-    const counted = this.#unproven.filter(
-      one => !this.memory.isForgotten(one.atMs, one.uid) && !this.#isReset(one.atMs) && !this.memory.hasHelped(one.uid),
-    );
+    const isUnknown = (one: { readonly atMs: number; readonly uid: string }): boolean =>
+      this.memory.isForgotten(one.atMs, one.uid) || this.#isReset(one.atMs) || this.#isMasked(one.atMs);
+    const counted = this.#unproven.filter(one => !isUnknown(one) && !this.memory.hasHelped(one.uid));
     const recent = counted.filter(one => atMs - one.atMs < HOUR).length;
     if (recent > MOST_UNPROVEN)
       this.report(1, `evicted ${name}, the ${recent}th restart in vain within an hour (${states})`);
     if (this.#hasTripped()) this.report(1, `evicted ${name}, although two restarts without proof did not help`);
+  }
+
+  #isExcused(pod: Obj, atMs: number): boolean {
+    return mayBeTried(this.sight.store, pod) || this.#isForged(pod, atMs) || this.#wasBroughtBack(pod);
+  }
+
+  /** A backup has just brought back an evicted pod: until its kubelet has reported, it looks as it did before. */
+  #wasBroughtBack({ metadata: { uid } }: Obj): boolean {
+    const before = this.#evictions.filter(one => one.uid === uid);
+    return before.some(({ atMs }) => this.memory.sinceTakenBackMs(atMs) <= this.#onItsWayMs());
+  }
+
+  /** A successor that is restarted with proof does not show any more what came of the restart before (docs/adr/0024). */
+  #isMasked(atMs: number): boolean {
+    const untilMs = Math.min(this.sight.clock.monotonicMs(), atMs + WATCHED_MS);
+    return this.sight.plan.happenings.some(one => one.what === "rotate-key" && one.atMs > atMs && one.atMs < untilMs);
   }
 
   /** Who may write Events of the agent's own namespace is believed (docs/adr/0013). */
@@ -157,7 +177,9 @@ class RestartChecks {
     const acting = actingOn(this.sight.store, pod);
     const most = Math.max(1, ...acting.map(object => blockOf(object, "tokenRestart")["maxUnavailable"] as number));
     const wasReady = isReady(pod);
-    const down = [...this.#settle(key), { atMs: this.sight.clock.now().getTime(), wasReady }];
+    const { uid } = pod.metadata;
+    const others = this.#settle(key).filter(one => one.uid !== uid);
+    const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady }];
     this.#down.set(key, down);
     const alike = down.filter(one => one.wasReady === wasReady).length;
     if (alike > most)
@@ -213,7 +235,7 @@ class RestartChecks {
     return ON_ITS_WAY_MS + Math.max(...this.sight.plan.operators.map(Math.abs));
   }
 
-  /** Evictions that have no successor yet. A workload that needs fewer pods needs no successor. */
+  /** Evictions that have no successor yet. A workload that needs fewer pods needs no successor, and neither does a pod that a backup has brought back. */
   #settle(key: string): readonly Down[] {
     const pods = this.#podsOf(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const ready = pods.filter(isReady);
@@ -221,7 +243,10 @@ class RestartChecks {
     const young = { ready: createdMs(ready), all: createdMs(pods) };
     const left = isEnough
       ? []
-      : (this.#down.get(key) ?? []).filter(({ atMs, wasReady }) => !takeOne(wasReady ? young.ready : young.all, atMs));
+      : (this.#down.get(key) ?? []).filter(
+          ({ atMs, uid, wasReady }) =>
+            !ready.some(({ metadata }) => metadata.uid === uid) && !takeOne(wasReady ? young.ready : young.all, atMs),
+        );
     this.#down.set(key, left);
     return left;
   }
