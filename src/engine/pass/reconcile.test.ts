@@ -242,7 +242,7 @@ describe("a remedy that fails", () => {
     ["it has reported that it knows nothing", () => Promise.resolve("facts")],
   ])("is Stalled once %s for an hour, with a way out, until it knows", async (_how, blind) => {
     let isBlind = true;
-    const decide = () => makeDecision(isBlind ? { status: "Unknown", message: why } : {});
+    const decide = () => makeDecision(isBlind ? { status: "Unknown", reason: "ObserveFailed", message: why } : {});
     const observe = () => (isBlind ? blind() : Promise.resolve("facts"));
     const bench = makeBench({ remedies: [makeRemedy(decide, { observe })], spec });
     const stalledAfter = async (ms: number): Promise<unknown> => {
@@ -258,6 +258,27 @@ describe("a remedy that fails", () => {
     );
     isBlind = false;
     expect(await stalledAfter(1_000)).toBe("False/Idle");
+  });
+
+  it("is Stalled with its own words once it has been Unknown for an hour for another reason than a read", async () => {
+    const bench = makeBench({
+      remedies: [makeRemedy(makeDecision({ status: "Unknown", message: "Pod app is in doubt." }))],
+    });
+    await bench.pass();
+    await bench.clock.run(3_600_000);
+    await bench.pass();
+    expect(bench.message("Stalled")).toBe("Pod app is in doubt. It has been Unknown for an hour.");
+  });
+
+  it("is not Stalled for a write that failed once, and since then is only observed or not tried", async () => {
+    const decide = () => makeDecision({ intents: [makePatch("app")] });
+    const bench = makeBench({ remedies: [makeRemedy(decide, { conclude: decision => decision })] });
+    bench.writer.answer = () => Promise.reject(new TransientError("patch deployments app: timeout"));
+    await bench.pass();
+    bench.store.put(makeObject(KEY, { ...specWith("tokenRestart"), mode: "Observe" }));
+    await bench.clock.run(5_400_000);
+    await bench.pass();
+    expect(bench.conditions()["Stalled"]).toBe("False/Idle");
   });
 
   it("is Stalled once a write has failed for an hour, whatever its body was, until one succeeds", async () => {

@@ -149,12 +149,14 @@ export function withPatience(report: Report, lasting: Lasting): Report {
   return message === undefined ? report : { ...report, stalled: { reason: report.reason, message } };
 }
 
-function whyStalled({ status, message, progressing = false }: Report, { known, failing, now }: Lasting) {
+function whyStalled({ status, reason, message, progressing = false }: Report, { known, failing, now }: Lasting) {
   if (failing !== undefined) return `${describePending(failing)}; it has failed for an hour, and is tried again.`;
   const isUnknown = status === "Unknown" && known?.status === "Unknown" && known.reason !== "Suspended";
   if (!isUnknown || progressing) return undefined;
   if (now.getTime() - Date.parse(known.lastTransitionTime) < LASTING_MS) return undefined;
-  return `${message} It has been Unknown for an hour: see the operator's log. For a slow API server, set --watch-namespaces.`;
+  const wayOut =
+    reason === "ObserveFailed" ? ": see the operator's log. For a slow API server, set --watch-namespaces" : "";
+  return `${message} It has been Unknown for an hour${wayOut}.`;
 }
 
 function observeFailed(remedy: Remedy, error: unknown): RemedyPass {

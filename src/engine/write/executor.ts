@@ -83,9 +83,11 @@ export class Executor {
     return this.#backoff.pendingIn(namespace);
   }
 
-  /** Returns one of these writes that has failed for an hour; a restart that waits has its own limit. */
+  /** Returns one of these writes that has failed for an hour; a restart that waits has its own limit, and what is only observed is not tried. */
   lasting(executions: readonly Execution[]): Execution | undefined {
-    return executions.find(({ intent }) => intent.restart === undefined && this.#backoff.isLasting(intent));
+    return executions.find(({ intent, outcome: { result } }) => {
+      return intent.restart === undefined && result !== "Observed" && this.#backoff.isLasting(intent);
+    });
   }
 
   /**

@@ -67,9 +67,11 @@ export class WriteBackoff {
     return this.pending(intent) ?? outcome;
   }
 
-  /** Reports whether a write has failed for an hour. */
+  /** Reports whether a write has failed for an hour, and lately. */
   isLasting(intent: Intent): boolean {
-    return this.#clock.monotonicMs() - (this.#failures.get(idOf(intent))?.sinceMs ?? Infinity) >= LASTING_MS;
+    const { sinceMs, untilMs } = this.#failures.get(idOf(intent)) ?? { sinceMs: Infinity, untilMs: 0 };
+    const nowMs = this.#clock.monotonicMs();
+    return nowMs - sinceMs >= LASTING_MS && nowMs - untilMs <= REMEMBERED_MS;
   }
 
   /** The writes of a namespace, and those outside of namespaces, that are in backoff. */
