@@ -127,7 +127,7 @@ function limitReached(state: WorkloadState): Assessment | undefined {
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {
-  const { notBeforeMs = -Infinity } = next?.pod.proof ?? {};
+  const { notBeforeMs = -Infinity } = next?.pod.proof ?? next?.pod ?? {};
   const retryAfterMs = notBeforeMs - now.getTime();
   if (next === undefined || retryAfterMs <= 0) return undefined;
   return deferred(

@@ -160,6 +160,7 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Om
   const proof = proofOf(view, account, context);
   const incidents = incidentsOf(view, account, context);
   const mayHoldOldToken = incidents.some(({ renewedMs }) => context.nowMs < renewedMs);
+  const notBeforeMs = Math.max(...incidents.map(incident => incident.notBeforeMs));
   const suspicious = hasOpenRestart || proof !== undefined || account === null;
   // A terminating pod gets 401 responses by design, so its log is no evidence.
   const containers = readsLogs && isPresent({ view }) ? watchedContainers(view, spec) : [];
@@ -168,6 +169,7 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Om
     proof,
     recreation: account ? recreationOf(view, account) : undefined,
     mayHoldOldToken,
+    notBeforeMs,
     serviceAccount: account === undefined ? "unknown" : isGone(account) ? "missing" : "present",
     watched: containers.map(container => ({ pod: view, container, suspicious, kubelets401s: incidents })),
   };

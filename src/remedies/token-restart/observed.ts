@@ -60,6 +60,8 @@ export interface ObservedPod {
   readonly proof?: TokenProof;
   /** Its token may have become invalid, and the kubelet may not have renewed it since. */
   readonly mayHoldOldToken?: boolean;
+  /** Without a proof, it is not restarted before this time: the signing keys may have made its token invalid, and their change may be undone. */
+  readonly notBeforeMs?: number;
   /** Present if the pod is older than its ServiceAccount. */
   readonly recreation?: Recreation;
   /** Sandbox failures on its node since the pod became Ready, if the pod can be the CNI agent. Absent: no statement is possible. */

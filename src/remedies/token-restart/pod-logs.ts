@@ -17,6 +17,7 @@ export interface PodBeforeLogs {
   readonly proof: TokenProof | undefined;
   readonly recreation: Recreation | undefined;
   readonly mayHoldOldToken: boolean;
+  readonly notBeforeMs: number;
   readonly serviceAccount: ObservedPod["serviceAccount"];
   readonly watched: readonly Watched[];
   readonly isOperator: boolean;

@@ -72,6 +72,8 @@ export function proofOf(
 export interface Incident extends BeginTime {
   /** The kubelet has renewed a token from before by this time. When exactly is unknown, since its refreshes drift. */
   readonly renewedMs: number;
+  /** No restart before this time: the change may still be undone. */
+  readonly notBeforeMs: number;
 }
 
 /** Returns what may have made a token of this pod invalid. It may use that token for ever, since not every client reads a new one. */
@@ -81,15 +83,17 @@ export function incidentsOf(
   { spec, rotation }: Pick<ProofContext, "spec" | "rotation">,
 ): Incident[] {
   const incidents: Incident[] = [];
-  const add = (beforeMs: number, fromMs: number, sinceMs: number): void => {
+  const add = (beforeMs: number, fromMs: number, sinceMs: number, notBeforeMs = -Infinity): void => {
     const isOlder = pod.mountsToken !== false && pod.createdAtMs < beforeMs && hadTokenBefore(pod, beforeMs);
     if (!isOlder) return;
     const untilMs = Math.max(refreshedMs(pod, beforeMs), sinceMs + BEGUN_WITHIN_MS);
-    incidents.push({ fromMs, untilMs, renewedMs: beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS });
+    incidents.push({ fromMs, untilMs, renewedMs: beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS, notBeforeMs });
   };
   if (account && spec.evidence.includes("ServiceAccountAge"))
     add(account.createdAtMs, account.createdAtMs - EARLY_MS, account.createdAtMs);
-  if (rotation !== undefined) add(rotation.beforeMs, keysEarliestMs(rotation), rotation.changedMs);
+  if (rotation === undefined) return incidents;
+  const { beforeMs, changedMs } = rotation;
+  add(beforeMs, keysEarliestMs(rotation), changedMs, changedMs + KEYS_SETTLE_MS);
   return incidents;
 }
 

@@ -122,6 +122,12 @@ describe("401s of the kubelet", () => {
     expect((await scene.pass()).intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
   });
 
+  it("lead to no restart while the change of the keys may be undone", async () => {
+    const scene = await rotated(0);
+    unskip(scene);
+    expect(await scene.passes(23, refused(scene))).toMatchObject({ reason: "RestartDeferred", intents: [] });
+  });
+
   it("are no evidence where the age of the ServiceAccount is none", async () => {
     const scene = new Scene({ evidence: ["Logs"] });
     scene.accounts.set("web", scene.account("sa-2", 0));
