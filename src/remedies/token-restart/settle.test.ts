@@ -137,6 +137,27 @@ describe("an eviction", () => {
     expect(outcomes(entry({ outcome: "Recovered", ...over }), [rejected], minutes * MINUTE)).toEqual([outcome]);
   });
 
+  const proof = { ...PROVEN, sinceMs: T, alone: true } as const;
+  it.each<[string, Partial<RestartStatus>, ObservedPod["proof"], string]>([
+    ["is Ineffective once its successor is rejected, too", {}, undefined, "Ineffective"],
+    ["is Ineffective once it is, although the cause was proven", PROVEN, undefined, "Ineffective"],
+    ["is Ineffective if the same proof is there again", PROVEN, proof, "Ineffective"],
+    [
+      "has helped if a later incident rejects its successor",
+      PROVEN,
+      { ...proof, serviceAccountUID: "sa-3" },
+      "Recovered",
+    ],
+  ])("that is open %s", (_, over, found, outcome) => {
+    const rejected = { ...again(T + 1_000), ...(found && { proof: found }) };
+    expect(outcomes(entry(over), [rejected], MINUTE)).toEqual([outcome]);
+  });
+
+  it("is judged without Events about sandboxes, which any client can write, if they were not its reason", () => {
+    const sandboxes = { state: "persistent", occasions: 9, firstMs: T + 2_000, lastMs: T + 80_000 } as const;
+    expect(outcomes(entry(), [{ ...healthy(T), sandboxes }], 100_000)).toEqual(["Recovered"]);
+  });
+
   it("waits for the successor on its own node in a DaemonSet", () => {
     const restart = entry({ nodeName: "n1", workload: "DaemonSet/web" });
     const view = { kind: "DaemonSet", replicas: 2 } as const;
