@@ -35,8 +35,6 @@ const NOTHING_TO_READ = ["is waiting to start", "previous terminated container",
 /** The answer for a pod that is not scheduled: 204 (pkg/registry/core/pod/strategy.go, LogLocation). */
 const NO_NODE = 204;
 
-class CrowdedError extends TimeoutError {}
-
 export interface LogReaderContext {
   readonly api: Api;
   readonly clock: Clock;
@@ -81,7 +79,7 @@ export class ApiLogReader implements LogReader {
   async #acquire(request: LogRequest): Promise<() => void> {
     const timeout = new AbortController();
     const cancel = this.#context.clock.after(WAIT_DEADLINE_MS, () => {
-      timeout.abort(new CrowdedError(`${describe(request)}: no free slot within ${WAIT_DEADLINE_MS / 1000} s`));
+      timeout.abort(new TimeoutError(`${describe(request)}: no free slot within ${WAIT_DEADLINE_MS / 1000} s`));
     });
     try {
       return await this.#limiter.acquire(this.#shares(request), timeout.signal);

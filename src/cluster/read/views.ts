@@ -226,17 +226,8 @@ export function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
   const { deletionTimestamp, labels, annotations, ownerReferences, finalizers } = metadata;
   return {
-    name,
-    namespace,
-    uid,
-    resourceVersion,
-    generation,
-    creationTimestamp,
-    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(ownerReferences === undefined ? {} : { ownerReferences }),
-    ...(finalizers === undefined ? {} : { finalizers }),
+    ...{ name, namespace, uid, resourceVersion, generation, creationTimestamp },
+    ...present({ deletionTimestamp, labels, annotations, ownerReferences, finalizers }),
   };
 }
 

@@ -2,9 +2,10 @@ import { BREAKER_ANNOTATION, KEYS_ANNOTATION, MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
-import { type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../core/json";
+import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { microTime } from "../../core/time";
 import { describeCall, pathOf } from "../http/resources";
+import { present } from "../read/received";
 import { KINDS } from "../../core/kinds";
 
 const API_VERSION = "coordination.k8s.io/v1";
@@ -101,18 +102,13 @@ export class ApiLeaseStore implements LeaseStore {
 function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
   const metadata = objectOf(lease["metadata"]);
-  const resourceVersion = textOf(metadata["resourceVersion"]);
-  const annotations = objectOf(metadata["annotations"]);
-  const breaker = textOf(annotations[BREAKER_ANNOTATION]);
-  const signingKeys = textOf(annotations[KEYS_ANNOTATION]);
+  const { [BREAKER_ANNOTATION]: breaker, [KEYS_ANNOTATION]: signingKeys } = textsOf(metadata["annotations"]);
   return {
     holderIdentity: textOf(spec["holderIdentity"]) ?? "",
     leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
     acquireTimeMs: timeOf(spec["acquireTime"]) ?? 0,
     renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
-    ...(breaker === undefined ? {} : { breaker }),
-    ...(signingKeys === undefined ? {} : { signingKeys }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...present({ breaker, signingKeys, resourceVersion: textOf(metadata["resourceVersion"]) }),
   };
 }

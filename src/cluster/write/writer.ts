@@ -5,6 +5,7 @@ import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Api, ApiRequest } from "../http/api";
 import { objectOf } from "../../core/json";
 import { describeCall, pathOf, type Place, resourceOf } from "../http/resources";
+import { present } from "../read/received";
 
 /** Wait after a blocked eviction without Retry-After: the disruption controller updates the budget within seconds. */
 const BLOCKED_WAIT_MS = 10_000;
@@ -112,9 +113,6 @@ function withPreconditions(intent: Intent): object {
   return { ...intent.body, metadata: { ...metadata, ...preconditionsOf(intent.target) } };
 }
 
-function preconditionsOf(target: ObjectRef): { uid?: string; resourceVersion?: string } {
-  return {
-    ...(target.uid === undefined ? {} : { uid: target.uid }),
-    ...(target.resourceVersion === undefined ? {} : { resourceVersion: target.resourceVersion }),
-  };
+function preconditionsOf({ uid, resourceVersion }: ObjectRef): { uid?: string; resourceVersion?: string } {
+  return present({ uid, resourceVersion });
 }
