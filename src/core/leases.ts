@@ -37,6 +37,8 @@ export interface LeaseTrack extends LeaseView {
   readonly changedMs: number;
   /** When this process saw the present holder take it: wall-clock time. -Infinity: it held it at the first reading. */
   readonly heldFromMs: number;
+  /** The holder that this process saw release it; all but `holder` is of its term. Absent: it was not released, or taken since. */
+  readonly releasedBy?: string;
 }
 
 /** The Leases of one namespace. */
@@ -69,21 +71,26 @@ export const PAUSES_COUNT_MS = 3_600_000;
 
 /** Returns what is known of a Lease after one more reading. `before` is absent if the reading before did not have it. */
 export function followLease(before: LeaseTrack | undefined, view: LeaseView, moment: LeaseMoment): LeaseTrack {
+  const { nowMs, countedMs } = moment;
+  if (before?.uid === view.uid && view.holder === "") {
+    const { resourceVersion, holder } = view;
+    if (before.holder === "") return { ...before, resourceVersion, standingMs: before.standingMs + countedMs };
+    return { ...before, resourceVersion, holder, releasedBy: before.holder, standingMs: 0, changedMs: nowMs };
+  }
   if (before === undefined || !isSameTerm(before, view)) {
-    const { nowMs } = moment;
     const heldFromMs = before === undefined ? -Infinity : nowMs;
     return { ...view, renewalsMs: [], pauses: [], standingMs: 0, changedMs: nowMs, heldFromMs };
   }
   if (before.renewed === view.renewed) {
     const { renewalsMs, pauses, standingMs, changedMs, heldFromMs } = before;
-    return { ...view, renewalsMs, pauses, standingMs: standingMs + moment.countedMs, changedMs, heldFromMs };
+    return { ...view, renewalsMs, pauses, standingMs: standingMs + countedMs, changedMs, heldFromMs };
   }
   return {
     ...view,
-    renewalsMs: [...before.renewalsMs, moment.nowMs].slice(-RENEWALS_KEPT),
-    pauses: withPause(before.pauses, { ms: before.standingMs + moment.countedMs, endedMs: moment.nowMs }),
+    renewalsMs: [...before.renewalsMs, nowMs].slice(-RENEWALS_KEPT),
+    pauses: withPause(before.pauses, { ms: before.standingMs + countedMs, endedMs: nowMs }),
     standingMs: 0,
-    changedMs: moment.nowMs,
+    changedMs: nowMs,
     heldFromMs: before.heldFromMs,
   };
 }

@@ -92,7 +92,7 @@ class Play {
       ...{ track, pod: this.#pod, intervalMs: STEP_MS, isFresh, ableForMs: this.#able.ofMs(this.#pod, this.#clock) },
       ...{ isConfirmed: true, wasStale: false },
     };
-    const verdict = track.holder === "" ? "renewed" : judgeLease(held, FOR_MS);
+    const verdict = judgeLease(held, FOR_MS);
     return {
       ...{ verdict, still: this.#still, renewals: this.#renewals, able: this.#ableSteps, isFresh },
       ...{ hadChance: this.#hadChance, isRunning: isRunning(this.#pod) },
@@ -192,10 +192,10 @@ describe("the pauses of a Lease", () => {
   /** Follows a Lease that is renewed after each of these times. */
   function follow(pausesMs: readonly number[]): LeaseTrack {
     let nowMs = FIRST_MS;
-    let track = followLease(undefined, lease({ renewed: String(nowMs) }), { nowMs, countedMs: 0 });
+    let track = followLease(undefined, lease({ holder: "web-a", renewed: String(nowMs) }), { nowMs, countedMs: 0 });
     for (const countedMs of pausesMs) {
       nowMs += countedMs;
-      track = followLease(track, lease({ renewed: String(nowMs) }), { nowMs, countedMs });
+      track = followLease(track, lease({ holder: "web-a", renewed: String(nowMs) }), { nowMs, countedMs });
     }
     return track;
   }

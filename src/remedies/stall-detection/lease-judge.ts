@@ -7,7 +7,7 @@ import type { PodView } from "../../core/views";
 /** A Lease must miss this many of its durations, and of the longest pause between two renewals that counts. */
 const MISSED = 4;
 
-/** What is known of a Lease and the pod that holds it. */
+/** What is known of a Lease and the pod that holds it, or released it. */
 export interface HeldLease {
   readonly track: LeaseTrack;
   readonly pod: PodView;
@@ -27,7 +27,7 @@ export interface HeldLease {
  * - `renewed`: it is renewed, or not for long.
  * - `unknown`: it may never have been renewed, or its holder does not run.
  * - `unconfirmed`: it stopped when a container of the pod restarted. The new process may not use leader election any more.
- * - `stale`: the pod runs and has stopped renewing it.
+ * - `stale`: the pod runs and has stopped renewing it, or has released it, and none has taken it.
  */
 export type LeaseVerdict = "renewed" | "unknown" | "unconfirmed" | "stale";
 
@@ -36,9 +36,14 @@ export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
   const { track, pod, isConfirmed, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   if (wasStale) return "stale";
-  if (!wasRenewed(held)) return "unknown";
+  if (!wasRenewed(held) || isLock(track)) return "unknown";
   if (untilStaleMs(held, forMs) > 0) return "renewed";
   return isExcused(held, forMs) && !isConfirmed ? "unconfirmed" : "stale";
+}
+
+/** Reports whether it has no holder. A pod that released it may have finished with it, so that it is reported only. */
+export function isReleased({ holder }: LeaseTrack): boolean {
+  return holder === "";
 }
 
 /** Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. */
@@ -66,7 +71,9 @@ export function standingLeases(leases: readonly HeldLease[], forMs: number): Hel
 
 /** Returns a Lease that the pod still renews, or has taken lately. The first one, so that messages are stable. */
 export function otherRenewed(leases: readonly HeldLease[], forMs: number): HeldLease | undefined {
-  return leases.find(({ track }) => isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs));
+  return leases.find(
+    ({ track }) => !isReleased(track) && isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs),
+  );
 }
 
 /** This process saw the holder take or renew it. */
@@ -86,6 +93,14 @@ export function untilStaleMs({ track, ableForMs }: HeldLease, forMs: number): nu
 /** How long a Lease stands still before it is stale. */
 export function staleLimitMs(track: LeaseTrack, forMs: number): number {
   return Math.max(forMs, MISSED * (track.durationMs ?? 0), MISSED * longestPauseMs(track));
+}
+
+/** A Lease that was held for less than this by its own timestamps, in milliseconds, and released, is taken for a lock. */
+const LOCK_MS = 3_600_000;
+
+function isLock(track: LeaseTrack): boolean {
+  const { renewed = "", acquired = "" } = track;
+  return isReleased(track) && !(Date.parse(renewed) - Date.parse(acquired) >= LOCK_MS);
 }
 
 /** The operator has seen this very pod renew it several times. Locks are taken once, and released. */

@@ -1,6 +1,6 @@
-import type { LeaseTrack, LeaseView } from "../../core/leases";
-import type { PodView } from "../../core/views";
-import type { HeldLease } from "./lease-judge";
+import type { LeaseTrack } from "../../core/leases";
+import { groupBy, type PodView } from "../../core/views";
+import { type HeldLease, isReleased } from "./lease-judge";
 import { showsFailure } from "./logs";
 import type { Pass, ObservedPod, ObservedWorkload } from "./observed";
 
@@ -69,10 +69,15 @@ export function withLeases(
   const nowMs = readers.clock.now().getTime();
   const views = workloads.flatMap(({ pods }) => pods.map(({ view }) => view));
   memory.able.follow(views, readers.clock);
-  const held = heldByUid(leases, new Holders(views, all));
   const known = object.status?.stalls?.filter(({ evidence }) => evidence === "Lease") ?? [];
   const isKnown = (track: LeaseTrack, { uid }: PodView): boolean =>
     known.some(one => one.lease === leaseId(track) && one.podUID === uid && one.leaseVersion === track.resourceVersion);
+  const holders = new Holders(views, all);
+  const holderOf = ({ track, isListed }: ReadLease): PodView | undefined =>
+    isReleased(track) && track.releasedBy === undefined
+      ? views.find(view => isKnown(track, view))
+      : holders.of(track, isListed);
+  const held = groupBy(leases, lease => holderOf(lease)?.uid ?? "");
   const heldBy = ({ view, logs }: ObservedPod): HeldLease[] =>
     (held.get(view.uid) ?? []).map(({ track, intervalMs, isFresh }) => ({
       ...{ track, intervalMs, isFresh, pod: view },
@@ -86,18 +91,15 @@ export function withLeases(
   }));
 }
 
-function heldByUid(leases: readonly ReadLease[], holders: Holders): Map<string, ReadLease[]> {
-  const held = new Map<string, ReadLease[]>();
-  for (const lease of leases) {
-    const pod = holders.of(lease.track, lease.isListed);
-    if (pod !== undefined) held.set(pod.uid, [...(held.get(pod.uid) ?? []), lease]);
-  }
-  return held;
-}
-
 /** A Lease in status and messages. */
 export function leaseId({ namespace, name }: Pick<LeaseTrack, "namespace" | "name">): string {
   return `${namespace}/${name}`;
+}
+
+/** A pod by a name that it may use as its identity. */
+interface NamedPod {
+  readonly name: string;
+  readonly pod: PodView;
 }
 
 /** Longest host name that the kubelet gives a pod. */
@@ -109,21 +111,21 @@ const MAX_HOSTNAME = 63;
  * node has the node's name, which is ambiguous: it counts only for a Lease that the spec lists.
  */
 export class Holders {
-  readonly #byName = new Map<string, Set<PodView>>();
-  readonly #byNode = new Map<string, Set<PodView>>();
+  readonly #byName: ReadonlyMap<string, readonly NamedPod[]>;
+  readonly #byNode: ReadonlyMap<string, readonly PodView[]>;
 
   /** @param all the pods of the namespace, those of the targets included */
   constructor(targets: readonly PodView[], all: readonly PodView[]) {
-    for (const pod of all) for (const name of namesOf(pod)) add(this.#byName, name, pod);
-    for (const pod of targets)
-      if (pod.hostNetwork === true && pod.nodeName !== undefined) add(this.#byNode, pod.nodeName, pod);
+    const onNodes = targets.filter(({ hostNetwork, nodeName }) => hostNetwork === true && nodeName !== undefined);
+    this.#byName = groupBy(all.flatMap(namedPods), ({ name }) => name);
+    this.#byNode = groupBy(onNodes, ({ nodeName = "" }) => nodeName);
   }
 
-  /** Returns the holder of a Lease; undefined if no pod of the namespace is it, or nobody knows which. */
-  of({ holder }: LeaseView, isListed: boolean): PodView | undefined {
-    const [host = ""] = holder.split("_", 1);
+  /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or nobody knows which. */
+  of({ holder, releasedBy }: LeaseTrack, isListed: boolean): PodView | undefined {
+    const [host = ""] = (releasedBy ?? holder).split("_", 1);
     const podsOf = (name: string): PodView[] => [
-      ...(this.#byName.get(name) ?? []),
+      ...(this.#byName.get(name) ?? []).map(({ pod }) => pod),
       ...((isListed && this.#byNode.get(name)) || []),
     ];
     const exact = podsOf(host);
@@ -139,12 +141,7 @@ function beginningsOf(name: string): string[] {
   return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("-"));
 }
 
-function namesOf({ name, hostNetwork }: PodView): readonly string[] {
-  return hostNetwork === true ? [name] : [name, name.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "")];
-}
-
-function add(pods: Map<string, Set<PodView>>, name: string, pod: PodView): void {
-  const known = pods.get(name);
-  if (known === undefined) pods.set(name, new Set([pod]));
-  else known.add(pod);
+function namedPods(pod: PodView): NamedPod[] {
+  const hostname = pod.hostNetwork === true ? pod.name : pod.name.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "");
+  return [pod.name, hostname].map(name => ({ name, pod }));
 }

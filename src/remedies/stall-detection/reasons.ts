@@ -14,7 +14,7 @@ export const REASONS = {
   },
   LeaseNotRenewed: {
     event: "Warning",
-    help: "A running pod stopped renewing its Lease: look at it, then delete it, or set `onStall: Restart`.",
+    help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it. `onStall: Restart` does so for the first.",
   },
   ProgressStopped: {
     event: "Warning",

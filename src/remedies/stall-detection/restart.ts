@@ -7,7 +7,7 @@ import { STUCK_MS } from "../../evidence/metrics/judge";
 import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { hasHadChance, type HeldLease, isSeenStanding, staleLeases, staleLimitMs } from "./lease-judge";
+import { hasHadChance, type HeldLease, isReleased, isSeenStanding, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { isRefusedWork } from "./metrics";
@@ -84,7 +84,9 @@ export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]):
 
 /** A pod that has work and finishes none is condemned; one that sees no change only if work of its workload is due. */
 function candidateOf(pod: ObservedPod, scope: Scope, history: Candidate["history"]): Candidate[] {
-  const stale = staleLeases(pod.leases, scope.forMs).toSorted((a, b) => b.track.standingMs - a.track.standingMs);
+  const stale = staleLeases(pod.leases, scope.forMs)
+    .filter(({ track }) => !isReleased(track))
+    .toSorted((a, b) => b.track.standingMs - a.track.standingMs);
   const idle = pod.idle?.reason === "QueueStuck" || hasOwnWork(scope) ? pod.idle : undefined;
   return stale.length > 0 || idle !== undefined ? [{ ...scope, pod, stale, idle, history }] : [];
 }

@@ -100,6 +100,36 @@ describe("a Lease that is no longer renewed", () => {
     }
   });
 
+  it("is reported, and causes no restart, if it was released after an hour and no pod takes it, also by a new leader", async () => {
+    scene = new Scene({ onStall: "Restart" });
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.logs.write("web-5d-b", "main");
+    await scene.run(LEARN);
+    scene.log("INFO  Elector - web-5d-a_0b5c stopped leading, releasing lease team/web");
+    hang();
+    scene.release();
+    expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active" });
+    const accused = {
+      ...{ status: "False", reason: "LeaseNotRenewed", stalled: { reason: "LeaseNotRenewed" }, intents: [] },
+      message: "Pod web-5d-a released Lease team/web, and no pod has taken it since.",
+    };
+    expect(await scene.run(20)).toMatchObject(accused);
+    scene.failOver();
+    expect(await scene.run(3_600)).toMatchObject(accused);
+    scene.take("web-5d-b_77aa");
+    scene.renewer = "web-5d-b_77aa";
+    expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
+  });
+
+  it("is not excused by another one that its pod has released", async () => {
+    scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_0b5c" }));
+    await scene.run(LEARN);
+    hang();
+    await scene.run(280);
+    scene.take("", "shard");
+    expect((await scene.run(30)).reason).toBe("LeaseNotRenewed");
+  });
+
   it("is reported until it is renewed", async () => {
     await scene.run(LEARN);
     hang();
@@ -157,6 +187,22 @@ describe("innocent", () => {
     scene.take("");
     hang();
     await isInnocent();
+  });
+
+  it.each<[string, () => void, string?]>([
+    ["that ends", () => (scene.podList = scene.podList.map(pod => ({ ...pod, deletedAtMs: scene.nowMs })))],
+    ["that is gone", () => (scene.podList = [scene.pod("web-5d-b", { createdAtMs: scene.nowMs })])],
+    ["whose container starts again, perhaps without leader election", () => scene.restartContainer("web-5d-a")],
+    ["that renews another", () => (scene.renewer = "web-5d-a_1")],
+    ["that took it less than an hour ago", () => undefined, "2025-01-01T11:30:00.000000Z"],
+  ])("a Lease that is released and not taken, by a pod %s", async (_, change, acquired = lease().acquired ?? "") => {
+    scene.leaseList = [lease({ holder: "web-5d-a_0b5c", acquired })];
+    scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_1" }));
+    await scene.run(LEARN);
+    hang();
+    scene.release();
+    change();
+    await isInnocent(3_600);
   });
 
   it("unknown: while Leases can't be read nothing new is accused, and time does not count", async () => {

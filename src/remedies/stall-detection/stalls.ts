@@ -1,6 +1,6 @@
 import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { toSeconds } from "../../core/time";
-import { staleLeases } from "./lease-judge";
+import { isReleased, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
 import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
 import type { LostBinding } from "./lost-bindings";
@@ -37,7 +37,10 @@ function notRenewed(pod: ObservedPod, scope: Scope): Stall[] {
     const id = leaseId(held.track);
     const fields = { pod: pod.view.name, podUID: pod.view.uid, lease: id, leaseVersion: held.track.resourceVersion };
     const entry = entryOf("Lease", fields, scope);
-    const sentence = `Pod ${pod.view.name} holds Lease ${id} and no longer renews it${describeConfirmation(pod)}.`;
+    const what = isReleased(held.track)
+      ? `released Lease ${id}, and no pod has taken it since`
+      : `holds Lease ${id} and no longer renews it`;
+    const sentence = `Pod ${pod.view.name} ${what}${describeConfirmation(pod)}.`;
     return { entry, finding: accusation("LeaseNotRenewed", sentence) };
   });
 }

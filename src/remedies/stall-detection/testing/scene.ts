@@ -118,6 +118,12 @@ export class Scene extends EmptyReaders {
     );
   }
 
+  /** The holder of the Lease `web` releases it as client-go does. */
+  release(): void {
+    this.take("");
+    this.leaseList = this.leaseList.map(one => (one.holder === "" ? { ...one, durationMs: 1_000 } : one));
+  }
+
   /** Time passes in steps of the readings; before each, the renewer renews its Lease and `each` runs. */
   async run(seconds: number, each: () => void = () => undefined): Promise<ScenePass> {
     let pass = await this.pass();
