@@ -227,6 +227,8 @@ export interface ServiceAccountView extends Omit<Identity, "resourceVersion"> {
   readonly automount?: boolean;
   /** Present if Helm or Argo CD deletes it and creates it again. */
   readonly hook?: RecreatingHook;
+  /** Its controller, or else its first owner: it creates it again, and the garbage collector deletes it after that owner. */
+  readonly owner?: OwnerView;
 }
 
 /** A Namespace. */
@@ -281,9 +283,6 @@ export interface RecreatingHook {
 const HELM = "helm.sh/hook";
 const ARGO = "argocd.argoproj.io/hook";
 
-/** The annotation of each tool that makes an object a hook. */
-export const HOOK_ANNOTATIONS: Readonly<Record<RecreatingHook["tool"], string>> = { Helm: HELM, "Argo CD": ARGO };
-
 /** All phases of Helm together are shorter. */
 const MAX_CHARACTERS = 128;
 
@@ -302,6 +301,12 @@ export function recreatingHookOf(annotations: Readonly<Record<string, string>>):
   ].filter(text => text !== "");
   if (occasions.length === 0) return undefined;
   return hookOf("Helm", HELM, annotations, `each helm ${occasions.join(" or ")} of its release`);
+}
+
+/** What a ServiceAccount says of who recreates it, in parentheses; empty if nothing. @param how such as `recreates it` */
+export function describeRecreator({ hook, owner }: Pick<ServiceAccountView, "hook" | "owner">, how: string): string {
+  if (hook !== undefined) return ` (a ${hook.tool} hook ${how}: ${hook.annotation})`;
+  return owner === undefined ? "" : ` (its owner ${owner.kind} ${owner.name} ${how}, or is itself recreated by a hook)`;
 }
 
 function hookOf(

@@ -85,6 +85,13 @@ export function ownerOf(metadata: Metadata): OwnerView | undefined {
   return reference === undefined ? undefined : completeOwner(reference);
 }
 
+/** Returns the controller owner reference, or else the first one, if a message can name it: nobody checks the names of owners. */
+export function namedOwnerOf(metadata: Metadata): OwnerView | undefined {
+  const [first] = itemsOf(metadata?.ownerReferences);
+  const owner = ownerOf(metadata) ?? (first && completeOwner(first));
+  return owner && /^\w{1,63} [a-z\d.-]{1,253}$/i.test(`${owner.kind} ${owner.name}`) ? owner : undefined;
+}
+
 function completeOwner({ kind, name, uid }: Received<V1OwnerReference>): OwnerView | undefined {
   return kind && name && uid ? { kind, name, uid } : undefined;
 }

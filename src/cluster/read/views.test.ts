@@ -12,6 +12,19 @@ describe("serviceAccountView", () => {
     expect(hook).toMatchObject({ tool: "Argo CD", annotation: "argocd.argoproj.io/hook: PreSync" });
     expect(Object.keys(rest)).not.toContain("annotations");
   });
+
+  it("knows its controller, or else its first owner, if a message can name it", () => {
+    const owner = { apiVersion: "example.com/v1", kind: "App", name: "a", uid: "o" };
+    const [other, odd] = [
+      { ...owner, kind: "Config", controller: true },
+      { ...owner, name: "a\u001b[2J" },
+    ];
+    const ownerOf = (...ownerReferences: object[]): unknown =>
+      serviceAccountView({ metadata: { ...metadata, ownerReferences } })?.owner;
+    expect(ownerOf(owner, other)).toMatchObject({ kind: "Config", name: "a" });
+    expect(ownerOf(owner)).toMatchObject({ kind: "App", name: "a" });
+    expect(ownerOf(odd)).toBeUndefined();
+  });
 });
 
 it("all views never throw, whatever they are given", () => {

@@ -40,6 +40,7 @@ import {
   lastManagerOf,
   lastWriteMsOf,
   marksWrittenAfter,
+  namedOwnerOf,
   ownerOf,
   present,
   projectAnnotationsOf,
@@ -68,7 +69,8 @@ export function serviceAccountView(raw: unknown): ServiceAccountView | null {
   const { namespace, name, uid, createdAtMs, deletedAtMs } = identity;
   const automount = account.automountServiceAccountToken;
   const hook = recreatingHookOf(annotationsOf(account.metadata));
-  return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount, hook }) };
+  const owner = namedOwnerOf(account.metadata);
+  return { namespace, name, uid, createdAtMs, ...present({ deletedAtMs, automount, hook, owner }) };
 }
 
 /** What `kubectl apply` keeps: the whole object once more. */

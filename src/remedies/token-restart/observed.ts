@@ -1,7 +1,7 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { Mode } from "../../core/remedy";
-import type { RecreatingHook, PodView, WorkloadView } from "../../core/views";
+import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
@@ -84,11 +84,8 @@ export interface ObservedPod {
   readonly unreadable: boolean;
 }
 
-/** The ServiceAccount of a pod was recreated. The kubelet may have renewed the token since. */
-export interface Recreation {
-  /** Its annotations say what recreates it each time. */
-  readonly hook?: RecreatingHook;
-}
+/** The ServiceAccount of a pod that was recreated, and what it says of who does that. The kubelet may have renewed the token since. */
+export type Recreation = Pick<ServiceAccountView, "hook" | "owner">;
 
 /** Proof that a pod's token is invalid. */
 export interface TokenProof {

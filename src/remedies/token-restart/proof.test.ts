@@ -253,15 +253,20 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     );
   });
 
-  it("names the hook that recreates it", async () => {
+  it.each([
+    [
+      "a Helm hook recreates it: helm.sh/hook: pre-upgrade",
+      { hook: recreatingHookOf({ "helm.sh/hook": "pre-upgrade" }) },
+    ],
+    ["its owner App a recreates it, or is itself recreated by a hook", { owner: { kind: "App", name: "a", uid: "o" } }],
+  ])("says that %s", async (how, recreator) => {
     const scene = silent();
-    const hook = recreatingHookOf({ "helm.sh/hook": "pre-upgrade" });
-    scene.accounts.set("web", { ...scene.account("sa-2", 0), ...(hook && { hook }) });
+    scene.accounts.set("web", { ...scene.account("sa-2", 0), ...(recreator as object) });
     const pass = await scene.passes(OVER_A_MINUTE);
     expect(pass.message).toContain(
-      "Pod web-5d-a is older than its ServiceAccount web (a Helm hook recreates it: helm.sh/hook: pre-upgrade), so its token is invalid",
+      `Pod web-5d-a is older than its ServiceAccount web (${how}), so its token is invalid`,
     );
-    expect(pass.intents).toMatchObject([{ why: expect.stringContaining("helm.sh/hook: pre-upgrade") as string }]);
+    expect(pass.intents).toMatchObject([{ why: expect.stringContaining(how) as string }]);
   });
 
   it("is enough once a 401 response confirms it", async () => {

@@ -129,8 +129,8 @@ function keysEarliestMs({ changedMs, unchangedMs }: KeyRotation): number {
 }
 
 /** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. */
-export function recreationOf(pod: PodView, { createdAtMs, hook }: ServiceAccountView): Recreation | undefined {
-  return pod.createdAtMs >= createdAtMs ? undefined : { ...(hook && { hook }) };
+export function recreationOf(pod: PodView, account: ServiceAccountView): Recreation | undefined {
+  return pod.createdAtMs >= account.createdAtMs ? undefined : account;
 }
 
 /**

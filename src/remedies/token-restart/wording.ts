@@ -1,8 +1,9 @@
 import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { formatDuration } from "../../core/time";
+import { describeRecreator } from "../../core/views";
 import type { Persistence } from "../../logs/persistence";
-import { isBySandbox, type ObservedPod, type ObservedWorkload, type Recreation, type TokenCause } from "./observed";
+import { isBySandbox, type ObservedPod, type ObservedWorkload, type TokenCause } from "./observed";
 import { workloadId } from "../../restarts/claims";
 
 // Phrases for messages and Events. Never log text.
@@ -18,8 +19,9 @@ export function describeEvidence(pod: ObservedPod): string {
   if (isBySandbox(pod) && sandboxes !== undefined)
     return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: new pods cannot start, with 401 responses ${describeExtent(sandboxes)}`;
   const got401s = `got 401 responses ${describeExtent(logs)}`;
-  const older = `older than its ServiceAccount ${view.serviceAccountName}${describeHook(recreation)}`;
-  if (proof === undefined) return `Pod ${view.name}${recreation?.hook === undefined ? "" : `, ${older},`} ${got401s}`;
+  const recreator = describeRecreator(recreation ?? {}, "recreates it");
+  const older = `older than its ServiceAccount ${view.serviceAccountName}${recreator}`;
+  if (proof === undefined) return `Pod ${view.name}${recreator === "" ? "" : `, ${older},`} ${got401s}`;
   const isKey = proof.cause === Cause.SigningKeyRotated;
   const known = isKey ? "got its token before the signing key was replaced" : `is ${older}`;
   const invalid = `Pod ${view.name} ${known}, so its token is invalid`;
@@ -31,10 +33,6 @@ export function describeDoubt(pod: ObservedPod): string {
   if (pod.proof !== undefined) return describeEvidence(pod);
   const change = pod.recreation === undefined ? "the signing key was replaced" : "its ServiceAccount was recreated";
   return `Pod ${pod.view.name} may still have a token from before ${change}`;
-}
-
-function describeHook({ hook }: Recreation = {}): string {
-  return hook === undefined ? "" : ` (a ${hook.tool} hook recreates it: ${hook.annotation})`;
 }
 
 function describeExtent({ occasions, firstMs = 0, lastMs = 0 }: Persistence): string {

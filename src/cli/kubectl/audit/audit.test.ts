@@ -46,8 +46,8 @@ async function found(...args: string[]): Promise<string[]> {
     .map(({ severity, check, kind, name }) => `${severity} ${check} ${kind} ${name}`);
 }
 
-const account = (name: string, created: number, annotations: object = {}): object => ({
-  metadata: meta(name, { creationTimestamp: ago(created), annotations }),
+const account = (name: string, created: number, annotations: object = {}, more: object = {}): object => ({
+  metadata: meta(name, { creationTimestamp: ago(created), annotations, ...more }),
 });
 
 describe("tokens", () => {
@@ -124,6 +124,15 @@ describe("tokens", () => {
     const own = pod("controller-resilience-1", "web") as { metadata: object };
     world["pods"] = [{ ...own, metadata: { ...own.metadata, namespace: "controller-resilience-system" } }];
     expect(await found()).toEqual([]);
+  });
+
+  it("name the owner that recreated the ServiceAccount", async () => {
+    world["pods"] = [pod("web-1", "web", { created: 600 })];
+    world["serviceaccounts"] = [account("web", 300, {}, { ownerReferences: [{ kind: "App", name: "a", uid: "o" }] })];
+    const { findings } = await report();
+    expect(findings[0]?.why).toContain(
+      "(its owner App a does it, or is itself recreated by a hook)",
+    );
   });
 
   it("name the hook that recreated the ServiceAccount", async () => {

@@ -1,7 +1,7 @@
 import { firstOf } from "../../../../core/text";
 import { formatDuration } from "../../../../core/time";
 import { capitalize } from "../../../../core/remedy";
-import type { RecreatingHook, PodView, ServiceAccountView } from "../../../../core/views";
+import { describeRecreator, type PodView, type ServiceAccountView } from "../../../../core/views";
 import { proveByAge } from "../../../../remedies/token-restart/proof";
 import { apiUsers, type AuditFacts, isActive } from "../facts";
 import type { Finding } from "../finding";
@@ -32,7 +32,7 @@ function olderPod(
   const proof = proveByAge(pod, account, nowMs);
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
-  const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${by(account.hook)}`;
+  const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${describeRecreator(account, "does it")}`;
   if (proof === undefined) {
     const why = `${recreated}, after it started. The kubelet has replaced its token since, but a client that does not read its token again is still answered 401.`;
     return isUser
@@ -59,10 +59,6 @@ function missingAccount(pod: PodView): Finding {
     why: `its ServiceAccount ${serviceAccountName} does not exist: its token is not valid, and no successor can be created.`,
     ...createAccount(pod),
   };
-}
-
-function by(hook: RecreatingHook | undefined): string {
-  return hook === undefined ? "" : ` (a ${hook.tool} hook does it: ${hook.annotation})`;
 }
 
 /** ServiceAccounts of workloads that a hook deletes and creates again. One that only Jobs use is created before they are. */
