@@ -90,7 +90,7 @@ export const Cause = {
   ServiceAccountMissing: "ServiceAccountMissing",
   /** The key that signed the pod's token is gone from the keys that the API servers publish. */
   SigningKeyRotated: "SigningKeyRotated",
-  /** New pods cannot start on the node of the pod, because the credential that a CNI agent wrote there gets 401 responses. */
+  /** Pods cannot start or end on the node of the pod, because the credential that a CNI agent wrote there gets 401 responses. */
   CniCredentialRejected: "CniCredentialRejected",
   /** The token of the pod lives longer than tokenLifetime allows, and the pod is replaced to get a shorter one. No 401 is involved. */
   TokenTooLong: "TokenTooLong",

@@ -202,7 +202,7 @@ export interface Readers {
   /** From the watch cache. @throws TransientError until that cache has been filled once, or when it is too old to be trusted */
   pods(namespace: string): Promise<readonly PodView[]>;
   /**
-   * From the watch cache: the Events `FailedCreatePodSandBox` of all namespaces. Asking begins to watch them; the namespace is that of
+   * From the watch cache: the Events `FailedCreatePodSandBox` and `FailedKillPod` of all namespaces. Asking begins to watch them; the namespace is that of
    * any client that asks, and is told when one comes.
    *
    * @throws ForbiddenError without the right `list events`, TransientError as {@link pods}

@@ -207,7 +207,7 @@ export interface RoleRule {
   readonly verbs: readonly string[];
 }
 
-/** An Event `FailedCreatePodSandBox`: on a node a new pod could not be started. */
+/** An Event `FailedCreatePodSandBox` or `FailedKillPod`: on a node a pod could not be started, or ended. */
 export interface SandboxEventView {
   /** Of the Event and of the pod that could not be started: the API server refuses an Event about a pod of another namespace. */
   readonly namespace: string;

@@ -43,6 +43,14 @@ describe("a rejected credential of a network plugin", () => {
       "the same, quoted twice",
       `${CONTAINERD}netplugin failed: "\\"Error: failed to get pod: Unauthorized\\\\r\\\\n\\""`,
     ],
+    [
+      "containerd at the end of a pod, quoted by the kubelet",
+      `error killing pod: failed to "KillPodSandbox" for "4a6f" with KillPodSandboxError: "rpc error: code = Unknown desc = failed to destroy network for sandbox \\"${ID}\\": plugin type=\\"calico\\" failed (delete): error getting ClusterInformation: connection is unauthorized: Unauthorized"`,
+    ],
+    [
+      "CRI-O at the end of a pod",
+      `error killing pod: failed to "KillPodSandbox" for "4a6f" with KillPodSandboxError: "rpc error: code = Unknown desc = failed to destroy network for pod sandbox k8s_web_default_0(${ID}): error removing pod default_web from CNI network \\"k8s-pod-network\\": plugin type=\\"calico\\" failed (delete): connection is unauthorized: Unauthorized"`,
+    ],
     ["combined Events", `(combined from similar events): ${CONTAINERD}connection is unauthorized: Unauthorized`],
   ])("is found as said by %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(true);
@@ -73,6 +81,10 @@ describe("a rejected credential of a network plugin", () => {
     ["a pod of that name", `${CONTAINERD}pod "x: Unauthorized-0" has no address`],
     ["an agent that is away", `${CONTAINERD}dial unix /var/run/cilium/cilium.sock: no such file or directory`],
     ["an explanation after an escaped line break", `${CONTAINERD}ipam: Unauthorized\\nno basic auth credentials`],
+    [
+      "a container that does not end",
+      'error killing pod: failed to "KillContainer" for "main" with KillContainerError: "rpc error: code = Unknown desc = proxy: Unauthorized"',
+    ],
     ["nothing", ""],
   ])("is not taken from %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(false);

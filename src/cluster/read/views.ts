@@ -239,9 +239,9 @@ export function onlyNeeded(metadata: ObjectMetadata): ObjectMetadata {
 /** Longest part that is read; kubelet messages are far shorter. */
 const MAX_MESSAGE = 16_384;
 
-/** The network setup failed, and not the image, the runtime, a volume or a timeout. */
+/** The network setup or its end failed, and not the image, the runtime, a volume or a timeout. */
 const NETWORK =
-  /failed to set ?up network for sandbox|error adding pod \S+ to CNI network|networkPlugin cni failed to set ?up pod|plugin type="[^"]*"(?: name="[^"]*")? failed \(add\)/;
+  /failed to (?:set ?up|destroy) network for (?:pod )?sandbox|error (?:adding|removing) pod \S+ (?:to|from) CNI network|networkPlugin cni failed to (?:set ?up|teardown) pod|plugin type="[^"]*"(?: name="[^"]*")? failed \((?:add|delete)\)/;
 
 /**
  * The API server's 401 at the end of a chain of errors: only this word, without an explanation. Hence `Unauthorized: no basic auth
@@ -254,7 +254,7 @@ const REJECTED =
 /** URL of another server, which then sent the 401. */
 const ELSEWHERE = /https?:\/\/(?![^\s"'/]+\/(?:api\/v1|apis)(?:[/?"'\s:]|$))[^\s"']+/;
 
-/** Reports whether the message of a FailedCreatePodSandBox Event says that the API server rejected a network plugin's credential. */
+/** Reports whether the message of an Event of {@link SANDBOX_REASONS} says that the API server rejected a network plugin's credential. */
 export function isRejectedCredential(message: string): boolean {
   const text = message.slice(0, MAX_MESSAGE);
   const network = NETWORK.exec(text);
@@ -265,8 +265,8 @@ export function isRejectedCredential(message: string): boolean {
 
 type Event = Received<CoreV1Event>;
 
-/** The kubelet's reason for a pod sandbox that failed. */
-export const SANDBOX_FAILED = "FailedCreatePodSandBox";
+/** The kubelet's reasons for a pod sandbox that could not be made, and for a pod that could not be ended. */
+export const SANDBOX_REASONS = ["FailedCreatePodSandBox", "FailedKillPod"] as const;
 
 /**
  * Returns the view of an Event, read through the core API; null without uid, name, node or time of its creation, or with another reason. The
@@ -274,7 +274,7 @@ export const SANDBOX_FAILED = "FailedCreatePodSandBox";
  */
 export function sandboxEventView(raw: unknown): SandboxEventView | null {
   const event = objectOf(raw) as Event;
-  if (event.reason !== SANDBOX_FAILED) return null;
+  if (!SANDBOX_REASONS.some(reason => reason === event.reason)) return null;
   const identity = eventIdentityOf(event);
   const node = nodeOf(event);
   const storedMs = storedTimeOf(event);

@@ -8,7 +8,7 @@ import { Informers } from "../watch/informers";
 /** Informers over an API server that answers lists with `items`, and says in its streams what a test pushes. */
 export class InformerWorld {
   readonly clock = new FakeClock();
-  /** Paths with an open watch. */
+  /** Paths with an open watch, and their field selectors after a question mark. */
   readonly open = new Set<string>();
   readonly streams = new Map<string, Readable>();
   /** Paths of all lists. */
@@ -98,10 +98,12 @@ export class InformerWorld {
     const failure = this.failures.get(request.path);
     if (failure !== undefined) return Promise.reject(failure);
     const stream = new Readable({ read: () => undefined });
-    this.open.add(request.path);
-    this.streams.set(request.path, stream);
+    const { fieldSelector } = request.query ?? {};
+    const id = fieldSelector === undefined ? request.path : `${request.path}?${String(fieldSelector)}`;
+    this.open.add(id);
+    this.streams.set(id, stream);
     signal.addEventListener("abort", () => {
-      this.open.delete(request.path);
+      this.open.delete(id);
       stream.destroy(new Error("aborted"));
     });
     return Promise.resolve(stream as IncomingMessage);

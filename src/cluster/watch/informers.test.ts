@@ -204,16 +204,20 @@ describe("a change", () => {
   });
 });
 
-it("the Events about sandboxes have one watch, and tell their readers of rejected credentials only", async () => {
-  const { informers, open, queries } = setUp("kai", "flux");
+it("the Events about sandboxes have a watch for each reason, and tell their readers of rejected credentials only", async () => {
+  const { informers, open } = setUp("kai", "flux");
   expect(await informers.sandboxEvents("kai")).toEqual([]);
   await settle();
-  expect([...open]).toEqual([EVENTS]);
-  expect(queries.get(EVENTS)).toMatchObject({ fieldSelector: "reason=FailedCreatePodSandBox" });
-  const say = (cause: string, count: number, type: "MODIFIED" | "DELETED" = "MODIFIED") =>
-    world.say(EVENTS, type, {
+  expect([...open]).toEqual([`${EVENTS}?reason=FailedCreatePodSandBox`, `${EVENTS}?reason=FailedKillPod`]);
+  const say = (
+    cause: string,
+    count: number,
+    type: "MODIFIED" | "DELETED" = "MODIFIED",
+    reason = "FailedCreatePodSandBox",
+  ) =>
+    world.say(`${EVENTS}?reason=${reason}`, type, {
       ...object("elsewhere", cause, String(count)),
-      reason: "FailedCreatePodSandBox",
+      reason,
       message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
       ...{ source: { host: "n1" }, count },
     });
@@ -225,6 +229,11 @@ it("the Events about sandboxes have one watch, and tell their readers of rejecte
   // It expires.
   expect(await say("connection is unauthorized: Unauthorized", 2, "DELETED")).toEqual([]);
   expect(await informers.sandboxEvents("flux")).toHaveLength(1);
+  expect(await say("connection is unauthorized: Unauthorized", 3, "MODIFIED", "FailedKillPod")).toEqual([
+    "kai",
+    "flux",
+  ]);
+  expect(await informers.sandboxEvents("flux")).toHaveLength(2);
 });
 
 describe("the Namespaces", () => {

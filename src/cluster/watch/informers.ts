@@ -22,7 +22,7 @@ import {
   clusterObjectView,
   namespaceView,
   serviceAccountView,
-  SANDBOX_FAILED,
+  SANDBOX_REASONS,
   sandboxEventView,
 } from "../read/views";
 import { daemonSetView, workloadView } from "../read/workload-views";
@@ -43,7 +43,8 @@ interface Views {
   readonly RoleBinding: BindingView;
   readonly ClusterRoleBinding: BindingView;
   readonly Namespace: NamespaceView;
-  readonly Event: SandboxEventView;
+  readonly FailedCreatePodSandBox: SandboxEventView;
+  readonly FailedKillPod: SandboxEventView;
   readonly FlowSchema: ClusterObjectView;
   readonly PriorityLevelConfiguration: ClusterObjectView;
 }
@@ -82,11 +83,8 @@ const SUBJECTS: { readonly [K in WatchedKind]: Subject<Views[K]> } = {
     ...{ resource: KINDS.Namespace, project: namespaceView, wakes: ({ name }) => [name], isStructure: true },
     givesUp: error => error instanceof ForbiddenError,
   },
-  Event: {
-    ...{ resource: CORE_EVENTS, project: sandboxEventView },
-    wakes: ({ unauthorized }, readers) => (unauthorized ? readers : []),
-    ...{ fieldSelector: `reason=${SANDBOX_FAILED}`, withoutBookmarks: true, expires: true },
-  },
+  FailedCreatePodSandBox: sandboxEvents("FailedCreatePodSandBox"),
+  FailedKillPod: sandboxEvents("FailedKillPod"),
   FlowSchema: clusterObject("FlowSchema"),
   PriorityLevelConfiguration: clusterObject("PriorityLevelConfiguration"),
 };
@@ -97,6 +95,15 @@ function itsNamespace({ namespace }: { readonly namespace: string }): readonly s
 
 function workload<V extends WorkloadView>(kind: V["kind"], project: Subject<V>["project"]): Subject<V> {
   return { resource: KINDS[kind], project, wakes: itsNamespace, isStructure: true };
+}
+
+/** A field selector takes one reason. */
+function sandboxEvents(reason: (typeof SANDBOX_REASONS)[number]): Subject<SandboxEventView> {
+  return {
+    ...{ resource: CORE_EVENTS, project: sandboxEventView },
+    wakes: ({ unauthorized }, readers) => (unauthorized ? readers : []),
+    ...{ fieldSelector: `reason=${reason}`, withoutBookmarks: true, expires: true },
+  };
 }
 
 /** An object of the operator concerns the namespace of its ControllerResilience; the full pass sees changes of the others. */
@@ -192,7 +199,8 @@ export class Informers {
    */
   async sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
     this.#eventReaders.add(namespace);
-    return (await this.cache("Event")).views();
+    const caches = await Promise.all(SANDBOX_REASONS.map(reason => this.cache(reason)));
+    return caches.flatMap(cache => cache.views());
   }
 
   /**

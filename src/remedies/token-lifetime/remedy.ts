@@ -28,7 +28,7 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "",
     resource: "events",
     verbs: ["list", "watch"],
-    why: "Reads whether pods start on the nodes of a CNI agent. Only FailedCreatePodSandBox Events are requested.",
+    why: "Reads whether pods start and end on the nodes of a CNI agent. Only Events FailedCreatePodSandBox and FailedKillPod are requested.",
   },
   {
     apiGroup: "",

@@ -28,7 +28,7 @@ export interface Observed {
   /** Targets without a workload, as `Deployment/web`. */
   readonly missingTargets: readonly string[];
   readonly workloads: readonly ObservedWorkload[];
-  /** Sentences about nodes where new pods cannot start, and no pod is blamed for it. */
+  /** Sentences about nodes where pods cannot start or end, and no pod is blamed for it. */
   readonly doubtfulNodes: readonly string[];
   /** Failed reads. The other observations are valid. */
   readonly problems: readonly Problem[];

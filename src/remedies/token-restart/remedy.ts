@@ -34,7 +34,7 @@ const PERMISSIONS: readonly Permission[] = [
     apiGroup: "",
     resource: "events",
     verbs: ["list", "watch"],
-    why: "Detects a rejected CNI credential on a node by Events in any namespace. Only FailedCreatePodSandBox Events are requested.",
+    why: "Detects a rejected CNI credential on a node by Events in any namespace. Only Events FailedCreatePodSandBox and FailedKillPod are requested.",
   },
   { apiGroup: "", resource: "pods/log", verbs: ["get"], why: "Finds 401s in the logs of the targets' pods." },
   {

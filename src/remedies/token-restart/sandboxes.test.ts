@@ -96,7 +96,7 @@ describe("sandbox Events", () => {
     ]);
     expect(pass.intents[0]?.restart).not.toHaveProperty("serviceAccountUID");
     expect(pass.message).toBe(
-      "Pod cni-a, CNI agent of node n1, left a rejected credential there: new pods cannot start, with 401 responses on 5 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
+      "Pod cni-a, CNI agent of node n1, left a rejected credential there: pods cannot start or end, with 401 responses on 5 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
     );
     expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
   });
@@ -138,7 +138,7 @@ describe("Events that an editor of one namespace has made up", () => {
     forge(node);
     const pass = await node.passes(60, () => forge(node));
     expect(pass).toMatchObject({ status: "False", reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
-    expect(pass.message).toContain("New pods of namespace shop cannot start on node n1");
+    expect(pass.message).toContain("Pods of namespace shop cannot start or end on node n1");
     expect(pass.message).toContain("delete its pod by hand");
     expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 0 }]);
   });

@@ -17,7 +17,7 @@ const SPAN_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 360, 720].map(minutes => minut
 export function describeEvidence(pod: ObservedPod): string {
   const { view, logs, proof, recreation, sandboxes } = pod;
   if (isBySandbox(pod) && sandboxes !== undefined)
-    return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: new pods cannot start, with 401 responses ${describeExtent(sandboxes)}`;
+    return `Pod ${view.name}, CNI agent of node ${view.nodeName ?? "unknown"}, left a rejected credential there: pods cannot start or end, with 401 responses ${describeExtent(sandboxes)}`;
   const got401s = `got 401 responses ${describeExtent(logs)}`;
   const recreator = describeRecreator(recreation ?? {}, "recreates it");
   const older = `older than its ServiceAccount ${view.serviceAccountName}${recreator}`;
@@ -64,12 +64,12 @@ export function describeCause(cause: TokenCause): string {
 
 /** Names the workloads that may have written the rejected credential, and the remedy. */
 export function describeAmbiguity(node: string, workloads: readonly string[]): string {
-  return `New pods cannot start on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
+  return `Pods cannot start or end on node ${node}: the CNI credential of ${workloads.join(" or of ")} gets 401 responses; no restart while it is unknown which; create a separate ControllerResilience for each CNI agent.`;
 }
 
 /** Names the only namespace with such Events, which any client that may write Events there can make up, and what a person can do. */
 export function describeOneSided(node: string, namespace: string): string {
-  return `New pods of namespace ${namespace} cannot start on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if new pods fail.`;
+  return `Pods of namespace ${namespace} cannot start or end on node ${node}: the CNI credential gets 401 responses; no restart while the Events of only one namespace say so, because its editors can write them; check the CNI agent of the node, and delete its pod by hand if other pods fail.`;
 }
 
 /** `Deployment/web: 2 of 3 pods rejected` */

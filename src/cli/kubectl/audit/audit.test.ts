@@ -130,9 +130,7 @@ describe("tokens", () => {
     world["pods"] = [pod("web-1", "web", { created: 600 })];
     world["serviceaccounts"] = [account("web", 300, {}, { ownerReferences: [{ kind: "App", name: "a", uid: "o" }] })];
     const { findings } = await report();
-    expect(findings[0]?.why).toContain(
-      "(its owner App a does it, or is itself recreated by a hook)",
-    );
+    expect(findings[0]?.why).toContain("(its owner App a does it, or is itself recreated by a hook)");
   });
 
   it("name the hook that recreated the ServiceAccount", async () => {

@@ -6,7 +6,7 @@ import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { podView } from "../../../cluster/read/pod-view";
 import { ClusterReaders, type ReadersContext } from "../../../cluster/read/readers";
 import { Rights } from "../../../cluster/read/rights";
-import { SANDBOX_FAILED, sandboxEventView, bindingView } from "../../../cluster/read/views";
+import { SANDBOX_REASONS, sandboxEventView, bindingView } from "../../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../../core/errors";
 import { KINDS } from "../../../core/kinds";
 import type { Log } from "../../../core/ports";
@@ -179,9 +179,12 @@ class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bindings"
     );
   }
 
-  sandboxEvents(): Promise<readonly SandboxEventView[]> {
-    const request = { resource: CORE_EVENTS, fieldSelector: `reason=${SANDBOX_FAILED}` };
-    return this.#once("events", () => this.#list(request, sandboxEventView));
+  async sandboxEvents(): Promise<readonly SandboxEventView[]> {
+    const lists = SANDBOX_REASONS.map(reason => {
+      const request = { resource: CORE_EVENTS, fieldSelector: `reason=${reason}` };
+      return this.#once(reason, () => this.#list(request, sandboxEventView));
+    });
+    return (await Promise.all(lists)).flat();
   }
 
   async #list<T>(request: Parameters<Session["list"]>[0], view: (raw: object) => T | null): Promise<T[]> {

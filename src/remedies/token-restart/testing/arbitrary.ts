@@ -125,7 +125,7 @@ export const anyObserved: fc.Arbitrary<Observed> = fc.record({
   ),
   missingTargets: fc.array(fc.constant("Deployment/gone"), { maxLength: 1 }),
   workloads,
-  doubtfulNodes: fc.array(fc.constant("New pods cannot start on node n1."), { maxLength: 1 }),
+  doubtfulNodes: fc.array(fc.constant("Pods cannot start or end on node n1."), { maxLength: 1 }),
   problems: fc.array(fc.record({ forbidden: fc.boolean(), message: fc.string() }), { maxLength: 1 }),
 });
 
