@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ForbiddenError } from "../core/errors";
 import { findAny, isAnyUnauthorized, isKubelets401 } from "./detector";
 import { createPodLogReview } from "./pod-log-review";
-import { container } from "../remedies/token-restart/testing/fake-log";
+import { container } from "../core/testing/views";
 import { Scene, UNAUTHORIZED } from "../remedies/token-restart/testing/scene";
 
 const stateIn = async (scene: Scene, logs = createPodLogReview()) => {

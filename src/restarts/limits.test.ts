@@ -3,6 +3,7 @@ import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "../core/intent";
 import type { PendingWrite } from "../core/remedy";
+import { pod, workload as viewOf } from "../core/testing/views";
 import type { PodView, RolloutView, WorkloadView } from "../core/views";
 import { checkRestartBudget } from "./history";
 import { barOf, isExhausted, limitOf, type LimitedWorkload, RolloutWaits, waitOf, withPatience } from "./limits";
@@ -14,19 +15,7 @@ const ago = (minutes: number): number => NOW.getTime() - minutes * MINUTE;
 
 /** A pod that has been Ready for two hours. */
 function podOf(name: string, over: Partial<PodView> = {}): PodView {
-  return {
-    ...{ namespace: "team", name, uid: `uid-${name}`, resourceVersion: "1", createdAtMs: ago(120), phase: "Running" },
-    ...{ ready: true, serviceAccountName: "web", labels: {}, skip: false, containers: [] },
-    ...over,
-  };
-}
-
-function viewOf(over: Partial<WorkloadView> = {}): WorkloadView {
-  return {
-    ...{ kind: "Deployment", namespace: "team", name: "web", uid: "w", resourceVersion: "1", labels: {} },
-    ...{ skip: false, serviceAccountName: "web", replicas: 1 },
-    ...over,
-  };
+  return pod({ name, uid: `uid-${name}`, createdAtMs: ago(120), readySinceMs: ago(120), ...over });
 }
 
 /** An executed restart of another pod of the workload. */

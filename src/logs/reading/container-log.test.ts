@@ -4,7 +4,8 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import { ContainerLog, lastRecord } from "./container-log";
 import { findByClass as find } from "../detector";
 import { persistenceOf } from "../persistence";
-import { container, FakeLogs, pod } from "../../remedies/token-restart/testing/fake-log";
+import { container, pod } from "../../core/testing/views";
+import { FakeLogs } from "../testing/fake-logs";
 
 const RULE = { occasions: 3, windowMs: 900_000, minDurationMs: 60_000 };
 const SEARCH = { windowMs: RULE.windowMs, find };

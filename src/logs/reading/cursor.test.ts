@@ -4,7 +4,8 @@ import { runToEnd } from "../../core/slices";
 import type { ContainerView } from "../../core/views";
 import { firstCursor, followLife, MAX_READ_BYTES, nextRequest, TAIL_LINES, takeChunk, type Cursor } from "./cursor";
 import { toMs } from "./lines";
-import { container, FakeLogs, pod, stamp } from "../../remedies/token-restart/testing/fake-log";
+import { container, pod } from "../../core/testing/views";
+import { FakeLogs, stamp } from "../testing/fake-logs";
 
 const POD = { namespace: "team", name: "web" };
 const START = Date.parse("2025-01-01T00:00:00Z");

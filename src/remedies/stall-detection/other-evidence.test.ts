@@ -63,7 +63,7 @@ describe("403s", () => {
     const pass = await scene.run(120, every(30, denial));
     expect(pass).toMatchObject({ status: "False", reason: "AccessLost", intents: [] });
     expect(pass.message).toBe(
-      "Deployment/web may no longer list pods in namespace team: RoleBinding web-rights (Role web) was deleted at 2025-01-01T12:01:00Z. Restore it; a restart cannot help.",
+      "Deployment/web may no longer list pods in namespace team: RoleBinding web-rights (Role rights) was deleted at 2025-01-01T12:01:00Z. Restore it; a restart cannot help.",
     );
     expect(scene.object.status?.stalls).toMatchObject([
       { evidence: "Forbidden", denied: "list pods in namespace team", lost: "RoleBinding web-rights" },

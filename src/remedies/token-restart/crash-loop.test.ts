@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TargetStatus } from "../../api/controller-resilience";
-import { container } from "./testing/fake-log";
+import { container } from "../../core/testing/views";
 import { Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
 
 /** The kubelet's delays before the next lives of a container, in seconds. */

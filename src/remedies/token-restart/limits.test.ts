@@ -2,7 +2,8 @@ import type { Outcome } from "../../core/intent";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodView, RolloutView } from "../../core/views";
-import { replicated, type Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import { workload } from "../../core/testing/views";
+import { replicated, type Scene, UNAUTHORIZED } from "./testing/scene";
 
 const MINUTE = 60_000;
 

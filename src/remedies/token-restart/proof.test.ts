@@ -3,8 +3,8 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import { recreatingHookOf, type PodView, type SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
 import { proveByAge, weighLogs } from "./proof";
-import { container, pod } from "./testing/fake-log";
-import { binding, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
+import { container, pod, binding } from "../../core/testing/views";
+import { Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
 
 const T = Date.parse("2025-01-01T12:00:00Z");
 const MINUTE = 60_000;

@@ -6,8 +6,8 @@ import { Metrics } from "../../telemetry/metrics";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";
 import { reportTokens, TOKEN_GAUGES } from "./report";
-import { pod } from "./testing/fake-log";
-import { DEFAULTS, Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import { pod, workload } from "../../core/testing/views";
+import { DEFAULTS, Scene, UNAUTHORIZED } from "./testing/scene";
 
 const NOW = new Date("2025-01-01T12:00:00Z");
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { PodView, SandboxEventView, WorkloadView } from "../../core/views";
-import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import { workload } from "../../core/testing/views";
+import { Scene, UNAUTHORIZED } from "./testing/scene";
 
 /** The DaemonSet `cni` with a pod on node n1, where new pods of another namespace cannot start. */
 class Node extends Scene {

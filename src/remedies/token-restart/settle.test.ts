@@ -3,8 +3,7 @@ import type { RestartStatus } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { ObservedPod } from "./observed";
 import { settleRestarts } from "./settle";
-import { pod } from "./testing/fake-log";
-import { workload } from "./testing/scene";
+import { pod, workload } from "../../core/testing/views";
 
 const T = Date.parse("2025-01-01T12:00:00.400Z");
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { UNAUTHENTICATED } from "../../core/readers";
-import { container } from "./testing/fake-log";
+import { container } from "../../core/testing/views";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
 
 /** `main` is the client and logs only its failures; a sidecar beside it logs all the time. */

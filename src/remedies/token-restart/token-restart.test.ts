@@ -3,7 +3,8 @@ import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import { KEYS_RECHECK_MS } from "./proof";
-import { Scene, UNAUTHORIZED, workload } from "./testing/scene";
+import { workload } from "../../core/testing/views";
+import { Scene, UNAUTHORIZED } from "./testing/scene";
 
 /** A pod that logs a 401 every five seconds until it is rejected. */
 async function sick(scene = new Scene()): Promise<{ scene: Scene; pass: Awaited<ReturnType<Scene["pass"]>> }> {

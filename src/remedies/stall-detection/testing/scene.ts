@@ -1,19 +1,19 @@
 import type { ControllerResilience, RestartStatus, StallDetectionSpec } from "../../../api/controller-resilience";
-import type { Intent } from "../../../core/intent";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../../core/leases";
-import type { PendingWrite, Plan, PlannedPass, Report } from "../../../core/remedy";
-import { runToEnd } from "../../../core/slices";
-import { EmptyReaders } from "../../../core/testing/empty-readers";
+import type { Report } from "../../../core/remedy";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../restarts/testing/history";
-import type { BindingKind, BindingView, ContainerView, PodView, WorkloadView } from "../../../core/views";
-import { FakeLogs } from "../../../logs/testing/fake-logs";
+import { outcomesOf } from "../../../core/testing/remedy-sample";
+import { binding as bindingOf, container as containerOf, pod as podOf, workload } from "../../../core/testing/views";
+import type { BindingView, ContainerView, PodView } from "../../../core/views";
 import type { PodMetricsReading, PodMetricsTrack } from "../../../core/pod-metrics";
 import { followPage } from "../../../evidence/metrics/page";
 import { pageOf, type Program } from "../../../evidence/metrics/testing/page";
+import { FakeLogs } from "../../../logs/testing/fake-logs";
+import { RemedyScene, type ScenePass } from "../../kit/testing/remedy-scene";
 import { createStallDetection } from "../remedy";
+
+export { type ScenePass, workload };
 
 /** Defaults of the schema. */
 export const DEFAULTS: StallDetectionSpec = {
@@ -29,21 +29,11 @@ const INTERVAL_MS = 10_000;
 /** Time between two passes while nothing is expected to happen. */
 const SELDOM_MS = 600_000;
 
-/** One pass of the remedy. */
-export interface ScenePass extends Report {
-  readonly intents: readonly Intent[];
-  readonly planned: PlannedPass;
-  readonly plan: Plan;
-}
-
 /** A namespace with the Deployment `web` of one pod that renews the Lease `web`, a ControllerResilience for it, and the remedy. */
-export class Scene extends EmptyReaders {
+export class Scene extends RemedyScene {
   override readonly logs = new FakeLogs();
   remedy = createStallDetection();
-  workloadList: WorkloadView[] = [workload()];
-  podList: PodView[];
   leaseList: LeaseView[] = [];
-  bindingList: BindingView[] = [];
   object: ControllerResilience;
   /** The process that renews the Lease each step; undefined: none does. */
   renewer: string | undefined = "web-5d-a_0b5c";
@@ -56,7 +46,6 @@ export class Scene extends EmptyReaders {
   #readMs: number | undefined;
   #countedFromMs: number | undefined;
   #troubleMs = -Infinity;
-  pending: PendingWrite[] = [];
 
   constructor(spec: Partial<StallDetectionSpec> = {}) {
     super(new FakeClock("2025-01-01T12:00:00Z"));
@@ -73,23 +62,11 @@ export class Scene extends EmptyReaders {
     return this.clock as FakeClock;
   }
 
-  get nowMs(): number {
-    return this.clock.now().getTime();
-  }
-
   /** A Ready pod of the Deployment, created an hour ago. */
   pod(name: string, over: Partial<PodView> = {}, container: Partial<ContainerView> = {}): PodView {
     const createdAtMs = over.createdAtMs ?? this.nowMs - 3_600_000;
-    return {
-      ...{ namespace: "team", name, uid: `uid-${name}`, resourceVersion: "1", createdAtMs, phase: "Running" },
-      ...{ ready: true, readySinceMs: createdAtMs + 5_000, serviceAccountName: "web", skip: false },
-      labels: { "pod-template-hash": "5d" },
-      owner: { kind: "ReplicaSet", name: "web-5d", uid: "rs" },
-      containers: [
-        { name: "main", role: "main", restartCount: 0, running: true, startedAtMs: createdAtMs + 2_000, ...container },
-      ],
-      ...over,
-    };
+    const containers = [containerOf({ startedAtMs: createdAtMs + 2_000, ...container })];
+    return podOf({ name, uid: `uid-${name}`, createdAtMs, readySinceMs: createdAtMs + 5_000, containers, ...over });
   }
 
   /** Replaces a container's life. */
@@ -103,11 +80,6 @@ export class Scene extends EmptyReaders {
       };
     });
     this.logs.restart(name, "main");
-  }
-
-  /** Adds a log line now. */
-  log(text: string, pod = "web-5d-a"): void {
-    this.logs.write(pod, "main", { ms: this.nowMs, text });
   }
 
   /** Someone takes the Lease, with a new acquireTime. */
@@ -191,30 +163,6 @@ export class Scene extends EmptyReaders {
     return { track };
   }
 
-  override pods(): Promise<readonly PodView[]> {
-    return Promise.resolve(this.podList);
-  }
-
-  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
-    return Promise.resolve(this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
-  }
-
-  override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
-    return Promise.resolve(this.bindingList.filter(one => one.kind === kind));
-  }
-
-  /** Observes, plans and reports without execution, and writes status. */
-  async pass(): Promise<ScenePass> {
-    const observation = await this.remedy.observe({ ...this.object, mode: this.object.spec.mode }, this);
-    const now = this.clock.now();
-    const planned = runToEnd(observation.plan(now, this.pending));
-    const { plan } = planned;
-    const report = planned.report(new Map(), now);
-    const written = { ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) };
-    this.object = { ...this.object, status: { ...this.object.status, ...written } };
-    return { ...report, intents: intentsOf(plan), planned, plan };
-  }
-
   /** Another process leads: it knows status only, and its first reading comes with time. */
   failOver(): void {
     this.remedy = createStallDetection();
@@ -222,23 +170,11 @@ export class Scene extends EmptyReaders {
     this.#readMs = this.#countedFromMs = undefined;
   }
 
-  /** The report of a pass with this outcome of all its intents; an executed restart is in status then. */
-  executed({ planned, intents }: ScenePass, outcome: RestartStatus["outcome"] = "Restarted"): Report {
-    const restarts = intents.flatMap(({ restart }) => restart ?? []);
-    const entries = restarts.map(claim => executedRestart(claim, this.clock.now(), outcome));
-    const before = this.object.status?.restarts ?? [];
-    this.object = { ...this.object, status: { ...this.object.status, restarts: [...before, ...entries] } };
-    return planned.report(outcomesOf(planned.plan, { result: "Executed" }), this.clock.now());
+  /** Records the restarts of a pass as executed, and reports on it. */
+  executed(pass: ScenePass, outcome: RestartStatus["outcome"] = "Restarted"): Report {
+    for (const intent of pass.intents) this.noteRestart(intent, outcome);
+    return pass.planned.report(outcomesOf(pass.plan, { result: "Executed" }), this.clock.now());
   }
-}
-
-/** The Deployment `web`. */
-export function workload(over: Partial<WorkloadView> = {}): WorkloadView {
-  return {
-    ...{ kind: "Deployment", namespace: "team", name: "web", uid: "w", resourceVersion: "7", labels: { app: "web" } },
-    ...{ skip: false, serviceAccountName: "web", replicas: 1 },
-    ...over,
-  };
 }
 
 /** The Lease `web`, of client-go's default duration. */
@@ -252,11 +188,6 @@ export function lease(over: Partial<LeaseView> = {}): LeaseView {
 
 /** A RoleBinding of the ServiceAccount `web`. */
 export function binding(over: Partial<BindingView> = {}): BindingView {
-  return {
-    ...{ kind: "RoleBinding", namespace: "team", name: "web-rights", uid: "b", resourceVersion: "7", createdAtMs: 0 },
-    ...{ labels: {}, annotations: {}, skip: false },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "web" },
-    subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }],
-    ...over,
-  };
+  const subjects = [{ kind: "ServiceAccount", namespace: "team", name: "web" }];
+  return bindingOf({ name: "web-rights", subjects, ...over });
 }

@@ -4,8 +4,8 @@ import type { PendingWrite } from "../../../core/remedy";
 import type { PodView, RolloutView, WorkloadView } from "../../../core/views";
 import type { Persistence } from "../../../logs/persistence";
 import type { Observed, ObservedPod, ObservedWorkload } from "../observed";
-import { pod } from "./fake-log";
-import { DEFAULTS, workload } from "./scene";
+import { pod, workload } from "../../../core/testing/views";
+import { DEFAULTS } from "./scene";
 
 const DAY = { min: Date.parse("2025-01-01T00:00:00Z"), max: Date.parse("2025-01-02T00:00:00Z") };
 const times = fc.integer(DAY);

@@ -1,24 +1,17 @@
-import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../../api/controller-resilience";
-import type { Mode, PendingWrite, PlannedPass, Report } from "../../../core/remedy";
-import type { Intent, Outcome } from "../../../core/intent";
+import type { ControllerResilience, TokenRestartSpec } from "../../../api/controller-resilience";
+import type { Report } from "../../../core/remedy";
+import type { Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/readers";
 import type { KeyRotation } from "../../../core/signing-keys";
-import { runToEnd } from "../../../core/slices";
-import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
-import { executedRestart } from "../../../restarts/testing/history";
-import type {
-  BindingKind,
-  BindingView,
-  PodView,
-  SandboxEventView,
-  ServiceAccountView,
-  WorkloadView,
-} from "../../../core/views";
+import { binding, container, pod, workload } from "../../../core/testing/views";
+import type { BindingView, PodView, SandboxEventView, ServiceAccountView } from "../../../core/views";
+import { FakeLogs } from "../../../logs/testing/fake-logs";
+import { RemedyScene, type ScenePass } from "../../kit/testing/remedy-scene";
 import { createTokenRestart } from "../remedy";
-import { container, FakeLogs, pod } from "./fake-log";
+
+export { type ScenePass };
 
 /** Defaults of the schema. */
 export const DEFAULTS: TokenRestartSpec = {
@@ -34,28 +27,17 @@ export const DEFAULTS: TokenRestartSpec = {
 export const UNAUTHORIZED =
   'E0101 00:00:00.000000 1 reflector.go:227] "Failed to watch" err="failed to list *v1.Pod: Unauthorized"';
 
-/** A pass without execution: the report, and what the plan contains. */
-export interface ScenePass extends Report {
-  readonly intents: readonly Intent[];
-  readonly restarts: readonly RestartStatus[];
-  readonly planned: PlannedPass;
-}
-
-type Answered = "pods" | "workload" | "serviceAccount" | "sandboxEvents" | BindingKind;
-
 /** A namespace with the Deployment `web` of one pod, a ControllerResilience for it, and the remedy. */
-export class Scene extends EmptyReaders {
+export class Scene extends RemedyScene {
   override readonly logs = new FakeLogs();
   remedy = createTokenRestart();
-  workloadList: WorkloadView[] = [workload()];
-  podList: PodView[];
   accounts = new Map<string, ServiceAccountView>();
   object: ControllerResilience;
-  /** Wins over spec.mode. */
-  judged: Mode | undefined;
   sandboxEventList: SandboxEventView[] = [];
   /** One RoleBinding, of a controller that uses the API server. */
-  bindingList: BindingView[] = [binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] })];
+  override bindingList: BindingView[] = [
+    binding({ subjects: [{ kind: "ServiceAccount", namespace: "team", name: "web" }] }),
+  ];
   /** What the published keys prove. */
   rotation: KeyRotation | undefined;
   lacking: string | undefined;
@@ -65,9 +47,6 @@ export class Scene extends EmptyReaders {
   audiences: readonly string[] = [];
   /** The user that the operator is. */
   operator: string | undefined;
-  /** Errors of readers. */
-  failing: Partial<Record<Answered, Error>> = {};
-  #pending: PendingWrite[] = [];
 
   constructor(
     spec: Partial<TokenRestartSpec> = {},
@@ -81,10 +60,6 @@ export class Scene extends EmptyReaders {
       targets: [{ kind: "Deployment", name: "web" }],
       tokenRestart: { ...DEFAULTS, ...spec },
     });
-  }
-
-  get mode(): Mode {
-    return this.judged ?? this.object.spec.mode;
   }
 
   /** A Ready pod, created at an offset from now. */
@@ -104,39 +79,12 @@ export class Scene extends EmptyReaders {
     return { namespace: "team", name, uid, createdAtMs: this.clock.now().getTime() + offsetMs };
   }
 
-  /** Adds a log line now. */
-  log(text: string, podName = "web-5d-a"): void {
-    this.logs.write(podName, "main", { ms: this.clock.now().getTime(), text });
-  }
-
-  override pods(): Promise<readonly PodView[]> {
-    return this.#answer("pods", this.podList);
-  }
-
   override sandboxEvents(): Promise<readonly SandboxEventView[]> {
-    return this.#answer("sandboxEvents", [...this.sandboxEventList]);
-  }
-
-  override workload(kind: WorkloadView["kind"], _namespace: string, name: string): Promise<WorkloadView | null> {
-    return this.#answer("workload", this.workloadList.find(one => one.kind === kind && one.name === name) ?? null);
-  }
-
-  override workloads(kind: WorkloadView["kind"]): Promise<readonly WorkloadView[]> {
-    return this.#answer(
-      "workload",
-      this.workloadList.filter(one => one.kind === kind),
-    );
+    return this.answer("sandboxEvents", [...this.sandboxEventList]);
   }
 
   override serviceAccount(_namespace: string, name: string): Promise<ServiceAccountView | null> {
-    return this.#answer("serviceAccount", this.accounts.get(name) ?? null);
-  }
-
-  override bindings(kind: BindingKind): Promise<readonly BindingView[]> {
-    return this.#answer(
-      kind,
-      this.bindingList.filter(one => one.kind === kind),
-    );
+    return this.answer("serviceAccount", this.accounts.get(name) ?? null);
   }
 
   override requestRates(): Promise<RequestRates> {
@@ -157,24 +105,6 @@ export class Scene extends EmptyReaders {
 
   override ownUser(): Promise<string | undefined> {
     return Promise.resolve(this.operator);
-  }
-
-  #answer<T>(what: Answered, value: T): Promise<T> {
-    const error = this.failing[what];
-    return error === undefined ? Promise.resolve(value) : Promise.reject(error);
-  }
-
-  /** Observes, plans and reports without execution, and writes status. */
-  async pass(): Promise<ScenePass> {
-    const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
-    const now = this.clock.now();
-    const pending = this.#pending.filter(({ untilMs }) => untilMs > now.getTime());
-    const planned = runToEnd(observation.plan(now, pending));
-    const { plan } = planned;
-    const report = planned.report(new Map(), now);
-    const written = { ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) };
-    this.object = { ...this.object, status: { ...this.object.status, ...written } };
-    return { ...report, intents: intentsOf(plan), restarts: plan.restarts ?? [], planned };
   }
 
   /** Runs a pass every five seconds, each after `step`; returns the last pass. */
@@ -200,31 +130,16 @@ export class Scene extends EmptyReaders {
     this.remedy = createTokenRestart();
   }
 
-  /** Records a restart in status, as the executor does. */
-  noteRestart(intent: Intent, outcome: RestartStatus["outcome"] = "Restarted"): void {
-    if (intent.restart === undefined) throw new Error("expected an intent that restarts something");
-    const entry = executedRestart(intent.restart, this.clock.now(), outcome);
-    this.object = {
-      ...this.object,
-      status: { ...this.object.status, restarts: [...(this.object.status?.restarts ?? []), entry] },
-    };
-  }
-
-  /** Reports on a pass with this outcome of all its intents, and writes status. Blocked writes, and those with a backoff, are pending in later passes. */
-  report({ planned, intents }: ScenePass, outcome: Outcome, backoffMs = 0): Report {
-    const now = this.clock.now();
-    if (outcome.result === "Blocked" || backoffMs > 0) {
-      const untilMs = now.getTime() + (outcome.result === "Blocked" ? outcome.retryAfterMs : backoffMs);
-      this.#pending = [
-        ...this.#pending.filter(({ untilMs: one }) => one > now.getTime()),
-        ...intents.map(({ verb, target, restart }) => {
-          return { verb, target, outcome, untilMs, ...(restart && { restart }) };
-        }),
-      ];
-    }
-    const report = planned.report(outcomesOf(planned.plan, outcome), now);
-    this.object = { ...this.object, status: { ...this.object.status, ...report.lists } };
-    return report;
+  /** As {@link RemedyScene.report}. Blocked writes, and those with a backoff, are pending in later passes. */
+  override report(pass: ScenePass, outcome: Outcome, backoffMs = 0): Report {
+    const waitMs = outcome.result === "Blocked" ? outcome.retryAfterMs : backoffMs;
+    const untilMs = this.nowMs + waitMs;
+    const failed = waitMs > 0 ? pass.intents : [];
+    const writes = failed.map(({ verb, target, restart }) => {
+      return { verb, target, outcome, untilMs, ...(restart && { restart }) };
+    });
+    this.pending = [...this.pending.filter(one => one.untilMs > this.nowMs), ...writes];
+    return super.report(pass, outcome);
   }
 
   /** Replaces an evicted pod by a successor that is Ready a second later, and logs its start. */
@@ -251,38 +166,4 @@ export function replicated(
     scene.podAt(-3_600_000 - i, { name: `web-5d-${i}`, uid: `uid-${i}`, ...over(i) }),
   );
   return scene;
-}
-
-/** The Deployment `web`. */
-export function workload(over: Partial<WorkloadView> = {}): WorkloadView {
-  return {
-    kind: "Deployment",
-    namespace: "team",
-    name: "web",
-    uid: "w",
-    resourceVersion: "7",
-    labels: { app: "web" },
-    skip: false,
-    serviceAccountName: "web",
-    replicas: 1,
-    ...over,
-  };
-}
-
-/** A RoleBinding. */
-export function binding(over: Partial<BindingView> = {}): BindingView {
-  return {
-    kind: "RoleBinding",
-    namespace: "team",
-    name: "rights",
-    uid: "b",
-    resourceVersion: "7",
-    createdAtMs: 0,
-    labels: {},
-    annotations: {},
-    skip: false,
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "rights" },
-    subjects: [],
-    ...over,
-  };
 }
