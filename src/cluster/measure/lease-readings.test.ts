@@ -97,6 +97,21 @@ describe("LeaseReadings", () => {
     }
   });
 
+  it("remembers renewals for an hour in which nobody asks, such as while passes fail, and counts no time of it", async () => {
+    await readings.leases("a");
+    for (renewals["a"] = 1; renewals["a"] <= 3; renewals["a"]++) {
+      await clock.run(20_000);
+      await readings.leases("a");
+    }
+    await clock.run(3_500_000);
+    const { leases } = await readings.leases("a");
+    expect(leases[0]?.renewalsMs).toHaveLength(4);
+    // It is read for three minutes after the last question.
+    expect(leases[0]?.standingMs).toBeLessThanOrEqual(200_000);
+    await clock.run(3_700_000);
+    expect(await readings.leases("a")).toMatchObject({ leases: [{ renewalsMs: [] }] });
+  });
+
   it("reads many namespaces by one list without the Leases of nodes", async () => {
     for (const namespace of ["a", "b", "c", "d"]) await readings.leases(namespace);
     requests = [];

@@ -1,7 +1,7 @@
 import { askedMs, type Clock, TokenBucket } from "../../core/time";
 import { ForbiddenError, type Problem, problemOf } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
-import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from "../../core/leases";
+import { followLease, type LeaseReading, type LeaseTrack, type LeaseView, PAUSES_COUNT_MS } from "../../core/leases";
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
@@ -71,7 +71,8 @@ const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
 
 /**
  * Reads the Leases of the namespaces that are asked for, again and again, with a bounded number of requests: watches would bring an event
- * for each renewal (docs/adr/0032-read-leases-in-rounds.md). Ends by itself when it is not asked any more.
+ * for each renewal (docs/adr/0032-read-leases-in-rounds.md). Ends by itself when it is not asked any more, and knows for an hour what it has
+ * read: passes may fail for minutes.
  */
 export class LeaseReadings {
   readonly #api: Pick<Api, "json">;
@@ -99,10 +100,11 @@ export class LeaseReadings {
   async leases(namespace: string, maxAgeMs = Infinity): Promise<LeaseReading> {
     const wantedMs = this.#clock.monotonicMs();
     for (const [name, one] of this.#byNamespace)
-      if (one.wantedMs < this.#rounds.oldestMs) this.#byNamespace.delete(name);
+      if (wantedMs - one.wantedMs > PAUSES_COUNT_MS) this.#byNamespace.delete(name);
     const known = this.#byNamespace.get(namespace) ?? { wantedMs, reading: NOT_READ, troubleMs: -Infinity };
+    const isNew = !this.#byNamespace.has(namespace) || known.wantedMs < this.#rounds.oldestMs;
     known.wantedMs = wantedMs;
-    const isDue = !this.#byNamespace.has(namespace) || this.#isDueSoon(known, maxAgeMs);
+    const isDue = isNew || this.#isDueSoon(known, maxAgeMs);
     this.#byNamespace.set(namespace, known);
     if (isDue && !this.#first.has(namespace)) {
       const reading = this.#read(namespace, new Map([[namespace, known]]));
@@ -123,7 +125,7 @@ export class LeaseReadings {
 
   /** Returns the time until the next round. */
   async #round(): Promise<number> {
-    const wanted = new Map(this.#byNamespace);
+    const wanted = new Map(Array.from(this.#byNamespace).filter(([, one]) => one.wantedMs >= this.#rounds.oldestMs));
     const isWide = wanted.size > MOST_SINGLE && this.#clock.monotonicMs() - this.#widelyForbiddenMs > FORBIDDEN_MS;
     if (isWide && (await this.#read(undefined, wanted))) return LEASE_INTERVAL_MS;
     let isFirst = true;
