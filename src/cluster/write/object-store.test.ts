@@ -70,6 +70,23 @@ describe("the list of objects", () => {
   });
 });
 
+describe("the finalizer", () => {
+  it.each<[string, boolean, string[], string[]]>([
+    ["is added to those of others", true, ["other"], ["other", FINALIZER]],
+    ["is there once", true, [FINALIZER, "other"], ["other", FINALIZER]],
+    ["is removed alone", false, ["other", FINALIZER], ["other"]],
+  ])("%s, of the object that was read", async (_, present, before, finalizers) => {
+    const sent: object[] = [];
+    const object = makeObject("a/one");
+    const json = <T>(request: object): Promise<T> => (sent.push(request), Promise.resolve(object as T));
+    const store = new ApiObjectStore({ json, jsonOrNull: json }, scopeOf(), NO_CACHE);
+    await store.setFinalizer({ ...object, metadata: { ...object.metadata, finalizers: before } }, present);
+    const { uid, resourceVersion } = object.metadata;
+    expect([uid, resourceVersion]).not.toContain(undefined);
+    expect(sent).toMatchObject([{ method: "PATCH", body: { metadata: { uid, resourceVersion, finalizers } } }]);
+  });
+});
+
 describe("the cached objects", () => {
   const before = makeObject("a/one");
   const versioned = (resourceVersion: string) => ({ ...before, metadata: { ...before.metadata, resourceVersion } });
