@@ -113,6 +113,18 @@ describe("onStall: Restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 
+  it("is not Recovered while the pod that renews is not Ready", async () => {
+    scene.executed(await stall());
+    replace("web-5d-b", true);
+    const setReady = (ready: boolean): void => void (scene.podList = scene.podList.map(pod => ({ ...pod, ready })));
+    setReady(false);
+    await scene.run(120);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Restarted" }]);
+    setReady(true);
+    await scene.run(10);
+    expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Recovered" }]);
+  });
+
   it("says nothing about whether restarts help if a person scales the workload to zero meanwhile", async () => {
     scene.executed(await stall());
     scene.podList = [];
