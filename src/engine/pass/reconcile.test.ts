@@ -281,12 +281,14 @@ describe("a remedy that fails", () => {
     expect(bench.conditions()["Stalled"]).toBe("False/Idle");
   });
 
-  it("is Stalled once a write has failed for an hour, whatever its body was, until one succeeds", async () => {
+  it.each([
+    new TransientError("patch deployments app: the webhook does not answer"),
+    new ConflictError("patch deployments app: the webhook does not answer"),
+  ])("is Stalled once a write has failed for an hour, whatever its body was, until one succeeds: %s", async error => {
     let body = 0;
     const decide = () => makeDecision({ intents: [makePatch("app", { body: { try: body++ } })] });
     const bench = makeBench({ remedies: [makeRemedy(decide, { conclude: decision => decision })] });
-    bench.writer.answer = () =>
-      Promise.reject(new TransientError("patch deployments app: the webhook does not answer"));
+    bench.writer.answer = () => Promise.reject(error);
     for (let minute = 0; minute < 60; minute++) {
       await bench.pass();
       expect(bench.conditions()["Stalled"]).toBe("False/Idle");

@@ -188,9 +188,7 @@ export class Executor {
       if (outcome.result === "Executed") this.#backoff.clear(intent);
       return outcome;
     } catch (error) {
-      const outcome = outcomeOf(error, intent);
-      if (isOutdated(error)) return outcome;
-      return this.#backoff.note(intent, outcome);
+      return this.#backoff.note(intent, outcomeOf(error, intent));
     }
   }
 

@@ -55,7 +55,8 @@ export class WriteBackoff {
     const sinceMs = Math.min(nowMs, ...this.#ofTarget(intent).map(([, failure]) => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
-    const waitMs = Math.max(askedMs, doubled(bounds, count));
+    // The next pass reads the object anew, so a conflict waits for nothing.
+    const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(bounds, count));
     this.#failures.set(idOf(intent), {
       intent,
       outcome,
