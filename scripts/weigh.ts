@@ -26,10 +26,10 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_835 },
-    { name: "source: files", found: source.length, budget: 248 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 67_965 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_140 },
+    { name: "source: lines", found: lines(source), budget: 38_575 },
+    { name: "source: files", found: source.length, budget: 247 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_590 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_175 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
