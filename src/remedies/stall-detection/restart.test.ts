@@ -113,6 +113,21 @@ describe("onStall: Restart", () => {
     expect(scene.object.status?.restarts).toMatchObject([{ outcome: "Ineffective" }]);
   });
 
+  it("is not Ineffective while a pod that took the Lease late has the time to renew it, but after half an hour", async () => {
+    const outcome = (): unknown => scene.object.status?.restarts?.map(one => one.outcome);
+    scene.executed(await stall());
+    replace("web-5d-b", false);
+    await scene.run(590);
+    scene.take("web-5d-b_1");
+    await scene.run(10);
+    expect(outcome()).toEqual(["Restarted"]);
+    let takes = 0;
+    await scene.run(1_190, () => scene.take(`web-5d-b_${++takes}`));
+    expect(outcome()).toEqual(["Restarted"]);
+    await scene.run(20, () => scene.take(`web-5d-b_${++takes}`));
+    expect(outcome()).toEqual(["Ineffective"]);
+  });
+
   it("is not Recovered while the pod that renews is not Ready", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
