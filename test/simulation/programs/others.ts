@@ -8,6 +8,8 @@ import { klog } from "./wordings";
 
 /** Works, and writes records of real programs that mention 401s of others. */
 export class Noisy implements Program {
+  /** A kubelet's 401 may be its own for all that the operator can see, if they began while its token was dead. */
+  logged401Ms: number | undefined;
   #context: ProgramContext | undefined;
   #lines: readonly string[] = [];
 
@@ -30,7 +32,10 @@ export class Noisy implements Program {
   #write(): void {
     const context = this.#context!;
     context.after(this.options.everyMs * context.dice.between(0.5, 1.5), () => this.#write());
-    context.log(context.dice.pick(this.#lines));
+    const record = context.dice.pick(this.#lines);
+    context.log(record);
+    const hasDied = this.logged401Ms !== undefined || context.judgeToken(context.token()).state !== "accepted";
+    if (hasDied && record.includes(":10250/") && record.includes("401")) this.logged401Ms = context.nowMs();
   }
 }
 
