@@ -253,6 +253,11 @@ describe("innocent", () => {
     ];
     await isInnocent();
   });
+
+  it("another program with a Lease in the same namespace", async () => {
+    scene.leaseList.push(lease({ name: "other", uid: "o", holder: "other-5d-a_1" }));
+    await isInnocent();
+  });
 });
 
 describe("a program whose process restarted after it lost its Lease", () => {
