@@ -18,8 +18,11 @@ const SECONDS = 35;
 /** The Events of so few objects are written within a second. */
 const QUIET_MS = 5_000;
 
-/** A first pass reads live, so the watches of workloads begin with the second pass of each object: the full pass at the latest. */
-const FULL_PASS_MS = 70_000;
+/**
+ * A first pass reads live, so the watches of workloads begin with the second pass of each object: the full pass at the latest, after 66 s. In the
+ * first minute of the logs the counters of the API servers are looked for every 10 s.
+ */
+const FULL_PASS_MS = 90_000;
 
 /** The most requests per minute of each verb and resource. What is not here must not happen. */
 const MOST_PER_MINUTE: Readonly<Record<string, number>> = {
