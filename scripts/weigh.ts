@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 38_575 },
     { name: "source: files", found: source.length, budget: 247 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_610 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_605 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_180 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_080 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
