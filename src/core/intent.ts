@@ -81,8 +81,6 @@ export interface Intent {
   readonly restart?: RestartClaim;
   /** Present on every intent that begins the rollout of a changed pod template. */
   readonly rollout?: RolloutClaim;
-  /** The time of day decided it, such as the end of an access; it waits while the operator's clock is off. */
-  readonly byTime?: true;
   /** The skip annotation was seen on the target or its workload; the executor then leaves it alone. */
   readonly skip?: boolean;
 }

@@ -36,8 +36,7 @@ function makeBench(
   clock.advance(10_000);
   const session = new ObjectSession(object, store, clock);
   const leading = { yes: true };
-  const trouble: { clock: string | null } = { clock: null };
-  const executor = new Executor({ writer, clock, metrics, clockTrouble: () => trouble.clock });
+  const executor = new Executor({ writer, clock, metrics });
   const scope = {
     object,
     mode: object.spec.mode,
@@ -62,7 +61,7 @@ function makeBench(
   };
   const outcomes = () => (scope.restarts.status().restarts ?? []).map(({ outcome }) => outcome);
   const actions = { execute, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes };
-  return { clock, store, writer, metrics, log, restarts, asked, leading, trouble, ...actions };
+  return { clock, store, writer, metrics, log, restarts, asked, leading, ...actions };
 }
 
 const outcomes = (bench: ReturnType<typeof makeBench>) => bench.outcomes();
@@ -167,19 +166,6 @@ describe("an intent", () => {
     await clock.run(10_000);
     expect(await execute(makePatch())).toEqual(expected);
     expect(writer.written).toHaveLength(2);
-  });
-
-  it("that the time of day decided waits while the operator's clock is off, unlike others", async () => {
-    const { execute, writer, trouble } = makeBench();
-    trouble.clock = "the operator's clock is about 60 s behind an API server's";
-    expect(await execute({ ...makePatch("renewal"), byTime: true })).toMatchObject({
-      result: "Limited",
-      detail: `It waits, because ${trouble.clock}: set the clock of its node.`,
-    });
-    await execute(makePatch("other"));
-    expect(writer.written.map(({ target }) => target.name)).toEqual(["other"]);
-    trouble.clock = null;
-    expect(await execute({ ...makePatch("renewal"), byTime: true })).toEqual({ result: "Executed" });
   });
 
   it("without an answer fails after a minute", async () => {

@@ -34,9 +34,6 @@ export const WRITE_DEADLINE_MS = 60_000;
  */
 export const WRITES_WITHIN_MS = 10_000;
 
-/** While the operator's clock is off, what the time decides is planned again after this, in milliseconds. */
-const CLOCK_RECHECK_MS = 60_000;
-
 /** The rest is planned again after this. */
 const NEXT_PASS_MS = 1_000;
 
@@ -60,8 +57,6 @@ export interface ExecutorPorts {
   readonly writer: Writer;
   readonly clock: Clock;
   readonly metrics: EngineMetrics;
-  /** Says what is wrong with the operator's clock; null: nothing. */
-  readonly clockTrouble?: () => string | null;
 }
 
 /** Log levels of outcomes; others are debug. */
@@ -148,16 +143,11 @@ export class Executor {
     log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");
   }
 
-  /** What defers an otherwise permitted intent: the checks of a restart, a clock that is off, backoff after a failure, or the time of the pass. */
+  /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
   #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
     const restart = intent.restart && restarts.deferral(intent.restart);
     const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral(intent.rollout));
     if (deferral !== undefined) return deferral;
-    const trouble = intent.byTime === true ? this.#ports.clockTrouble?.() : undefined;
-    if (typeof trouble === "string") {
-      const detail = `It waits, because ${trouble}: set the clock of its node.`;
-      return { result: "Limited", limit: "OwnTrouble", retryAfterMs: CLOCK_RECHECK_MS, detail };
-    }
     const standing = this.#backoff.pending(intent);
     if (standing !== undefined || isLate !== true) return standing;
     return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };

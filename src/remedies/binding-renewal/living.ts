@@ -273,7 +273,7 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
   return {
     ...expiringSoon(expiring, `${clause}; the operator renews it next.`),
     reason: "Current",
-    intents: [{ ...buildPatch(view, renewal.changes, why), eventReason: "BindingRenewed", byTime: true }],
+    intents: [{ ...buildPatch(view, renewal.changes, why), eventReason: "BindingRenewed" }],
     renewal: { view, expiryTime, clause, dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) },
     nextMs: timesOf(expiring),
   };

@@ -123,7 +123,7 @@ describe("a binding that expires", () => {
     const scene = await withDaysLeft(1);
     scene.judged = mode;
     const pass = await scene.pass();
-    expect(pass).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch", byTime: true }] });
+    expect(pass).toMatchObject({ status: "False", reason: "WouldRenew", intents: [{ verb: "patch" }] });
     expect(pass.message).toContain(words);
     expect(scene.written).toEqual([]);
   });
