@@ -84,8 +84,7 @@ export function incidentsOf(
 ): Incident[] {
   const incidents: Incident[] = [];
   const add = (beforeMs: number, fromMs: number, sinceMs: number, notBeforeMs = -Infinity): void => {
-    const isOlder = pod.mountsToken !== false && pod.createdAtMs < beforeMs && hadTokenBefore(pod, beforeMs);
-    if (!isOlder) return;
+    if (!hadTokenBefore(pod, beforeMs)) return;
     const untilMs = Math.max(refreshedMs(pod, beforeMs), sinceMs + BEGUN_WITHIN_MS);
     incidents.push({ fromMs, untilMs, renewedMs: beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS, notBeforeMs });
   };
@@ -146,13 +145,13 @@ export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): 
 
 /** Reports whether the pod certainly holds a token that was issued before this time. */
 function holdsTokenFromBefore(pod: PodView, ms: number, nowMs: number): boolean {
-  // The API server keeps whole seconds, so equal times prove nothing.
-  if (pod.mountsToken === false || pod.createdAtMs >= ms) return false;
   return hadTokenBefore(pod, ms) && nowMs < refreshedMs(pod, ms);
 }
 
-/** Reports false for a pod that waited for its node or its volumes until that time: its token is valid. */
+/** Reports false for a pod that mounts none, or that waited for its node or its volumes until that time: its token is valid. */
 function hadTokenBefore(pod: PodView, ms: number): boolean {
+  // The API server keeps whole seconds, so equal times prove nothing.
+  if (pod.mountsToken === false || pod.createdAtMs >= ms) return false;
   // Volumes that became ready (again) later may hold a new token, even if containers ran before.
   if (pod.volumesReadyMs !== undefined) return pod.volumesReadyMs < ms;
   const earliestMs = earliestTime(pod);
