@@ -26,7 +26,8 @@ export const ATTACKS: readonly Attack[] = [
       "have objects of any kind looked at, or a token sent to their own pod",
       [POLICY, "may not have other objects looked at than before"],
     ],
-    ["write it suspended, then resume it", [POLICY, "may stop all remedies with %s, but not start them again"]],
+    ["resume what someone suspended", [POLICY, "may stop all remedies with %s, but not start them again"]],
+    ["write it suspended, for someone else to resume", [POLICY, "may not widen a suspended object"]],
     ["widen what someone with more rights wrote", [POLICY, "may not widen %s.%s: %j"]],
     [
       "exceed the cost of the policy with a large object",
@@ -53,6 +54,7 @@ export const ATTACKS: readonly Attack[] = [
       [CLUSTER_POLICY, "needs the right to create the objects that are generated"],
     ],
     ["renew any binding", [CLUSTER_POLICY, "needs to update the bindings that it names, and to bind their roles"]],
+    ["write it suspended, for someone else to resume", [CLUSTER_POLICY, "may suspend it without that right, but"]],
     [
       "end all protection at once",
       ["src/engine/cluster-wide/brake.test.ts", "waits, says so with the command that allows it"],

@@ -10,6 +10,8 @@ import { Admin, eventually } from "./cluster-world";
 
 const PATH = "/apis/controller-resilience.io/v1alpha1/clustercontrollerresiliences";
 
+const OWNER = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience" };
+
 const admin = new Admin();
 let namespace: string;
 let authors: Authors;
@@ -70,13 +72,37 @@ async function refused({ api, name }: Author, { method, path, body }: Write): Pr
 const withRights = (...rights: Right[]): Promise<Author> => authors.with([CREATE, ...rights], CLUSTER_OBJECTS);
 
 describe("the author of a ClusterControllerResilience", () => {
-  it("needs the right to create the objects that are generated, unless it is suspended", async () => {
+  it("needs the right to create the objects that are generated, also of a suspended one", async () => {
     const stranger = await authors.with([], CLUSTER_OBJECTS);
     const spec = { template: { tokenRestart: {} } };
     expect(await refusal(stranger, spec)).toContain(
       `user ${stranger.name} may not create controllerresiliences in all namespaces`,
     );
-    expect(await refusal(stranger, { ...spec, suspend: true })).toBeUndefined();
+    expect(await refusal(stranger, { ...spec, suspend: true })).toContain(stranger.name);
+  });
+
+  it("may suspend it without that right, but change nothing else meanwhile", async () => {
+    const stranger = await authors.with([], CLUSTER_OBJECTS);
+    const written = { metadata: { name: "written" }, spec: { template: { tokenRestart: {} } } };
+    const path = `${PATH}/written`;
+    await admin.create(PATH, { ...OWNER, ...written });
+    const patch = (spec: object) => refused(stranger, { method: "PATCH", path, body: { spec } });
+    try {
+      expect(await patch({ suspend: true })).toBeUndefined();
+      for (const more of [
+        { mode: "Enforce" },
+        { enforce: { namespaceSelector: { matchLabels: { stage: "one" } } } },
+        { template: { bindingRenewal: {} } },
+        { workloads: { kinds: ["Deployment"] } },
+        { namespaceSelector: { matchLabels: { team: "a" } } },
+        { excludeNamespaces: ["ci-*"] },
+      ])
+        expect(await patch({ suspend: true, ...more })).toContain(stranger.name);
+      await admin.patch(path, { spec: { suspend: true } });
+      expect(await patch({ suspend: false })).toContain(stranger.name);
+    } finally {
+      await admin.delete(path);
+    }
   });
 
   it.each<[string, object, Right]>([
@@ -136,7 +162,6 @@ describe("the author of a ClusterControllerResilience", () => {
 
 describe("who takes a generated object from its ClusterControllerResilience", () => {
   const LABEL = "controller-resilience.io/generated-for";
-  const OWNER = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience" };
   // It exists, or the garbage collector would delete its object. Its uid is known once it does.
   const owner = { ...OWNER, name: "all", uid: "", controller: true };
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "00000000-0000-0000-0000-000000000002" };

@@ -127,9 +127,9 @@ const CASES: readonly (readonly [string, Spec, readonly Right[]])[] = [
     [listWidgets, createTokens],
   ],
   [
-    "all remedies, suspended",
+    "the same, suspended",
     { ...spec({ tokenRestart: { extraPhrases: ["denied"] }, bindingRenewal: {} }), suspend: true },
-    [],
+    [RIGHTS.evict, readLogs],
   ],
 ];
 
@@ -347,6 +347,16 @@ describe("an author without rights", () => {
     for (const block of Object.keys(FULL) as (keyof typeof FULL)[]) {
       const one = withBlock(block);
       expect(await change({ ...one, ...ended }, one)).toContain(words(unprivileged, CHANGES[block].right));
+    }
+  });
+
+  it("may not widen a suspended object, which someone with more rights may resume, but narrow it", async () => {
+    for (const block of Object.keys(FULL) as (keyof typeof FULL)[]) {
+      const full = { ...withBlock(block), suspend: true };
+      expect(await change({ ...spec({}, all), suspend: true }, full)).toContain(
+        words(unprivileged, CHANGES[block].right),
+      );
+      expect(await change(full, { ...spec({}, all), suspend: true })).toBeUndefined();
     }
   });
 

@@ -89,14 +89,12 @@ matchConditions:
 
 {{- /* Variables that the policies share. */ -}}
 {{- define "controller-resilience.authorsVariables" -}}
-# Whether the operator reads for the object, and did before.
 - name: isUntied
   expression: >-
     {{- include "controller-resilience.isUntied" . | nindent 4 }}
-- name: reads
-  expression: "!object.spec.suspend"
+# Whether the operator read for the object before. A suspended object is checked as if it were not, so that who resumes it adds nothing unseen.
 - name: hasRead
-  expression: oldObject != null && !variables.isUntied && !oldObject.spec.suspend
+  expression: oldObject != null && !variables.isUntied && (!oldObject.spec.suspend || object.spec.suspend)
 - name: hasNoNewTarget
   # Of a long list each change counts as new, since the comparison would cost too much.
   expression: >-
