@@ -1,7 +1,7 @@
 // `npm run release:prepare -- VERSION`: gives the next release its version in package.json, CHANGELOG.md and wherever else it is named.
-// It commits nothing.
+// Keeps the definitions of a release for the tests of later ones. It commits nothing.
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import cfg from "../../package.json";
 import { released } from "./changelog";
@@ -21,8 +21,10 @@ function rewrite(path: string, change: (text: string) => string): void {
 function main(version = ""): void {
   checkVersion(version);
   // The lines of a release candidate are those of the release that follows it.
-  if (!isCandidate(version))
+  if (!isCandidate(version)) {
     rewrite("CHANGELOG.md", text => released(text, version, new Date().toISOString().slice(0, 10)));
+    cpSync(join(root, "crds"), join(root, "test/fixtures/releases", version), { recursive: true });
+  }
   if (version !== cfg.version) must("npm", "version", version, "--no-git-tag-version");
   for (const path of Object.keys(NAMED_IN))
     rewrite(path, text => withVersion(path, text, { from: cfg.version, to: version }));

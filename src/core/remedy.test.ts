@@ -33,12 +33,6 @@ it("finds an unknown kind of target, and leaves it to the block that must end a 
   );
 });
 
-it("finds evidence that an earlier version had", () => {
-  const spec = { targets, stallDetection: { evidence: ["Lease", "Audit"] } };
-  const [found = ""] = unknownValues(spec, "stallDetection");
-  expect(found).toMatch(/^found "Audit" in stallDetection.evidence\[\], expected Lease or Forbidden or LeaderLoss/);
-});
-
 it("leaves onRunaway to its block, which must end a throttle", () => {
   expect(unknownValues({ flowIsolation: { requestRate: { onRunaway: "Later" } } }, "flowIsolation")).toEqual([]);
 });

@@ -271,8 +271,8 @@ const ENDS_THROTTLES = "flowIsolation";
 const SHOWN = 40;
 
 /**
- * Returns which values of a block or of the targets this version does not know, one sentence each. An earlier or a later version may have allowed
- * them: the API server does not check an object again. Pure.
+ * Returns which values of a block or of the targets this version does not know, one sentence each. Another version may have allowed them:
+ * the API server does not check an object again. Pure.
  */
 export function unknownValues(spec: object, block: string): string[] {
   const isRead = (path: string): boolean =>

@@ -48,6 +48,14 @@ function laterDefinition(): object {
   return crd;
 }
 
+/** The definition of an earlier version, which does not know status.mode yet. */
+function earlierDefinition(): object {
+  const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+  const { status } = crd.spec.versions[0]!.schema.openAPIV3Schema.properties as { status: Schema };
+  delete (status.properties as Partial<Schema["properties"]>)["mode"];
+  return crd;
+}
+
 /** Applies a definition, and waits until the API server shows the field `later`, or no longer. */
 async function define(definition: string | object, scene?: Scene, shows?: string): Promise<void> {
   await lab.apply(definition);
@@ -89,6 +97,8 @@ afterAll(async () => {
 });
 
 describe("a rollback from a later version", () => {
+  /** A person removes the kind of evidence that this version does not know. */
+  const known = { spec: { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] } } };
   let evidence: Scene;
   let outcome: Scene;
   let mode: Scene;
@@ -143,10 +153,21 @@ describe("a rollback from a later version", () => {
     await define(text);
   });
 
+  it("leads to no restart under definitions of an earlier version, which refuse the status", async () => {
+    await define(earlierDefinition());
+    // The status of this object has to follow.
+    await outcome.admin.patch(objectPath(outcome), { spec: { tokenRestart: { evidence: ["Logs"] } } });
+    const complains = (): boolean => rig.operator.complaints().join().includes("upgrade the definitions in crds/");
+    await until("the complaint", () => Promise.resolve(complains()));
+    forget(rig);
+    await evidence.admin.patch(objectPath(evidence), known);
+    await sleep(2 * QUIET_MS);
+    expect(writesOf(rig).filter(write => !/controllerresiliences\/status/.test(write))).toEqual([]);
+    await define(text);
+  });
+
   it("ends with a person's change: all evidence is known again", async () => {
-    await evidence.admin.patch(objectPath(evidence), {
-      spec: { tokenRestart: { evidence: ["Logs", "ServiceAccountAge"] } },
-    });
+    await evidence.admin.patch(objectPath(evidence), known);
     const isOver = async (): Promise<boolean> => staleToken.isOver(await staleToken.describe(evidence));
     await until("the restart", isOver);
   });

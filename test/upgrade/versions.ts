@@ -7,7 +7,7 @@ import type { Lab } from "../lab";
 import { must } from "../lab/commands";
 import { bundleProgram } from "../operator/bundle";
 import { ENTRY } from "../operator/process";
-import type { Earlier } from "../release/earlier";
+import type { Earlier } from "./earlier";
 
 const CRDS = ["crd/controllerresiliences.controller-resilience.io", "crd/peprstores.pepr.dev"];
 /** Downloads of some hundred packages, in milliseconds. */

@@ -39,7 +39,7 @@ export function isGenerated(object: Pick<ControllerResilience, "metadata">): boo
   return generatedFor(object) !== undefined;
 }
 
-/** As {@link freeName} names objects; version 0.1.0 also appended words. */
+/** As {@link freeName} names objects. */
 function isNameFor(owner: string, { name }: ControllerResilience["metadata"]): boolean {
   return name === owner || name.startsWith(`${owner}-`);
 }

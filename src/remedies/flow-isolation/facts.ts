@@ -46,12 +46,9 @@ export interface AccountFacts {
 /** ServiceAccounts of one object: its author is no cluster administrator, and each costs two FlowSchemas. */
 export const MAX_ACCOUNTS = 32;
 
-/** `ScaleToZero` is a value of version 0.1.0, which throttled as well. An object keeps it until its next write. */
-const THROTTLING: readonly string[] = ["Throttle", "ScaleToZero"];
-
 /** Whether runaways are throttled: not by a value that only a later version knows, with which an existing throttle ends. */
 export function throttles({ requestRate: { onRunaway } }: Spec): boolean {
-  return THROTTLING.includes(onRunaway);
+  return onRunaway === "Throttle";
 }
 
 /** A throttled component of the cluster can take nodes or all new pods with it, and a throttled operator could not release itself. */

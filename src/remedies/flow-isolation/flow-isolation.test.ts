@@ -9,21 +9,6 @@ const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
 
-/** Gives an object a level of its own and a low precedence, as version 0.1.0 did if its spec said so. Returns the level's name. */
-function dedicated(scene: Scene): string {
-  const name = scene.schema().replace("-app-", "-it-");
-  const { labels, spec } = scene.world.cluster.get(scene.schema())!;
-  const annotations = { "controller-resilience.io/priority-levels": name };
-  scene.world.cluster.set(name, { ...scene.world.cluster.get(SHARED)!, name, uid: "own", labels });
-  scene.edit(scene.schema(), {
-    spec: { ...spec, matchingPrecedence: 500, priorityLevelConfiguration: { name } },
-    annotations,
-  });
-  const flows = scene.object.status!.flows!.map(flow => ({ ...flow, priorityLevel: name }));
-  scene.object = { ...scene.object, status: { flows } };
-  return name;
-}
-
 describe("a ServiceAccount of the targets", () => {
   it("gets a level, a flow, and a preceding flow for its leases, and is isolated once these are in effect", async () => {
     const scene = new Scene();
@@ -497,17 +482,6 @@ describe("the created objects are deleted with the ControllerResilience", () => 
     await scene.pass();
     expect(await scene.pass()).toMatchObject({ needsCleanup: false, intents: [] });
     expect(scene.world.cluster.size).toBe(0);
-  });
-
-  it("which keeps its finalizer while the level of its own that version 0.1.0 made can't be deleted yet", async () => {
-    const scene = await provisioned(new Scene());
-    dedicated(scene);
-    const view = scene.world.cluster.get(scene.schema())!;
-    scene.world.cluster.set("theirs", { ...view, name: "theirs", uid: "theirs", labels: {}, annotations: {} });
-    scene.put("Deployment", "app", { skip: true });
-    await scene.pass();
-    await scene.pass();
-    expect(await scene.pass()).toMatchObject({ needsCleanup: true, intents: [] });
   });
 
   it("without a search if the right to list is missing and nothing was ever created", async () => {

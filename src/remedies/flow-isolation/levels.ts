@@ -21,7 +21,7 @@ export interface LevelSettings {
 /** The level of all custom controllers, unless their object names another. */
 export const SHARED_LEVEL = `${FLOW_PREFIX}shared`;
 
-/** The quarantine level, to which throttled ServiceAccounts are assigned. Its name is that of version 0.1.0. */
+/** The quarantine level, to which throttled ServiceAccounts are assigned. */
 export const QUARANTINE_LEVEL = `${FLOW_PREFIX}tar-pit`;
 
 /** The level for leases: a throttled client keeps its leases, and does not crowd out those of the control plane. */

@@ -216,7 +216,7 @@ export function buildSurplus(
 ): Intent[] {
   const flows = schemas.filter(view => isMadeFor(view, owner) && isUnwanted(view, isWanted));
   const unused = levels.filter(
-    view => isOurs(view, owner) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
+    view => isManaged(view) && isCommon(view.name) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
   );
   return [
     ...flows.map(view => buildDelete(view, `FlowSchema ${view.name} is no longer needed.`)),
@@ -233,8 +233,4 @@ export function isMadeFor(view: ClusterObjectView, owner: Owner): boolean {
 
 function isUnwanted({ name, deletedAtMs }: ClusterObjectView, isWanted: (name: string) => boolean): boolean {
   return deletedAtMs === undefined && !isWanted(name);
-}
-
-function isOurs(view: ClusterObjectView, owner: Owner): boolean {
-  return isMadeFor(view, owner) || (isManaged(view) && isCommon(view.name));
 }

@@ -132,8 +132,8 @@ function otherItem(intent: Intent): FlowItem {
 }
 
 /** Something exists that must be deleted with the object. */
-function isLeft({ schemas, levels, owner }: FlowIsolationFacts): boolean {
-  return [...(schemas ?? []), ...(levels ?? [])].some(view => isMadeFor(view, owner));
+function isLeft({ schemas, owner }: FlowIsolationFacts): boolean {
+  return (schemas ?? []).some(view => isMadeFor(view, owner));
 }
 
 function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {

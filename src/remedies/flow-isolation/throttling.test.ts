@@ -132,18 +132,6 @@ describe("a runaway", () => {
   });
 });
 
-describe("a runaway of an object that still says onRunaway: ScaleToZero, which version 0.1.0 had", () => {
-  it("is throttled, and its workloads keep their replicas", async () => {
-    const scene = await throttled(new Scene(onRunaway("ScaleToZero" as never)));
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    expect(scene.written.map(({ target }) => target.kind)).toEqual(["FlowSchema"]);
-    expect(await scene.pass()).toMatchObject({ reason: "Throttled" });
-    scene.perSecond.set("app", 10);
-    await scene.run(6 * MINUTES);
-    expect(scene.level()).toBe(SHARED);
-  });
-});
-
 describe("while the rates are unknown", () => {
   it("all flows stay isolated, none is throttled, and the condition reports it", async () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));

@@ -271,13 +271,13 @@ describe("a program whose process restarted after it lost its Lease", () => {
 });
 
 describe("a new leader of the operator", () => {
-  it("drops entries of evidence that an earlier version had, since the API server would refuse the status", async () => {
+  it("drops entries of evidence that this version does not know, since the API server would refuse the status", async () => {
     const entry = { workload: "Deployment/web", since: "2025-01-01T12:00:00Z", lease: "team/web" };
-    const [stale, audited] = [
+    const [stale, later] = [
       { ...entry, evidence: "Lease" },
-      { ...entry, evidence: "Audit" },
+      { ...entry, evidence: "Later" },
     ];
-    scene.object.status = { stalls: [stale, audited] } as never;
+    scene.object.status = { stalls: [stale, later] } as never;
     scene.isDown = true;
     expect((await scene.run(900)).lists).toEqual({ stalls: [stale] });
   });

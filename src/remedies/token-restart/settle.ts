@@ -109,7 +109,7 @@ function successorOf(entry: RestartStatus, { workload, taken }: Context): Observ
   return first;
 }
 
-/** Entries of earlier versions have no node. */
+/** Only the pods of a DaemonSet belong to a node. */
 function canReplace(
   { name, nodeName }: ObservedPod["view"],
   entry: RestartStatus,
