@@ -23,6 +23,8 @@ const renewal = (bindingRenewal: object) => ({ targets: [target], bindingRenewal
 const stalls = (stallDetection: object) => ({ targets: [target], stallDetection });
 const kinds = (kind: object, count = 1) =>
   stalls({ progress: Array(count).fill({ apiVersion: "example.com/v1", kind: "Widget", ...kind }) });
+const selecting = (selector: object) => ({ targets: [{ kind: "Deployment", selector }] });
+const seventeen = Array.from({ length: 17 }, (_, i) => `k${i}`);
 const metrics = (block: object) => stalls({ metrics: block });
 
 const windows = (window: object, count = 1) => ({
@@ -115,6 +117,13 @@ describe("the schema refuses", () => {
       "In without values",
       { targets: [{ kind: "Deployment", selector: { matchExpressions: [{ key: "a", operator: "In" }] } }] },
       "expected values with In and NotIn",
+    ],
+    ["a long key of a label", selecting({ matchLabels: { ["k".repeat(318)]: "a" } }), "keys of at most 317 characters"],
+    ["17 labels", selecting({ matchLabels: Object.fromEntries(seventeen.map(key => [key, "a"])) }), "at most 16 items"],
+    [
+      "17 values of a label",
+      selecting({ matchExpressions: [{ key: "a", operator: "In", values: seventeen }] }),
+      "must have at most 16 items",
     ],
     ["an unknown mode", { targets: [target], mode: "Maybe" }, 'supported values: "Enforce", "Observe"'],
     ["a word for a boolean", { targets: [target], suspend: "yes" }, "boolean"],
