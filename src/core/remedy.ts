@@ -36,7 +36,7 @@ export function whyObserved(mode: ObserveMode): string {
   return WHY[mode];
 }
 
-/** Returns the mode of an object for whoever reads it: spec.mode, or what won over it in the last pass. */
+/** Returns the mode of an object for readers: spec.mode, or what won over it in the last pass. */
 export function modeOf({ spec, status }: Pick<ControllerResilience, "spec" | "status">): Mode {
   if (spec.mode !== "Enforce") return "Observe";
   const { mode = "Enforce" } = status ?? {};

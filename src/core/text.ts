@@ -14,7 +14,7 @@ export function firstOf(names: readonly string[], most: number): string {
 
 /**
  * Characters that a terminal may obey, and those that reorder, hide or break text: controls, formats such as U+202E, and separators of
- * lines. Whoever may create an Event or a RoleBinding writes texts and names that contain them.
+ * lines. An author of Events or RoleBindings can write texts and names that contain them.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 

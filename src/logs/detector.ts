@@ -49,7 +49,7 @@ export function isKubelets401(record: string): boolean {
 }
 
 /**
- * Finds every record with a 401, whoever was answered it by whom: also those that the classifier leaves out because they say nothing about
+ * Finds every record with a 401, of any client and server: also those that the classifier leaves out because they say nothing about
  * the API server, such as the kubelet's answer to the pod's own token.
  */
 export const findAny: FindUnauthorized = (text, onRecord, pod) =>

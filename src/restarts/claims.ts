@@ -105,7 +105,7 @@ interface Answer {
   readonly sentence: string;
 }
 
-/** Completes a finding that plans a restart with what became of it, or else with what is about to be done. */
+/** Completes a finding that plans a restart with its outcome, or else with what comes next. */
 export function withAnswer<F extends { readonly sentence: string; readonly isStalled?: boolean }>(
   finding: F & { readonly restart?: PlannedRestart },
   execution: Execution | undefined,

@@ -1,4 +1,4 @@
-// What an attacker may try, by the kinds of access in docs/security.md, and the test that shows what comes of it.
+// What an attacker may try, by the kinds of access in docs/security.md, and the test that shows the outcome.
 
 /** One way to misuse an access. */
 export interface Attack {

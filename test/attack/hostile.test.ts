@@ -92,7 +92,7 @@ function weapons(world: World): readonly (readonly [resource: string, object: Ne
         'plugin type="calico" failed (add): error getting ClusterInformation: connection is unauthorized: Unauthorized',
       ...{ firstTimestamp: new Date(0).toISOString(), lastTimestamp: new Date(0).toISOString() },
     })),
-    // Leases of the other tenant's pods that nobody renews.
+    // Leases of the other tenant's pods that are not renewed.
     ...make(100 * FACTOR, "leases", at => ({
       spec: {
         holderIdentity: victims[at % victims.length],

@@ -31,7 +31,7 @@ describe("an operator whose ServiceAccount was recreated", () => {
     const told = operator.log.filter(({ msg }) =>
       msg.startsWith("API server rejected the operator's credentials (401)"),
     );
-    // Not of the first 401, which may be somebody else's; then each half a minute, or with the request after it.
+    // Not of the first 401, which may be another client's; then each half a minute, or with the request after it.
     expect(told.length).toBeGreaterThanOrEqual(3);
     expect(told[0]?.["rejectedForSeconds"]).toBeGreaterThanOrEqual(30);
     expect(JSON.stringify(operator.log)).not.toMatch(/eyJ[A-Za-z0-9_-]{10}/);

@@ -1,7 +1,7 @@
 // Durations as each enforcer parses them.
 
 const MS_OF = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 } as const;
-/** Go's own units. Kyverno also supports days and weeks, with a parser of its own. */
+/** Go's own units. Kyverno also supports days and weeks, with another parser. */
 const GO_UNITS = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"] as const;
 /** Go uses 64-bit nanoseconds: some 292 years. */
 const LONGEST_MS = 2 ** 63 / 1e6;

@@ -23,7 +23,7 @@ import {
 import { Story, type StoryOptions, storyProject } from "./story";
 
 // The real Argo CD and this project's operator in one cluster. First Argo CD installs everything as deploy/argocd/example says; then each story has
-// a namespace and an Application of its own, with self-heal and pruning.
+// a separate namespace and Application, with self-heal and pruning.
 
 /** The Application of the operator, and its Deployment. */
 const OPERATOR = "controller-resilience";

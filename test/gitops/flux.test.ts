@@ -374,7 +374,7 @@ describe.concurrent("a Kustomization", () => {
   });
 });
 
-/** Waits until all objects are gone, which the operator must let go. */
+/** Waits until all objects are gone, which the operator must not hold. */
 const untilNoObjects = (): Promise<unknown> =>
   client.until(
     "all objects to be gone",

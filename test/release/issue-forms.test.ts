@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 
-// What GitHub demands of issue forms; it shows a form that breaks a rule to nobody.
+// What GitHub demands of issue forms; it does not show a form that breaks a rule.
 
 const folder = join(__dirname, "../../.github/ISSUE_TEMPLATE");
 const INPUTS = ["checkboxes", "dropdown", "input", "textarea"];

@@ -17,7 +17,7 @@ interface Options {
   readonly hours: number;
 }
 
-/** What came of a mutation. */
+/** The outcome of a mutation. */
 interface Attempt {
   readonly verdict: "found" | "NOT FOUND" | "NO PROOF";
   readonly text: string;

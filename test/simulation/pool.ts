@@ -72,7 +72,7 @@ function start(worker: string, execPath: string): ChildProcess {
   return child;
 }
 
-/** Where that can't be had, the results are the same on this process's own. */
+/** Where that is not available, the results are the same on this process's own. */
 function nodeOfImage(): Promise<string> {
   const own = process.execPath;
   return process.platform === "linux" ? nodeRelease().catch(() => own) : Promise.resolve(own);

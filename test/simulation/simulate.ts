@@ -20,7 +20,7 @@ import { schedule } from "./world/happenings";
 import type { Plan } from "./world/plan";
 import { World } from "./world/world";
 
-/** What came of a world. */
+/** The outcome of a world. */
 export interface Outcome {
   readonly plan: Plan;
   readonly violations: readonly Violation[];

@@ -31,7 +31,7 @@ export class Story {
     sight.clock.every(5_000, () => this.#lookAtPods());
   }
 
-  /** A line by somebody else, such as of what happens to the world. */
+  /** A line by another writer, such as of what happens to the world. */
   add(text: string): void {
     this.lines.push(`${timeOf(this.sight.clock.monotonicMs())}  ${text}`);
   }

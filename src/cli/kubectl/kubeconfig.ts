@@ -243,7 +243,7 @@ function extraOf(flags: readonly string[]): Record<string, string[]> {
   return extra;
 }
 
-/** What a credential plugin that asks for it (provideClusterInfo) hears of the cluster. */
+/** The cluster as a credential plugin that asks for it (provideClusterInfo) gets it. */
 function clusterInfo(cluster: Fields): object {
   const { server, "tls-server-name": serverName, "insecure-skip-tls-verify": insecure, "proxy-url": proxy } = cluster;
   const extensions = arrayOf(cluster["extensions"]).map(objectOf);

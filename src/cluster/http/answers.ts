@@ -11,7 +11,7 @@ const REJECTIONS_APART_MS = 30_000;
 
 /**
  * An identity that is rejected for this long, although each request reads the credentials again, does not recover in this process.
- * The kubelet writes each of its tokens anew after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds.
+ * The kubelet renews each of its tokens after 8 to 12 minutes, usually one of them within two, and a replaced pod gets some within seconds.
  */
 const DEAD_AFTER_MS = 120_000;
 
@@ -72,7 +72,7 @@ export class Reachability {
     onDead();
   }
 
-  /** A single 401 may be somebody else's: the API server passes on that of a kubelet, for `pods/log`, and of an aggregated API server. */
+  /** A single 401 may be another client's: the API server passes on that of a kubelet, for `pods/log`, and of an aggregated API server. */
   get #rejection(): { readonly sinceMs: number } | undefined {
     return this.#rejected !== undefined && this.#rejected.count > 1 ? this.#rejected : undefined;
   }

@@ -38,7 +38,7 @@ export type Scrape = (request: ScrapeRequest, signal: AbortSignal) => Promise<In
 
 /** Own agents: no connection is kept, and no proxy of the environment is used. */
 const PLAIN = new Agent({ keepAlive: false });
-/** The certificates of metrics ports are self-signed as a rule, and nobody else has the address of the pod. */
+/** The certificates of metrics ports are self-signed as a rule, and no other process has the address of the pod. */
 const TLS = new HttpsAgent({ keepAlive: false, rejectUnauthorized: false });
 
 /** Over the network. */
@@ -251,7 +251,7 @@ async function pageIn(answer: IncomingMessage, lines: PageLines, tokenFrom: stri
 function troubleOf({ statusCode = 0, headers }: IncomingMessage, tokenFrom: string | undefined): string | undefined {
   if (statusCode === 401 || statusCode === 403) return describeRefusal(statusCode, tokenFrom);
   if (statusCode !== 200) return `expected a page, got the answer ${statusCode}`;
-  // Nobody asked for it: such an answer is not decompressed.
+  // The request does not accept it: such an answer is not decompressed.
   const isPlain = (headers["content-encoding"] ?? "identity") === "identity";
   return isPlain ? undefined : "expected a plain page, got a compressed one";
 }

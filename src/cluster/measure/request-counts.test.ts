@@ -19,7 +19,7 @@ class Servers {
   /** Requests that each server has answered 401. */
   refused = 3;
   asked: string[] = [];
-  /** Whether the kubeconfig's server was asked by a connection of its own. */
+  /** Whether the kubeconfig's server was asked by a separate connection. */
   fresh: (boolean | undefined)[] = [];
   /** Answers wait for this promise. */
   gate: Promise<void> = Promise.resolve();

@@ -8,7 +8,7 @@ const EPOCH_MS = 1_700_000_000_000;
 class Readings {
   readonly changes = new ServerChanges();
 
-  /** Reads, and returns for how many more minutes clients may list anew. */
+  /** Reads, and returns for how many more minutes clients may list again. */
   read(minute: number, starts: readonly number[], addresses: readonly string[] = ["a"]): number | undefined {
     const counts = starts.map(start => ({ startSeconds: (EPOCH_MS + start * MINUTE) / 1_000 }));
     const nowMs = 7 + minute * MINUTE;

@@ -24,7 +24,7 @@ const GIVE_UP_AFTER_MS = 30_000;
 
 const DEADLINE_MS = 10_000;
 
-/** An Event that is to be written. */
+/** An Event to write. */
 interface Pending {
   readonly record: EventRecord;
   /** What it is about, see {@link subjectOf}. */

@@ -49,7 +49,7 @@ export class ClusterWide {
   readonly #executor: Executor;
   readonly #pace: TokenBucket;
   readonly #results = new Results();
-  /** Of writes that have taken effect: whoever undoes one makes the next one wait as a refusal would. */
+  /** Of writes that have taken effect: who undoes one makes the next one wait as a refusal would. */
   #undone: WriteBackoff;
   readonly #reporter: StatusReporter;
   readonly #brake: Brake;

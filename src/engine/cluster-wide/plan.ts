@@ -33,7 +33,7 @@ export interface NamespaceShare {
   readonly ending: readonly ControllerResilience[];
 }
 
-/** What is to be done in a namespace. */
+/** The writes for a namespace. */
 export interface NamespacePlan {
   readonly writes: readonly PlannedWrite[];
   /** By uid of the ClusterControllerResilience. */

@@ -28,7 +28,7 @@ export interface ClusterWideSettings {
   readonly observes?: boolean;
 }
 
-/** A write and what came of it. */
+/** A write and its outcome. */
 export interface WriteOutcome {
   readonly write: PlannedWrite;
   readonly outcome: Outcome;

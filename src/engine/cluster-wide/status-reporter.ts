@@ -151,7 +151,7 @@ export class StatusReporter {
     return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
   }
 
-  /** An Event when a person has to act on this object, and when nobody has to any more. A generated object that is Stalled has its own Events. */
+  /** An Event when a person has to act on this object, and when that has ended. A generated object that is Stalled has its own Events. */
   #tell(object: ClusterControllerResilience, { conditions = [] }: ClusterControllerResilienceStatus): void {
     const now = problemIn(conditions);
     const before = problemIn(object.status?.conditions);

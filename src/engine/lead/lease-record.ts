@@ -32,7 +32,7 @@ export function expiresAfterMs(record: LeaseRecord, leaseDurationMs: number): nu
 
 /**
  * Two reads with the same fingerprint mean that no holder has written between them; others may have changed labels and annotations. A Lease that
- * a person has emptied twice looks the same, although somebody may have held it between: its version tells them apart.
+ * a person has emptied twice looks the same, although another may have held it between: its version tells them apart.
  */
 export function fingerprint(record: LeaseRecord | null): string {
   if (record === null) return "absent";

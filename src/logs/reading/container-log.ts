@@ -151,7 +151,7 @@ export interface LogSearch {
 }
 
 /**
- * Returns a copy of the last record, so that the chunk can be freed. The copy has memory of its own, since a small `Buffer.from` keeps a
+ * Returns a copy of the last record, so that the chunk can be freed. The copy has its own memory, since a small `Buffer.from` keeps a
  * whole slab of the pool. A longer record than the longest is complete by definition.
  */
 export function lastRecord(text: Buffer): Buffer {

@@ -177,7 +177,7 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
   };
 }
 
-/** Each key has an enforcer of its own, and a later one may be the end that a person has set. */
+/** Each key has another enforcer, and a later one may be the end that a person has set. */
 function severalExpiries(expiring: ExpiringCase): BindingFinding | undefined {
   const { keys } = expiring.expiry;
   if (keys.length === 1) return undefined;

@@ -38,7 +38,7 @@ export interface LivingBinding {
   readonly requested: boolean;
   /** Its entry in status; absent if that describes a predecessor of the same name. */
   readonly record?: BindingStatus;
-  /** Absent as long as nothing is to be written. */
+  /** Absent while nothing needs a write. */
   readonly review?: Review;
 }
 
@@ -173,7 +173,7 @@ function isSuspect({ view, record }: Candidate): boolean {
   return earliest !== undefined && isContested(memoryOf({ annotations: {} }, record), earliest.atMs);
 }
 
-/** The rights are reviewed from the first warning on, so that there is time to add one, and when the expiry is to be noted. */
+/** The rights are reviewed from the first warning on, so that there is time to add one, and when the expiry needs a note. */
 function isToWrite({ view, record, listed, requested }: Candidate, { spec, mode, readers }: Context): boolean {
   if (!requested || view.skip || view.owner !== undefined) return false;
   const marked = markedOf(view);
@@ -184,7 +184,7 @@ function isToWrite({ view, record, listed, requested }: Candidate, { spec, mode,
   return isNoteDue || readers.clock.now().getTime() >= schedule.warnAtMs;
 }
 
-/** What became of the bindings of status that are not among the living. The cache may be stale, so an absence is confirmed live. */
+/** The fate of the bindings of status that are not among the living. The cache may be stale, so an absence is confirmed live. */
 async function unfound(
   all: readonly BindingView[],
   { living, vanished }: Living,

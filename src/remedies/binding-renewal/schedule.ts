@@ -106,7 +106,7 @@ export interface Schedule {
 
 /**
  * The settings for one binding. extendBy is for bindings that the spec names, whose author may bind their roles; one with the annotation is
- * extended by its own life, as whoever annotated it knows.
+ * extended by its own life, as the author of the annotation knows.
  */
 export function settingsOf(spec: BindingRenewalSpec, listed: boolean): BindingRenewalSpec {
   return listed ? spec : { ...spec, extendBy: "" };

@@ -137,7 +137,7 @@ function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, 
       stateOfLevel(LEASE_LEVEL, facts, spec) === "right" &&
       isThrottleable(account, facts),
     mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
-    // As the cluster shows it, whoever made the FlowSchema.
+    // As the cluster shows it, by any author of the FlowSchema.
     isHeld: match.own !== undefined && levelOf(match.own) === QUARANTINE_LEVEL,
   };
 }

@@ -46,7 +46,7 @@ function findingsOf(plan: FlowPlan, outcomes: Outcomes): Finding[] {
 }
 
 function about({ id, findings, write }: FlowItem, outcomes: Outcomes): readonly Finding[] {
-  // A release may be late because nobody led.
+  // A release may be late because no replica led.
   if (write?.step === "Release" && outcomes.get(id)?.some(isExecuted) === true) {
     const released: Finding = { status: "False", reason: "Throttled", sentence: write.why, isProgressing: true };
     return findings.map(finding => (finding.reason === "ReleaseFailed" ? released : finding));

@@ -58,7 +58,7 @@ export function nextThrottle(
   nowMs: number,
 ): Throttle {
   const own = before === undefined ? begin("Normal", nowMs) : withSoundTimes(before, nowMs);
-  // A throttle that status does not have, such as one that a person or a leader without status made, is to be released.
+  // A throttle that status does not have, such as one that a person or a leader without status made, has to be released.
   if (limits.isHeld && own.state !== "Throttled") return { ...own, ...begin("Throttled", nowMs), untilMs: nowMs };
   return STEPS[own.state](own, reading, limits, nowMs);
 }

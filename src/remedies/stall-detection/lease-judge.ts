@@ -120,7 +120,7 @@ export function isRunning({ phase, deletedAtMs, nodeUnreachable, containers }: P
 
 /**
  * A container started, or its life before ended, when the renewals stopped; the clocks of nodes differ a little. One that restarted only when they
- * were long overdue is no reason for that: all containers get the time of a stale Lease anew.
+ * were long overdue is no reason for that: all containers get the time of a stale Lease again.
  */
 function isExcused({ track, pod, intervalMs, ableForMs }: HeldLease, forMs: number): boolean {
   const sinceMs = track.changedMs - intervalMs - CLOCK_SKEW_MS;

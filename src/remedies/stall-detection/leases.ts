@@ -107,7 +107,7 @@ const MAX_HOSTNAME = 63;
 
 /**
  * The pods that hold Leases, by their identity: client-go's default is the host name, an underscore and a uuid, and many programs use the name
- * of the pod, some with a suffix (cert-manager, Cilium). Nobody is the holder if several pods of the namespace fit. A pod in the network of its
+ * of the pod, some with a suffix (cert-manager, Cilium). There is no holder if several pods of the namespace fit. A pod in the network of its
  * node has the node's name, which is ambiguous: it counts only for a Lease that the spec lists.
  */
 export class Holders {
@@ -121,7 +121,7 @@ export class Holders {
     this.#byNode = groupBy(onNodes, ({ nodeName = "" }) => nodeName);
   }
 
-  /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or nobody knows which. */
+  /** Returns the holder of a Lease, or who released it; undefined if no pod of the namespace is it, or it is unknown which. */
   of({ holder, releasedBy }: LeaseTrack, isListed: boolean): PodView | undefined {
     const [host = ""] = (releasedBy ?? holder).split("_", 1);
     const podsOf = (name: string): PodView[] => [

@@ -40,7 +40,7 @@ export interface Observed {
 export interface ObservedKind {
   readonly kind: string;
   readonly reading: KindReading;
-  /** The workloads that may handle it: the one with a queue of its name, else all. A finding is told of the first. */
+  /** The workloads that may handle it: the one with a queue of its name, else all. A finding is about the first. */
   readonly owners: readonly ObservedWorkload[];
   /** The log of its controller shows that its writes are refused. */
   readonly isRefused: boolean;

@@ -10,7 +10,7 @@ beforeEach(() => {
 const LEARN = 120;
 const UNAUTHORIZED = "E0101 12:00:00.000000       1 reflector.go:147] Failed to watch *v1.Pod: Unauthorized";
 
-/** The process hangs: nobody renews any more. */
+/** The process hangs: the Lease is not renewed any more. */
 function hang(): void {
   scene.renewer = undefined;
 }

@@ -34,7 +34,7 @@ export interface Observed {
   readonly problems: readonly Problem[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
-  /** An API server that lacks a key that another one publishes. Absent: there is none, or nobody asked. */
+  /** An API server that lacks a key that another one publishes. Absent: there is none, or it was not read. */
   readonly serverWithoutKey?: string | undefined;
 }
 

@@ -19,7 +19,7 @@ import {
   type ObservedWorkload,
 } from "./observed";
 
-// What became of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
+// The outcomes of the restarts in status. Pure: history in, history out. The rules for an executed restart differ from those of
 // token-lifetime: the pod was rejected, so its restart stays open while the successor is not Ready, which proves nothing about the token.
 // Silence proves nothing either: a program that hangs logs no 401.
 

@@ -45,7 +45,7 @@ type Marks = Readonly<Record<string, Mark>>;
 
 const F = FIGURES;
 
-/** Nothing happens, so nothing is to be written. */
+/** Nothing happens, so nothing needs a write. */
 const NO_WRITES: Marks = { [F.writes]: { goal: 0 } };
 
 /** Goals for 500 pods: each log is read every 5 minutes. */

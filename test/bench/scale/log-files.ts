@@ -5,7 +5,7 @@ import { join } from "node:path";
 const HEALTHY_EVERY_MS = 5_000;
 /** The healthy log has the last lines, so that its size stays the same: those of more than the longest interval between two reads. */
 const KEPT_LINES = 120;
-/** Time between two 401s, in milliseconds: each is an occasion of its own. */
+/** Time between two 401s, in milliseconds: each is a separate occasion. */
 const DEAD_EVERY_MS = 2_500;
 
 /** The logs of simulated pods, as files for kwok: all healthy pods share one, and each pod that may die has a link to the one that it shows. */

@@ -2,7 +2,7 @@ import * as deaths from "./deaths";
 import type { Death } from "./deaths";
 import type { Program, Variant } from "./programs";
 
-/** One instance of a real program and what becomes of it. */
+/** One instance of a real program and its fate. */
 export interface Animal {
   readonly name: string;
   readonly program: Program;

@@ -7,7 +7,7 @@ import { leaseBindingOf, NAMESPACE, type Program, PROGRAMS } from "./programs";
 /** An innocent process is suspended, or scaled to zero, for this long: shorter than `for`. */
 const PAUSE_MS = 35_000;
 
-/** Time in which a holder can't renew its Lease: longer than client-go tries. And time to come back in, so that each loss is one of its own. */
+/** Time in which a holder can't renew its Lease: longer than client-go tries. And time to come back in, so that each loss is a separate one. */
 const LOSE_MS = 20_000;
 const RECOVER_MS = 60_000;
 const LOSSES = 3;
@@ -19,7 +19,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** What becomes of an instance. */
+/** The fate of an instance. */
 export interface Death {
   readonly what: string;
   readonly come: (subject: Subject) => Promise<unknown>;

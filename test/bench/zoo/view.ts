@@ -23,7 +23,7 @@ interface Expected {
   readonly hasLease: boolean;
 }
 
-/** What the cluster shows of all programs, read once a second while somebody looks. */
+/** What the cluster shows of all programs, read once a second while a program looks. */
 export class View {
   readonly #client: ClusterClient;
   #reading: Promise<Reading | undefined> | undefined;

@@ -3,7 +3,7 @@ import type { ClusterClient } from "../../cluster/client";
 import type { Animal } from "./animals";
 import type { View } from "./view";
 
-/** Whatever has not been found by then is not found. A program that loses its Lease several times needs the longest. */
+/** What has not been found by then is not found. A program that loses its Lease several times needs the longest. */
 const LIMIT_MS = 330_000;
 
 /** What stallDetection said of one program. */

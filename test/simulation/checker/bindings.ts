@@ -12,7 +12,7 @@ const RENEW = "controller-resilience.io/renew";
 const LIFE = "controller-resilience.io/life-seconds";
 const LATEST = "controller-resilience.io/latest-expiry";
 
-/** A renewal that was sent before an object was suspended or deleted may still be on its way. */
+/** A renewal that was sent before an object was suspended or deleted may still arrive. */
 const ON_ITS_WAY_MS = 45_000;
 
 /** What keeps a binding from being renewed. */

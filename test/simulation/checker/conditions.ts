@@ -89,7 +89,7 @@ function liesOf(sight: Sight, object: Obj): { readonly type: string; readonly wh
   return [...own, ...disagreement(conditions)];
 }
 
-/** Any tenant can write Events, and they are told of, as what they may be. */
+/** Any tenant can write Events, and messages say so. */
 function tellsOfForged({ plan }: Sight, { message }: Condition): boolean {
   return /Events of only one namespace/.test(message) && plan.happenings.some(({ what }) => what === "events-forged");
 }
@@ -168,7 +168,7 @@ const tokens: Lie = ({ status, reason, message }, { sight, object, pods, isWhole
 
 const controllers: Lie = ({ status, reason, message }, { sight, object, pods, isWhole }) => {
   if (reason === "Conflict") return isShared(sight, pods) ? undefined : "and no other object acts on its pods";
-  // It tells of the last hour.
+  // It covers the last hour.
   if (reason === "LeadershipLost" && sight.calmSinceMs(object.metadata.namespace) < 60 * MINUTE) return undefined;
   return status === "False" && isWhole && !LASTS.includes(reason) ? `and all its pods work: ${message}` : undefined;
 };

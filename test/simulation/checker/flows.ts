@@ -13,7 +13,7 @@ const LONGEST_MS = 3_600_000 + 300_000;
 /** A throttle that ends late, while requests fail. */
 const LATE_MS = 1_500_000;
 
-/** A write that was sent before a person's change may still be on its way. */
+/** A write that was sent before a person's change may still arrive. */
 const ON_ITS_WAY_MS = 45_000;
 
 interface Held {
@@ -86,7 +86,7 @@ class Flows {
       this.report(6, `throttled ${namespace}/${account}, and ${owner} does not ask for that`);
   }
 
-  /** The operator has let go of an object that is being deleted. */
+  /** The operator has removed its finalizer from an object that is being deleted. */
   ended({ metadata }: Obj): void {
     const left = this.sight.store
       .list("flowschemas")

@@ -6,7 +6,7 @@ import type { Entry, Report, Sight } from "./sight";
 
 const GENERATED_FOR = "controller-resilience.io/generated-for";
 
-/** What a person has just changed may not be known yet, or a write is on its way. */
+/** What a person has just changed may not be known yet, or a write has not arrived. */
 const KNOWN_AFTER_MS = 90_000;
 
 interface Selector {

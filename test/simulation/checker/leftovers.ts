@@ -14,7 +14,7 @@ const PASS_MS = 12 * MINUTE;
 const OWNER = "controller-resilience.io/owner-uid";
 const GENERATED_FOR = "controller-resilience.io/generated-for";
 
-/** Looks at what belongs to nobody. */
+/** Looks at what has no owner. */
 export function checkLeftovers(sight: Sight, report: Report): void {
   const lasting = new Lasting(sight, report, { promise: 8, mostMs: PASS_MS });
   sight.clock.every(LOOK_MS, () => {
@@ -45,7 +45,7 @@ function* leftObject({ store }: Sight, { metadata }: Obj): Left {
   if (deletionTimestamp !== undefined) yield { key: `ends ${uid}`, sentence: `${namespace}/${name} is being deleted` };
 }
 
-/** A trial that nobody goes on with: OnDelete would hold every update of the template. */
+/** An abandoned trial: OnDelete would hold every update of the template. */
 function* openTrials(sight: Sight): Left {
   for (const { metadata } of trialsOf(sight)) {
     const { namespace = "", name } = metadata;

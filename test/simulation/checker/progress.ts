@@ -5,7 +5,7 @@ import { conditionsIn } from "./conditions";
 import { blockOf, objectsOf } from "./objects";
 import type { Report, Sight, Truth } from "./sight";
 
-// Promise 12 for work that is due: nobody is accused whose pods work, and what stands still is told in time.
+// Promise 12 for work that is due: no program is accused whose pods work, and what stands still is told in time.
 
 const MINUTE = 60_000;
 const LOOK_MS = 30_000;

@@ -173,7 +173,7 @@ class Records {
     return !isDead && this.memory.before(uid).some(({ cause }) => IN_VAIN.has(cause));
   }
 
-  /** Logs alone say that it is refused, and the counters of several servers that nobody is; nothing has kept them from being read. */
+  /** Logs alone say that it is refused, and the counters of several servers that no client is; nothing has kept them from being read. */
   #isContradicted({ metadata: { uid } }: Obj, atMs: number): boolean {
     const { servers, happenings } = this.sight.plan;
     const isQuiet = happenings.every(one => one.atMs > atMs || one.atMs + (one.forMs ?? 0) < atMs - WITNESSED_MS);

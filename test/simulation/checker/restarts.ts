@@ -145,7 +145,7 @@ class RestartChecks {
     return before.some(({ atMs }) => this.memory.sinceTakenBackMs(atMs) <= this.#onItsWayMs());
   }
 
-  /** A successor that is restarted with proof does not show any more what came of the restart before (docs/adr/0024). */
+  /** A successor that is restarted with proof does not show any more the outcome of the restart before (docs/adr/0024). */
   #isMasked(atMs: number): boolean {
     const untilMs = Math.min(this.sight.clock.monotonicMs(), atMs + WATCHED_MS);
     return this.sight.plan.happenings.some(one => one.what === "rotate-key" && one.atMs > atMs && one.atMs < untilMs);

@@ -10,13 +10,13 @@ const WRITES = new Set(["create", "update", "patch", "delete"]);
 /** What every replica may do without leading. */
 const OF_ALL = new Set(["leases", "events"]);
 
-/** A write that was sent before a change of an object or of an annotation may still be on its way. */
+/** A write that was sent before a change of an object or of an annotation may still arrive. */
 const ON_ITS_WAY_MS = 45_000;
 
 /** The Lease of a leader lasts so long; the times of two requests differ a little. */
 const LEASE_MS = 14_500;
 
-/** A leader stops so long after it has sent its last renewal, and what it has sent until then is on its way for some seconds. */
+/** A leader stops so long after it has sent its last renewal, and what it has sent until then takes some seconds to arrive. */
 const LEADS_MS = 9_900;
 const LED_MS = 20_000;
 
@@ -193,7 +193,7 @@ class LeadHistory {
   #note({ before, after }: Entry): void {
     const [old = "", holder] = [holderOf(before), holderOf(after)];
     if (holder === undefined) {
-      // Released, or emptied by a person, which ends nobody's lead.
+      // Released, or emptied by a person, which ends no lead.
       this.#renewedMs.delete(old);
       return;
     }

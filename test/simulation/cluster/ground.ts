@@ -101,7 +101,7 @@ export class Children {
     return [...(this.#byOwner[resource].get(metadata.uid)?.values() ?? [])];
   }
 
-  /** Looks at all objects again, since a restore from a backup tells nobody. */
+  /** Looks at all objects again, since a restore from a backup sends no watch events. */
   catchUp(): void {
     for (const resource of ["pods", "replicasets"] as const) {
       const byOwner = this.#byOwner[resource];

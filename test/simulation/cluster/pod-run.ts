@@ -68,7 +68,7 @@ interface Slot {
     | undefined;
   restarts: number;
   isReady: boolean;
-  /** When an earlier life last logged a 401 of its own. */
+  /** When an earlier life last logged its own 401. */
   logged401Ms: number | undefined;
   /** Why it does not run. */
   waiting: string;

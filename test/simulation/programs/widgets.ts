@@ -2,7 +2,7 @@ import type { Obj } from "../server/objects";
 import { Controller, type ControllerOptions } from "./controller";
 import type { Answer, Asked, Program, ProgramContext, Truth } from "./program";
 
-// A controller of a kind of its own, Widget: a queue, workers, and metrics as controller-runtime writes them.
+// A controller of its kind, Widget: a queue, workers, and metrics as controller-runtime writes them.
 
 /** The kind that it handles, as a project that defines it would install it. */
 export const WIDGETS = {

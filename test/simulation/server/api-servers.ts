@@ -275,7 +275,7 @@ export class ApiServers {
       reject(networkError("ECONNRESET"));
       return;
     }
-    // Nobody waits for what is read.
+    // No client waits for what is read.
     if (signal.aborted && ask.method === "GET") return;
     if (outcome.silence === "before") {
       this.#note(exchange, { code: 0, body: "" });

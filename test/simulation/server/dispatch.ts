@@ -104,7 +104,7 @@ export class Dispatch {
   #bind({ ask, namespace, body = "{}" }: Call): Served {
     const { target } = JSON.parse(body) as { target: { name: string } };
     const before = this.#world.store.get("pods", namespace, ask.name ?? "");
-    // Nobody owns what a scheduler decides.
+    // A scheduler's decisions have no owner.
     const after = this.#world.store.as({ manager: "scheduler", operation: "Apply" }, () =>
       this.#world.store.update("pods", namespace, ask.name ?? "", draft => {
         (draft["spec"] as Record<string, unknown>)["nodeName"] = target.name;

@@ -176,7 +176,7 @@ function isEntryOf(entry: ManagedFields, by: By): boolean {
 export interface Recording {
   readonly schema: Schema;
   readonly now: string;
-  /** The kind has a status of its own: only writes of the status own it. */
+  /** The kind has a status subresource: only writes of the status own it. */
   readonly hasStatus: boolean;
 }
 
@@ -352,7 +352,7 @@ function mergeLists(live: readonly unknown[], config: readonly unknown[], { item
   return result;
 }
 
-/** The value without fields that nobody owns any more. */
+/** The value without fields that have no owner any more. */
 function removeFields(value: unknown, fields: Fields, schema: Schema): unknown {
   if (isNone(fields)) return value;
   const children = childrenOf(value, schema);

@@ -6,7 +6,7 @@ import { type By, clone, type Obj, Refusal, same } from "./objects";
 import { applyDefaults, builtInSchema, customSchema, prune, type Schema } from "./schema";
 import type { Store, Strategy } from "./store";
 
-// What registries and built-in admission do to objects, whoever writes them.
+// What registries and built-in admission do to objects of any writer.
 
 /** Kinds of which the operator reads who wrote what, and when. */
 const RECORDED = new Set([

@@ -36,11 +36,11 @@ export interface DeleteOptions {
 export interface Strategy {
   /** Fills in defaults of a new object. */
   readonly create?: (draft: Obj, store: Store) => void;
-  /** What admission adds to a new object, which nobody owns. */
+  /** What admission adds to a new object, which has no owner. */
   readonly admit?: (draft: Obj, store: Store) => void;
   /** Sets what a client may not, after a change of an object. */
   readonly update?: (draft: Obj, old: Obj, store: Store) => void;
-  /** Records who changed what. Absent: nobody records it. */
+  /** Records who changed what. Absent: it is not recorded. */
   readonly record?: (draft: Obj, old: Obj | undefined, by: By, now: string) => void;
 }
 
@@ -49,7 +49,7 @@ const KEPT_CHANGES = 1_000;
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
-/** Who writes if nobody is named. */
+/** The writer if none is named. */
 const ADMIN: By = { manager: "admin" };
 
 /** All objects of one resource. */
@@ -270,7 +270,7 @@ export class Store {
     return { revision: this.#revision, collections: new Map(collections) };
   }
 
-  /** A restore from a backup: objects go back, and nobody is told. So do revisions, unless the restore raises them (`--bump-revision`). */
+  /** A restore from a backup: objects go back without watch events. So do revisions, unless the restore raises them (`--bump-revision`). */
   restore({ revision: then, collections }: Snapshot, { bump = 0 }: { readonly bump?: number } = {}): void {
     const revision = bump === 0 ? then : this.#revision + bump;
     this.#revision = revision;
@@ -340,7 +340,7 @@ export class Store {
     throw new Refusal(409, "AlreadyExists", message, detailsOf(info, name));
   }
 
-  /** Nobody changes these. */
+  /** These are never changed. */
   #keepIdentity(metadata: Meta, old: Meta): void {
     const { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = old;
     const kept = { name, namespace, uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds };

@@ -58,7 +58,7 @@ export class Faults {
     this.#dice = dice;
   }
 
-  /** A share of all requests fails, each in a way of its own; with `statuses` only in these ways. */
+  /** A share of all requests fails, each in another way; with `statuses` only in these ways. */
   errors(share: number, statuses?: readonly string[]): () => void {
     const wrongs = WRONGS.filter(([kind]) => statuses?.includes(kind) ?? true);
     return this.#begin(seen => {
@@ -156,7 +156,7 @@ export class Faults {
     );
   }
 
-  /** Calls back at the next write of a process: it is served, and the process never hears of it. */
+  /** Calls back at the next write of a process: it is served, and the process never gets the answer. */
   atNextWrite(from: string, kill: () => void): () => void {
     const end = this.#begin(seen => {
       if (seen.from !== from || !changes(seen) || seen.ask.resource === "leases") return undefined;

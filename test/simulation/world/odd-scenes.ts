@@ -156,7 +156,7 @@ function followerOf(dice: Dice, one: WorkloadPlan): ObjectPlan {
   return objectFor([one], { stallDetection, ...(dice.chance(0.4) ? { tokenRestart: {} } : {}) });
 }
 
-/** Some handlers, each in a namespace of its own. */
+/** Some handlers, each in another namespace. */
 export function drawDue(dice: Dice, count: number): Pick<Scene, "workloads" | "objects"> {
   const workloads = Array.from({ length: count }, (_, at) => handler(dice.fork(`${at}`), `work-${at}`, `work-${at}`));
   return { workloads, objects: workloads.map(one => followerOf(dice.fork(one.name), one)) };
@@ -178,7 +178,7 @@ export function dueWork(dice: Dice): Scene {
   return { workloads, objects, operators: [0], happenings: troubles.filter(() => dice.chance(0.15)) };
 }
 
-/** Pods take long to end, and a Lease is renewed seldom: what became of a restart shows late. */
+/** Pods take long to end, and a Lease is renewed seldom: the outcome of a restart shows late. */
 export function lateOutcomes(dice: Dice): Scene {
   if (dice.chance(0.5)) {
     const rare = { leaseSeconds: 780, renewsEverySeconds: 620 };

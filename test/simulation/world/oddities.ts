@@ -22,7 +22,7 @@ const DEFINITION = { resource: "customresourcedefinitions", name: "controllerres
 
 const TEMPORARY = { resource: "clusterroles", name: "temporary-access" };
 
-/** A right that nobody may pass on who renews bindings. */
+/** A right that no renewer of bindings may pass on. */
 const POWER = { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"], verbs: ["bind"] };
 
 /** Edits one field, such as `tokenRestart.cooldown="1h"`, if the API server allows that, and no other edit of its block lasts: that would stay. */

@@ -67,10 +67,10 @@ function refusals(dice: Dice, workloads: readonly WorkloadPlan[]): Happening[] {
   ];
 }
 
-/** What holds restarts back that help nobody. */
+/** What holds back restarts that do not help. */
 const WAYS = ["limits", "witness", "refused", "limits", "recreated", "witness", "recreated", "limits"];
 
-/** Restarts help nobody: another cluster refuses, or all API servers refuse valid tokens, or Leases are lost again and again. */
+/** Restarts do not help: another cluster refuses, or all API servers refuse valid tokens, or Leases are lost again and again. */
 function inVain(dice: Dice): Scene {
   const way = dice.pick(WAYS);
   const third = dice.pick(["other-cluster", "hangs-again"] as const);

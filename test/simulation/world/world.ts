@@ -181,7 +181,7 @@ export class World implements Sight {
     for (const object of installed()) {
       const resource = INSTALLED[object.kind ?? ""]!;
       const { namespace, name = "" } = object.metadata;
-      // With a uid of its own, what is installed in addition changes nobody's luck.
+      // With a separate uid, what is installed in addition changes no other draw.
       if (this.store.get(resource, namespace, name) === undefined)
         this.store.create(resource, object, resource === "flowschemas" ? `installed-${name}` : undefined);
     }

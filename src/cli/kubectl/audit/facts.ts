@@ -67,7 +67,7 @@ export interface StaleLease {
   readonly isSure: boolean;
 }
 
-/** A kind with work that nobody does. */
+/** A kind with overdue work. */
 export interface StuckKind {
   readonly kind: string;
   /** As kubectl takes it, such as `widgets.example.com`. */
@@ -84,7 +84,7 @@ export interface StuckKind {
 
 /** What the objects of well-known kinds show. */
 export interface KindsRead {
-  /** Kinds with work that nobody does. */
+  /** Kinds with overdue work. */
   readonly stuck: readonly StuckKind[];
   /** Field managers of the status of their objects, by kind. */
   readonly writers: ReadonlyMap<string, ReadonlySet<string>>;

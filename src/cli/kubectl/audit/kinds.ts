@@ -16,7 +16,7 @@ import type { Finding } from "./finding";
 /** Time between the two looks. */
 const LOOK_MS = 60_000;
 
-/** As long as `for` of an entry of stallDetection.progress: younger work may be on its way. */
+/** As long as `for` of an entry of stallDetection.progress: younger work may be in progress. */
 const LONG_MS = 900_000;
 
 /** A well-known kind that the cluster serves. */
@@ -121,7 +121,7 @@ function hasMoved(before: readonly Seen[], after: readonly Seen[]): boolean {
   );
 }
 
-/** Kinds with work that nobody does. */
+/** Kinds with overdue work. */
 export function workDue({ kinds, nowMs }: AuditFacts): Finding[] {
   return (kinds?.stuck ?? []).map(({ kind, resource, object, observed, dueMs, others, movedMs }) => {
     const { namespace, name, generation } = object;
@@ -137,7 +137,7 @@ export function workDue({ kinds, nowMs }: AuditFacts): Finding[] {
   });
 }
 
-/** Kinds that a workload handles and nobody follows: if it hangs, it stays Running, Ready and the holder of its Lease. */
+/** Kinds that a workload handles and that no object follows: if it hangs, it stays Running, Ready and the holder of its Lease. */
 export function unfollowedKinds(facts: AuditFacts): Finding[] {
   const { kinds, objects } = facts;
   const followed = new Set(objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []).map(({ kind }) => kind));

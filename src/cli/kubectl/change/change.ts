@@ -76,7 +76,7 @@ async function patch(session: Session, { resource, place, patch, again, ...chang
   }
 }
 
-/** Reads the object that is to be changed. @throws CliError if it does not exist */
+/** Reads the object to change. @throws CliError if it does not exist */
 export async function readOne(session: Session, resource: Resource, place: Place, what: string): Promise<JsonObject> {
   const object = await session.get({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
   if (object === null) throw new CliError(`${what} does not exist`);
@@ -180,7 +180,7 @@ async function byFlowSchema(
   const place = { name: flowSchema };
   const raw = await readOne(session, KINDS.FlowSchema, place, `FlowSchema ${flowSchema}`);
   const { labels, annotations } = objectOf(raw["metadata"]);
-  // Whoever may write status chooses the name.
+  // An author of the status chooses the name.
   if (!isManaged({ labels: textsOf(labels) }))
     throw new CliError(`FlowSchema ${flowSchema}, which status names, was not made by the operator; it is not changed`);
   const [level] = (textsOf(annotations)[LEVELS_ANNOTATION] ?? "").split(",");

@@ -7,7 +7,7 @@ import { type ExplainedCondition, type Explanation, isBad, type ObjectExplanatio
 /** How an explanation looks. */
 export interface Look extends Plain {
   readonly nowMs: number;
-  /** No replica of the operator leads, so nobody knows whether conditions still hold. */
+  /** No replica of the operator leads, so conditions may no longer hold. */
   readonly isStale?: boolean;
 }
 

@@ -125,7 +125,7 @@ function judgeItems(items: readonly PlanItem[], scope: Scope): Promise<Judged[]>
   return Promise.all(items.flatMap(({ id, intents }) => intents.map(intent => judge(id, intent))));
 }
 
-/** What holds a write back, and what the remedy would hear of it. */
+/** What holds a write back, and the outcome that the remedy would get. */
 interface Objection {
   readonly unless: string;
   readonly outcome: Outcome;

@@ -145,7 +145,7 @@ export const flowIsolationSpecs: fc.Arbitrary<FlowIsolationSpec> = fc
     requestRate: { ...DEFAULTS.requestRate, onRunaway, for: over },
   }));
 
-/** The API server has done what the plan asks for, status was written, and whoever was busy is silent since. */
+/** The API server has done what the plan asks for, status was written, and the busy client is silent since. */
 export function applied(facts: FlowIsolationFacts, plan: FlowPlan): FlowIsolationFacts {
   const intents = intentsOf(plan);
   const flows = reportFlows(plan, outcomesOf(plan, { result: "Executed" })).lists?.flows ?? [];

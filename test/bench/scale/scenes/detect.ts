@@ -64,7 +64,7 @@ async function play(world: World, stage: Stage, { single, many }: Plan): Promise
   await createWorkloads(world, population);
   await createObjects(world, population);
   await launch(world, HEALTHY);
-  // While nobody is refused, healthy logs rest.
+  // While no client is refused, healthy logs rest.
   const rest = async (): Promise<void> => {
     await pass("settling", settle, print);
     await untilQuiet(world);

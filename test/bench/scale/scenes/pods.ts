@@ -10,7 +10,7 @@ import { pass } from "../waiting";
 /** Requests per second that the API server refuses in {@link noisy}. */
 const NOISE = 5;
 
-/** Healthy pods, and nobody is refused: what it costs to watch them. */
+/** Healthy pods, and no client is refused: what it costs to watch them. */
 export const pods: Scene = {
   name: "pods",
   about: "requests, processor time and memory for healthy pods",

@@ -84,7 +84,7 @@ export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): 
 /** The kubelet tries again every two minutes or sooner. */
 const RECENT_MS = 600_000;
 
-/** Pods for which the kubelet gets no token. A pod without a ServiceAccount has a finding of its own. */
+/** Pods for which the kubelet gets no token. A pod without a ServiceAccount has another finding. */
 export function failedTokens({ pods = [], accounts, tokenFailures = [], nowMs }: AuditFacts): Finding[] {
   return pods.filter(isActive).flatMap(({ namespace, name, uid, serviceAccountName, phase }) => {
     const failures = tokenFailures.filter(one => one.podUID === uid && nowMs - one.lastMs < RECENT_MS);
