@@ -46,6 +46,8 @@ export class Controller implements Program {
   logged401Ms: number | undefined;
   /** Its watch stays open, and says nothing more. */
   isDeaf = false;
+  /** What it asked last was refused, so its log has told it. */
+  isRefused = false;
   #context: ProgramContext | undefined;
   #token: string | undefined;
   #readMs = -Infinity;
@@ -216,6 +218,7 @@ export class Controller implements Program {
   #report(answer: Answer, asked: Asked): void {
     const { wording } = this.options;
     const at = this.#moment();
+    this.isRefused = answer === 401 || answer === 403;
     if (answer === 200) return;
     if (answer === 401) {
       this.#log401(wording.unauthorized(asked, at));

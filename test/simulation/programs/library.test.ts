@@ -277,6 +277,21 @@ describe("a program that handles Widgets", () => {
     const depth = /^workqueue_depth\{.*\} (\d+)$/m.exec(cluster.pageAt(address).page ?? "")?.[1];
     expect(Number(depth) > 0).toBe(["widgets-blocked", "widgets-poisoned", "widgets-slow"].includes(program));
   });
+
+  it("is stuck also after its Role has lost a right, until it is refused", async () => {
+    const { clock, store, cluster } = testCluster();
+    const plan = { kind: "Deployment", namespace: "shop", name: "web", program: "widgets-blocked" } as const;
+    install(cluster, plan);
+    installWidgets({ cluster, store }, plan, new Dice(1));
+    await clock.run(45 * MINUTE);
+    store.update("roles", "shop", "web", role => {
+      role["rules"] = (role["rules"] as { verbs: string[] }[]).map(rule => ({ ...rule, verbs: ["update"] }));
+    });
+    const found = (): unknown => cluster.truths()[0];
+    expect(found()).toMatchObject({ state: "stuck", cause: "workers-blocked", healedByRestart: false });
+    await clock.run(60 * MINUTE);
+    expect(found()).toMatchObject({ state: "access-gone", cause: "binding-gone" });
+  });
 });
 
 describe("a world", () => {

@@ -119,12 +119,15 @@ export class WidgetController implements Program {
 
   truth(): Truth {
     const truth = this.#base.truth();
-    if (truth.state !== "works" || !this.#base.leads) return truth;
-    if (this.#isBlocked) return { state: "stuck", cause: "workers-blocked", healedByRestart: true };
-    if (this.#base.isDeaf) return { state: "stuck", cause: "watch-silent", healedByRestart: true };
+    // What it lost shows with its next list, or in its successor.
+    const isUnseen = truth.state === "access-gone" && !this.#base.isRefused;
+    if (!this.#base.leads || (truth.state !== "works" && !isUnseen)) return truth;
+    const healedByRestart = !isUnseen;
+    if (this.#isBlocked) return { state: "stuck", cause: "workers-blocked", healedByRestart };
+    if (this.#base.isDeaf) return { state: "stuck", cause: "watch-silent", healedByRestart };
     const blocked = [...this.#busy.values()].filter(({ untilMs }) => untilMs === Infinity).length;
     if (blocked >= WORKERS) return { state: "stuck", cause: "workers-poisoned", healedByRestart: false };
-    return blocked > 0 ? { ...truth, cause: "worker-blocked" } : truth;
+    return blocked > 0 && !isUnseen ? { ...truth, cause: "worker-blocked" } : truth;
   }
 
   /** Its page of metrics. */
