@@ -89,7 +89,7 @@ export interface Persistence {
   readonly state: "quiet" | "suspected" | "persistent";
   /** Occasions of the current episode inside the window; 0 when quiet. */
   readonly occasions: number;
-  /** Time of the first 401 of the episode that is known, also before the window; absent when quiet. */
+  /** Time of the first 401 of the episode, also before the window; absent when quiet, or if it may have been before what was read. */
   readonly beganMs?: number;
   /** Times of the first and the last of their 401s; absent when quiet. */
   readonly firstMs?: number;

@@ -411,7 +411,7 @@ export interface RestartStatus {
    */
   generation?: number;
   /**
-   * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds. Only of restarts without proof.
+   * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds; 0 if the first 401 may be older than what was read. Only of restarts without proof.
    */
   workedSeconds?: number;
   /**

@@ -1,7 +1,13 @@
 import { ForbiddenError, NotYetError, publicMessage, TransientError } from "../../core/errors";
 import type { LogRead, LogRounds, Refusal, RoundsLog, Urgency } from "../../core/readers";
 import type { ContainerView, PodView } from "../../core/views";
-import { type Persistence, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../persistence";
+import {
+  type Persistence,
+  persistenceOf,
+  type PersistenceRule,
+  RECOVERED_AFTER_MS,
+  type UnauthorizedTrace,
+} from "../persistence";
 import { KUBELETS_401 } from "../traces";
 import { ContainerLog, type LogSearch, type LogSource } from "./container-log";
 
@@ -148,10 +154,12 @@ class WatchedLog implements RoundsLog {
   /** What is known at `nowMs`, wall-clock time. */
   finding(rule: PersistenceRule, nowMs: number): LogFinding {
     const { trace, skippedAtMs = -Infinity } = this.#log;
-    const persistence = this.#persistence(rule, nowMs);
+    const { beganMs = 0, ...persistence } = this.#persistence(rule, nowMs);
+    // Those at the start of what was read may have begun before it.
+    const isBeginKnown = beganMs - this.#searchedFromMs >= RECOVERED_AFTER_MS;
     const { quietFromMs = 0 } = (persistence.isKubelets === true && this.#log.topics.get(KUBELETS_401)) || {};
     return {
-      persistence,
+      persistence: isBeginKnown ? { ...persistence, beganMs } : persistence,
       isNew: this.isNew(),
       isPartial: nowMs - skippedAtMs < rule.windowMs,
       quiet: { fromMs: Math.max(trace.quietFromMs, quietFromMs), untilMs: trace.lastLineMs },

@@ -108,7 +108,8 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
     cause,
     ...(container !== undefined && { container }),
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
-    ...(isUnproven({ cause }) && logs.beganMs !== undefined && { workedMs: logs.beganMs - view.createdAtMs }),
+    // Nothing shows that it ever worked if its 401s are older than what was read.
+    ...(isUnproven({ cause }) && { workedMs: (logs.beganMs ?? view.createdAtMs) - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
     ...budgetOf(spec, observed),
   };

@@ -30,8 +30,14 @@ describe("401s that a pod counts itself", () => {
     const scene = silent(second => ({ unauthorized: second }));
     expect((await scene.passes(29)).intents).toEqual([]);
     const pass = await scene.passes(1);
-    expect(pass.intents).toMatchObject([{ verb: "evict", restart: { cause: "Unknown" } }]);
+    // Nothing shows that it has ever been accepted.
+    expect(pass.intents).toMatchObject([{ verb: "evict", restart: { cause: "Unknown", workedMs: 0 } }]);
     expect(pass.message).toMatch(/Pod web-5d-a got 401 responses on 100 or more occasions over 2m or more/);
+  });
+
+  it("show how long the pod worked if it was accepted in between", async () => {
+    const scene = silent(second => ({ unauthorized: Math.max(0, second - 100), accepted: Math.min(second, 100) }));
+    expect((await scene.passes(60)).intents).toMatchObject([{ restart: { workedMs: 3_750_000 } }]);
   });
 
   it("lead to none while requests are accepted, when they end, or without the block", async () => {

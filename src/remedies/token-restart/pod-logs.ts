@@ -84,10 +84,12 @@ export function observedPod(
 export function withCounted401s(pod: ObservedPod, track: PodMetricsTrack, epochMs: number): ObservedPod {
   const sinceMs = rejectedSince(track);
   if (sinceMs === undefined || pod.logs.state === "persistent") return pod;
-  const { unauthorized = 0, unauthorizedMs = sinceMs } = track.requests ?? {};
-  const [beganMs, lastMs] = [epochMs + sinceMs, epochMs + unauthorizedMs];
+  const { unauthorized = 0, unauthorizedMs = sinceMs, acceptedMs = -Infinity } = track.requests ?? {};
+  const [firstMs, lastMs] = [epochMs + sinceMs, epochMs + unauthorizedMs];
   const occasions = Math.floor(unauthorized);
-  return { ...pod, logs: { state: "persistent", occasions, beganMs, firstMs: beganMs, lastMs, isFresh: true } };
+  // It was accepted in between two readings, so the 401s did not begin before the first one.
+  const began = acceptedMs > track.fromMs && { beganMs: firstMs };
+  return { ...pod, logs: { state: "persistent", occasions, ...began, firstMs, lastMs, isFresh: true } };
 }
 
 type PodLogs = Pick<ObservedPod, "logs" | "readMs" | "isNew" | "firstLineMs" | "quiet" | "unreadable">;

@@ -42,6 +42,15 @@ describe("evidence in logs", () => {
     expect(pass.message).not.toContain("reflector");
   });
 
+  it("counts as of a pod that never worked when it is older than what a new leader reads of the log", async () => {
+    const scene = new Scene();
+    for (let logged = 0; logged < 40; logged++) {
+      scene.clock.advance(30_000);
+      scene.log(UNAUTHORIZED);
+    }
+    expect((await scene.passes(2)).intents).toMatchObject([{ restart: { cause: "Unknown", workedMs: 0 } }]);
+  });
+
   it("is Suspected while 401s are not persistent, and rechecks after five seconds", async () => {
     const scene = new Scene();
     scene.log(UNAUTHORIZED);
