@@ -7,6 +7,6 @@ const operator = createOperator();
 
 // Pepr's HTTPS server is never started: this project has no webhooks, and the server needs a TLS key and installs a SIGTERM handler
 // that exits before the loop has stopped. The watches work without it.
-operator.start(() => {
-  new PeprModule(cfg, [controllerResilienceCapability(operator.enqueue)], { deferStart: true });
-});
+new PeprModule(cfg, [controllerResilienceCapability(operator.enqueue)], { deferStart: true });
+
+operator.start();

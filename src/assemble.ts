@@ -5,7 +5,6 @@ import { Api, type ApiOptions } from "./cluster/http/api";
 import { ClockOffset, Reachability } from "./cluster/http/answers";
 import { Connection, type Send } from "./cluster/http/connection";
 import { OwnIdentity } from "./cluster/http/own-identity";
-import type { ErrandPorts } from "./cluster/http/retry";
 import { Webhook } from "./cluster/notify/webhook";
 import { cachedReaders, clusterWideCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
@@ -64,11 +63,8 @@ export interface Surroundings {
 
 /** The operator, ready to start. */
 export interface Assembly {
-  readonly api: Api;
   /** Requests a pass of an object, unless its namespace is not watched. */
   readonly enqueue: (key: Key) => void;
-  /** For work that is repeated until the operator stops. */
-  readonly untilStopped: ErrandPorts;
   readonly stop: Stop;
   start(): void;
 }
@@ -121,9 +117,8 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const pages = surroundings.serve({ ...checks, metrics: () => metrics.text() });
   const ended = { engine, informers, own, pages, connection, events };
   const stop = createStop({ clock, log, exit, stopping, ...ended });
-  const untilStopped: ErrandPorts = { clock, random, log, signal: stopping.signal };
   return {
-    ...{ api: shared.api, enqueue: own.enqueue, untilStopped, stop },
+    ...{ enqueue: own.enqueue, stop },
     start: () => {
       own.start();
       engine.start();

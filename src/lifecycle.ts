@@ -1,8 +1,5 @@
-import { paceFramework, peprStoreNames, readPeprStore } from "./cluster/pepr/framework";
-import type { Api } from "./cluster/http/api";
 import type { Connection } from "./cluster/http/connection";
 import type { Reachability } from "./cluster/http/answers";
-import { type ErrandPorts, untilDone } from "./cluster/http/retry";
 import type { Informers } from "./cluster/watch/informers";
 import { describeError, framesOf, publicMessage } from "./core/errors";
 import type { Log } from "./core/ports";
@@ -94,19 +91,6 @@ export async function openHealthPort(
     log.error({ host, port: parts.port, error: describeError(error) }, "failed to open the health port");
     exit(1);
   }
-}
-
-/** Pepr reads its store once, when it starts, and never watches if that read fails. Hence it starts as soon as the store is readable. */
-export async function startPepr(
-  { api, moduleId }: { readonly api: Api; readonly moduleId: string },
-  start: () => void,
-  ports: ErrandPorts,
-): Promise<void> {
-  paceFramework(ports.clock, ports.log);
-  const [store = ""] = peprStoreNames(moduleId);
-  const failed =
-    "failed to read Pepr's store, retrying; until then only the operator's own watch sees changes of objects";
-  if (await untilDone({ work: () => readPeprStore(api, store), failed }, ports)) start();
 }
 
 /** Replaces any handlers that a framework has registered. */

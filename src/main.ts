@@ -3,10 +3,10 @@ import { hostname } from "node:os";
 import { assemble } from "./assemble";
 import { loadKubeConfig, locateCluster } from "./cluster/http/connection";
 import { withNewestToken } from "./cluster/http/own-identity";
-import { startFrameworkOr } from "./cluster/pepr/framework";
+import { paceFramework } from "./cluster/pepr/framework";
 import { systemClock as clock, systemRandom as random } from "./cluster/system";
 import { describeError } from "./core/errors";
-import { handleProcessEvents, openHealthPort, startPepr } from "./lifecycle";
+import { handleProcessEvents, openHealthPort } from "./lifecycle";
 import { readSettings, runsOperator, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
 import { countRepeatedFailures, createLogger } from "./telemetry/logger";
@@ -15,17 +15,13 @@ import { countRepeatedFailures, createLogger } from "./telemetry/logger";
 export interface Operator {
   /** Takes `namespace/name` of a ControllerResilience that has changed. */
   readonly enqueue: (key: string) => void;
-  /**
-   * Starts the operator, unless this process only builds the module or serves webhooks. Never throws.
-   *
-   * @param startFramework called once: as soon as Pepr's store is readable, or immediately in a process that does not run the operator
-   */
-  start(startFramework: () => void): void;
+  /** Starts the operator, unless this process only builds the module or serves webhooks. Never throws. */
+  start(): void;
 }
 
 /** Creates the operator. Only this file reads the environment. */
 export function createOperator(): Operator {
-  if (!runsOperator(process.env)) return { enqueue: () => undefined, start: startFramework => startFramework() };
+  if (!runsOperator(process.env)) return { enqueue: () => undefined, start: () => undefined };
   let settings: Settings;
   let server: string;
   try {
@@ -56,14 +52,13 @@ function operatorOf(settings: Settings, server: string): Operator {
       return { start: () => void openHealthPort(health, { host, port, log, exit }), stop: () => health.stop() };
     },
   });
-  const { api, enqueue, stop, untilStopped } = assembly;
+  const { enqueue, stop } = assembly;
+  paceFramework(clock, log);
   return {
     enqueue,
-    start: startFramework => {
+    start: () => {
       handleProcessEvents(log, stop);
       assembly.start();
-      const start = (): void => startFrameworkOr(() => void stop("failed to start Pepr", 1), startFramework, log);
-      void startPepr({ api, moduleId: cfg.pepr.uuid }, start, untilStopped);
     },
   };
 }

@@ -27,7 +27,6 @@ export const KINDS = {
   Event: { group: "events.k8s.io", version: "v1", plural: "events" },
   EndpointSlice: { group: "discovery.k8s.io", version: "v1", plural: "endpointslices" },
   Lease: { group: "coordination.k8s.io", version: "v1", plural: "leases" },
-  PeprStore: { group: "pepr.dev", version: "v1", plural: "peprstores" },
   SelfSubjectAccessReview: { group: "authorization.k8s.io", version: "v1", plural: "selfsubjectaccessreviews" },
   [KIND]: { group: GROUP, version: VERSION, plural: PLURAL },
   [CLUSTER_KIND]: { group: GROUP, version: VERSION, plural: CLUSTER_PLURAL, isClusterScoped: true },

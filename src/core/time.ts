@@ -100,6 +100,20 @@ export function withDeadline<T>(clock: Clock, limitMs: number, what: string, wor
   });
 }
 
+/** Resolves after `ms` or when the signal fires, and removes its timer and listener. */
+export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true || ms <= 0) return Promise.resolve();
+  return new Promise(resolve => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}
+
 /** Size of a bucket, and the rate at which it refills. */
 export interface BucketSize {
   readonly burst: number;

@@ -114,7 +114,6 @@ describe("an API server that is away", () => {
     const operator = start({ kubeconfig, env: LONGEST_PASS });
     const text = await untilUnready(operator, "api-server failed: no response from the API server yet");
     expect(text).toContain("lease failed: failed to acquire lease");
-    await untilLogged(operator, "failed to read Pepr's store");
 
     relay.open();
     await operator.ready();

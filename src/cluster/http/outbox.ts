@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
-import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
+import { askedMs, backoffMs, type Clock, pause, type Random } from "../../core/time";
 import { TerminalError, TransientError } from "../../core/errors";
 import { FairLimiter } from "./fair-limiter";
-import { pause } from "./retry";
 
 /** What an {@link Outbox} works with. */
 export interface OutboxPorts<T> {

@@ -1,4 +1,4 @@
-import { askedMs, backoffMs, type Clock, type Random } from "../../core/time";
+import { askedMs, backoffMs, type Clock, pause, type Random } from "../../core/time";
 import {
   GoneError,
   TerminalError,
@@ -11,7 +11,6 @@ import type { ObjectRef } from "../../core/intent";
 import { arrayOf, type JsonObject, objectOf, textsOf } from "../../core/json";
 import { KINDS, type Kind, pluralOf } from "../../core/kinds";
 import { type Api, type ApiRequest, MAX_JSON_BYTES } from "./api";
-import { pause } from "./retry";
 import { ExpiredError } from "./status-errors";
 
 /** A resource of the Kubernetes API, as URLs name it. */

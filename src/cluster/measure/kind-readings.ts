@@ -2,7 +2,7 @@ import { GoneError, type Problem, problemOf, TerminalError } from "../../core/er
 import { type JsonObject, objectOf } from "../../core/json";
 import { guessResource, type KindQuestion, type KindReading, resourceIn, UNREAD_KIND } from "../../core/progress";
 import { inSlices, type Steps } from "../../core/slices";
-import { askedMs, type Clock, doubled, formatDuration, TokenBucket } from "../../core/time";
+import { askedMs, type Clock, doubled, formatDuration, pause, TokenBucket } from "../../core/time";
 import { kindObject, KindTrack, type Listed } from "../../evidence/progress/follow";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
@@ -15,7 +15,6 @@ import {
   pathOf,
   type Resource,
 } from "../http/resources";
-import { pause } from "../http/retry";
 import { Rounds } from "./rounds";
 
 /** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */

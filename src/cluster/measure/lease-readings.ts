@@ -1,11 +1,10 @@
-import { askedMs, type Clock, TokenBucket } from "../../core/time";
+import { askedMs, type Clock, pause, TokenBucket } from "../../core/time";
 import { ForbiddenError, type Problem, problemOf } from "../../core/errors";
 import { KINDS } from "../../core/kinds";
 import { followLease, type LeaseReading, type LeaseTrack, type LeaseView, PAUSES_COUNT_MS } from "../../core/leases";
 import { groupBy } from "../../core/views";
 import type { Api } from "../http/api";
 import { listPages, type Unread, unreadError } from "../http/resources";
-import { pause } from "../http/retry";
 import { leaseView } from "../read/views";
 import { Rounds } from "./rounds";
 

@@ -1,5 +1,4 @@
-import type { Clock } from "../../core/time";
-import { pause } from "../http/retry";
+import { type Clock, pause } from "../../core/time";
 
 /** What is not asked for in this time, in milliseconds, is not read any more: every object asks in each full pass, each 90 s at least. */
 const WANTED_MS = 180_000;

@@ -5,7 +5,7 @@ import { GenericKind, K8s, RegisterKind } from "kubernetes-fluent-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { RecordingLog } from "../../engine/testing/fakes";
-import { paceFramework, startFrameworkOr } from "./framework";
+import { paceFramework } from "./framework";
 import { serveFramework } from "../testing/framework-server";
 
 class Thing extends GenericKind {}
@@ -86,23 +86,4 @@ it("lets a list of many pages come to its end, and to its watch, however often i
 it("is needed: without it that client never waits", async () => {
   await watch();
   await vi.waitUntil(() => requests.length > 60, { timeout: 100_000, interval: 5 });
-});
-
-it("stops where Pepr can't start, and says so", () => {
-  const log = new RecordingLog();
-  const done: string[] = [];
-  const broken = (): never => {
-    throw new TypeError("a fault with secrets");
-  };
-  startFrameworkOr(
-    () => void done.push("stopped"),
-    () => void done.push("started"),
-    log,
-  );
-  expect([done, log.lines]).toEqual([["started"], []]);
-  startFrameworkOr(() => void done.push("stopped"), broken, log);
-  expect(done).toEqual(["started", "stopped"]);
-  expect(log.lines).toMatchObject([
-    { level: "error", message: "failed to start Pepr", fields: { error: "an unexpected TypeError" } },
-  ]);
 });

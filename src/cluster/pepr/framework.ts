@@ -1,45 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
-import { framesOf, publicMessage, TerminalError, TransientError } from "../../core/errors";
-import { KINDS } from "../../core/kinds";
+import { TransientError } from "../../core/errors";
 import type { Log } from "../../core/ports";
 import { type BucketSize, type Clock, TokenBucket } from "../../core/time";
-import type { Api } from "../http/api";
-import { describeCall, pathOf } from "../http/resources";
-
-// What Pepr needs and does in this process: its store, its start, and the pace of its requests.
-
-export const PEPR_NAMESPACE = "pepr-system";
-
-/** The two stores of a Pepr module. Pepr reads both when it starts and creates them if they are missing. */
-export function peprStoreNames(moduleId: string): readonly string[] {
-  return ["store", "schedule"].map(store => `pepr-${moduleId}-${store}`);
-}
-
-/**
- * Resolves if Pepr can read its store now, even if the store does not exist. Pepr itself reads it once and never watches if that fails.
- *
- * @throws TerminalError without the CustomResourceDefinition, and any error of the client
- */
-export async function readPeprStore(api: Pick<Api, "jsonOrNull">, name: string): Promise<void> {
-  const place = { namespace: PEPR_NAMESPACE };
-  const stores = await api.jsonOrNull({
-    what: describeCall("list", KINDS.PeprStore, place),
-    path: pathOf(KINDS.PeprStore, place),
-    // RBAC permits the list by name only.
-    query: { fieldSelector: `metadata.name=${name}` },
-  });
-  if (stores === null) throw new TerminalError("expected the resource peprstores, got none: install deploy/");
-}
-
-/** Starts Pepr. If that fails, the process has to stop: without Pepr the operator sees changes late or never. */
-export function startFrameworkOr(stop: () => void, startFramework: () => void, log: Log): void {
-  try {
-    startFramework();
-  } catch (error) {
-    log.error({ error: publicMessage(error), stack: framesOf(error) }, "failed to start Pepr");
-    stop();
-  }
-}
 
 /**
  * Above the worst normal rate: while an API server is down, Pepr reopens each of its three watches (two of its store) every five to six
@@ -60,7 +22,7 @@ interface Hooked {
  *
  * Excess requests fail instead of waiting: the client retries a failed watch after five seconds by one timer, but each ended stream
  * starts another chain of requests. After the first failure all requests fail until the bucket is full: otherwise a list of many pages
- * would never get as far as its watch. The timed full pass finds changes that are missed meanwhile.
+ * would never get as far as its watch. The operator's own watch sees the changes that are missed meanwhile.
  *
  * The hook is the method by which that client, and no other code in this process, gets its credentials before each request.
  *

@@ -1,4 +1,4 @@
-import { askedMs, backoffMs, type Cancel, type Clock, type Random } from "../../core/time";
+import { askedMs, backoffMs, type Cancel, type Clock, pause, type Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { ClusterMetrics, Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
@@ -13,7 +13,6 @@ import {
   type Unread,
   unreadError,
 } from "../http/resources";
-import { pause } from "../http/retry";
 import { projectAll } from "../read/received";
 import { endOf, LineSplitter, parseWatchEvent, StalledError, type WatchEnd, type WatchEvent } from "./stream";
 import { type Delta, type Identified, ViewCache } from "./view-cache";
