@@ -74,7 +74,7 @@ const building =
 export default tseslint.config(
   ...building,
   {
-    ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/", "test/toy-remedy/files/"],
+    ignores: ["dist/", "node_modules/", "coverage/", "src/api/generated/", "test/fixtures/"],
   },
   tseslint.configs.strictTypeChecked,
   {

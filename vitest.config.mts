@@ -34,7 +34,6 @@ export default defineConfig({
             "test/monitoring/**/*.test.ts",
             "test/release/**/*.test.ts",
             "test/simulation/**/*.test.ts",
-            "test/toy-remedy/**/*.test.ts",
           ],
         },
       },

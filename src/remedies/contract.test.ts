@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { type Outcome, isPermitted, requiredPermission } from "../core/intent";
-import type { Plan } from "../core/remedy";
+import type { Plan, RemedyDeclaration } from "../core/remedy";
 import { intentsOf, outcomesOf } from "../core/testing/remedy-sample";
 import { createRemedies } from "./registry";
-import { missingParts, partsIn } from "../../test/toy-remedy/parts";
 import { SAMPLES } from "./testing/samples";
 
 /** More than any remedy needs to come to its first write. */
@@ -113,3 +113,57 @@ describe.each(createRemedies().map(remedy => [remedy.name, remedy] as const))("%
     });
   });
 });
+
+/** The parts of a remedy that the type checker does not check. */
+interface Parts {
+  /** The CRD's schema of spec and status. */
+  readonly schema: { readonly spec: Properties; readonly status: Properties };
+  /** JSONPaths of the columns of `kubectl get`. */
+  readonly columns: readonly string[];
+  /** Text of docs/remedies/NAME.md; undefined without that page. */
+  readonly page: (name: string) => string | undefined;
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+interface Crd {
+  readonly spec: {
+    readonly versions: readonly {
+      readonly schema: {
+        readonly openAPIV3Schema: { readonly properties: Record<string, { properties: Properties }> };
+      };
+      readonly additionalPrinterColumns: readonly { readonly jsonPath: string }[];
+    }[];
+  };
+}
+
+/** Reads the parts of the remedies in a checkout of this project. */
+function partsIn(root: string): Parts {
+  const crd = parse(readFileSync(join(root, "crds/controllerresilience.yaml"), "utf8")) as Crd;
+  const [version] = crd.spec.versions;
+  const properties = version?.schema.openAPIV3Schema.properties ?? {};
+  return {
+    schema: { spec: properties["spec"]?.properties ?? {}, status: properties["status"]?.properties ?? {} },
+    columns: version?.additionalPrinterColumns.map(({ jsonPath }) => jsonPath) ?? [],
+    page: name => {
+      const path = join(root, "docs/remedies", `${name}.md`);
+      return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+    },
+  };
+}
+
+/** One sentence for each missing part of a remedy. src/rights.test.ts compares the chart's rights. */
+function missingParts(remedy: RemedyDeclaration, { schema, columns, page }: Parts): string[] {
+  const { name, block, owns, condition, reasons } = remedy;
+  const text = page(name);
+  const crd = "crds/controllerresilience.yaml";
+  return [
+    ...(block in schema.spec ? [] : [`${crd} has no block spec.${block}`]),
+    ...[owns].flat().flatMap(list => (list in schema.status ? [] : [`${crd} has no list status.${list}`])),
+    ...(columns.some(path => path.includes(`"${condition}"`)) ? [] : [`${crd} has no column for ${condition}`]),
+    ...(text === undefined ? [`docs/remedies/${name}.md does not exist`] : []),
+    ...Object.keys(reasons)
+      .filter(reason => text !== undefined && !text.includes(`\`${reason}\``))
+      .map(reason => `docs/remedies/${name}.md does not explain the reason ${reason}`),
+  ];
+}
