@@ -189,10 +189,10 @@ function severalExpiries(expiring: ExpiringCase): BindingFinding | undefined {
   };
 }
 
-/** renewUntil leaves no room, or no later time can be written. */
+/** renewUntil leaves no room, or no later time can be written. Reported as every end, from the first warning on. */
 function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, renewal, schedule, untilMs } = expiring;
-  if (nowMs < untilMs && (renewal !== undefined || nowMs < schedule.warnAtMs)) return undefined;
+  if (renewal !== undefined || nowMs < schedule.warnAtMs) return undefined;
   const why = Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil allows no expiry after ${timeOf(untilMs)}; review the access, then set a later date`
     : "no later time can be written; spec.bindingRenewal.extendBy may help";
@@ -340,8 +340,8 @@ function timesIn({ requested, schedule, memory }: BindingCase, isRenewed: boolea
   return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source };
 }
 
-function timesOf({ schedule, untilMs }: ExpiringCase): number[] {
-  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs, untilMs];
+function timesOf({ schedule }: ExpiringCase): number[] {
+  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
 }
 
 /** The write of the latest expiry, only where a renewal could be written: the rights are there, and the role was read. */

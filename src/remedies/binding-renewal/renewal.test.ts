@@ -225,8 +225,10 @@ describe("renewUntil", () => {
     expect(scene.written).toHaveLength(2);
   });
 
-  it("in the past is reported even long before the binding expires", async () => {
-    const scene = await withDaysLeft(25, { renewUntil: "2025-01-02T00:00:00Z" });
+  it("in the past is reported from the first warning on, as every end of a binding", async () => {
+    const scene = await withDaysLeft(8, { renewUntil: "2025-01-02T00:00:00Z" });
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", recheckAfterMs: DAY });
+    await scene.clock.run(DAY);
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
     expect(decision.message).toContain("spec.bindingRenewal.renewUntil allows no expiry after 2025-01-02T00:00:00Z");
