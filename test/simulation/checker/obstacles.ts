@@ -1,3 +1,4 @@
+import type { WorkloadPlan } from "../cluster/install";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, isSkipped } from "./objects";
@@ -103,10 +104,13 @@ export class Obstacles {
     return actor !== undefined && this.#sees(actor, truth) ? actor : undefined;
   }
 
-  #isLeftAlone({ namespace, workload }: Truth): boolean {
-    const plan = this.sight.plan.workloads.find(
-      one => one.namespace === namespace && workload.endsWith(`/${one.name}`),
-    );
+  #planOf({ namespace, workload }: Truth): WorkloadPlan | undefined {
+    return this.sight.plan.workloads.find(one => one.namespace === namespace && workload.endsWith(`/${one.name}`));
+  }
+
+  #isLeftAlone(truth: Truth): boolean {
+    const { namespace, workload } = truth;
+    const plan = this.#planOf(truth);
     const [kind = "", name = ""] = workload.split("/");
     const now = this.sight.store.get(`${kind.toLowerCase()}s`, namespace, name);
     return plan === undefined || plan.updateStrategy !== undefined || now === undefined || isSkipped(now);
@@ -125,18 +129,19 @@ export class Obstacles {
   /** Queues show that all workers block, and the kind that work is due, if nothing has disturbed either. */
   #seesStalls(object: Obj, truth: Truth): boolean {
     const { onStall, progress, metrics } = blockOf(object, "stallDetection");
-    const plan = this.sight.plan.workloads.find(({ name }) => truth.workload.endsWith(`/${name}`));
-    const isFollowed = progress !== undefined && metrics !== undefined && plan?.changesEveryMinutes !== undefined;
+    const { changesEveryMinutes } = this.#planOf(truth) ?? {};
+    const isFollowed = progress !== undefined && metrics !== undefined && changesEveryMinutes !== undefined;
     return onStall === "Restart" && isFollowed && truth.sinceMs - this.#leadsSinceMs > 20 * MINUTE;
   }
 
-  /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md). */
+  /** A Lease is judged if this leader has seen its holder renew it four times (docs/remedies/stall-detection.md), each up to 1.2 times its rhythm later. */
   #wasSeenRenewing(truth: Truth): boolean {
+    const { renewsEverySeconds = 0 } = this.#planOf(truth) ?? {};
     const held = this.sight.store.list("leases", truth.namespace).some(({ spec }) => {
       const { holderIdentity = "" } = (spec ?? {}) as { holderIdentity?: string };
       return holderIdentity.startsWith(`${truth.name}_`);
     });
-    return held && truth.sinceMs - this.#leadsSinceMs > 10 * MINUTE;
+    return held && truth.sinceMs - this.#leadsSinceMs > Math.max(10 * MINUTE, 4 * 1_200 * renewsEverySeconds + MINUTE);
   }
 
   #hear({ resource, subresource, before, after, code, atMs }: Entry): void {

@@ -2,6 +2,7 @@ import { parseDuration } from "../../../src/core/time";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, entriesOf, mayBeTried, type RestartEntry, restartsOf } from "./objects";
 import type { Memory } from "./memory";
+import { OWN_401_MS } from "./restarts";
 import { type Entry, type Report, type Sight, workloadOf } from "./sight";
 
 // Promise 3 in status: a restart is recorded before it is requested, and kept; and those in vain are far apart.
@@ -120,10 +121,13 @@ class Records {
       this.report(1, `evicted ${pod.metadata.name}, although no API server has refused any token lately`);
   }
 
+  /** Fresh 401s in its log are another reason. */
   #asked({ metadata: { uid, name } }: Obj, objects: readonly Obj[]): void {
+    const nowMs = this.sight.clock.now().getTime();
     const isAsked = objects.some(object => blockOf(object, "stallDetection")["onStall"] === "Restart");
-    if (!isAsked && this.memory.before(uid).some(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead))
-      this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
+    const hangs = this.memory.before(uid).find(({ cause, isTokenDead }) => cause === "hangs" && !isTokenDead);
+    if (hangs === undefined || isAsked || nowMs - (hangs.logged401Ms ?? -Infinity) <= OWN_401_MS) return;
+    this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
   /** A new generation forgives restarts, so only those of this one must be there. */

@@ -18,7 +18,7 @@ const LOOK_MS = 5_000;
 const ON_ITS_WAY_MS = 60_000 + 30_000;
 
 /** An own 401 in the log counts for so long: the window of the persistent 401 (docs/adr/0006). */
-const OWN_401_MS = 15 * MINUTE;
+export const OWN_401_MS = 15 * MINUTE;
 
 /** For so long it is unknown whether an unproven restart of a young program has helped (docs/adr/0024). */
 const WATCHED_MS = 30 * MINUTE;

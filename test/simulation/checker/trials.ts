@@ -90,8 +90,7 @@ class Trials {
   }
 
   look(): void {
-    const open = this.#forgetEnded();
-    if (open.length > 0) this.#noteMissing(open);
+    this.#noteMissing(this.#forgetEnded());
     this.#followBroken();
   }
 
@@ -122,22 +121,34 @@ class Trials {
   }
 
   #noteMissing(daemonSets: readonly Obj[]): void {
-    const alive = this.sight.store.list("pods").filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const pods = daemonSets.length === 0 ? [] : this.sight.store.list("pods");
+    const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const owners = alive.flatMap(({ metadata: { ownerReferences = [] } }) => ownerReferences.map(({ uid }) => uid));
-    for (const { metadata, status } of daemonSets) {
-      const { uid } = metadata;
+    const short = daemonSets.filter(({ metadata: { uid }, status }) => {
       const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
-      if (owners.filter(owner => owner === uid).length >= desiredNumberScheduled) this.#missingMs.delete(uid);
-      else this.#missingMs.set(uid, this.#missingMs.get(uid) ?? this.#nowMs());
-    }
+      return owners.filter(owner => owner === uid).length < desiredNumberScheduled;
+    });
+    const sinceMs = new Map(this.#missingMs);
+    this.#missingMs.clear();
+    for (const {
+      metadata: { uid },
+    } of short)
+      this.#missingMs.set(uid, sinceMs.get(uid) ?? this.#nowMs());
   }
 
-  /** A broken pod with a token that the operator shortened, and that only a longer one would have spared. */
+  /**
+   * A broken pod with a shorter token, as long as the operator has not taken that back. Once it has, the DaemonSet controller replaces the pod. Who
+   * creates a DaemonSet with a shorter token has chosen it (docs/remedies/token-lifetime.md).
+   */
   #isHarmed(pod: Obj): boolean {
-    if (workloadOf(pod)?.startsWith("DaemonSet/") !== true) return false;
-    const plan = this.sight.plan.workloads.find(({ name }) => name === pod.metadata.labels?.["app"]);
-    const isShortened = secondsOf(pod) < (plan?.tokenSeconds ?? Infinity);
-    return isShortened && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
+    const [kind, name = ""] = (workloadOf(pod) ?? "").split("/");
+    const plan = this.sight.plan.workloads.find(one => one.name === pod.metadata.labels?.["app"]);
+    const isShorter = (one: Obj): boolean => secondsOf(one) < (plan?.tokenSeconds ?? Infinity);
+    const daemonSet = this.sight.store.get("daemonsets", pod.metadata.namespace, name);
+    if (kind !== "DaemonSet" || daemonSet === undefined || !isShorter(pod)) return false;
+    const isOurs = daemonSet.metadata.managedFields?.some(({ manager }) => manager === "controller-resilience");
+    const isKept = isOnDelete(daemonSet) || isShorter(templateOf(daemonSet));
+    return isOurs === true && isKept && objectsOf(this.sight.store, pod).some(object => acts(object, "tokenLifetime"));
   }
 
   #isBroken({ metadata: { uid } }: Obj): boolean {
