@@ -3,7 +3,7 @@ import type { Outcome } from "../../core/intent";
 import { makeObject } from "../../core/testing/objects";
 import type { Report } from "../../core/remedy";
 import type { RolloutView } from "../../core/views";
-import { outcomesOf } from "../../core/testing/remedy-sample";
+import { outcomesOf } from "../../core/testing/remedy-contract";
 import { lease, Scene, workload, type ScenePass } from "./testing/scene";
 
 let scene: Scene;

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NEVER } from "./testing/arbitrary";
 import { type MaintenanceWindow, openingOf, problemOf } from "./windows";
 import { Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+
+/** A window that never opens. */
+const NEVER: MaintenanceWindow = { schedule: "0 2 31 2 *", duration: "3h", timeZone: "UTC" };
 
 const at = (time: string): number => Date.parse(time);
 const makeWindow = (over: Partial<MaintenanceWindow> = {}): MaintenanceWindow => ({

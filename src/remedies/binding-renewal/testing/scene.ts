@@ -7,7 +7,7 @@ import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { intentsOf } from "../../../core/testing/remedy-sample";
+import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
 import { createBindingRenewal } from "../remedy";
 
@@ -128,6 +128,7 @@ export class Scene extends EmptyReaders {
   async pass(): Promise<PassResult> {
     const planned = await this.plan();
     const { plan } = planned;
+    expectContract(this.remedy, planned, this.clock.now());
     const outcomes = new Map(
       plan.items
         .filter(({ intents }) => intents.length > 0)

@@ -6,6 +6,7 @@ import type { RequestRates } from "../../../core/readers";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
+import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
@@ -148,7 +149,8 @@ export class Scene extends EmptyReaders {
     const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
-    const intents = plan.items.flatMap(item => item.intents);
+    expectContract(this.remedy, planned, this.clock.now());
+    const intents = intentsOf(plan);
     this.#hold(plan, intents);
     const outcomes: Outcomes = new Map(
       plan.items

@@ -4,7 +4,7 @@ import type { Mode, PendingWrite, Plan, PlannedPass, Remedy, Report } from "../.
 import type { LogReader } from "../../../core/readers";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
-import { intentsOf, outcomesOf } from "../../../core/testing/remedy-sample";
+import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
 import { workload } from "../../../core/testing/views";
 import type { BindingKind, BindingView, PodView, WorkloadView } from "../../../core/views";
 import { executedRestart } from "../../../restarts/testing/history";
@@ -24,7 +24,7 @@ export abstract class RemedyScene extends EmptyReaders {
   abstract override readonly logs: LogReader & {
     write(pod: string, container: string, line: { readonly ms: number; readonly text: string }): void;
   };
-  abstract remedy: Pick<Remedy, "observe">;
+  abstract remedy: Remedy;
   abstract object: ControllerResilience;
   workloadList: WorkloadView[] = [workload()];
   podList: PodView[] = [];
@@ -83,6 +83,7 @@ export abstract class RemedyScene extends EmptyReaders {
     const pending = this.pending.filter(({ untilMs }) => untilMs > now.getTime());
     const planned = runToEnd(observation.plan(now, pending));
     const { plan } = planned;
+    expectContract(this.remedy, planned, now);
     const report = planned.report(new Map(), now);
     this.write({ ...report.lists, ...(plan.restarts && { restarts: [...plan.restarts] }) });
     return { ...report, intents: intentsOf(plan), restarts: plan.restarts ?? [], planned, plan };

@@ -3,7 +3,7 @@ import { followLease, type LeaseReading, type LeaseTrack, type LeaseView } from 
 import type { Report } from "../../../core/remedy";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { outcomesOf } from "../../../core/testing/remedy-sample";
+import { outcomesOf } from "../../../core/testing/remedy-contract";
 import { binding as bindingOf, container as containerOf, pod as podOf, workload } from "../../../core/testing/views";
 import type { BindingView, ContainerView, PodView } from "../../../core/views";
 import type { PodMetricsReading, PodMetricsTrack } from "../../../core/pod-metrics";

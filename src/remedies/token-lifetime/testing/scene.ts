@@ -8,7 +8,7 @@ import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { intentsOf } from "../../../core/testing/remedy-sample";
+import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
 import { executedRestart } from "../../../restarts/testing/history";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
@@ -185,6 +185,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
     const observation = await this.remedy.observe({ ...this.object, mode: this.mode }, this);
     const planned = runToEnd(observation.plan(this.clock.now(), []));
     const { plan } = planned;
+    expectContract(this.remedy, planned, this.clock.now());
     this.#restarts = plan.restarts ?? [];
     const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
     const outcomes = new Map(

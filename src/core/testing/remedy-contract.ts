@@ -1,0 +1,54 @@
+import { expect } from "vitest";
+import { type Execution, type Intent, isPermitted, type Outcome, requiredPermission } from "../intent";
+import type { Outcomes, Plan, PlannedPass, RemedyDeclaration } from "../remedy";
+
+/** All intents of a plan, in order. */
+export function intentsOf(plan: Plan): readonly Intent[] {
+  return plan.items.flatMap(({ intents }) => intents);
+}
+
+/** The same outcome for each intent of a plan. */
+export function outcomesOf(plan: Plan, outcome: Outcome): Outcomes {
+  const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
+  return new Map(
+    withIntents.map(({ id, intents }) => [id, intents.map((intent): Execution => ({ intent, outcome }))] as const),
+  );
+}
+
+const OUTCOMES: readonly Outcome[] = [
+  { result: "Executed" },
+  { result: "Observed" },
+  { result: "Skipped" },
+  { result: "NotLeader" },
+  { result: "Limited", limit: "MaxRestarts", retryAfterMs: 1_000 },
+  { result: "Blocked", message: "no", retryAfterMs: 1_000 },
+  { result: "Forbidden", message: "no" },
+  { result: "Conflict", message: "no" },
+  { result: "Failed", message: "no" },
+];
+
+const ENGINE_REASONS = ["Suspended", "ObserveFailed", "DecideFailed", "Forbidden"];
+
+/** The end of a throttle, which does not wait until the targets can be read. */
+const ENDS = ["FlowReleased", "FlowRemoved"];
+
+/**
+ * Expects of a pass what the engine expects of every remedy: each item has its own id, each write a declared permission, nothing is written while the
+ * condition is Unknown, and whatever the writes come to, the report has a declared reason and a message.
+ */
+export function expectContract(remedy: RemedyDeclaration, planned: PlannedPass, now: Date): void {
+  const { plan } = planned;
+  const ids = plan.items.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const intents = intentsOf(plan);
+  for (const intent of intents) expect(isPermitted(requiredPermission(intent), remedy.permissions)).toBe(true);
+  if (planned.report(new Map(), now).status === "Unknown")
+    expect(intents.filter(({ eventReason = "" }) => !ENDS.includes(eventReason))).toEqual([]);
+  const reasons = [...Object.keys(remedy.reasons), ...ENGINE_REASONS];
+  for (const outcome of intents.length === 0 ? OUTCOMES.slice(0, 1) : OUTCOMES) {
+    const { reason, message, stalled } = planned.report(outcomesOf(plan, outcome), now);
+    expect(reasons).toContain(reason);
+    expect(reasons).toContain(stalled?.reason ?? reason);
+    expect(message).not.toBe("");
+  }
+}
