@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { Outcome, RestartClaim } from "../core/intent";
@@ -7,7 +6,7 @@ import { ObjectSession } from "../engine/object/object-session";
 import { makeObject, MemoryObjects } from "../engine/testing/fakes";
 import { makeClaim } from "../engine/testing/remedies";
 import { makeRestarts, MemoryBreaker } from "./testing/ledger";
-import type { ObjectRestarts, RestartEnd, SettledRestarts } from "./ledger";
+import type { ObjectRestarts, RestartEnd } from "./ledger";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ENDLESS = { cooldownMs: 0, maxRestarts: 100_000 };
@@ -20,7 +19,6 @@ class Bench {
   readonly store = new MemoryObjects();
   readonly notes: string[] = [];
   sinceOwnTroubleMs = Infinity;
-  settled: SettledRestarts[] = [];
   last: Extract<Outcome, { result: "Limited" }> | undefined;
   #restarts = makeRestarts(this.clock);
 
@@ -59,7 +57,7 @@ class Bench {
     if (!this.store.objects.has(key)) this.store.put(makeObject(key, {}));
     this.clock.advance(1);
     const session = await this.#session(key);
-    const restarts = this.#restarts.settle(session, this.settled);
+    const restarts = this.#restarts.settle(session);
     const answer = await restarts.request(
       makeClaim(pod, { workload: `Deployment/${key}`, cause: "Unknown", limits: ENDLESS, ...changes }),
     );
@@ -71,26 +69,12 @@ class Bench {
   }
 
   /** Gives every open restart of an object an outcome. */
-  settle(key: string, outcome: RestartStatus["outcome"]): Promise<void> {
-    return this.change(key, entry => ({ ...entry, outcome: entry.outcome === "Restarted" ? outcome : entry.outcome }));
-  }
-
-  /** Drops what has an outcome from the status of an object, as a new generation does. */
-  forgive(key: string): Promise<void> {
-    return this.change(key, entry => (entry.outcome === "Restarted" ? entry : []));
-  }
-
-  /** What a pass does that settles restarts. */
-  async change(
-    key: string,
-    settle: (entry: RestartStatus) => RestartStatus | [],
-    { isWritten = true } = {},
-  ): Promise<void> {
+  async settle(key: string, outcome: RestartStatus["outcome"]): Promise<void> {
     const session = await this.#session(key);
-    const restarts = (session.object.status?.restarts ?? []).flatMap(settle);
+    const before = session.object.status?.restarts ?? [];
+    const restarts = before.map(entry => (entry.outcome === "Restarted" ? { ...entry, outcome } : entry));
     const causes = ["Unknown", "LeaseNotRenewed", "ServiceAccountRecreated"];
-    const settled = this.#restarts.settle(session, [{ causes, restarts }]);
-    if (isWritten) await this.#write(key, session, settled);
+    await this.#write(key, session, this.#restarts.settle(session, [{ causes, restarts }]));
   }
 
   async #write(key: string, session: ObjectSession, restarts: ObjectRestarts): Promise<void> {
@@ -200,6 +184,14 @@ describe("the breaker", () => {
     expect(await bench.restart("lab/c", "p3")).toBe("Breaker");
   });
 
+  it("is not tripped by two that are an hour apart", async () => {
+    const bench = new Bench();
+    await fail(bench, "team/a", "p1");
+    bench.clock.advance(HOUR);
+    await fail(bench, "shop/b", "p2");
+    expect(await bench.restart("lab/c", "p3")).toBe("Requested");
+  });
+
   it("is tripped by what status says, before anything else is to be restarted", async () => {
     const bench = new Bench();
     await fail(bench, "team/a", "p1");
@@ -228,27 +220,6 @@ describe("the breaker", () => {
     }
   });
 
-  it("is tripped by an outcome of the very pass that asks for the next restart", async () => {
-    const bench = new Bench();
-    for (const pod of ["p1", "p2"]) {
-      await bench.restart("team/a", pod);
-      await bench.settle("team/a", "Recovered");
-    }
-    const before = bench.store.objects.get("team/a")?.status?.restarts ?? [];
-    bench.settled = [{ causes: ["Unknown"], restarts: before.map(entry => ({ ...entry, outcome: "Ineffective" })) }];
-    expect(await bench.restart("team/a", "p3")).toBe("Breaker");
-  });
-
-  it("is not tripped by outcomes that status does not have yet, such as those of a pass on caches", async () => {
-    const bench = new Bench();
-    for (const pod of ["p1", "p2"]) {
-      await bench.restart("team/a", pod);
-      await bench.settle("team/a", "Recovered");
-    }
-    await bench.change("team/a", entry => ({ ...entry, outcome: "Ineffective" }), { isWritten: false });
-    expect(bench.breaker.state).toBeNull();
-  });
-
   it("defers while its state is unknown, and while a person has tripped it", async () => {
     const bench = new Bench();
     bench.breaker.state = undefined;
@@ -263,133 +234,4 @@ describe("the breaker", () => {
     );
     expect(bench.notes).toEqual([]);
   });
-});
-
-interface Step {
-  readonly waitMs: number;
-  readonly key: string;
-  readonly cause: RestartClaim["cause"];
-  readonly workedMs: number;
-  readonly end: RestartEnd;
-  readonly settles: "Recovered" | "Replaced" | "Ineffective" | null;
-  readonly event: "none" | "newLeader" | "forgive" | "delete" | "reset";
-}
-
-/** An unproven restart that was made. */
-interface Made {
-  readonly key: string;
-  readonly timeMs: number;
-  readonly outcome: Step["settles"];
-  readonly isYoung: boolean;
-  /** Status has it no more, so the next leader does not know it. */
-  readonly isForgotten?: boolean;
-  readonly isBeforeReset?: boolean;
-}
-
-/** Plays any order of events, and remembers by itself which unproven restarts were made. */
-class Play {
-  readonly bench = new Bench();
-  isTripped = false;
-  #made: Made[] = [];
-
-  /** Returns what the restart of this step came to. */
-  async step({ waitMs, key, cause, workedMs, end, settles, event }: Step, pod: string): Promise<string> {
-    const { bench } = this;
-    bench.clock.advance(waitMs);
-    if (settles !== null && bench.store.objects.has(key)) {
-      await bench.settle(key, settles);
-      this.#change(one => one.key === key && !one.isForgotten && one.outcome === null, { outcome: settles });
-    }
-    bench.fullPass();
-    this.isTripped ||= this.#hasTwoInVain();
-    await this.#happens(event, key);
-    bench.fullPass();
-    this.isTripped ||= this.#hasTwoInVain();
-    const result = await bench.restart(key, pod, { cause, workedMs }, end);
-    if (result === "Requested" && cause !== "ServiceAccountRecreated" && end !== "Refused" && end !== "NotWritten")
-      this.#made.push({ key, timeMs: bench.clock.now().getTime(), outcome: null, isYoung: workedMs < HOUR / 2 });
-    return result;
-  }
-
-  /** Unproven restarts without an outcome. */
-  open(): number {
-    return this.#made.filter(one => one.outcome === null && this.#ageMs(one) < HOUR / 2).length;
-  }
-
-  /** Unproven restarts that did not help, or may turn out not to. */
-  doubtful(): number {
-    const doubtMs = ({ outcome, isYoung }: Made): number =>
-      outcome === "Recovered" || outcome === "Replaced" ? Number(isYoung) * (HOUR / 2) : HOUR;
-    return this.#made.filter(one => !one.isBeforeReset && this.#ageMs(one) < doubtMs(one)).length;
-  }
-
-  async #happens(event: Step["event"], key: string): Promise<void> {
-    const { bench } = this;
-    if (event === "newLeader") {
-      this.#made = this.#made.filter(({ isForgotten }) => !isForgotten);
-      bench.newLeader();
-    } else if (event === "reset") {
-      this.#change(() => true, { isBeforeReset: true });
-      this.isTripped = false;
-      bench.breaker.reset(bench.clock.now().getTime());
-    } else if (event === "delete") {
-      bench.delete(key);
-      this.#change(one => one.key === key, { isForgotten: true });
-    } else if (event === "forgive" && bench.store.objects.has(key)) {
-      await bench.forgive(key);
-      this.#change(one => one.key === key && one.outcome !== null, { isForgotten: true });
-    }
-  }
-
-  #hasTwoInVain(): boolean {
-    const inVain = this.#made.filter(
-      one =>
-        !one.isBeforeReset && (one.outcome === "Ineffective" || (one.outcome === null && this.#ageMs(one) >= HOUR / 2)),
-    );
-    return inVain.some(
-      (one, i) => this.#ageMs(one) < HOUR && inVain.slice(0, i).some(({ timeMs }) => one.timeMs - timeMs < HOUR),
-    );
-  }
-
-  #ageMs({ timeMs }: Made): number {
-    return this.bench.clock.now().getTime() - timeMs;
-  }
-
-  #change(which: (one: Made) => boolean, changes: Partial<Made>): void {
-    this.#made = this.#made.map(one => (which(one) ? { ...one, ...changes } : one));
-  }
-}
-
-describe("whatever the order of events", () => {
-  const steps: fc.Arbitrary<Step> = fc.record({
-    waitMs: fc.oneof(fc.integer({ min: 2, max: 5 * MINUTE }), fc.integer({ min: 2, max: 70 * MINUTE })),
-    key: fc.constantFrom("team/a", "team/b", "shop/c", "lab/d"),
-    cause: fc.constantFrom<RestartClaim["cause"][]>("Unknown", "LeaseNotRenewed", "ServiceAccountRecreated"),
-    workedMs: fc.constantFrom(5 * MINUTE, HOUR),
-    end: fc.constantFrom<RestartEnd[]>("Executed", "Executed", "Executed", "Refused"),
-    settles: fc.option(fc.constantFrom("Recovered", "Replaced", "Ineffective", "Ineffective")),
-    event: fc.constantFrom("none", "none", "none", "newLeader", "forgive", "delete", "reset"),
-  });
-  const play = (check: (played: Play, result: string) => void): Promise<void> =>
-    fc.assert(
-      fc.asyncProperty(fc.array(steps, { maxLength: 60 }), async sequence => {
-        const played = new Play();
-        for (const [i, one] of sequence.entries()) check(played, await played.step(one, `p${i}`));
-      }),
-      { numRuns: 300 },
-    );
-
-  it("at most one unproven restart is open in the cluster", () =>
-    play(played => expect(played.open()).toBeLessThanOrEqual(1)));
-
-  it("at most two of an hour did not help, or may turn out not to", () =>
-    play(played => expect(played.doubtful()).toBeLessThanOrEqual(2)));
-
-  it("two in vain within an hour trip the breaker, and nothing else does", () =>
-    play(played => expect(played.bench.breaker.state !== null).toBe(played.isTripped)));
-
-  it("a restart is made, waits for another one, or is stopped by the breaker", () =>
-    play(({ isTripped }, result) =>
-      expect(isTripped ? ["Requested", "Breaker"] : ["Requested", "UnprovenRestart"]).toContain(result),
-    ));
 });

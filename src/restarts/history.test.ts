@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
-import { joinRestarts, oldestFirst, isCreatedAfter, settleOpenRestarts } from "./history";
+import { joinRestarts, settleOpenRestarts } from "./history";
 import { Cause } from "../api/conditions";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
@@ -28,15 +28,6 @@ describe("restarts of several remedies", () => {
   });
 });
 
-describe("a history", () => {
-  const undated = { ...restart(1), time: "yesterday" };
-
-  it("is sorted by time; entries with an unreadable time come last", () => {
-    const sorted = [restart(3), restart(2), restart(1), undated];
-    expect(oldestFirst([restart(1), restart(3), undated, restart(2)])).toEqual(sorted);
-  });
-});
-
 const T = Date.parse("2025-06-01T12:00:00.700Z");
 const MINUTE = 60_000;
 
@@ -60,23 +51,4 @@ describe("an open restart", () => {
     expect(settle(entry("Requested"), false, "Recovered", 5 * MINUTE)).toEqual([]);
     expect(settle(entry("Requested", "yesterday"), false, "Recovered")).toEqual([]);
   });
-
-  it("that was executed gets the outcome that was observed, however old it is", () => {
-    expect(settle(entry("Restarted"), false, "Ineffective", 600 * MINUTE)).toEqual(["Ineffective"]);
-    expect(settle(entry("Restarted"), false, "Restarted", 600 * MINUTE)).toEqual(["Restarted"]);
-  });
-});
-
-it.each(["Recovered", "Ineffective"] as const)("a restart with a final outcome stays %s", outcome => {
-  expect(settle(entry(outcome), true, "Restarted")).toEqual([outcome]);
-});
-
-it("a pod is created after a restart if it is newer than all pods that its workload had, whatever the operator's clock", () => {
-  const newestPodTime = "2025-06-01T11:00:00Z";
-  for (const time of [undefined, "2025-06-01T10:00:00Z", "yesterday"]) {
-    expect(isCreatedAfter(Date.parse(newestPodTime), { ...entry("Restarted", time), newestPodTime })).toBe(false);
-    expect(isCreatedAfter(Date.parse(newestPodTime) + 1_000, { ...entry("Restarted", time), newestPodTime })).toBe(
-      true,
-    );
-  }
 });
