@@ -51,6 +51,21 @@ describe("KindReadings", () => {
     expect((await w.minutes(1)).due).toMatchObject([{ name: "blue", wasDone: true }]);
   });
 
+  it("takes an object that was handled and has changed again between two readings for due since then", async () => {
+    await w.minutes(1);
+    w.edit("blue");
+    const [first] = (await w.minutes(3)).due;
+    w.edit("blue");
+    expect((await w.minutes(1)).due).toMatchObject([{ name: "blue", dueMs: first!.dueMs }]);
+    w.handle("blue");
+    w.edit("blue");
+    const [next] = (await w.minutes(2)).due;
+    expect(next).toMatchObject({ name: "blue", wasDone: true });
+    expect(next!.dueMs).toBeGreaterThanOrEqual(next!.movedMs);
+    w.change("blue", { written: 9 });
+    expect((await w.minutes(2)).due).toMatchObject([{ name: "blue", dueMs: next!.dueMs }]);
+  });
+
   it("passes over what became due before something that was handled", async () => {
     await w.minutes(1);
     w.edit("blue");

@@ -77,6 +77,7 @@ export interface Listed {
 interface WorkTrack extends Answer {
   /** What was answered for. */
   readonly resourceVersion: string;
+  readonly generation: number | undefined;
   /** Since when it has been due. */
   readonly dueMs: number | undefined;
   readonly wasDone: boolean;
@@ -249,10 +250,22 @@ function isWanted({ asked, works }: Definition, object: KindObject): boolean {
 function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs: number): void {
   const before = works.get(object.uid);
   const { work } = answer;
+  const isNext = isHandledBetween(before, object, answer);
+  const dueMs = isNext ? undefined : before?.dueMs;
   works.set(object.uid, {
-    ...{ ...answer, resourceVersion: object.resourceVersion },
+    ...{ ...answer, resourceVersion: object.resourceVersion, generation: object.generation },
     // What is unknown for a moment may have been due all the time.
-    dueMs: work === "due" ? (before?.dueMs ?? nowMs) : work === "unknown" ? before?.dueMs : undefined,
-    wasDone: work === "done" || object.isOutdated || before?.wasDone === true,
+    dueMs: work === "due" ? (dueMs ?? nowMs) : work === "unknown" ? dueMs : undefined,
+    wasDone: work === "done" || object.isOutdated || isNext || before?.wasDone === true,
   });
+}
+
+/** Its controller has observed the generation of the last answer, and it has changed again since: that is other work. */
+function isHandledBetween(
+  before: WorkTrack | undefined,
+  { generation = 0 }: KindObject,
+  { observed = 0 }: Answer,
+): boolean {
+  const last = before?.generation ?? Infinity;
+  return generation > last && observed >= last && observed > (before?.observed ?? 0);
 }
