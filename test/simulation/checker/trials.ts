@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import { Lasting } from "./lasting";
 import { acts, objectsOf } from "./objects";
 import { type Entry, type Report, type Sight, type Truth, workloadOf } from "./sight";
 
@@ -35,15 +36,17 @@ export function checkTrials(sight: Sight, report: Report): void {
 class Trials {
   /** By uid of the DaemonSet. */
   readonly #trials = new Map<string, Trial>();
-  /** Since when a container is dead whose pod has a shorter token. */
-  readonly #brokenMs = new Map<string, number>();
+  /** Pods that a shorter token broke. */
+  readonly #broken: Lasting;
   /** Since when a node of a trial has no pod, by uid of the DaemonSet. */
   readonly #missingMs = new Map<string, number>();
 
   constructor(
     private readonly sight: Sight,
     private readonly report: Report,
-  ) {}
+  ) {
+    this.#broken = new Lasting(sight, report, { promise: 7, mostMs: BROKEN_MS });
+  }
 
   written(before: Obj, after: Obj): void {
     const { uid, name, namespace } = after.metadata;
@@ -103,21 +106,11 @@ class Trials {
   }
 
   #followBroken(): void {
-    const seen = new Set<string>();
     const broken = new Set(this.sight.truths().flatMap(truth => (isBroken(truth) ? truth.uid : [])));
-    const pods = this.sight.store.list("pods");
-    for (const pod of pods.filter(one => broken.has(one.metadata.uid) && this.#isHarmed(one))) {
-      const { uid, name } = pod.metadata;
-      seen.add(uid);
-      const sinceMs = this.#brokenMs.get(uid) ?? this.#nowMs();
-      this.#brokenMs.set(uid, sinceMs);
-      if (this.#nowMs() - sinceMs > BROKEN_MS)
-        this.report(
-          7,
-          `${name} has been broken by its shorter token for ${Math.round((this.#nowMs() - sinceMs) / 60_000)} minutes`,
-        );
-    }
-    for (const uid of this.#brokenMs.keys()) if (!seen.has(uid)) this.#brokenMs.delete(uid);
+    const pods = this.sight.store.list("pods").filter(one => broken.has(one.metadata.uid) && this.#isHarmed(one));
+    for (const { metadata } of pods)
+      this.#broken.note(metadata.uid, `${metadata.name} has been broken by its shorter token`, Infinity);
+    this.#broken.forget();
   }
 
   #noteMissing(daemonSets: readonly Obj[]): void {
@@ -128,12 +121,9 @@ class Trials {
       const { desiredNumberScheduled = 0 } = (status ?? {}) as { desiredNumberScheduled?: number };
       return owners.filter(owner => owner === uid).length < desiredNumberScheduled;
     });
-    const sinceMs = new Map(this.#missingMs);
+    const since = new Map(this.#missingMs);
     this.#missingMs.clear();
-    for (const {
-      metadata: { uid },
-    } of short)
-      this.#missingMs.set(uid, sinceMs.get(uid) ?? this.#nowMs());
+    for (const one of short) this.#missingMs.set(one.metadata.uid, since.get(one.metadata.uid) ?? this.#nowMs());
   }
 
   /**
