@@ -1,20 +1,27 @@
 import { describe, expect, it } from "vitest";
 import { classify, type LogClass } from "../../../src/logs/classifier";
 import type { Cluster } from "../cluster/cluster";
-import { install } from "../cluster/install";
+import { install, type WorkloadPlan } from "../cluster/install";
 import { isReady } from "../cluster/ground";
 import { MINUTE, recreate, testCluster } from "../cluster/testing";
 import { Dice } from "../time";
 import { edit } from "../world/people";
 import { enforce, followGit } from "../world/tools";
 import { installWidgets } from "../world/widgets";
-import { PROGRAMS } from "./library";
+import { type ProgramName, PROGRAMS } from "./library";
 
 const states = (cluster: Cluster): string[] => cluster.truths().map(({ state, cause }) => `${state}: ${cause}`);
 
 function classesOf(cluster: Cluster): Set<LogClass> {
   const [pod] = cluster.ground.store.list("pods", "shop");
   return new Set((cluster.logs(pod!, "main") ?? "").split("\n").map(line => classify(line)));
+}
+
+/** A cluster with the Deployment `shop/web`. */
+function withWeb(program: ProgramName, more: Partial<WorkloadPlan> = {}): ReturnType<typeof testCluster> {
+  const bench = testCluster();
+  install(bench.cluster, { kind: "Deployment", namespace: "shop", name: "web", program, ...more });
+  return bench;
 }
 
 describe("programs", () => {
@@ -44,8 +51,7 @@ describe("programs", () => {
     "copies-token",
     "exits-on-401",
   ] as const)("%s logs 401s after its ServiceAccount was recreated", async program => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program });
+    const { clock, store, cluster } = withWeb(program);
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
@@ -55,8 +61,7 @@ describe("programs", () => {
   });
 
   it("that is silent says nothing, and is as dead", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "silent" });
+    const { clock, store, cluster } = withWeb("silent");
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
@@ -66,28 +71,18 @@ describe("programs", () => {
   });
 
   it("that uses only the first copy of a short token is dead when that expires", async () => {
-    const { clock, cluster } = testCluster();
-    install(cluster, {
-      kind: "Deployment",
-      namespace: "shop",
-      name: "once",
-      program: "copies-token",
-      tokenSeconds: 600,
-    });
-    install(cluster, {
-      kind: "Deployment",
-      namespace: "shop",
-      name: "web",
-      program: "client-go-new",
-      tokenSeconds: 600,
-    });
-    await clock.run(25 * MINUTE);
-    expect(states(cluster)).toEqual(["token-dead: token-expired", "works: none"]);
+    for (const [program, state] of [
+      ["copies-token", "token-dead: token-expired"],
+      ["client-go-new", "works: none"],
+    ] as const) {
+      const { clock, cluster } = withWeb(program, { tokenSeconds: 600 });
+      await clock.run(25 * MINUTE);
+      expect(states(cluster)).toEqual([state]);
+    }
   });
 
   it("loses access with its binding, and gets it back", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs", leaseSeconds: 15 });
+    const { clock, store, cluster } = withWeb("kube-rs", { leaseSeconds: 15 });
     await clock.run(5 * MINUTE);
     const binding = store.delete("rolebindings", "shop", "web");
     await clock.run(12 * MINUTE);
@@ -103,8 +98,7 @@ describe("programs", () => {
   });
 
   it("is not healed while its ServiceAccount is missing", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kopf" });
+    const { clock, store, cluster } = withWeb("kopf");
     await clock.run(MINUTE);
     store.delete("serviceaccounts", "shop", "web");
     await clock.run(2 * MINUTE);
@@ -118,8 +112,7 @@ describe("programs", () => {
   });
 
   it("hangs, no longer renews its Lease, and works after a restart", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "hangs", leaseSeconds: 15 });
+    const { clock, store, cluster } = withWeb("hangs", { leaseSeconds: 15 });
     await clock.run(60 * MINUTE);
     expect(states(cluster)).toEqual(["hangs: hangs"]);
     const renewed = (): number =>
@@ -132,16 +125,14 @@ describe("programs", () => {
   });
 
   it("loses its Lease again and again", async () => {
-    const { clock, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "loses-lease", leaseSeconds: 15 });
+    const { clock, cluster } = withWeb("loses-lease", { leaseSeconds: 15 });
     await clock.run(60 * MINUTE);
     expect(states(cluster)).toEqual(["loses-lease: loses-lease"]);
     expect(classesOf(cluster)).toContain("lease-lost");
   });
 
   it("crashes with a dead token, and shows the log of the life before", async () => {
-    const { clock, store, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "exits-on-401", leaseSeconds: 15 });
+    const { clock, store, cluster } = withWeb("exits-on-401", { leaseSeconds: 15 });
     await clock.run(5 * MINUTE);
     recreate(store, "shop", "web");
     await clock.run(20 * MINUTE);
@@ -165,8 +156,7 @@ describe("programs", () => {
 
 describe("keys", () => {
   it("that are replaced make every token die, and new pods work", async () => {
-    const { clock, store, access, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs" });
+    const { clock, store, access, cluster } = withWeb("kube-rs");
     await clock.run(5 * MINUTE);
     access.rotateKey();
     cluster.changed();
@@ -179,8 +169,7 @@ describe("keys", () => {
   });
 
   it("of one server that differ split the servers, and a restart does not help", async () => {
-    const { clock, access, cluster } = testCluster();
-    install(cluster, { kind: "Deployment", namespace: "shop", name: "web", program: "kube-rs" });
+    const { clock, access, cluster } = withWeb("kube-rs");
     await clock.run(5 * MINUTE);
     expect(states(cluster)).toEqual(["works: none"]);
     access.setKey(1, access.signer, false);
