@@ -76,7 +76,7 @@ describe("the engine", () => {
     // Restarts of one workload by several objects follow each other; these never end.
     const { clock, store, writer, metrics, makeEngine } = makeBench(ENDLESS, pod => ({
       workload: `Deployment/${pod}`,
-      cause: "CniCredentialRejected",
+      cause: "TokenTooLong",
     }));
     for (const key of ["team/a", "team/b", "team/c"]) store.put(makeObject(key, specWith("tokenRestart")));
     const times: number[] = [];

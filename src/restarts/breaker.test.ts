@@ -116,7 +116,15 @@ describe("an unproven restart", () => {
     expect(await bench.restart("shop/c", "p3", { workedMs: 30 * MINUTE })).toBe("Requested");
   });
 
-  it.each(["ServiceAccountRecreated", "CniCredentialRejected", "TokenTooLong"] as const)(
+  it("is one for which only Events speak, too", async () => {
+    const bench = new Bench();
+    expect(await bench.restart("team/a", "p1", { cause: "CniCredentialRejected" })).toBe("Requested");
+    expect(await bench.restart("shop/b", "p2", { cause: "CniCredentialRejected" })).toBe("UnprovenRestart");
+    bench.breaker.trip("a person's reason");
+    expect(await bench.restart("shop/b", "p2", { cause: "CniCredentialRejected" })).toBe("Breaker");
+  });
+
+  it.each(["ServiceAccountRecreated", "SigningKeyRotated", "TokenTooLong"] as const)(
     "neither delays one for %s nor waits for it",
     async cause => {
       const bench = new Bench();
@@ -225,12 +233,12 @@ describe("the breaker", () => {
     bench.breaker.state = undefined;
     expect([await bench.restart("team/a", "p1"), bench.last?.detail]).toEqual([
       "Breaker",
-      "Restart breaker unknown: the Lease was not read yet; no pod is restarted on log evidence alone until it is.",
+      "Restart breaker unknown: the Lease was not read yet; no pod is restarted without proof until it is.",
     ]);
     bench.breaker.state = "mainte\nnance";
     expect(await bench.restart("team/a", "p1")).toBe("Breaker");
     expect(bench.last?.detail).toBe(
-      `Restart breaker tripped: mainte nance; no pod is restarted on log evidence alone until a person resets it; find the cause of the 401 responses, ${RESET}`,
+      `Restart breaker tripped: mainte nance; no pod is restarted without proof until a person resets it; find the cause of the 401 responses, ${RESET}`,
     );
     expect(bench.notes).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { type Clock, timeInMessage, toSeconds } from "../core/time";
 import type { Deferral, ObjectRef } from "../core/intent";
 import { isOpen, isUnproven, isWatched, limited, RECHECK_MS, restartId, UNPROVEN_OPEN_MS } from "./history";
 
-// One rule for restarts on log evidence alone, over all objects: none while two of the last hour did not help, or may still turn out not to. At
+// One rule for restarts without proof, over all objects: none while two of the last hour did not help, or may still turn out not to. At
 // most one of them is open in the cluster, and two that did not help trip the breaker (docs/adr/0024-stop-unproven-restarts-on-a-bad-day.md).
 
 const HOUR_MS = 3_600_000;
@@ -157,7 +157,7 @@ function describeDoubt(restarts: readonly UnprovenRestart[], untilMs: number): s
 const MAX_WHY = 300;
 
 function describeTripped(why: string | undefined, { namespace = "", name }: ObjectRef): string {
-  const rest = "no pod is restarted on log evidence alone until";
+  const rest = "no pod is restarted without proof until";
   if (why === undefined) return `Restart breaker unknown: the Lease was not read yet; ${rest} it is.`;
   const shown = why.replaceAll(/\p{Cc}+/gu, " ").slice(0, MAX_WHY) || "no reason given";
   const command = `kubectl annotate lease -n ${namespace} ${name} ${BREAKER_ANNOTATION}-`;

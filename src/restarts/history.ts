@@ -1,4 +1,4 @@
-import { Cause, STALL_CAUSES } from "../api/conditions";
+import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
 import type { Deferral, LimitReason, RestartClaim } from "../core/intent";
 import { CLOCK_SKEW_MS, toSeconds } from "../core/time";
@@ -66,9 +66,9 @@ export function incidentOf({
   return cause === Cause.ServiceAccountRecreated ? `${cause} ${serviceAccountUID}` : cause;
 }
 
-/** Reports whether a restart rests on logs, Leases or metrics alone, without proof for the single pod. The breaker holds only for these. */
-export function isUnproven({ cause }: Pick<RestartStatus, "cause">): boolean {
-  return cause === Cause.Unknown || STALL_CAUSES.some(one => one === cause);
+/** Reports whether a restart rests on logs, Events, Leases or metrics alone, without proof for the single pod. The breaker holds only for these. */
+export function isUnproven(entry: Pick<RestartStatus, "cause">): boolean {
+  return !PROVEN_BY_POD.has(entry.cause) && !isPlanned(entry);
 }
 
 /** Reports whether a change of the spec has forgiven a restart that did not help: only its plain cooldown still counts. */

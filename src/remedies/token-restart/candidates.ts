@@ -3,7 +3,7 @@ import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/co
 import { parseDuration } from "../../core/time";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
-import { isUnproven, restartsOf } from "../../restarts/history";
+import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload } from "../../restarts/limits";
 import {
   isBySandbox,
@@ -95,7 +95,7 @@ function byRank(a: readonly number[], b: readonly number[]): number {
 /** Reports whether a new pod would get another token. */
 export function canHeal(pod: ObservedPod): boolean {
   // The pod mounts no known token for the API server, and nothing proves that a token of it is invalid.
-  const hasNothingToRenew = pod.view.mountsToken === false && isUnproven({ cause: causeOf(pod) });
+  const hasNothingToRenew = pod.view.mountsToken === false && causeOf(pod) === Cause.Unknown;
   return pod.serviceAccount === "present" && !hasNothingToRenew;
 }
 
@@ -109,7 +109,7 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
     ...(container !== undefined && { container }),
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     // Nothing shows that it ever worked if its 401s are older than what was read.
-    ...(isUnproven({ cause }) && { workedMs: (logs.beganMs ?? view.createdAtMs) - view.createdAtMs }),
+    ...(cause === Cause.Unknown && { workedMs: (logs.beganMs ?? view.createdAtMs) - view.createdAtMs }),
     maxOpen: spec.maxUnavailable,
     ...budgetOf(spec, observed),
   };
@@ -121,7 +121,8 @@ function condemnedContainer({ logs, byContainer = new Map<string, ObservedPod>()
   return logs.occasions === 0 ? undefined : name;
 }
 
-function causeOf(pod: ObservedPod): TokenCause {
+/** Why a pod would be restarted. */
+export function causeOf(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;

@@ -157,5 +157,10 @@ export function isBySandbox({ logs, proof, sandboxes }: ObservedPod): boolean {
   return proof === undefined && sandboxes !== undefined && SEVERITY[sandboxes.state] > SEVERITY[logs.state];
 }
 
+/** Returns the 401s that count against a pod without proof: those of its log, or on its node. */
+export function rejectionsOf(pod: ObservedPod): Persistence {
+  return (isBySandbox(pod) && pod.sandboxes) || pod.logs;
+}
+
 /** Order of {@link Persistence} states. */
 export const SEVERITY = { quiet: 0, suspected: 1, persistent: 2 } as const;

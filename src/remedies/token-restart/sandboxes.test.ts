@@ -1,3 +1,4 @@
+import { UNAUTHENTICATED } from "../../core/readers";
 import { describe, expect, it } from "vitest";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { ForbiddenError, TransientError } from "../../core/errors";
@@ -100,6 +101,18 @@ describe("sandbox Events", () => {
       "Pod cni-a, CNI agent of node n1, left a rejected credential there: pods cannot start or end, with 401 responses on 5 or more occasions over 1m or more (the agent's next pod writes a new credential). The operator is about to evict the pod.",
     );
     expect(pass.lists?.targets).toMatchObject([{ rejectedPods: 1, lastUnauthorizedTime: "2025-01-01T12:01:00Z" }]);
+  });
+
+  it("lead to no restart while no API server refuses a request, as if someone had made them up", async () => {
+    for (const requests of [0, 9]) {
+      const node = new Node();
+      const fromMs = node.clock.now().getTime();
+      const spans = { [UNAUTHENTICATED]: [{ fromMs, toMs: fromMs + 190_000, requests }] };
+      node.rates = { spans, servers: { found: 2, read: 2 } };
+      const pass = await node.sandboxesFail(200);
+      if (requests > 0) expect(pass.intents).toHaveLength(1);
+      else expect(pass).toMatchObject({ reason: "Rejected", intents: [], stalled: { reason: "Rejected" } });
+    }
   });
 
   it("reject only after enough occasions over enough time that still go on", async () => {

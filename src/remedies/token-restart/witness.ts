@@ -1,16 +1,15 @@
-import { Cause } from "../../api/conditions";
 import type { TokenRestartSpec } from "../../api/controller-resilience";
 import { type Readers, refusalsIn, type Refusals } from "../../core/readers";
 import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
-import { budgetOf, type WorkloadState } from "./candidates";
-import type { Observed, ObservedWorkload } from "./observed";
+import { budgetOf, causeOf, type WorkloadState } from "./candidates";
+import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
 import { deferred, stalled, type Assessment } from "./reasons";
 
-// The second witness of 401s in logs: the counters of the API servers. If no API server has refused a request, the 401s came from another
-// server, or are no 401s at all. A risen counter proves nothing about a single pod.
+// The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
+// another server, or are no 401s at all. A risen counter proves nothing about a single pod.
 
 /** An older reading is repeated, in milliseconds: the rounds of logs make none for few logs. The second is for counters that prove nothing. */
 const AGE_MS = 10_000;
@@ -30,7 +29,7 @@ export class Witness {
   #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
 
-  /** Empty: no restart on log evidence alone may follow, or there is no witness. */
+  /** Empty: no restart without proof may follow, or there is no witness. */
   async ask(
     observed: Observed,
     spec: TokenRestartSpec,
@@ -48,12 +47,13 @@ export class Witness {
 }
 
 function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: TokenRestartSpec, now: Date): boolean {
-  const claim = { cause: Cause.Unknown, ...budgetOf(spec, observed) };
-  if (view.skip || isExhausted(claim, restartsOf(workloadId(view), observed.restarts), now)) return false;
-  return pods.some(pod => pod.logs.state === "persistent" && pod.proof === undefined && !pod.view.skip);
+  const [budget, history] = [budgetOf(spec, observed), restartsOf(workloadId(view), observed.restarts)];
+  const accused = pods.filter(pod => rejectionsOf(pod).state === "persistent" && pod.proof === undefined);
+  const healable = accused.filter(pod => !view.skip && !pod.view.skip);
+  return healable.some(pod => !isExhausted({ cause: causeOf(pod), ...budget }, history, now));
 }
 
-/** Holds a restart on log evidence alone while one of the API servers may refuse valid tokens: the next pod may ask the same. */
+/** Holds a restart without proof while one of the API servers may refuse valid tokens: the next pod may ask the same. */
 export function serverLacksKey({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { serverWithoutKey: server } = observed;
   if (server === undefined || next === undefined || !isUnproven(next.claim)) return undefined;
@@ -63,13 +63,13 @@ export function serverLacksKey({ observed, next, share }: WorkloadState): Assess
   );
 }
 
-/** Holds a restart on log evidence alone while the API servers contradict it, or have not been asked for long enough. */
+/** Holds a restart without proof while the API servers contradict it, or have not been asked for long enough. */
 export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { refusals } = observed;
   // No counter has the kubelet's 401s, which count only if they began with a change that the operator has seen itself.
   if (next === undefined || next.pod.logs.isKubelets === true) return undefined;
   if (refusals === undefined || !isUnproven(next.claim)) return undefined;
-  const isCovered = covers(refusals, next.pod.logs);
+  const isCovered = covers(refusals, rejectionsOf(next.pod));
   if (!isCovered)
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
       wayOut: "compare the clock of the pod's node with the clock of the API server",

@@ -34,7 +34,7 @@ const PROVEN_PACE_MS = 2_000 - 500;
 const PROVEN: readonly Truth["cause"][] = ["service-account-recreated", "key-rotated"];
 
 /** Causes without proof. */
-const UNPROVEN = /^(Unknown|LeaseNotRenewed|ProgressStopped)$/;
+const UNPROVEN = /^(Unknown|CniCredentialRejected|LeaseNotRenewed|ProgressStopped)$/;
 
 /** Happenings that concern workloads alone, not the operator, its status or the API servers. */
 const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|kube-janitor|delete-pod|roll-out)/;
@@ -120,7 +120,7 @@ class RestartChecks {
     const own = truths.some(({ logged401Ms = -Infinity }) => nowMs - logged401Ms <= OWN_401_MS);
     const name = `${pod.metadata.namespace ?? ""}/${pod.metadata.name}`;
     const states = truths.map(({ container, state, cause }) => `${container}: ${state}, ${cause}`).join("; ");
-    const isHeld = truths.some(({ state }) => ["hangs", "loses-lease", "stuck"].includes(state));
+    const isHeld = truths.some(({ state }) => ["credential-dead", "hangs", "loses-lease", "stuck"].includes(state));
     if (!own && !isHeld) {
       this.report(1, `evicted ${name}, which no restart heals and whose log has no own 401 (${states})`);
       return;
