@@ -160,21 +160,6 @@ describe("no change is made", () => {
     expect(decision.message).toContain(`replaces ${atOnce} pods at once, and the operator accepts at most ${most} of`);
     expect(scene.entry()).toMatchObject({ outcome: "LeftAlone" });
   });
-
-  it.each<[number, Partial<DaemonSetView>]>([
-    [3, {}],
-    [3, { maxUnavailable: "10%" }],
-    [1, { maxUnavailable: "100%" }],
-    [20, { maxUnavailable: 2 }],
-    [25, { maxUnavailable: "10%" }],
-    [3, { maxUnavailable: 0, maxSurge: 1 }],
-  ])("but within the bound it is: %i, %j", async (replicas, view) => {
-    const scene = new Scene();
-    edit(scene, { replicas, updatedPods: replicas, availablePods: replicas, ...view });
-    await scene.pass();
-    await scene.pass();
-    expect(scene.written).toHaveLength(1);
-  });
 });
 
 describe("a change that waits", () => {
@@ -377,21 +362,6 @@ describe("a shortened source of another owner", () => {
     const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
     return { spec: { ...PLAIN.spec, volumes, containers, ...more } };
   };
-
-  it("is recorded, bounded and restored", async () => {
-    const scene = new Scene();
-    scene.put("agent", explicit(3600));
-    scene.roll("agent", 3600);
-    await scene.pass();
-    const previous = [{ volume: "api", expirationSeconds: 3600 }];
-    expect(scene.entry()).toMatchObject({ outcome: "Planned", previousExpirationSeconds: 3600, previous });
-    await bounded(scene);
-    expect(scene.entry()).toMatchObject({ outcome: "Bounded", previous });
-    scene.setLogs("persistent", 600);
-    await scene.pass();
-    expect(scene.set().template).toEqual(explicit(3600));
-    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
-  });
 
   it("is changed again for each template of its owner", async () => {
     const scene = new Scene();

@@ -33,15 +33,6 @@ describe("Events about sandboxes before the change", () => {
     expect(scene.written).toEqual([]);
     expect((await scene.pass()).message).toContain("Events about pods that cannot start");
   });
-
-  it("do not matter for agents without a CNI folder", async () => {
-    const scene = new Scene({}, true);
-    scene.podList = scene.podList.map(pod => ({ ...pod, cniFolder: false }));
-    scene.eventsError = new ForbiddenError("may not list events");
-    await scene.pass();
-    await scene.pass();
-    expect(scene.written).toHaveLength(1);
-  });
 });
 
 describe("Events about sandboxes after the change", () => {

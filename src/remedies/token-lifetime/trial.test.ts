@@ -286,19 +286,6 @@ describe("a trial ends at once, and the template is restored", () => {
     expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
     expect(scene.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
   });
-
-  it("and is not tried again for that generation if another manager changes the strategy", async () => {
-    const scene = await begun(ordinary());
-    scene.sets.set("agent", {
-      ...scene.set(),
-      updateStrategy: "RollingUpdate",
-      ownsUpdateStrategy: false,
-      strategyManager: "kubectl",
-    });
-    await scene.run(30);
-    expect(await scene.pass()).toMatchObject({ reason: "Contested", stalled: { reason: "Contested" } });
-    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
-  });
 });
 
 it("a trial that ends without proof is repeated for an object that has changed meanwhile", async () => {
@@ -525,18 +512,6 @@ describe("a trial of another template proves nothing", () => {
     changeImage(tried);
     await tried.run(1);
     tried.hasAccount = true;
-    expect(await untilOver(tried)).not.toContain('"expirationSeconds":600');
-  });
-
-  it.each(["Conflict", "Observe", "skip"])("also if the restore does not happen at once: %s", async how => {
-    const tried = await onTrial();
-    changeImage(tried, { skip: how === "skip" });
-    if (how === "Conflict") tried.outcome = { result: "Conflict", message: "the object has been modified" };
-    if (how === "Observe") tried.judged = "Observe";
-    await tried.run(1);
-    tried.outcome = undefined;
-    tried.judged = undefined;
-    tried.sets.set("agent", { ...tried.set(), skip: false });
     expect(await untilOver(tried)).not.toContain('"expirationSeconds":600');
   });
 });
