@@ -52,7 +52,8 @@ if (lost.length > 0) throw new Error(`expected each page of docs/ in GROUPS, got
 // Copied to a folder of the site, since a page finds the modules of the site only from below it.
 const sources = join(root, "site/.pages");
 rmSync(sources, { recursive: true, force: true });
-for (const path of [...pages, "docs/demo.svg"]) cpSync(join(root, path), join(sources, path));
+for (const path of [...pages, "docs/demo.svg", "docs/images"])
+  cpSync(join(root, path), join(sources, path), { recursive: true });
 
 function entryOf(path: string): DefaultTheme.SidebarItem {
   const own = pagesIn(path);

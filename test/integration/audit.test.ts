@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -123,7 +123,6 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
   const output = await follow(suiteLab(), commands.join("\n"));
   for (const expected of [
     `CRITICAL  Pod ${planted.namespace}/gone`,
-    `Lease ${planted.namespace}/stale`,
     "ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe",
     "TokensAccepted False TargetNotFound",
     "none: the operator has reported nothing yet",
@@ -132,4 +131,6 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     "is suspended",
   ])
     expect(output).toContain(expected);
+  const page = readFileSync(join(folder, "audit.html"), "utf8");
+  expect(page).toContain(`<li>Lease <b><span>${planted.namespace}/</span><wbr><span>stale</span></b></li>`);
 });

@@ -8,7 +8,7 @@ import {
   WaitError,
 } from "../../core/errors";
 import { CliError } from "../streams";
-import type { ExitCode, Io } from "./terminal";
+import type { ExitCode, Format, Io } from "./terminal";
 import { Session, type SessionFlags } from "./session";
 
 /** How a user calls the plugin. */
@@ -34,8 +34,8 @@ interface ClusterCommand<O extends object> {
   readonly description: string;
   /** Command lines without `kubectl resilience`, each with what it does. */
   readonly examples: readonly (readonly [string, string])[];
-  /** It has `-o`; absent for a command that only writes. */
-  readonly hasOutput?: true;
+  /** Values of `-o`; absent for a command that only writes. */
+  readonly formats?: readonly Format[];
   /** The namespace without `-n`. */
   readonly namespace?: string;
   readonly options?: readonly Option[];
@@ -50,8 +50,8 @@ export function addClusterCommand<O extends object>(
 ): void {
   const command = parent.command(definition.usage).summary(definition.summary).description(definition.description);
   for (const option of definition.options ?? []) command.addOption(option);
-  if (definition.hasOutput === true)
-    command.addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]));
+  if (definition.formats !== undefined)
+    command.addOption(new Option("-o, --output <format>", "output format").choices(definition.formats));
   for (const option of kubectlOptions(definition.namespace)) command.addOption(option);
   command.addHelpText("after", helpOf(definition.examples));
   command.action(async (...args: unknown[]) => {

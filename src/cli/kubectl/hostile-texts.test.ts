@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { KIND } from "../../api/names";
 import { makeObject } from "../../core/testing/objects";
 import { type Finding, formatReport, type Report } from "./audit/finding";
+import { formatHtml } from "./audit/html";
 import { eventFacts } from "./reader";
 import { explain } from "./explain/explain";
 import { formatExplanation } from "./explain/format";
@@ -45,11 +46,11 @@ const hostile = fc.oneof(
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const reportOf = (text: string): Report => {
-  const texts = { kind: text, namespace: text, name: text, why: text, wayOut: text };
+  const texts = { kind: text, namespace: text, name: text, why: text, wayOut: text, command: text };
   const findings = (["critical", "notice"] as const).map(
     (severity): Finding => ({ ...texts, severity, check: "ExpiringBinding" }),
   );
-  return { server: text, time: text, namespace: text, findings, unread: [text] };
+  return { server: text, context: text, logs: false, time: text, namespace: text, findings, unread: [text] };
 };
 
 /** Prints on a terminal with colours, and removes those of this program. */
@@ -90,6 +91,21 @@ it("have no characters on a terminal that it would obey", async () => {
     fc.asyncProperty(hostile, async text => {
       for (const page of pagesOf(text))
         expect((await printed((paint, columns) => page({ paint, columns }))).replaceAll("\n", "")).not.toMatch(OBEYED);
+    }),
+  );
+});
+
+it("leave the structure of the HTML page as it is, and have no characters in it that reorder or hide text", () => {
+  const tagsOf = (html: string): readonly string[] => html.match(/<[^>]*>/g) ?? [];
+  const expected = tagsOf(formatHtml(reportOf("x")));
+  expect(expected.length).toBeGreaterThan(50);
+  fc.assert(
+    fc.property(hostile, text => {
+      fc.pre(text !== "");
+      const page = formatHtml(reportOf(text));
+      expect(tagsOf(page)).toEqual(expected);
+      expect(page.replaceAll("\n", "")).not.toMatch(OBEYED);
+      expect(page.split("\n")).toHaveLength(formatHtml(reportOf("x")).split("\n").length);
     }),
   );
 });

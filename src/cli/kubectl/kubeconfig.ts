@@ -24,6 +24,8 @@ export interface ClusterFlags {
 
 /** A kubeconfig, and the headers by which every request impersonates someone. */
 export interface Chosen {
+  /** Name of the context; absent in a pod. */
+  readonly context?: string;
   readonly config: KubeConfig;
   readonly impersonation: Readonly<Record<string, string | string[]>>;
 }
@@ -53,7 +55,8 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
     config.loadFromDefault();
     return { config, impersonation: impersonationOf({}, flags) };
   }
-  const place = placeOf(entries, flags.context || entries.current || "");
+  const context = flags.context || entries.current || "";
+  const place = placeOf(entries, context);
   const { cluster, user } = place;
   const impersonation = impersonationOf(user, flags);
   completeCluster(cluster, io.env);
@@ -62,7 +65,7 @@ export function loadChosen(flags: ClusterFlags, io: Surroundings): Chosen {
   const isInteractive = io.stdin.isTTY === true && objectOf(user["exec"])["interactiveMode"] !== "Never";
   tellPlugin(config, isInteractive, () => clusterInfo(cluster));
   letPluginSpeak(config, isInteractive, io);
-  return { config, impersonation };
+  return { config, impersonation, context };
 }
 
 /** Whether the other contexts are valid does not matter. */

@@ -90,7 +90,7 @@ function registerVersion(program: Command, shell: Shell): void {
     description:
       "Show the version of this plugin, also without a cluster, and the versions of the operator's API that the cluster serves.",
     examples: [["version -o json", "for a script"]],
-    hasOutput: true,
+    formats: ["json", "yaml"],
     async run(session) {
       const served = await session.servedVersions();
       const text = `served: ${served.join(", ") || "none, not installed"}\n`;

@@ -37,6 +37,8 @@ export class Session {
   /** The API server's clock. */
   readonly clock: Clock;
   readonly server: string;
+  /** Name of the kubeconfig's context; absent in a pod. */
+  readonly context: string | undefined;
   /** Namespace of `-n`, else that of the context. */
   readonly namespace: string;
   /** `-n` was given. */
@@ -49,8 +51,9 @@ export class Session {
 
   /** @throws TerminalError if the kubeconfig or a flag is not usable */
   constructor(flags: SessionFlags, io: Io) {
-    const { config, impersonation } = loadChosen(flags, io);
+    const { config, impersonation, context } = loadChosen(flags, io);
     this.server = locateCluster(() => config).server;
+    this.context = context;
     this.isNamespaceChosen = flags.namespace !== undefined;
     this.namespace =
       flags.namespace ?? (config.getContextObject(config.currentContext)?.namespace?.trim() || "default");

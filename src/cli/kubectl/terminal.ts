@@ -49,7 +49,7 @@ export function paintFor({ stdout, env }: Pick<Io, "stdout" | "env">): Paint {
 }
 
 /** Values of `-o`. Without it a command prints text for people. */
-export type Format = "json" | "yaml";
+export type Format = "json" | "yaml" | "html";
 
 /** How text for people looks. */
 export type Look = Pick<Output, "paint" | "columns">;
@@ -79,7 +79,7 @@ export class Output {
     await write(this.#io.stderr, `${terminalText(text)}\n`);
   }
 
-  /** Writes a result as `-o` asks: as data, or as text for people. */
+  /** Writes a result as `-o` asks: as data, or for people. */
   async result(value: unknown, format: () => string): Promise<void> {
     if (this.#format === "json") await this.text(JSON.stringify(value, null, 2));
     // Long messages stay on one line, so that they can be searched.

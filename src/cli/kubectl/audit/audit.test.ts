@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { expiringBindings } from "./checks/cluster";
 import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -345,7 +346,7 @@ describe("the report", () => {
       wayOut: "",
     } as const;
     const findings = ["a", "b"].map(name => ({ ...notice, name }));
-    const report: AuditReport = { server: "s", time: "", unread: [], findings };
+    const report: AuditReport = { server: "s", logs: false, time: "", unread: [], findings };
     expect(summaryOf(report)).toBe("Audit of s: found 2 notices.");
     expect(summaryOf({ ...report, findings: findings.slice(1) })).toBe("Audit of s: found 1 notice.");
   });
@@ -362,10 +363,10 @@ describe("the report", () => {
     // A RoleBinding may have any name without "/" and "%".
     const expires = { name: "a\u001b[2J\r\nb\u202e", annotations: { "janitor/expires": ago(-60) } };
     world["rolebindings"] = [binding("web", expires)];
-    for (const format of [["-o", "yaml"], []]) {
+    for (const format of [["-o", "yaml"], ["-o", "html"], []]) {
       const { stdout } = await audit(...format);
-      expect(stdout).toContain("RecreatedByHook");
-      expect(stdout).toMatch(/RoleBinding shop\/a \[2J b|name: "?a \[2J b/);
+      expect(stdout).toMatch(/RecreatedByHook|ServiceAccounts recreated by Helm/);
+      expect(stdout).toMatch(/RoleBinding shop\/a \[2J b|name: "?a \[2J b|<span>a \[2J b/);
 
       expect(stdout).not.toMatch(/[\u001b\r\u202e]|\\e\[2J/);
     }
@@ -379,6 +380,66 @@ describe("the report", () => {
     expect((await report()).findings).toContainEqual(
       expect.objectContaining({ command: "kubectl delete pod web-1 -n shop" }),
     );
+  });
+
+  it("is a page that names the context and the namespace, with commands to copy, and that may load nothing", async () => {
+    const { stdout, code } = await audit("-o", "html", "-n", "shop");
+    expect(code).toBe(2);
+    expect(stdout).toContain("<h1>here</h1>");
+    expect(stdout).toContain("<p>namespace shop of http://127.0.0.1:");
+    expect(stdout).toContain("<code>kubectl delete pod web-1 -n shop</code>");
+    expect(stdout).toContain("<span>&#60;script&#62;</span>");
+    expect(stdout).not.toMatch(/<script|src=|href=|url\(|style=/);
+    const [, style = ""] = /<style>([^]*)<\/style>/.exec(stdout) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    expect(stdout).toContain(
+      `"default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'">\n<meta name="viewport"`,
+    );
+    expect((await audit("-o", "html", "--context", "there", "-A")).stdout).toMatch(
+      /<h1>there<\/h1>\n<p>all namespaces of /,
+    );
+  });
+
+  it("groups findings on the page by severity and check, and those with the same reason in one row", async () => {
+    world["pods"] = ["a-1", "a-2", "b-1"].map(name => pod(name, name.startsWith("a") ? "lost" : "gone"));
+    // A role is bound to one of two ServiceAccounts that are younger than their pods.
+    world["pods"].push(pod("old-1", "old", { created: 600 }), pod("old-2", "unused", { created: 600 }));
+    world["serviceaccounts"]?.push(account("old", 300), account("unused", 300));
+    world["deployments"]?.push(workload("old"));
+    world["rolebindings"] = [binding("old")];
+    const { stdout } = await audit("-o", "html");
+    const groups = stdout.split("<section ").slice(1);
+    expect(groups.map(group => /^class="(\w+)"><h2>(.*) <span>(.*)<\/span><\/h2>/.exec(group)?.slice(1))).toEqual([
+      ["critical", "Pods older than their ServiceAccount", "1 critical"],
+      ["critical", "Pods without their ServiceAccount", "3 critical"],
+      ["warning", "ServiceAccounts recreated by Helm or Argo CD hooks", "1 warning"],
+      ["notice", "Pods older than their ServiceAccount", "1 notice"],
+      ["notice", "Workloads that use the API and are unprotected", "1 notice"],
+    ]);
+    const rows = groups[1]!.split("<article>").slice(1);
+    expect(rows.map(row => [...row.matchAll(/<span>([ab]-\d)<\/span>/g)].map(([, name]) => name))).toEqual([
+      ["a-1", "a-2"],
+      ["b-1"],
+    ]);
+    expect(rows[0]).toMatch(/<code>kubectl delete pod a-1 -n shop<\/code><code>kubectl delete pod a-2 -n shop<\/code>/);
+    expect(stdout).toContain(
+      '<li class="critical"><b>4</b> critical</li><li class="warning"><b>1</b> warning</li><li class="notice"><b>2</b> notices</li>',
+    );
+  });
+
+  it("says on the page that nothing was found, and what was not looked at", async () => {
+    world = {};
+    const { stdout } = await audit("-o", "html");
+    expect(stdout).toContain('<section class="well"><h2>No problem found</h2>');
+    expect(stdout).toContain('<li class="none"><b>0</b> critical</li>');
+    expect(stdout).toContain("No logs were read: with <code>--logs</code>");
+    expect((await audit("-o", "html", "--logs")).stdout).not.toContain("No logs were read");
+    refused = ["leases"];
+    const { stdout: partial } = await audit("-o", "html");
+    expect(partial).toContain(
+      "<h2>Incomplete <span>1 read failed</span></h2>\n<ul><li>list leases: no rights (403)</li>",
+    );
+    expect(partial).toContain("<h2>No problem found in what could be read</h2>");
   });
 
   it("is none for a namespace that does not exist", async () => {

@@ -8,6 +8,7 @@ import { rejectedNow, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
+import { formatHtml } from "./html";
 import { unfollowedKinds, workDue } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { staleLeases } from "./leases";
@@ -32,9 +33,10 @@ export function registerAudit(program: Command, shell: Shell): void {
         "also read the last 15 minutes of the logs of pods that use the API, for 401s and 403s, and count the requests that the API server refuses",
       ],
       ["audit -n shop", "one namespace"],
+      ["audit -o html > audit.html", "a page to send or print; it needs no network"],
       ["audit --fail-on critical -o json", "for a pipeline: fail on critical findings only"],
     ],
-    hasOutput: true,
+    formats: ["json", "yaml", "html"],
     namespace: "all",
     options: [
       new Option("--logs", "read logs, bounded: 500 containers, 1 MiB each; their text is never printed"),
@@ -55,17 +57,20 @@ function checks(): string {
 async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<ExitCode> {
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
   const reader = new PartialReader(session);
-  const facts = await readFacts(session, reader, { logs: flags.logs === true, ...(namespace && { namespace }) });
+  const logs = flags.logs === true;
+  const facts = await readFacts(session, reader, { logs, ...(namespace && { namespace }) });
   requireSomething(facts, reader.unread, namespace);
   const report: Report = {
     server: session.server,
+    ...(session.context !== undefined && { context: session.context }),
+    logs,
     time: new Date(facts.nowMs).toISOString(),
     ...(namespace && { namespace }),
     findings: audit(facts, namespace),
     unread: reader.unread,
   };
   const { output } = session;
-  await output.result(report, () => formatReport(report, output));
+  await output.result(report, () => (flags.output === "html" ? formatHtml(report) : formatReport(report, output)));
   return exitCodeOf(report, flags.failOn);
 }
 

@@ -73,6 +73,10 @@ export function nameOf({ kind, namespace, name }: Subject): string {
 /** The result of an audit. */
 export interface Report {
   readonly server: string;
+  /** Name of the kubeconfig's context; absent in a pod. */
+  readonly context?: string;
+  /** Whether logs were read. */
+  readonly logs: boolean;
   /** RFC 3339. */
   readonly time: string;
   /** Absent: all namespaces. */
@@ -113,7 +117,7 @@ function formatFinding(finding: Finding, { paint, columns }: Look): string {
 
 /** A command stays on one line, so that it can be copied. */
 function formatWayOut({ wayOut, command }: Finding, columns: number): string[] {
-  return [...wrapText(wayOut, "  do   ", columns), ...(command === undefined ? [] : [`       ${command}`])];
+  return [...wrapText(wayOut, "  do   ", columns), ...(command === undefined ? [] : [`       ${oneLine(command)}`])];
 }
 
 function formatNotices(findings: readonly Finding[], { paint, columns }: Look): string[] {

@@ -36,7 +36,7 @@ export function registerExplain(program: Command, shell: Shell): void {
       ["explain clusterrolebinding/on-call", "a binding"],
       ["explain ccres/all", "a ClusterControllerResilience"],
     ],
-    hasOutput: true,
+    formats: ["json", "yaml"],
     options: [operatorOption()],
     run: runExplain,
   });

@@ -31,7 +31,7 @@ export function registerPlan(program: Command, shell: Shell): void {
       ["plan -f resilience.yaml", "objects of a file"],
       ["plan -f resilience.yaml -o json", "for a pipeline: exit code 2 if the operator would change something"],
     ],
-    hasOutput: true,
+    formats: ["json", "yaml"],
     options: [
       new Option("-f, --filename <file>", "file with the objects, - for standard input").makeOptionMandatory(),
       operatorOption(),
