@@ -1,5 +1,6 @@
 import { parseDuration } from "../../../src/core/time";
 import { isPaused } from "../programs/widgets";
+import { isWrite } from "../server/journal";
 import type { Obj } from "../server/objects";
 import { conditionsIn } from "./conditions";
 import { blockOf, objectsOf } from "./objects";
@@ -29,31 +30,47 @@ export function checkProgress(sight: Sight, report: Report): void {
 }
 
 class ProgressChecks {
-  /** When some pod of an object last did not work, by the uid of the object. */
+  /** When some pod of an object last did not work, or no operator could say so, by the uid of the object. */
   readonly #badMs = new Map<string, number>();
   /** Since when a Widget is due, by its uid. */
   readonly #dueMs = new Map<string, number>();
   /** What their controller has observed in all Widgets of a workload, and since when. */
   readonly #moved = new Map<string, { readonly text: string; readonly atMs: number }>();
   readonly #told = new Set<string>();
+  /** When an operator last renewed its Lease. */
+  #ledMs = -Infinity;
 
   constructor(
     private readonly sight: Sight,
     private readonly report: Report,
-  ) {}
+  ) {
+    sight.onRequest(entry => {
+      if (entry.resource === "leases" && isWrite(entry) && entry.code === 200) this.#ledMs = this.#nowMs;
+    });
+  }
 
   look(): void {
     this.#follow();
+    const canTell = this.#canTell();
     for (const object of this.sight.store.list("controllerresiliences")) {
       const pods = this.#podsOf(object);
       const { uid } = object.metadata;
-      if (pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
+      if (!canTell || pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
       this.#accused(object, pods);
       const { progress = [] } = blockOf(object, "stallDetection") as { progress?: readonly { for?: string }[] };
       const [first] = progress;
       if (first === undefined || (object["spec"] as { suspend?: boolean }).suspend === true) continue;
       for (const pod of pods) if (pod.state === "stuck") this.#untold(object, pod, parseDuration(first.for || "15m"));
     }
+  }
+
+  /** Whether an operator leads, and no restore from a backup has just brought back what status said then. */
+  #canTell(): boolean {
+    const isRestored = this.sight.plan.happenings.some(({ what, atMs, forMs = 0 }) => {
+      const sinceMs = this.#nowMs - atMs - forMs;
+      return what.startsWith("backup-restored") && sinceMs >= 0 && sinceMs <= LOOK_MS;
+    });
+    return this.#nowMs - this.#ledMs <= LOOK_MS && !isRestored;
   }
 
   get #nowMs(): number {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { simulate } from "../simulate";
 import { subjectsOf } from "./fate";
 import { HAPPENINGS, sentences } from "./happenings";
-import type { Plan } from "./plan";
+import type { Happening, Plan } from "./plan";
 
 const blocks = { tokenRestart: {}, bindingRenewal: {}, tokenLifetime: {}, flowIsolation: {}, stallDetection: {} };
 
@@ -39,4 +39,24 @@ it.each(batches)("%s and the next ones begin, end, and are told", async (...batc
     expect(says + ends).not.toMatch(/[%#]/);
     expect(story.map(line => line.slice(9))).toContain(says);
   }
+});
+
+it("what a restore from a backup brings back ends once more", async () => {
+  const edited = { what: "field-edited", on: "team/main", text: 'tokenRestart.containers=["no-such"]' };
+  const happenings = [
+    { ...edited, atMs: 180_000, forMs: 120_000 },
+    { what: "backup-restored", atMs: 240_000, forMs: 120_000 },
+  ];
+  const { story } = await simulate({ ...world, happenings });
+  const told = story.filter(line => line.endsWith(sentences(edited as Happening).ends));
+  expect(told.map(line => line.slice(0, 7))).toEqual(["0:05:00", "0:06:00"]);
+});
+
+it("a block that is put back gets the defaults that the present definition has, and the one before had not", async () => {
+  const happenings = [
+    { what: "definition-older", atMs: 60_000, forMs: 180_000 },
+    { what: "drop-restarts", on: "team/main", atMs: 180_000, forMs: 120_000 },
+  ];
+  const { violations } = await simulate({ ...world, happenings });
+  expect(violations).toEqual([]);
 });

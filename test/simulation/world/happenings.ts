@@ -22,8 +22,17 @@ export function sentences({ what, on = "", amount = 0, text: written = "" }: Hap
   return { says: fill(typeof says === "string" ? says : says(amount, written)), ends: fill(ends) };
 }
 
-/** Lets everything of a plan happen. */
+/** What has ended what an object, a workload or the cluster met: from when to when it was there. */
+interface Ended {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly end: () => void;
+  readonly ends: string;
+}
+
+/** Lets everything of a plan happen. What a restore from a backup brings back ends once more. */
 export function schedule(world: World, dice: Dice, told: (text: string) => void): void {
+  const ended: Ended[] = [];
   for (const happening of world.plan.happenings) {
     const { what, atMs, forMs, on = "", amount = 0, text = "" } = happening;
     const { says, ends } = sentences(happening);
@@ -35,7 +44,27 @@ export function schedule(world: World, dice: Dice, told: (text: string) => void)
       world.clock.after(forMs, () => {
         if (ends !== "") told(ends);
         (end as () => void)();
+        if (what.startsWith("backup-restored")) endAgain(world, ended, { takenMs: atMs, told });
+        else if (!isOfMachine(what)) ended.push({ fromMs: atMs, toMs: atMs + forMs, end: end as () => void, ends });
       });
     });
+  }
+}
+
+/** What happens to a process of an operator or of an API server is in no backup. */
+function isOfMachine(what: string): boolean {
+  return ["operator", "server"].includes(HAPPENINGS[what]!.on ?? "");
+}
+
+function endAgain(
+  { store }: World,
+  ended: readonly Ended[],
+  { takenMs, told }: { readonly takenMs: number; readonly told: (text: string) => void },
+): void {
+  for (const { fromMs, toMs, end, ends } of ended) {
+    if (fromMs > takenMs || toMs < takenMs) continue;
+    const { revision } = store;
+    end();
+    if (store.revision !== revision) told(ends);
   }
 }

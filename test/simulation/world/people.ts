@@ -1,6 +1,6 @@
 import type { Cancel } from "../../../src/core/time";
 import type { Cluster } from "../cluster/cluster";
-import { type NewObj, type Obj, Refusal } from "../server/objects";
+import { clone, type NewObj, type Obj, Refusal } from "../server/objects";
 
 // What people and their tools do to objects of a cluster, as kubectl does it.
 
@@ -73,7 +73,8 @@ export function setSpec(cluster: Cluster, ref: Ref, path: string, value: unknown
       const parent = parentOf(draft);
       if (parent === undefined) return;
       if (next === undefined) Reflect.deleteProperty(parent, last);
-      else parent[last] = next;
+      // What was there before is a part of an object of the store, which never changes.
+      else parent[last] = clone(next);
     });
   const parent = parentOf(find(cluster, ref));
   // Who finds no object takes nothing back later.
