@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ObjectMetadata } from "../api/controller-resilience";
-import { FLOW_PREFIX } from "../api/names";
+import { FLOW_PREFIX, OWNER_ANNOTATION } from "../api/names";
 import type { Permission, RestartClaim } from "../core/intent";
 import { ownedName, ownerLabels } from "../core/owned";
 import type { ClusterObjectView } from "../core/views";
@@ -185,7 +185,10 @@ describe("the engine", () => {
       (uid, i): ClusterObjectView => ({
         ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", uid: `${i}`, resourceVersion: "1" },
         ...{ name: ownedName(FLOW_PREFIX, [], [uid]), createdAtMs: 0, spec: {}, conditions: [] },
-        ...{ labels: ownerLabels({ metadata: { uid } as ObjectMetadata }), annotations: {} },
+        ...{
+          labels: ownerLabels({ metadata: { uid } as ObjectMetadata }),
+          annotations: { [OWNER_ANNOTATION]: `team/${i}` },
+        },
       }),
     );
     const engine = makeEngine(

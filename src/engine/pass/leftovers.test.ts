@@ -6,7 +6,7 @@ import { ownedName, ownerAnnotations, ownerLabels } from "../../core/owned";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ClusterKind, ClusterObjectView } from "../../core/views";
-import { makeObject, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
+import { makeObject, MemoryObjects, RecordingLog, RecordingMetrics, RecordingWriter } from "../testing/fakes";
 import { Executor } from "../write/executor";
 import { deleteLeftovers } from "./leftovers";
 
@@ -23,6 +23,7 @@ class World extends EmptyReaders {
   readonly executor: Executor;
   readonly remedies = [{ permissions: PERMISSIONS }];
   readonly owners = new Set<string>();
+  readonly store = new MemoryObjects();
   views: ClusterObjectView[] = [];
   failure: Error | undefined;
   leads = true;
@@ -60,8 +61,8 @@ class World extends EmptyReaders {
   }
 
   async sweep(): Promise<string[]> {
-    const { executor, remedies, isLeader, log } = this;
-    await deleteLeftovers({ readers: this, executor, remedies, isLeader, log }, this.owners);
+    const { executor, remedies, isLeader, log, store } = this;
+    await deleteLeftovers({ readers: this, store, executor, remedies, isLeader, log }, this.owners);
     return this.writer.written.map(({ target }) => target.name);
   }
 }
@@ -87,12 +88,22 @@ describe("leftovers of an object that is gone", () => {
     ["with an empty owner", { labels: { [MANAGED_BY_LABEL]: MANAGER, [OWNER_UID_LABEL]: "" } }],
     ["of another manager", { labels: { [OWNER_UID_LABEL]: "gone" } }],
     ["with a name that the operator does not give", { name: "controller-resilience-my-copy" }],
-    ["that are young", { createdAtMs: Date.parse("2024-12-31T23:50:01Z") }],
+    ["that do not name their owner", { annotations: {} }],
     ["that are being deleted already", { deletedAtMs: 1 }],
   ])("do not include objects %s", async (_, over) => {
     const world = new World();
     world.make(over);
     expect(await world.sweep()).toEqual([]);
+  });
+
+  it.each([
+    ["stay while the owner is there, which was made after the list", "gone", []],
+    ["are deleted if their owner was made again", "another", [expect.any(String)]],
+  ])("%s, whatever the clocks say", async (_, uid, expected) => {
+    const world = new World();
+    world.make();
+    world.store.put({ ...gone, metadata: { ...gone.metadata, uid } });
+    expect(await world.sweep()).toEqual(expected);
   });
 
   it("stay where FlowSchemas cannot be read, which without the right is no failure", async () => {
@@ -107,7 +118,7 @@ describe("leftovers of an object that is gone", () => {
   it("are deleted in one sweep, what throttles a client first", async () => {
     const world = new World();
     const on = (name: string) => ({ priorityLevelConfiguration: { name } });
-    const annotations = { [LEVELS_ANNOTATION]: "low,quarantine" };
+    const annotations = { ...ownerAnnotations(gone), [LEVELS_ANNOTATION]: "low,quarantine" };
     for (let i = 0; i < 199; i++) world.make({ annotations, spec: on("low") });
     const { name } = world.make({ annotations, spec: on("quarantine") });
     const deleted = await world.sweep();
