@@ -92,7 +92,8 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const keyMemory = new KeyMemory();
   const events = createEventSink(shared, settings);
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
-  const reading = { informers, logs, rounds, keyMemory, requestCounts, ...ownFacts(connection) };
+  const clockBehindMs = (): number => clockOffset.behindMs();
+  const reading = { informers, logs, rounds, keyMemory, requestCounts, clockBehindMs, ...ownFacts(connection) };
   const readers = new ClusterReaders({ ...shared, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,

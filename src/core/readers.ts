@@ -196,6 +196,8 @@ export interface Right {
  */
 export interface Readers {
   readonly clock: Clock;
+  /** Now by the clock of an API server that is ahead of the operator's, else by the operator's, in milliseconds since 1970: what has ended by either has ended. */
+  latestMs(): number;
   readonly logs: LogReader;
   /** Reads logs in turn, apart from passes. */
   readonly rounds: LogRounds;

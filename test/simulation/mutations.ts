@@ -165,7 +165,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ["an expiry in the past is extended", "  expired,\n", "", BINDINGS],
     [
       "bindings are not renewed",
-      "if (nowMs >= schedule.renewAtMs) return undefined;",
+      "if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;",
       "if (nowMs >= schedule.expiryMs) return undefined;",
       BINDINGS,
     ],

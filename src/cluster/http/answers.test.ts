@@ -158,6 +158,15 @@ describe("the offset of the API server's clock", () => {
     expect(offset.trouble()).toBeNull();
   });
 
+  it("makes what has ended by the server's clock ended, as long as it may be right", () => {
+    const { clock, offset, answer } = scene();
+    answer(-93_000);
+    expect(offset.behindMs()).toBe(0);
+    clock.advance(300_000);
+    answer(20_000);
+    expect(offset.behindMs()).toBe(19_600);
+  });
+
   it("ignores a header that is no date", () => {
     const { seconds, offset } = scene();
     for (const date of [undefined, "", "tomorrow"]) offset.answered(date, 0);

@@ -152,6 +152,11 @@ export class ClockOffset {
     return `the operator's clock is about ${10 * Math.round(Math.abs(offsetMs) / 10_000)} s ${side} an API server's`;
   }
 
+  /** Returns by how much an API server's clock is ahead, at least, in milliseconds; 0 if none is. */
+  behindMs(): number {
+    return Math.max(0, this.#largest.offsetMs);
+  }
+
   /** The least by which the clocks differ: the server wrote the header at some time between request and answer. */
   #offset(serverMs: number, tripMs: number): number {
     const nowMs = this.#clock.now().getTime();

@@ -58,6 +58,8 @@ export interface ReadersContext {
   /** Whose rights {@link Readers.may} reviews; absent: those of the client's own credentials. */
   readonly rights?: Pick<Rights, "may">;
   readonly log?: Log;
+  /** By how much an API server's clock is ahead, in milliseconds; absent: unknown. */
+  readonly clockBehindMs?: () => number;
   /** How pods are asked for their metrics; absent: over the network. */
   readonly scrape?: Scrape | undefined;
   /** Host and port of the API server, as in a URL; absent: unknown. */
@@ -78,6 +80,7 @@ export class ClusterReaders implements Readers {
   readonly #podMetrics: PodMetricsReadings;
   readonly #ownUser: () => Promise<string | undefined>;
   readonly #apiAudiences: () => Promise<readonly string[]>;
+  readonly #clockBehindMs: () => number;
   readonly #keyMemory: KeyMemory;
   readonly #publishedKeys: PublishedKeys;
 
@@ -90,6 +93,7 @@ export class ClusterReaders implements Readers {
     this.#informers = informers;
     this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
     this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
+    this.#clockBehindMs = context.clockBehindMs ?? (() => 0);
     this.#rights = context.rights ?? new Rights(api, clock);
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock });
@@ -104,6 +108,10 @@ export class ClusterReaders implements Readers {
     });
     this.#keyMemory = keyMemory;
     this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
+  }
+
+  latestMs(): number {
+    return this.clock.now().getTime() + this.#clockBehindMs();
   }
 
   pods(namespace: string): Promise<readonly PodView[]> {

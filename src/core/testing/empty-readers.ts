@@ -31,6 +31,10 @@ export class EmptyReaders implements Readers {
     this.rounds = new ImmediateRounds(clock);
   }
 
+  latestMs(): number {
+    return this.clock.now().getTime();
+  }
+
   pods(_namespace: string): Promise<readonly PodView[]> {
     return Promise.resolve([]);
   }

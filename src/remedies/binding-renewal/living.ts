@@ -246,9 +246,10 @@ function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {
   return renewAtMs + Math.min(STALLED_AFTER_MS, (expiryMs - renewAtMs) / 3);
 }
 
+/** Also if it became due since the reads, which reviewed no role then. */
 function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
-  const { nowMs, schedule } = expiring;
-  if (nowMs >= schedule.renewAtMs) return undefined;
+  const { nowMs, schedule, review } = expiring;
+  if (nowMs >= schedule.renewAtMs && review !== undefined) return undefined;
   const found =
     nowMs < schedule.warnAtMs
       ? current(expiring, `${clauseOf(expiring)}.`)

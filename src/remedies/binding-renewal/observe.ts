@@ -15,6 +15,8 @@ const MAX_BINDINGS = 400;
 /** The input of a plan. */
 export interface ObservedBindings {
   readonly mode: Mode;
+  /** {@link Readers.latestMs} of the beginning. */
+  readonly latestMs: number;
   /** The bindings that the spec names, and those with an expiry and a ServiceAccount of the targets as a subject. */
   readonly living: readonly LivingBinding[];
   /** Entries of status whose binding does not exist any more. */
@@ -56,6 +58,7 @@ interface Context {
   readonly namespace: string;
   readonly spec: BindingRenewalSpec;
   readonly mode: Mode;
+  readonly latestMs: number;
   /** ServiceAccounts that the targets run as. */
   readonly accounts: ReadonlySet<string>;
   readonly missingTargets: readonly string[];
@@ -78,7 +81,8 @@ export async function observeBindings(
   const records = new Map(object.status?.bindings?.map(record => [bindingId(record), record]));
   const { views, missing } = await findTargets(object.spec.targets, { namespace, readers });
   const accounts = new Set(views.map(({ serviceAccountName }) => serviceAccountName));
-  const context = { namespace, spec, mode: object.mode, records, readers, accounts, missingTargets: missing };
+  const latestMs = readers.latestMs();
+  const context = { namespace, spec, mode: object.mode, latestMs, records, readers, accounts, missingTargets: missing };
   const all = [
     ...(await readers.bindings("RoleBinding", namespace)),
     ...(await readers.bindings("ClusterRoleBinding", namespace)),
@@ -89,6 +93,7 @@ export async function observeBindings(
   const known = new Set([...found.living.map(({ view }) => view), ...rest.gone, ...rest.kept].map(bindingId));
   return {
     mode: object.mode,
+    latestMs,
     living: found.living,
     ...rest,
     absent: spec.bindings.filter(binding => !known.has(bindingId(binding))),
@@ -174,14 +179,14 @@ function isSuspect({ view, record }: Candidate): boolean {
 }
 
 /** The rights are reviewed from the first warning on, so that there is time to add one, and when the expiry needs a note. */
-function isToWrite({ view, record, listed, requested }: Candidate, { spec, mode, readers }: Context): boolean {
+function isToWrite({ view, record, listed, requested }: Candidate, { spec, mode, latestMs }: Context): boolean {
   if (!requested || view.skip || view.owner !== undefined) return false;
   const marked = markedOf(view);
   const memory = memoryOf(view, record);
   const schedule = scheduleOf(marked, readExpiry(marked), settingsOf(spec, listed), memory);
   if (schedule === undefined) return false;
   const isNoteDue = mode === "Enforce" && noteOf(memory, schedule.expiryMs) !== undefined;
-  return isNoteDue || readers.clock.now().getTime() >= schedule.warnAtMs;
+  return isNoteDue || latestMs >= schedule.warnAtMs;
 }
 
 /** The fate of the bindings of status that are not among the living. The cache may be stale, so an absence is confirmed live. */

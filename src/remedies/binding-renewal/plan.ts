@@ -22,7 +22,7 @@ export interface BindingPlan extends Plan<BindingItem> {
 
 /** Plans for each binding. There may be hundreds of bindings, so it yields after each. */
 export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSpec, now: Date): Steps<BindingPlan> {
-  const nowMs = now.getTime();
+  const nowMs = Math.max(now.getTime(), observed.latestMs);
   const living = yield* each(observed.living, binding =>
     itemOf(bindingId(binding.view), planLiving(binding, observed.mode, spec, nowMs)),
   );

@@ -94,6 +94,22 @@ describe("a binding that expires", () => {
     expect(scene.now()?.annotations[OWN]).toBe("2025-04-01T00:00:00Z");
   });
 
+  it("has ended once it has by the clock of an API server that is ahead", async () => {
+    const scene = await withDaysLeft(2);
+    scene.behindMs = 2 * DAY;
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "AccessEnded", intents: [] });
+    expect(scene.written).toEqual([]);
+    scene.behindMs = 2 * DAY - 1_000;
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
+    expect(scene.written).toHaveLength(1);
+  });
+
+  it("is not renewed before its role was reviewed, however long the pass takes", async () => {
+    const scene = await withDaysLeft(1 + 1_000 / DAY, { warnBefore: "24h" });
+    const { plan } = await scene.plan(new Date(scene.clock.now().getTime() + 1_000));
+    expect(plan.items.flatMap(({ intents }) => intents)).toEqual([]);
+  });
+
   it("keeps its life after several renewals, whatever becomes of status or of the object", async () => {
     const scene = new Scene();
     scene.bind({ annotations: { [TTL]: "7d" } });

@@ -65,6 +65,8 @@ export class Scene extends EmptyReaders {
   readonly notes: Intent[] = [];
   /** Outcome of every write; absent: executed. */
   outcome: Outcome | undefined;
+  /** An API server's clock is ahead of the operator's, in milliseconds. */
+  behindMs = 0;
   #created = 0;
 
   constructor(
@@ -76,6 +78,10 @@ export class Scene extends EmptyReaders {
       targets: [{ kind: "Deployment", name: "web" }],
       bindingRenewal: { ...DEFAULTS, ...spec },
     });
+  }
+
+  override latestMs(): number {
+    return super.latestMs() + this.behindMs;
   }
 
   get mode(): Mode {
