@@ -14,11 +14,11 @@ export const REASONS = {
   },
   LeaseNotRenewed: {
     event: "Warning",
-    help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it. `onStall: Restart` does so for the first.",
+    help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it.",
   },
   ProgressStopped: {
     event: "Warning",
-    help: "An object is due, and none of its kind has moved since: look at the pods and at the object in the message. If it is fine, correct `due` or `selector`.",
+    help: "The object in the message is due, and none of its kind has moved since: look at it and at the pods. If it is fine, correct `due` or `selector`.",
   },
   QueueStuck: {
     event: "Warning",
@@ -30,7 +30,7 @@ export const REASONS = {
   },
   AccessLost: {
     event: "Warning",
-    help: "The pods get 403s: restore the binding in the message; [bindingRenewal](binding-renewal.md) keeps bindings from expiring.",
+    help: "The pods get 403s: restore the binding in the message ([bindingRenewal](binding-renewal.md)).",
   },
   LeadershipLost: {
     event: "Warning",
@@ -43,7 +43,7 @@ export const REASONS = {
   },
   WorkerStuck: {
     event: "Warning",
-    help: "A warning, no stall: one worker is on one item for much longer than ever before, while others go on. Look at the pod's log.",
+    help: "No stall: one worker is on one item for long, while others go on. Look at the pod's log.",
   },
   Active: { event: "Normal", help: "No evidence of a stall. The message names what the operator cannot tell." },
   NothingToDo: { event: "Normal", help: "No workload of the targets has a pod." },
