@@ -1,56 +1,52 @@
-import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../../core/json";
+/* eslint-disable import-x/no-restricted-paths -- for tests alone: they share the simulated API server */
+import { applyTo, type Fields, fieldsOf, union, without } from "../../../../../test/simulation/server/managed-fields";
+import type { Obj } from "../../../../../test/simulation/server/objects";
+import { builtInSchema } from "../../../../../test/simulation/server/schema";
+import { arrayOf, type JsonObject, objectIn, objectOf } from "../../../../core/json";
 import { namedOf, type TemplatePatch, VOLUME_NAME } from "../parts";
 
-// Server-side apply with force, as structured-merge-diff does it, for pod templates.
+// Server-side apply with force for pod templates, as the simulated API server does it.
 
 /** The operator's field manager. */
 export const US = "controller-resilience";
 
+const TYPE = { apiVersion: "v1", kind: "PodTemplate" };
+const SCHEMA = builtInSchema(TYPE.kind);
+
 /** A template, and the fields of each manager. */
 export interface Managed {
   readonly template: JsonObject;
-  readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly owners: Obj["metadata"]["managedFields"];
 }
 
-/** Lists whose items are merged by a key. All others are atomic, also `projected.sources`. */
-const KEYS: Readonly<Record<string, string>> = {
-  volumes: "name",
-  containers: "name",
-  initContainers: "name",
-  volumeMounts: "mountPath",
-};
-
 /** A new template, whose creator owns all fields. */
-export function created(template: JsonObject, manager = "creator"): Managed {
-  return { template, owners: new Map([[manager, new Set(pathsOf(template).keys())]]) };
+export function created(template: JsonObject): Managed {
+  return { template, owners: entriesOf({ creator: fieldsOf({ template }, SCHEMA) }) };
+}
+
+function entriesOf(fields: Readonly<Record<string, Fields>>): NonNullable<Managed["owners"]> {
+  return Object.entries(fields).map(([manager, fieldsV1]) => ({
+    ...{ manager, operation: manager === US ? "Apply" : "Update", apiVersion: TYPE.apiVersion, time: "" },
+    ...{ fieldsType: "FieldsV1", fieldsV1 },
+  }));
 }
 
 /** The template after `manager` has applied a configuration with force. */
-export function serverSideApply(live: Managed, manager: string, config: JsonObject): Managed {
-  const before = pathsOf(live.template);
-  const wanted = pathsOf(config);
-  const owners = new Map([...live.owners].map(([name, paths]) => [name, new Set(paths)]));
-  const last = owners.get(manager) ?? new Set<string>();
-  owners.delete(manager);
-  const changed = [...wanted].filter(([path, value]) => canonical(before.get(path)) !== canonical(value));
-  for (const paths of owners.values()) for (const [path] of changed) paths.delete(path);
-  owners.set(manager, new Set(wanted.keys()));
-  const owned = new Set([...owners.values()].flatMap(paths => [...paths]));
-  const isKept = (path: string): boolean => {
-    const item = path.endsWith("/.") ? path.slice(0, -1) : `${path}/`;
-    return [...owned].some(one => one === path || one.startsWith(item));
-  };
-  const isGone = (path: string): boolean => last.has(path) && !isKept(path);
-  const merged = mergeObjects(live.template, config);
-  return { template: defaulted(pruneObject(merged, "", isGone)), owners };
+export function serverSideApply({ template, owners }: Managed, manager: string, config: JsonObject): Managed {
+  const draft = { ...TYPE, metadata: { managedFields: owners }, template } as unknown as Obj;
+  const by = { manager } as Parameters<typeof applyTo>[1]["by"];
+  applyTo(draft, { config: { ...TYPE, template: config }, by, force: true, schema: SCHEMA, now: "" });
+  return { template: defaulted(objectOf(draft["template"])), owners: draft.metadata.managedFields };
 }
 
-/** Volumes whose sources the manager owns. */
-export function ownedVolumesOf({ template, owners }: Managed, manager = US): string[] {
-  const paths = owners.get(manager);
-  const names = namedOf(objectOf(template["spec"])["volumes"]).map(({ name }) => name);
-  return names.filter(name => paths?.has(sourcesPath(name)));
+/** Volumes whose sources the operator owns. */
+export function ownedVolumesOf({ template, owners = [] }: Managed): string[] {
+  const ours = owners.find(({ manager }) => manager === US)?.fieldsV1;
+  const isOwned = (name: string): boolean => sourcesOf(name).reduce(stepInto, ours) !== undefined;
+  return volumesOf(template).flatMap(({ name }) => (isOwned(name) ? [name] : []));
 }
+
+const stepInto = (fields: unknown, step: string): JsonObject | undefined => objectIn(objectOf(fields)[step]);
 
 /** Applies a patch of the operator if only the owners of the sources are known. */
 export function applyPatch(
@@ -58,23 +54,32 @@ export function applyPatch(
   ownedVolumes: readonly string[],
   patch: TemplatePatch,
 ): { readonly template: JsonObject; readonly ownedVolumes: readonly string[] } {
-  const operatorVolumes = ownedVolumes.filter(name => name.startsWith(VOLUME_NAME));
-  const all = pathsOf(template);
-  const mounts = [...all].filter(
-    ([path, value]) => path.includes("/volumeMounts/") && operatorVolumes.includes(value as string),
-  );
-  const prefixes = [...operatorVolumes.map(itemPath), ...mounts.map(([path]) => path.slice(0, -"name".length))];
-  const paths = [...all.keys()];
-  const mine = paths.filter(path => prefixes.some(prefix => path.startsWith(prefix)));
-  const shared = new Set(ownedVolumes.map(sourcesPath));
-  const theirs = paths.filter(path => !mine.includes(path) && !shared.has(path));
-  const owners = new Map([
-    ["creator", new Set(theirs)],
-    [US, new Set([...mine, ...shared])],
-  ]);
+  const isOurs = ({ name }: { readonly name?: unknown }): boolean =>
+    ownedVolumes.includes(String(name)) && String(name).startsWith(VOLUME_NAME);
+  const volumes = volumesOf(template).filter(isOurs);
+  const parts = [
+    fieldsOf({ template: { spec: { volumes } } }, SCHEMA),
+    ...ownedVolumes.map(name => nested(sourcesOf(name))),
+    ...(["containers", "initContainers"] as const).flatMap(list =>
+      namedOf(objectOf(template["spec"])[list]).map(({ name, volumeMounts }) => {
+        const mounts = arrayOf(volumeMounts).map(objectOf).filter(isOurs);
+        const fields = fieldsOf({ volumeMounts: mounts }, builtInSchema("Container"));
+        return nested([...SPEC, `f:${list}`, itemOf(name)], fields);
+      }),
+    ),
+  ];
+  const ours = parts.reduce(union);
+  const owners = entriesOf({ creator: without(fieldsOf({ template }, SCHEMA), ours), [US]: ours });
   const applied = serverSideApply({ template, owners }, US, { spec: patch });
   return { template: applied.template, ownedVolumes: ownedVolumesOf(applied) };
 }
+
+const SPEC = ["f:template", "f:spec"];
+const itemOf = (name: string): string => `k:${JSON.stringify({ name })}`;
+const sourcesOf = (volume: string): string[] => [...SPEC, "f:volumes", itemOf(volume), "f:projected", "f:sources"];
+const nested = (steps: readonly string[], inner: Fields = {}): Fields =>
+  steps.reduceRight((fields, step) => ({ [step]: fields }), inner);
+const volumesOf = (template: JsonObject) => namedOf(objectOf(template["spec"])["volumes"]);
 
 /** Sets the API server's defaults of projected volumes. */
 export function defaulted(template: JsonObject): JsonObject {
@@ -93,76 +98,4 @@ function defaultedSource(source: unknown): unknown {
   const token = objectIn(objectOf(source)["serviceAccountToken"]);
   if (token === undefined) return source;
   return { ...objectOf(source), serviceAccountToken: { expirationSeconds: 3600, ...token } };
-}
-
-function itemPath(volume: string): string {
-  return `/spec/volumes/${encodeURIComponent(volume)}/`;
-}
-
-function sourcesPath(volume: string): string {
-  return `${itemPath(volume)}projected/sources`;
-}
-
-/** Every leaf by its path, and every item of a keyed list by its path with a dot. */
-function pathsOf(value: unknown, path = "", key?: string): Map<string, unknown> {
-  const object = objectIn(value);
-  if (key !== undefined && Array.isArray(value)) {
-    return new Map(
-      value.flatMap((item: unknown): [string, unknown][] => {
-        const itemAt = `${path}/${encodeURIComponent(objectOf(item)[key] as string)}`;
-        return [[`${itemAt}/.`, true], ...pathsOf(item, itemAt)];
-      }),
-    );
-  }
-  if (object === undefined || Object.keys(object).length === 0) return new Map([[path, value]]);
-  const entries = Object.entries(object);
-  return new Map(
-    entries.flatMap(([name, field]) => [...pathsOf(field, `${path}/${encodeURIComponent(name)}`, KEYS[name])]),
-  );
-}
-
-function mergeObjects(live: JsonObject, config: JsonObject): JsonObject {
-  const merged = Object.entries(config).map(([name, wanted]) => {
-    const key = KEYS[name];
-    const current = live[name];
-    if (key !== undefined) return [name, mergeLists(arrayOf(current), arrayOf(wanted), key)] as const;
-    const [liveObject, wantedObject] = [objectIn(current), objectIn(wanted)];
-    const both = liveObject !== undefined && wantedObject !== undefined;
-    return [name, both ? mergeObjects(liveObject, wantedObject) : wanted] as const;
-  });
-  return { ...live, ...Object.fromEntries(merged) };
-}
-
-/** Common items must have the same order; otherwise the API server would reorder fields of other owners. */
-function mergeLists(live: readonly unknown[], wanted: readonly unknown[], key: string): unknown[] {
-  const keyOf = (item: unknown): unknown => objectOf(item)[key];
-  const known = live.map(keyOf);
-  const places = wanted.map(item => known.indexOf(keyOf(item))).filter(place => place >= 0);
-  const tail = wanted.slice(places.length).every(item => !known.includes(keyOf(item)));
-  if (!tail || places.some((place, i) => place < (places[i - 1] ?? 0)))
-    throw new Error("expected a patch in the order of the template");
-  const fresh = wanted.slice(places.length);
-  const merged = live.map(item => {
-    const patch = wanted.find(one => keyOf(one) === keyOf(item));
-    return patch === undefined ? item : mergeObjects(objectOf(item), objectOf(patch));
-  });
-  return [...merged, ...fresh];
-}
-
-function pruneObject(object: JsonObject, path: string, isGone: (path: string) => boolean): JsonObject {
-  const entries = Object.entries(object).flatMap(([name, field]): [string, unknown][] => {
-    const at = `${path}/${encodeURIComponent(name)}`;
-    const key = KEYS[name];
-    if (isGone(at)) return [];
-    if (key !== undefined && Array.isArray(field)) {
-      const kept = field.flatMap((item: unknown) => {
-        const itemAt = `${at}/${encodeURIComponent(objectOf(item)[key] as string)}`;
-        return isGone(`${itemAt}/.`) ? [] : [pruneObject(objectOf(item), itemAt, isGone)];
-      });
-      return kept.length === 0 && field.length > 0 ? [] : [[name, kept]];
-    }
-    const child = objectIn(field);
-    return [[name, child === undefined ? field : pruneObject(child, at, isGone)]];
-  });
-  return Object.fromEntries(entries);
 }
