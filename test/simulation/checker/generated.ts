@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import { objectsFor } from "./objects";
 import type { Entry, Report, Sight } from "./sight";
 
 // Promise 4 of ClusterControllerResiliences: they act where they enforce, in no namespace that they exclude, leave to a person what a person protects, and
@@ -106,26 +107,25 @@ class Endings {
     private readonly report: Report,
   ) {}
 
-  note({ verb, from, before, after }: Entry): void {
+  note({ from, before }: Entry): void {
     if (before === undefined) return;
     const owner = before.metadata.labels?.[GENERATED_FOR] ?? "";
     const { namespace = "" } = before.metadata;
-    const others = this.#listed(namespace, ({ metadata }) => metadata.uid !== before.metadata.uid);
-    const left = new Set([...(verb === "delete" ? [] : targetsOf(after)), ...others]);
-    const lost = targetsOf(before).filter(name => !left.has(name) && this.#exists(namespace, name)).length;
+    const isKept = (id: string): boolean => objectsFor(this.sight.store, namespace, id).some(isPresent);
+    const lost = targetsOf(before).filter(id => this.#exists(namespace, id) && !isKept(id)).length;
     const since = this.sight.clock.monotonicMs() - AT_ONCE_MS;
     const key = `${from} ${owner}`;
     const ends = (this.#ends.get(key) ?? []).filter(({ atMs }) => atMs > since);
     this.#ends.set(key, [...ends, { atMs: since + AT_ONCE_MS, lost }]);
     const all = ends.reduce((sum, end) => sum + end.lost, lost);
     const isTheirs = (one: Obj): boolean => one.metadata.labels?.[GENERATED_FOR] === owner;
-    if (lost === 0 || all <= MOST_AT_ONCE || all <= this.#listed(undefined, isTheirs).length) return;
+    if (lost === 0 || all <= MOST_AT_ONCE || all <= this.#listed(isTheirs).length) return;
     this.report(4, `${String(all)} workloads lose the protection of ${owner} at once`);
   }
 
-  #listed(namespace: string | undefined, test: (object: Obj) => boolean): string[] {
-    const objects = this.sight.store.list("controllerresiliences", namespace);
-    return objects.filter(one => one.metadata.deletionTimestamp === undefined && test(one)).flatMap(targetsOf);
+  #listed(test: (object: Obj) => boolean): string[] {
+    const objects = this.sight.store.list("controllerresiliences");
+    return objects.filter(one => isPresent(one) && test(one)).flatMap(targetsOf);
   }
 
   #exists(namespace: string, workload: string): boolean {
@@ -136,8 +136,12 @@ class Endings {
   }
 }
 
-function targetsOf(object: Obj | undefined): string[] {
-  const { targets = [] } = (object?.["spec"] ?? {}) as Spec;
+function isPresent({ metadata: { deletionTimestamp } }: Obj): boolean {
+  return deletionTimestamp === undefined;
+}
+
+function targetsOf(object: Obj): string[] {
+  const { targets = [] } = (object["spec"] ?? {}) as Spec;
   return targets.map(({ kind, name = "" }) => `${kind}/${name}`);
 }
 

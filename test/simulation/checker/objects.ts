@@ -22,10 +22,15 @@ export function isSkipped({ metadata }: Obj): boolean {
 
 /** The objects that have a pod's workload among their targets. */
 export function objectsOf(store: Store, pod: Obj): Obj[] {
-  const [kind = "", name = ""] = (workloadOf(pod) ?? "").split("/");
-  const workload = store.get(`${kind.toLowerCase()}s`, pod.metadata.namespace, name);
+  return objectsFor(store, pod.metadata.namespace, workloadOf(pod) ?? "");
+}
+
+/** The objects that have the workload `Kind/name` of a namespace among their targets. */
+export function objectsFor(store: Store, namespace: string | undefined, id: string): Obj[] {
+  const [kind = "", name = ""] = id.split("/");
+  const workload = store.get(`${kind.toLowerCase()}s`, namespace, name);
   return store
-    .list("controllerresiliences", pod.metadata.namespace)
+    .list("controllerresiliences", namespace)
     .filter(object => targetsOf(object).some(target => isTarget(target, { kind, name, workload })));
 }
 
