@@ -103,8 +103,14 @@ export type Outcome =
   | { readonly result: "Blocked"; readonly message: string; readonly retryAfterMs: number }
   | { readonly result: "Forbidden"; readonly message: string }
   | { readonly result: "Conflict"; readonly message: string }
-  /** Not tried again before that time. Absent until the executor has set it. */
-  | { readonly result: "Failed"; readonly message: string; readonly retryAfterMs?: number };
+  | {
+      readonly result: "Failed";
+      readonly message: string;
+      /** What the last try met, for the log, if the message tells of an earlier one. */
+      readonly cause?: string;
+      /** Not tried again before that time. Absent until the executor has set it. */
+      readonly retryAfterMs?: number;
+    };
 
 /** The outcome of an intent that is deferred. */
 export type Deferral = Extract<Outcome, { result: "Limited" }>;

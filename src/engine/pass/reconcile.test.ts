@@ -236,6 +236,47 @@ describe("a remedy that fails", () => {
     });
   });
 
+  it("tells of one obstacle as long as it comes back, however else reads fail meanwhile", async () => {
+    let tries = 0;
+    const ways = ["list pods: HTTP 503", "get deployments app: timed out after 30 s", "list pods: socket hang up"];
+    const observe = () => Promise.reject(new TransientError(ways[tries++ % 3]!));
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe })], spec });
+    const told = new Set<string>();
+    for (let pass = 0; pass < 90; pass++) {
+      await bench.pass();
+      told.add(bench.message("TokensAccepted"));
+      await bench.clock.run(10_000);
+    }
+    expect([[...told], bench.store.writes.length]).toEqual([["No action while reads fail: list pods: HTTP 503."], 1]);
+    ways.fill("list pods: HTTP 500");
+    for (let minute = 0; minute < 9; minute++) {
+      await bench.clock.run(60_000);
+      await bench.pass();
+    }
+    expect(bench.message("TokensAccepted")).toContain("HTTP 503");
+    await bench.clock.run(60_000);
+    await bench.pass();
+    expect(bench.message("TokensAccepted")).toContain("HTTP 500");
+    ways.fill("list pods: HTTP 502");
+    bench.store.put(makeObject(KEY, spec, { ...bench.current(), observedGeneration: 0 }));
+    await bench.pass();
+    expect(bench.message("TokensAccepted")).toContain("HTTP 502");
+  });
+
+  it("tells of one failure of a write as long as it comes back", async () => {
+    let tries = 0;
+    const remedy = makeRemedy(makeDecision({ intents: [makePatch("app")] }));
+    const bench = makeBench({ remedies: [remedy] });
+    bench.writer.answer = () => Promise.reject(new TransientError(["HTTP 503", "socket hang up"][tries++ % 2]!));
+    for (let minute = 0; minute < 30; minute++) {
+      await bench.pass();
+      await bench.clock.run(60_000);
+    }
+    expect([tries > 20, bench.store.writes.length]).toEqual([true, 1]);
+    expect(bench.message("TokensAccepted")).toContain("HTTP 503");
+    expect(JSON.stringify(bench.log.lines)).toContain("socket hang up");
+  });
+
   const why = "No action while reads fail: list pods: expired (410).";
   it.each([
     ["its reads have failed", () => Promise.reject(new TransientError("list pods: expired (410)"))],

@@ -7,6 +7,8 @@ import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { nextAfter, nextOf, type PassResult } from "../loop/requeue";
+import { retell, type Told } from "../write/write-backoff";
+import { keyOf } from "../../core/text";
 import { LiveReadsNeeded, ObjectSession } from "../object/object-session";
 import type { ObjectRestarts, Restarts, SettledRestarts } from "../../restarts/ledger";
 import { Executor, type ExecutionScope } from "../write/executor";
@@ -45,6 +47,8 @@ export class Reconciler {
   readonly #executor: Executor;
   readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
+  /** What is told of failed reads, by object and remedy. */
+  readonly #told = new Map<string, Told>();
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
@@ -110,6 +114,7 @@ export class Reconciler {
   forget(key: Key): void {
     const { remedies, log } = this.#ports;
     for (const remedy of remedies) {
+      this.#told.delete(`${key} ${remedy.name}`);
       try {
         remedy.forget?.(key);
       } catch (error) {
@@ -192,7 +197,7 @@ export class Reconciler {
     const { conditions = [] } = scope.object.status ?? {};
     for (const pass of planned) {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
-      const report = this.#unlessClockIsOff(await pass.report(outcomes));
+      const report = this.#steady(pass.remedy, scope.object, this.#unlessClockIsOff(await pass.report(outcomes)));
       const known = conditions.find(({ type }) => type === pass.remedy.condition);
       const written = [...outcomes.values()].flat();
       const failing = this.#executor.lasting(written);
@@ -200,6 +205,21 @@ export class Reconciler {
       executions.push(...written);
     }
     return { passes, executions };
+  }
+
+  /** What is told of failed reads stays, until they succeed or the spec changes ({@link retell}). */
+  #steady({ name }: Remedy, object: ControllerResilience, report: Report): Report {
+    const id = `${keyOf(object)} ${name}`;
+    const { reason, message, stalled } = report;
+    if (reason !== "ObserveFailed" || hasNews(object)) this.#told.delete(id);
+    if (reason !== "ObserveFailed") return report;
+    const told = retell(this.#told.get(id), message, this.#ports.readers.clock.monotonicMs());
+    this.#told.set(id, told);
+    return {
+      ...report,
+      message: told.message,
+      ...(stalled?.message === message && { stalled: { ...stalled, message: told.message } }),
+    };
   }
 
   /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing, and what rests on it waits. */

@@ -15,9 +15,28 @@ const REMEMBERED_MS = 900_000;
 /** What fails for this long hardly succeeds by itself, and what is unknown hardly becomes known. In milliseconds. */
 export const LASTING_MS = 3_600_000;
 
+/**
+ * What is told of an obstacle stays for so long after a try last met just that, in milliseconds. The next try may fail at another request or in
+ * another way, and each new message is a write of status.
+ */
+export const TOLD_MS = 600_000;
+
+/** A message about an obstacle, and when a try last met that. */
+export interface Told {
+  readonly message: string;
+  readonly metMs: number;
+}
+
+/** Returns what to tell of an obstacle after a try that failed with this message. Pure. */
+export function retell(told: Told | undefined, message: string, nowMs: number): Told {
+  const stays = told !== undefined && told.message !== message && nowMs - told.metMs < TOLD_MS;
+  return stays ? told : { message, metMs: nowMs };
+}
+
 interface Failure {
   readonly intent: Intent;
   readonly outcome: Outcome;
+  readonly told?: Told | undefined;
   readonly untilMs: number;
   /** The same on the wall clock, fixed once: a time in a message that drifts would write status again. */
   readonly untilWallMs: number;
@@ -48,18 +67,19 @@ export class WriteBackoff {
   }
 
   /** Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row. */
-  note(intent: Intent, outcome: Outcome): Outcome {
+  note(intent: Intent, noted: Outcome): Outcome {
     this.#forgetOld();
     const nowMs = this.#clock.monotonicMs();
-    const count = this.#failures.get(idOf(intent))?.count ?? 0;
+    const before = this.#failures.get(idOf(intent));
+    const { outcome, told } = asTold(noted, before?.told, nowMs);
+    const count = before?.count ?? 0;
     const sinceMs = Math.min(nowMs, ...this.#ofTarget(intent).map(([, failure]) => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
     // The next pass reads the object anew, so a conflict waits for nothing.
     const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(bounds, count));
     this.#failures.set(idOf(intent), {
-      intent,
-      outcome,
+      ...{ intent, outcome, told },
       untilMs: nowMs + waitMs,
       untilWallMs: this.#clock.now().getTime() + waitMs,
       count: count + 1,
@@ -99,6 +119,14 @@ export class WriteBackoff {
     const oldestMs = this.#clock.monotonicMs() - REMEMBERED_MS;
     for (const [id, { untilMs }] of this.#failures) if (untilMs < oldestMs) this.#failures.delete(id);
   }
+}
+
+/** What else than a failure the API server says may be a person's word, and is told at once. */
+function asTold(outcome: Outcome, before: Told | undefined, nowMs: number): Pick<Failure, "outcome" | "told"> {
+  if (outcome.result !== "Failed") return { outcome };
+  const { message: cause } = outcome;
+  const told = retell(before, cause, nowMs);
+  return { told, outcome: told.message === cause ? outcome : { ...outcome, message: told.message, cause } };
 }
 
 function isPlainFailure({ restart }: Intent, { result }: Outcome): boolean {
