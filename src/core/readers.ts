@@ -192,7 +192,7 @@ export interface Right {
 
 /**
  * Everything a remedy's `observe` may read. Absence is null; any other failure is thrown. Namespaces, workloads, ServiceAccounts, single bindings
- * and cluster-scoped objects are read live before a write; a pass that writes nothing may have them from watch caches.
+ * and cluster-scoped objects are read live before a write; a pass on caches has them from watches.
  */
 export interface Readers {
   readonly clock: Clock;

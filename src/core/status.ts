@@ -105,6 +105,11 @@ export function isSameStatus<Status extends object>(a: Status | undefined, b: St
   return sameJson(a ?? {}, b ?? {});
 }
 
+/** Returns the status without its reports of what was seen: the conditions and the targets. The rest is the record that later writes rest on, such as the budgets. */
+export function withoutReports(status: ControllerResilienceStatus = {}): object {
+  return { ...status, conditions: undefined, targets: undefined };
+}
+
 /** What {@link hasNews} looks at. */
 interface Answerable {
   readonly metadata?: { readonly generation?: number; readonly deletionTimestamp?: unknown } | undefined;

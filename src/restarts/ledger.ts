@@ -166,10 +166,16 @@ export class ObjectRestarts {
     this.#shared = shared;
   }
 
-  /** Returns what defers a restart, in this order: its budget, {@link WITHOUT_PROOF}, and last the restart pacer, which gives out a permit. */
+  /** Returns what defers a restart, in this order: its budget, then {@link WITHOUT_PROOF}. */
   deferral(claim: RestartClaim): Deferral | undefined {
     const budget = checkRestartBudget(this.#own, claim, this.#shared.clock.now());
     return budget ?? (isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined);
+  }
+
+  /** Returns for how long the restart pacer defers a restart. It is asked last, since it has one permit for all objects. */
+  pace(claim: RestartClaim): Deferral | undefined {
+    const waitMs = this.#shared.pacer.waitMs({ isProven: PROVEN_BY_POD.has(claim.cause) });
+    return waitMs > 0 ? limited("RestartPacer", waitMs) : undefined;
   }
 
   /**
@@ -182,8 +188,9 @@ export class ObjectRestarts {
     this.#shared.breaker.note(this.#session.object, this.#own);
     const deferral = this.deferral(claim);
     if (deferral !== undefined) return deferral;
-    const waitMs = this.#shared.pacer.take({ isProven: PROVEN_BY_POD.has(claim.cause) });
-    if (waitMs > 0) return limited("RestartPacer", waitMs);
+    const pace = this.pace(claim);
+    if (pace !== undefined) return pace;
+    this.#shared.pacer.take();
     const now = this.#shared.clock.now();
     const requested = requestedRestart(claim, now);
     const restarts = pruneRestarts([...this.#own, requested], now);
@@ -300,14 +307,16 @@ export class RestartPacer {
     this.#holdFrom(this.#clock.monotonicMs());
   }
 
-  /** Takes the permit to restart a pod once, now. @returns the time until one may be free, in milliseconds; 0: it was taken */
-  take({ isProven = false } = {}): number {
+  /** Returns the time until the permit to restart a pod once may be free, in milliseconds; 0: it is. */
+  waitMs({ isProven = false } = {}): number {
     const intervalMs = this.#intervalMs * (isProven ? PROVEN_SHARE : 1);
     const waitMs = this.#lastMs + intervalMs - this.#clock.monotonicMs();
-    if (this.#permitOut) return Math.max(waitMs, intervalMs);
-    if (waitMs > 0) return waitMs;
+    return this.#permitOut ? Math.max(waitMs, intervalMs) : Math.max(waitMs, 0);
+  }
+
+  /** Takes the permit, which is free. */
+  take(): void {
     this.#permitOut = true;
-    return 0;
   }
 
   /** Returns the permit. If the restart was executed, or may have been, the interval starts now. Otherwise it is as if none had been taken. */

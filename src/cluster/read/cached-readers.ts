@@ -8,7 +8,7 @@ import type { OwnWatch } from "../watch/own-objects";
 import type { Informers } from "../watch/informers";
 
 /**
- * Age of the published keys in a pass that writes nothing, in milliseconds. It is shorter than the time between two full passes by
+ * Age of the published keys in a pass on caches, in milliseconds. It is shorter than the time between two full passes by
  * default, which is 54 s at least, so each of them reads the keys. A pod that is younger than the last reading without a new key may hold a token of that key, so that nothing is proven of it.
  */
 const KEYS_AGE_MS = 53_000;
@@ -18,7 +18,7 @@ export type ReadCaches = Pick<Informers, "cache" | "clusterObjects">;
 
 /**
  * Returns the live readers, with Namespaces, workloads, ServiceAccounts, bindings, cluster-scoped objects and this project's own from watch
- * caches, for passes that write nothing (docs/adr/0027). Without a cache that can be trusted it reads live.
+ * caches, for passes that write no more than conditions and targets (docs/adr/0027). Without a cache that can be trusted it reads live.
  */
 export function cachedReaders(
   live: Readers,

@@ -1,9 +1,9 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { type Clock, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectStore } from "../../core/ports";
-import { isSameStatus } from "../../core/status";
+import { isSameStatus, withoutReports } from "../../core/status";
 
-/** A pass on caches has come to a write: the pass is repeated with live reads. */
+/** A pass on caches has come to a write that needs live reads: the pass is repeated with them. */
 export class LiveReadsNeeded extends Error {}
 
 /**
@@ -18,7 +18,7 @@ export class ObjectSession {
   readonly #clock: Clock;
   readonly #isCached: boolean;
 
-  /** @param isCached the object and all else in this pass come from caches, so nothing may be written */
+  /** @param isCached the object and all else in this pass come from caches, so it may write no more than what status shows */
   constructor(object: ControllerResilience, store: ObjectStore, clock: Clock, isCached = false) {
     this.#object = object;
     this.statusRead = object.status ?? {};
@@ -32,7 +32,7 @@ export class ObjectSession {
     return this.#object;
   }
 
-  /** Call it before every write. @throws LiveReadsNeeded if this pass is on caches */
+  /** Call it before every write, but one of what status shows. @throws LiveReadsNeeded if this pass is on caches */
   readonly beforeWrite = (): void => {
     if (this.#isCached) throw new LiveReadsNeeded("expected live reads before a write");
   };
@@ -45,7 +45,7 @@ export class ObjectSession {
   async writeStatus(status: ControllerResilienceStatus): Promise<void> {
     const object = this.#object;
     if (isSameStatus(object.status, status)) return;
-    this.beforeWrite();
+    if (!isSameStatus(withoutReports(object.status), withoutReports(status))) this.beforeWrite();
     const resourceVersion = await withDeadline(this.#clock, STORE_DEADLINE_MS, "writing status", () =>
       this.#store.writeStatus(object, status),
     );

@@ -39,7 +39,7 @@ export interface ReconcilerPorts {
 
 /**
  * Runs passes: reads the object, lets each remedy observe and plan, executes the plans, reports. A pass works on caches and
- * writes nothing; where there is anything to write, status included, it is repeated at once with live reads
+ * writes conditions and targets; where there is anything else to write, it is repeated at once with live reads
  * (docs/adr/0027-read-from-caches-write-from-live-reads.md).
  */
 export class Reconciler {
@@ -76,7 +76,7 @@ export class Reconciler {
     }
   }
 
-  /** Returns undefined if there is something to write, or no cache to tell. */
+  /** Returns undefined if there is something to write that needs live reads, or no cache to tell. */
   async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
     const { store, cachedReaders, restarts } = this.#ports;
     const read = cachedReaders === undefined ? undefined : store.cached(key);

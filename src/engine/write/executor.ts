@@ -143,14 +143,15 @@ export class Executor {
     log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");
   }
 
-  /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, or the time of the pass. */
+  /** What defers an otherwise permitted intent: the checks of a restart, backoff after a failure, the time of the pass, or the restart pacer. */
   #deferred(intent: Intent, { restarts, isLate }: ExecutionScope): Outcome | undefined {
     const restart = intent.restart && restarts.deferral(intent.restart);
     const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral(intent.rollout));
     if (deferral !== undefined) return deferral;
     const standing = this.#backoff.pending(intent);
-    if (standing !== undefined || isLate !== true) return standing;
-    return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
+    if (standing !== undefined) return standing;
+    if (isLate === true) return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
+    return intent.restart && restarts.pace(intent.restart);
   }
 
   #try(intent: Intent, scope: ExecutionScope): Promise<Outcome> {
