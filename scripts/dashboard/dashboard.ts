@@ -1,4 +1,9 @@
-import { BigValueGraphMode, ReduceDataOptionsBuilder } from "@grafana/grafana-foundation-sdk/common";
+import {
+  BigValueGraphMode,
+  GraphThresholdsStyleConfigBuilder,
+  GraphThresholdsStyleMode,
+  ReduceDataOptionsBuilder,
+} from "@grafana/grafana-foundation-sdk/common";
 import {
   DashboardBuilder,
   DatasourceVariableBuilder,
@@ -18,7 +23,7 @@ const REF_IDS = "ABCDEFGH";
 
 /** Grafana has 24 columns. */
 const [STAT, TIMESERIES] = [
-  { width: 6, height: 4 },
+  { width: 4, height: 4 },
   { width: 12, height: 8 },
 ];
 
@@ -56,7 +61,7 @@ function variable(name: string, query: string): QueryVariableBuilder {
 function panelOf(panel: Panel): StatBuilder | TimeseriesBuilder {
   const { kind, title, description, unit, queries } = panel;
   const { width, height } = kind === "stat" ? STAT : TIMESERIES;
-  const builder = kind === "stat" ? statOf(panel) : new TimeseriesBuilder();
+  const builder = kind === "stat" ? statOf(panel) : timeseriesOf(panel);
   builder.title(title).description(description).unit(unit).datasource(DATASOURCE).span(width).height(height);
   for (const [i, { expr, legend }] of queries.entries()) {
     const query = new DataqueryBuilder().expr(expr).legendFormat(legend).refId(REF_IDS.charAt(i));
@@ -68,6 +73,14 @@ function panelOf(panel: Panel): StatBuilder | TimeseriesBuilder {
 function statOf(panel: Panel): StatBuilder {
   const last = new ReduceDataOptionsBuilder().calcs(["lastNotNull"]);
   return new StatBuilder().thresholds(thresholds(panel)).reduceOptions(last).graphMode(BigValueGraphMode.None);
+}
+
+function timeseriesOf(panel: Panel): TimeseriesBuilder {
+  const builder = new TimeseriesBuilder();
+  if (panel.isSigned !== true) builder.min(0);
+  if (panel.badFrom === undefined) return builder;
+  const line = new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Line);
+  return builder.thresholds(thresholds(panel)).thresholdsStyle(line);
 }
 
 function thresholds({ badBelow, badFrom }: Panel): ThresholdsConfigBuilder {

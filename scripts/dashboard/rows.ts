@@ -16,10 +16,12 @@ export interface Panel {
   readonly queries: readonly Query[];
   /** One sentence: what to look for. */
   readonly description: string;
-  /** From this value on, a stat is red. */
+  /** From this value on, a stat is red; a time series has a red line there. */
   readonly badFrom?: number;
   /** Below this value, a stat is red. */
   readonly badBelow?: number;
+  /** Values can be negative, so the axis does not begin at 0. */
+  readonly isSigned?: true;
 }
 
 /** Panels below a heading. */
@@ -32,6 +34,9 @@ const OBJECTS = 'namespace=~"$namespace"';
 const PROCESS = 'job=~"$job"';
 const RATE = "[$__rate_interval]";
 
+/** 0 while an operator is scraped; no data otherwise, which must not look like good news. */
+const ELSE_ZERO = `or 0 * max(controller_resilience_leader{${PROCESS}})`;
+
 const condition = (type: string, status: string): string =>
   `controller_resilience_condition{type="${type}",status="${status}",namespace=~"$namespace|"}`;
 
@@ -41,7 +46,7 @@ const HEALTH: Row = {
     {
       ...{ title: "Leaders", kind: "stat", unit: "none", badBelow: 1, badFrom: 2 },
       description: "One replica leads.",
-      queries: [{ expr: `sum(controller_resilience_leader{${PROCESS}})`, legend: "leaders" }],
+      queries: [{ expr: `sum(controller_resilience_leader{${PROCESS}}) or vector(0)`, legend: "leaders" }],
     },
     {
       ...{ title: "Breaker", kind: "stat", unit: "bool_on_off", badFrom: 1 },
@@ -53,18 +58,38 @@ const HEALTH: Row = {
       description: "Objects that need a person.",
       queries: [
         {
-          expr: `count(max by (kind, namespace, name) (${condition("Stalled", "True")})) or vector(0)`,
+          expr: `count(max by (kind, namespace, name) (${condition("Stalled", "True")})) ${ELSE_ZERO}`,
           legend: "stalled",
         },
       ],
     },
     {
-      ...{ title: "Objects that are not ready", kind: "stat", unit: "none", badFrom: 1 },
+      ...{ title: "Objects not ready", kind: "stat", unit: "none", badFrom: 1 },
       description: "A remedy does not hold; the operator may still be healing.",
       queries: [
         {
-          expr: `count(max by (kind, namespace, name) (${condition("Ready", "False")})) or vector(0)`,
+          expr: `count(max by (kind, namespace, name) (${condition("Ready", "False")})) ${ELSE_ZERO}`,
           legend: "not ready",
+        },
+      ],
+    },
+    {
+      ...{ title: "Bindings not renewed", kind: "stat", unit: "none", badFrom: 1 },
+      description: "They expire, and the operator has planned no renewal, or is half an hour late.",
+      queries: [
+        {
+          expr: `count(min by (namespace, name, binding_kind, binding) (controller_resilience_binding_expiry_timestamp_seconds{${OBJECTS}}) unless on (namespace, name, binding_kind, binding) controller_resilience_binding_renewal_timestamp_seconds > time() - 1800) ${ELSE_ZERO}`,
+          legend: "not renewed",
+        },
+      ],
+    },
+    {
+      ...{ title: "Throttled ServiceAccounts", kind: "stat", unit: "none", badFrom: 1 },
+      description: "Check their logs before the release.",
+      queries: [
+        {
+          expr: `sum(max by (namespace, service_account) (controller_resilience_service_account_throttled{${OBJECTS}})) ${ELSE_ZERO}`,
+          legend: "throttled",
         },
       ],
     },
@@ -73,7 +98,7 @@ const HEALTH: Row = {
       description: "Conditions of remedies by their reason.",
       queries: [
         {
-          expr: `count by (type, status, reason) (max by (kind, namespace, name, type, status, reason) (controller_resilience_condition{type!~"Reconciling|Stalled",status!="True",namespace=~"$namespace|"}))`,
+          expr: `count by (type, status, reason) (max by (kind, namespace, name, type, status, reason) (controller_resilience_condition{type!~"Ready|Reconciling|Stalled",status!="True",namespace=~"$namespace|"}))`,
           legend: "{{type}} {{status}}: {{reason}}",
         },
       ],
@@ -164,22 +189,12 @@ const BINDINGS: Row = {
   title: "Bindings",
   panels: [
     {
-      ...{ title: "Time until a binding expires", kind: "timeseries", unit: "s" },
+      ...{ title: "Time until a binding expires", kind: "timeseries", unit: "s", isSigned: true },
       description: "The ten that expire first.",
       queries: [
         {
           expr: `bottomk(10, min by (namespace, binding_kind, binding) (controller_resilience_binding_expiry_timestamp_seconds{${OBJECTS}}) - time())`,
           legend: "{{namespace}} {{binding_kind}} {{binding}}",
-        },
-      ],
-    },
-    {
-      ...{ title: "Bindings that the operator does not renew", kind: "stat", unit: "none", badFrom: 1 },
-      description: "They expire, and the operator has planned no renewal, or is half an hour late.",
-      queries: [
-        {
-          expr: `count(min by (namespace, name, binding_kind, binding) (controller_resilience_binding_expiry_timestamp_seconds{${OBJECTS}}) unless on (namespace, name, binding_kind, binding) controller_resilience_binding_renewal_timestamp_seconds > time() - 1800) or vector(0)`,
-          legend: "not renewed",
         },
       ],
     },
@@ -200,22 +215,12 @@ const FLOWS: Row = {
       ],
     },
     {
-      ...{ title: "Share of the threshold", kind: "timeseries", unit: "percentunit" },
+      ...{ title: "Share of the threshold", kind: "timeseries", unit: "percentunit", badFrom: 1 },
       description: "From 100 % on, a ServiceAccount counts as a runaway if that lasts.",
       queries: [
         {
           expr: `topk(10, max by (namespace, service_account) (controller_resilience_service_account_requests_per_second{${OBJECTS}}) / on (namespace, service_account) max by (namespace, service_account) (controller_resilience_service_account_threshold_requests_per_second{${OBJECTS}}))`,
           legend: "{{namespace}}/{{service_account}}",
-        },
-      ],
-    },
-    {
-      ...{ title: "Throttled ServiceAccounts", kind: "stat", unit: "none", badFrom: 1 },
-      description: "Check their logs before the release.",
-      queries: [
-        {
-          expr: `sum(max by (namespace, service_account) (controller_resilience_service_account_throttled{${OBJECTS}})) or vector(0)`,
-          legend: "throttled",
         },
       ],
     },
@@ -292,7 +297,7 @@ const COST: Row = {
       ],
     },
     {
-      ...{ title: "Age of the oldest watch", kind: "timeseries", unit: "s" },
+      ...{ title: "Age of the oldest watch", kind: "timeseries", unit: "s", badFrom: 300 },
       description: "Above a few minutes, a watch has stalled.",
       queries: [{ expr: "max by (resource) (controller_resilience_watch_age_seconds)", legend: "{{resource}}" }],
     },
@@ -329,7 +334,7 @@ const COST: Row = {
       ],
     },
     {
-      ...{ title: "Offset of the API server's clock", kind: "timeseries", unit: "s" },
+      ...{ title: "Offset of the API server's clock", kind: "timeseries", unit: "s", isSigned: true },
       description: "From the clock of the pod's node: the largest of the last five minutes.",
       queries: [{ expr: `max by (pod) (controller_resilience_clock_offset_seconds{${PROCESS}})`, legend: "{{pod}}" }],
     },

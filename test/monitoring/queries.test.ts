@@ -28,6 +28,15 @@ describe("the dashboard", () => {
     },
   );
 
+  it("has no stat that looks good while no operator is scraped", () => {
+    const stats = panels.filter(({ type }) => type === "stat");
+    const [leaders, breaker, ...counts] = stats.map(({ targets = [] }) => targets[0]?.expr);
+    expect(leaders).toMatch(/^sum\(controller_resilience_leader\{.*\}\) or vector\(0\)$/);
+    expect(breaker).not.toContain(" or ");
+    expect(counts).toHaveLength(4);
+    for (const expr of counts) expect(expr).toMatch(/ or 0 \* max\(controller_resilience_leader\{job=~"\$job"\}\)$/);
+  });
+
   it("offers values of labels that exist", () => {
     const asked = dashboard.templating.list.flatMap(({ query }) => {
       const [, metric = "", label = ""] = /^label_values\((\w+), (\w+)\)$/.exec(query) ?? [];
