@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/ports";
 import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
-import { Metrics } from "../../telemetry/metrics";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";
 import { reportTokens, TOKEN_GAUGES } from "./report";
@@ -150,17 +149,6 @@ describe("the report while the restart breaker is tripped", () => {
     expect(stalled?.reason).toBe("BreakerTripped");
     expect(stalled?.message).toMatch(/^Pod web-a got .* Restart breaker tripped: why; what to do$/);
   });
-
-  it("names another restart without proof as a reason to wait", () => {
-    const { reason, stalled, progressing } = report({
-      web: { result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting." },
-    });
-    expect({ reason, stalled, progressing }).toEqual({
-      reason: "RestartDeferred",
-      stalled: undefined,
-      progressing: true,
-    });
-  });
 });
 
 it("writes the time of the last 401 once in half of the window, and when the number of rejected pods changes", async () => {
@@ -259,20 +247,5 @@ describe("the gauges", () => {
     ];
     expect(sampled({ restarts })).toEqual([[], [{ labels: labels("Deployment/web"), value: 2 }]]);
     expect(sampled({ restarts }, { suspend: true })).toEqual([[], []]);
-  });
-
-  it("never export a workload twice, also when it becomes known what recreated its ServiceAccount", async () => {
-    const metrics = new Metrics({ gauges: TOKEN_GAUGES });
-    const scraped = async (recreatedBy?: string, rejectedPods = 1) => {
-      const target = { kind: "Deployment", name: "web", pods: 1, rejectedPods, ...(recreatedBy && { recreatedBy }) };
-      metrics.status("kai/a", { spec: {}, status: { targets: [target] } } as unknown as StatusOwner);
-      return (await metrics.text()).split("\n").filter(line => line.startsWith("controller_resilience_rejected_pods{"));
-    };
-    const series = (by: string) =>
-      `controller_resilience_rejected_pods{namespace="kai",name="a",workload="Deployment/web",recreated_by="${by}"} 1`;
-    expect(await scraped()).toEqual([series("Unknown")]);
-    expect(await scraped("HelmHook")).toEqual([series("HelmHook")]);
-    expect(await scraped("Other")).toEqual([series("Other")]);
-    expect(await scraped(undefined, 0)).toEqual([]);
   });
 });

@@ -66,19 +66,6 @@ describe("an eviction", () => {
     if (outcome === "Recovered") expect(outcomes(entry(), [works], afterMs)).toEqual(["Restarted"]);
   });
 
-  it.each([
-    ["sa-2", "Ineffective"],
-    ["sa-3", "Recovered"],
-  ])("of the incident sa-2 whose successor is proven to be dead by %s is %s", (serviceAccountUID, outcome) => {
-    const proof = { ...PROVEN, serviceAccountUID, sinceMs: T, earliestMs: T, alone: true } as const;
-    expect(outcomes(entry(PROVEN), [{ ...healthy(T), proof }], MINUTE)).toEqual([outcome]);
-  });
-
-  it("that was Replaced becomes Ineffective when the successor is rejected", () => {
-    const rejected = { ...healthy(T), logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
-    expect(outcomes(entry({ outcome: "Replaced" }), [rejected], 10 * MINUTE)).toEqual(["Ineffective"]);
-  });
-
   it("is Replaced after two minutes if the workload has all its pods without a successor", () => {
     const older = healthy(T - MINUTE);
     expect(outcomes(entry(), [older], 2 * MINUTE - 1)).toEqual(["Restarted"]);
@@ -86,11 +73,6 @@ describe("an eviction", () => {
     expect(outcomes(entry(), [older], 2 * MINUTE, { replicas: 2 })).toEqual(["Restarted"]);
     const rejected = { ...older, logs: { state: "persistent", occasions: 9, firstMs: T, lastMs: T } } as const;
     expect(outcomes(entry(), [rejected], 2 * MINUTE)).toEqual(["Restarted"]);
-  });
-
-  it("is Ineffective after ten minutes without a successor", () => {
-    expect(outcomes(entry(), [], 10 * MINUTE - 1)).toEqual(["Restarted"]);
-    expect(outcomes(entry(), [], 10 * MINUTE)).toEqual(["Ineffective"]);
   });
 
   it.each<[string, readonly ObservedPod[], Partial<WorkloadView>]>([
