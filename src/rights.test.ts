@@ -2,8 +2,38 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { CLUSTER_PLURAL, GROUP, PLURAL } from "./api/names";
+import type { Permission } from "./core/intent";
+import { clusterWidePermissions } from "./engine/cluster-wide/cluster-wide";
 import { createRemedies } from "./remedies/registry";
-import { ownPermissions } from "./rights";
+
+/**
+ * The operator's own permissions in every watched namespace, besides those of the remedies. The Lease and Pepr's stores have Roles in their namespaces.
+ */
+const ownPermissions: readonly Permission[] = [
+  {
+    apiGroup: GROUP,
+    resource: PLURAL,
+    verbs: ["get", "list", "watch", "patch"],
+    why: "reconciles these objects; patch adds and removes its finalizer, for which no smaller permission exists",
+  },
+  { apiGroup: GROUP, resource: `${PLURAL}/status`, verbs: ["update"], why: "reports in status" },
+  {
+    apiGroup: "",
+    resource: "namespaces",
+    verbs: ["get", "list", "watch"],
+    why: "reads the skip annotation of Namespaces, which is unknown without this right",
+  },
+  ...clusterWidePermissions,
+  {
+    apiGroup: GROUP,
+    resource: CLUSTER_PLURAL,
+    verbs: ["get", "list", "watch"],
+    why: "protects the namespaces that these objects select",
+  },
+  { apiGroup: GROUP, resource: `${CLUSTER_PLURAL}/status`, verbs: ["update"], why: "reports in their status" },
+  { apiGroup: "events.k8s.io", resource: "events", verbs: ["create"], why: "records Events" },
+];
 
 interface Rule {
   apiGroups?: string[];
