@@ -123,6 +123,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
   const output = await follow(suiteLab(), commands.join("\n"));
   for (const expected of [
     `CRITICAL  Pod ${planted.namespace}/gone`,
+    `Lease ${planted.namespace}/stale`,
     "ControllerResilience my-scheduler/my-scheduler  new, only observes: mode Observe",
     "TokensAccepted False TargetNotFound",
     "none: the operator has reported nothing yet",
