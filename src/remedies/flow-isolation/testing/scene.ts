@@ -42,7 +42,6 @@ export class Scene extends EmptyReaders {
   /** Writes that fail while the others are executed. */
   isRefused: (intent: Intent) => boolean = () => false;
   unknown: string | undefined;
-  /** Some FlowSchemas are not counted. */
   /** Until when the API servers' clients may list again; absent: no server has changed. */
   settlingUntilMs: number | undefined;
   /** The operator's user name. */
@@ -91,10 +90,6 @@ export class Scene extends EmptyReaders {
       ...{ apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind, name, uid: `uid-${name}`, resourceVersion: "1" },
       ...{ createdAtMs: 0, labels: {}, annotations: {}, spec, conditions: [] },
     });
-  }
-
-  workloadNow(name = "app", kind: WorkloadView["kind"] = "Deployment"): WorkloadView | undefined {
-    return this.world.workloads.get(`${kind}/${name}`);
   }
 
   /** Another writer changes an object. */
