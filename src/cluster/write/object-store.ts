@@ -9,7 +9,7 @@ import { GoneError, TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Key, Log, ObjectList, ObjectStore } from "../../core/ports";
-import { firstOf, splitKey } from "../../core/text";
+import { firstOf, keyOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
 import { describeCall, listPages, METADATA_ONLY, pathOf, type Resource } from "../http/resources";
@@ -45,16 +45,16 @@ interface ObjectCache {
 }
 
 /**
- * Reads and reports ControllerResiliences. Its cache is not used while it is older than the last version that this process has read or
- * written. resourceVersions of one resource are comparable decimal numbers (KEP-5504); one that is not a number compares with nothing, so
+ * Reads and reports ControllerResiliences. Its cache is not used for an object while it is older than what this process has read or
+ * written of it. resourceVersions of one resource are comparable decimal numbers (KEP-5504); one that is not a number compares with nothing, so
  * objects are read live.
  */
 export class ApiObjectStore implements ObjectStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #scope: ObjectScope;
   readonly #cache: ObjectCache;
-  /** The last resourceVersion that was read or written, until the cache has it. */
-  #newest: string | undefined;
+  /** The last resourceVersion that was read or written of an object, until the cache has it. */
+  readonly #newest = new Map<Key, string>();
   /** The names of objects outside of the scope that the last list has found and a warning has named. */
   #stranded = "";
 
@@ -65,22 +65,25 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   cached(key: Key): ControllerResilience | undefined {
-    return this.#current()?.get(key);
+    const cache = this.#cache.current();
+    return cache !== undefined && this.#isCurrent(cache, key) ? cache.get(key) : undefined;
   }
 
   cachedKeys(): readonly Key[] | undefined {
-    return this.#current()?.keys().filter(this.#scope.isOurs);
-  }
-
-  #current(): OwnCache<ControllerResilience> | undefined {
     const cache = this.#cache.current();
-    if (cache === undefined || (this.#newest !== undefined && !atLeast(cache.version, this.#newest))) return undefined;
-    this.#newest = undefined;
-    return cache;
+    if (cache === undefined || ![...this.#newest.keys()].every(key => this.#isCurrent(cache, key))) return undefined;
+    return cache.keys().filter(this.#scope.isOurs);
   }
 
-  #note({ resourceVersion }: { readonly resourceVersion: string }): void {
-    if (!atLeast(this.#newest, resourceVersion)) this.#newest = resourceVersion;
+  #isCurrent({ version }: OwnCache<ControllerResilience>, key: Key): boolean {
+    const newest = this.#newest.get(key);
+    if (newest !== undefined && !atLeast(version, newest)) return false;
+    this.#newest.delete(key);
+    return true;
+  }
+
+  #note(key: Key, { resourceVersion }: { readonly resourceVersion: string }): void {
+    if (!atLeast(this.#newest.get(key), resourceVersion)) this.#newest.set(key, resourceVersion);
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {
@@ -90,7 +93,7 @@ export class ApiObjectStore implements ObjectStore {
       path: pathOf(RESOURCE, place),
     });
     if (object === null) return null;
-    this.#note(object.metadata);
+    this.#note(key, object.metadata);
     return { ...object, metadata: onlyNeeded(object.metadata) };
   }
 
@@ -101,7 +104,7 @@ export class ApiObjectStore implements ObjectStore {
     try {
       const list = { resource: RESOURCE, limit: PAGE_SIZE, accept: METADATA_ONLY };
       for await (const { items } of listPages(this.#api, list, { patience })) listed.push(...items.map(listedOf));
-      for (const object of listed) this.#note(object);
+      for (const object of listed) this.#note(object.key, object);
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
       throw new TerminalError(`expected the resource ${RESOURCE.plural}, got none: install crds/`, { cause: error });
@@ -111,12 +114,13 @@ export class ApiObjectStore implements ObjectStore {
 
   async writeStatus(object: ControllerResilience, status: ControllerResilienceStatus): Promise<string> {
     const written = await putStatus(this.#api, RESOURCE, { ...object, status });
-    this.#note(written.metadata);
+    this.#note(keyOf(object), written.metadata);
     return written.metadata.resourceVersion;
   }
 
   /** A merge patch replaces the list of finalizers, so it needs the resourceVersion of the read as precondition. */
-  async setFinalizer({ metadata }: ControllerResilience, present: boolean): Promise<ObjectMetadata> {
+  async setFinalizer(object: ControllerResilience, present: boolean): Promise<ObjectMetadata> {
+    const { metadata } = object;
     const { namespace, name, uid, resourceVersion } = metadata;
     const others = (metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
     const finalizers = present ? [...others, FINALIZER] : others;
@@ -128,7 +132,7 @@ export class ApiObjectStore implements ObjectStore {
       contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
     });
-    this.#note(written.metadata);
+    this.#note(keyOf(object), written.metadata);
     return onlyNeeded(written.metadata);
   }
 
