@@ -155,6 +155,7 @@ describe("a rollback from a later version", () => {
 
   it("leads to no restart under definitions of an earlier version, which refuse the status", async () => {
     await define(earlierDefinition());
+    await until("status.mode to be unknown", async () => (await readObject(outcome))?.status?.mode === undefined);
     // The status of this object has to follow.
     await outcome.admin.patch(objectPath(outcome), { spec: { tokenRestart: { evidence: ["Logs"] } } });
     const complains = (): boolean => rig.operator.complaints().join().includes("upgrade the definitions in crds/");
