@@ -4,6 +4,7 @@ import type { ControllerResilience, ControllerResilienceStatus } from "../../api
 import { ConditionType } from "../../api/conditions";
 import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
+import { TransientError } from "../../core/errors";
 import { defineRemedy } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -100,6 +101,16 @@ describe("a pass on caches", () => {
     await bench.pass();
     expect(bench.counts().written).toBe(0);
     expect(bench.store.objects.get(KEY)!.status).toEqual(status);
+  });
+
+  it("does not end what status tells of live reads that fail", async () => {
+    const bench = makeBench({ cached: ["deployment-a"] });
+    let tries = 0;
+    bench.readers.pods = () => Promise.reject(new TransientError(`list pods: try ${++tries}`));
+    await bench.pass();
+    bench.fillCache();
+    await bench.pass();
+    expect([tries, bench.store.writes.length]).toEqual([2, 1]);
   });
 
   it("writes what its conditions say", async () => {

@@ -197,8 +197,10 @@ export class Reconciler {
     const { conditions = [] } = scope.object.status ?? {};
     for (const pass of planned) {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
-      const report = this.#steady(pass.remedy, scope.object, this.#unlessClockIsOff(await pass.report(outcomes)));
       const known = conditions.find(({ type }) => type === pass.remedy.condition);
+      const isTold = known?.reason === "ObserveFailed" && !hasNews(scope.object);
+      const id = `${keyOf(scope.object)} ${pass.remedy.name}`;
+      const report = this.#steady(id, isTold, this.#unlessClockIsOff(await pass.report(outcomes)));
       const written = [...outcomes.values()].flat();
       const failing = this.#executor.lasting(written);
       passes.push({ ...pass, reported: withPatience(report, { known, failing, now: this.#now() }) });
@@ -207,13 +209,11 @@ export class Reconciler {
     return { passes, executions };
   }
 
-  /** What is told of failed reads stays, until they succeed or the spec changes ({@link retell}). */
-  #steady({ name }: Remedy, object: ControllerResilience, report: Report): Report {
-    const id = `${keyOf(object)} ${name}`;
+  /** What status tells of failed reads stays, until they succeed or the spec changes ({@link retell}). */
+  #steady(id: string, isTold: boolean, report: Report): Report {
     const { reason, message, stalled } = report;
-    if (reason !== "ObserveFailed" || hasNews(object)) this.#told.delete(id);
     if (reason !== "ObserveFailed") return report;
-    const told = retell(this.#told.get(id), message, this.#ports.readers.clock.monotonicMs());
+    const told = retell(isTold ? this.#told.get(id) : undefined, message, this.#ports.readers.clock.monotonicMs());
     this.#told.set(id, told);
     return {
       ...report,
