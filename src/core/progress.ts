@@ -58,8 +58,8 @@ export interface DueObject extends Pick<KindObject, "namespace" | "name" | "crea
   readonly dueMs: number;
   /** It was seen without work, or has a status from before its spec changed: its controller has handled it. */
   readonly wasDone: boolean;
-  /** When its own status was last seen to change; -Infinity: never. */
-  readonly movedMs: number;
+  /** Its status has been written since it became due: its controller has looked at it. */
+  readonly isLookedAt: boolean;
 }
 
 /** The answer to a question. */

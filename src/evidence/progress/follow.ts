@@ -81,6 +81,10 @@ interface WorkTrack extends Answer {
   /** Since when it has been due. */
   readonly dueMs: number | undefined;
   readonly wasDone: boolean;
+  /** When its status was last changed, by the clock of the API server. */
+  readonly writtenMs: number;
+  /** Its status was written between its change and the reading that first showed it due. */
+  readonly isLookedAt: boolean;
 }
 
 /** A definition of due, what is remembered for it by uid, and the questions that differ in their objects only. */
@@ -236,9 +240,10 @@ function isRelabeled(before: KindObject, now: KindObject): boolean {
 /** An object that has changed since the last answer is unknown. */
 function dueObject(track: WorkTrack, { object, movedMs }: Tracked): DueObject | undefined {
   const { work, dueMs, wasDone, observed } = track;
+  const isLookedAt = track.isLookedAt || movedMs > (dueMs ?? Infinity);
   if (work !== "due" || dueMs === undefined || track.resourceVersion !== object.resourceVersion) return undefined;
   const { namespace, name, createdMs, generation } = object;
-  return { namespace, name, createdMs, generation, observed, dueMs, wasDone, movedMs };
+  return { namespace, name, createdMs, generation, observed, dueMs, wasDone, isLookedAt };
 }
 
 /** Reports whether only the whole object can answer for the definition. */
@@ -250,14 +255,27 @@ function isWanted({ asked, works }: Definition, object: KindObject): boolean {
 function follow({ works }: Definition, object: KindObject, answer: Answer, nowMs: number): void {
   const before = works.get(object.uid);
   const { work } = answer;
+  const { resourceVersion, generation, writtenMs, isOutdated } = object;
   const isNext = isHandledBetween(before, object, answer);
-  const dueMs = isNext ? undefined : before?.dueMs;
   works.set(object.uid, {
-    ...{ ...answer, resourceVersion: object.resourceVersion, generation: object.generation },
-    // What is unknown for a moment may have been due all the time.
-    dueMs: work === "due" ? (dueMs ?? nowMs) : work === "unknown" ? dueMs : undefined,
-    wasDone: work === "done" || object.isOutdated || isNext || before?.wasDone === true,
+    ...{ ...answer, resourceVersion, generation, writtenMs },
+    ...dueFrom(isNext ? undefined : before?.dueMs, work, nowMs),
+    isLookedAt: isWrittenSince(before, object, isNext),
+    wasDone: work === "done" || isOutdated || isNext || before?.wasDone === true,
   });
+}
+
+/** What is unknown for a moment may have been due all the time. */
+function dueFrom(knownMs: number | undefined, work: Work, nowMs: number): Pick<WorkTrack, "dueMs"> {
+  if (work === "unknown") return { dueMs: knownMs };
+  return { dueMs: work === "due" ? (knownMs ?? nowMs) : undefined };
+}
+
+/** Its status was written between the last answer and this one, the first that finds it due, but after its last change. */
+function isWrittenSince(before: WorkTrack | undefined, object: KindObject, isNext: boolean): boolean {
+  if (before === undefined) return false;
+  if (!isNext && before.dueMs !== undefined) return before.isLookedAt;
+  return object.writtenMs > before.writtenMs && !object.isOutdated;
 }
 
 /** Its controller has observed the generation of the last answer, and it has changed again since: that is other work. */

@@ -116,6 +116,10 @@ describe("judgeKind", () => {
       async (w: Widgets) => (w.edit("blue"), await w.minutes(1), w.change("blue", { written: 9 }), w.minutes(60)),
     ],
     [
+      "that has written such an error before a reading shows the change",
+      (w: Widgets) => (w.edit("blue"), w.change("blue", { edited: 5, written: 5 }), w.minutes(60)),
+    ],
+    [
       "that has handled what became due later",
       async (w: Widgets) => (w.edit("blue"), await w.minutes(5), w.edit("green"), w.handle("green"), w.minutes(60)),
     ],
@@ -136,6 +140,15 @@ describe("judgeKind", () => {
     await w.minutes(2);
     await happens(w);
     expect((await judge(w)).stuck).toBeUndefined();
+  });
+
+  it("accuses a controller that wrote to the object shortly before the change", async () => {
+    const w = new Widgets();
+    await w.minutes(2);
+    w.edit("blue");
+    w.change("blue", { written: 5, edited: 6 });
+    await w.minutes(60);
+    expect(await judge(w)).toMatchObject({ stuck: { object: { name: "blue" } } });
   });
 
   it("accuses a controller of a quiet kind, if the status of an object was written since it started", async () => {

@@ -63,8 +63,8 @@ function isExpected(object: DueObject, one: Case): boolean {
  * Otherwise the object alone is stuck: its controller has looked at it since it became due, has done later work, or tries again and again,
  * however long it waits in between.
  */
-function isLeft({ dueMs, movedMs }: DueObject, { reading: { passedMs }, workedMs }: Case): boolean {
-  return movedMs <= dueMs && passedMs <= dueMs && workedMs < dueMs + OLDER_MS;
+function isLeft({ dueMs, isLookedAt }: DueObject, { reading: { passedMs }, workedMs }: Case): boolean {
+  return !isLookedAt && passedMs <= dueMs && workedMs < dueMs + OLDER_MS;
 }
 
 /** From when on the object was due, nothing moved, and readings succeeded. */

@@ -35,7 +35,7 @@ function makeDue(): { movedMs: number; writtenMs: number } {
   const sinceMs = clock.monotonicMs();
   const blue: DueObject = {
     ...{ namespace: "team", name: "blue", uid: "w1", createdMs: 0, generation: 7, observed: 6 },
-    ...{ dueMs: sinceMs, wasDone: true, movedMs: sinceMs - 60_000 },
+    ...{ dueMs: sinceMs, wasDone: true, isLookedAt: false },
   };
   const found = { movedMs: -Infinity, writtenMs: -Infinity };
   scene.kind = (): Promise<KindReading> =>

@@ -12,7 +12,7 @@ let reading: KindReading;
 /** A Widget that is due since some minutes ago, and was handled before. */
 const widget = (minutes: number, over: Partial<DueObject> = {}): DueObject => ({
   ...{ namespace: "shop", name: "blue", createdMs: 0, generation: 7, observed: 6, wasDone: true },
-  ...{ movedMs: -Infinity, dueMs: scene.clock.monotonicMs() - minutes * MINUTE },
+  ...{ isLookedAt: false, dueMs: scene.clock.monotonicMs() - minutes * MINUTE },
   ...over,
 });
 
