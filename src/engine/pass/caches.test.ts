@@ -104,13 +104,16 @@ describe("a pass on caches", () => {
   });
 
   it("does not end what status tells of live reads that fail", async () => {
-    const bench = makeBench({ cached: ["deployment-a"] });
+    const bench = makeBench();
     let tries = 0;
     bench.readers.pods = () => Promise.reject(new TransientError(`list pods: try ${++tries}`));
     await bench.pass();
+    const object = bench.store.objects.get(KEY)!;
+    bench.store.put({ ...object, status: { ...object.status, mode: "Observe" } });
     bench.fillCache();
     await bench.pass();
-    expect([tries, bench.store.writes.length]).toEqual([2, 1]);
+    const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
+    expect([tries, conditions[0]?.message]).toEqual([2, "No action while reads fail: list pods: try 1."]);
   });
 
   it("writes what its conditions say", async () => {
