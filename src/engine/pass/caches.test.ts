@@ -129,6 +129,19 @@ describe("a pass on caches", () => {
     expect(bench.counts()).toMatchObject({ gets, reads });
   });
 
+  it("is repeated live where the object has changed, or is gone, since the watch last told", async () => {
+    const bench = makeBench({ mode: "Observe", live: ["pod-2"] });
+    await bench.pass();
+    bench.fillCache();
+    bench.cachedReaders.names = ["pod-1"];
+    bench.store.put({ ...bench.store.objects.get(KEY)! });
+    expect(await bench.pass()).toMatchObject({ next: "recheck" });
+    const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
+    expect(conditions.map(({ message }) => message)).toContain("pod-2");
+    bench.store.objects.clear();
+    expect(await bench.pass()).toEqual({ next: "forget" });
+  });
+
   it.each<[string, ControllerResilienceStatus, string]>([
     ["conditions", { conditions: [] }, "written"],
     ["targets", { targets: [] }, "written"],
