@@ -5,7 +5,7 @@ import type {
   ControllerResilienceStatus,
   RestartStatus,
 } from "../../api/controller-resilience";
-import { ConflictError, ForbiddenError, TransientError, WaitError } from "../../core/errors";
+import { ConflictError, ForbiddenError, TerminalError, TransientError, WaitError } from "../../core/errors";
 import type { Key } from "../../core/ports";
 import type { Remedy } from "../../core/remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -261,6 +261,16 @@ describe("a remedy that fails", () => {
     bench.store.put(makeObject(KEY, spec, { ...bench.current(), observedGeneration: 0 }));
     await bench.pass();
     expect(bench.message("TokensAccepted")).toContain("HTTP 502");
+  });
+
+  it("tells at once of one that only a person can end", async () => {
+    const failures = [new TransientError("list pods: HTTP 503"), new TerminalError("list pods: no such resource")];
+    const observe = () => Promise.reject(failures.shift()!);
+    const bench = makeBench({ remedies: [makeRemedy(makeDecision(), { observe })], spec });
+    await bench.pass();
+    await bench.pass();
+    const message = "No action while reads fail: list pods: no such resource.";
+    expect([bench.message("TokensAccepted"), bench.message("Stalled")]).toEqual([message, expect.stringContaining(message)]);
   });
 
   it("tells of one failure of a write as long as it comes back", async () => {

@@ -48,7 +48,7 @@ export class Reconciler {
   readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
   /** What is told of failed reads, by object and remedy. */
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, Told & { readonly isStalled: boolean }>();
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
@@ -210,12 +210,14 @@ export class Reconciler {
     return { passes, executions };
   }
 
-  /** What status tells of failed reads stays, until they succeed or the spec changes ({@link retell}). */
+  /** What status tells of failed reads stays, until they succeed, the spec changes, or only a person can end them ({@link retell}). */
   #steady(id: string, isTold: boolean, report: Report): Report {
     const { reason, message, stalled } = report;
     if (reason !== "ObserveFailed") return report;
-    const told = retell(isTold ? this.#told.get(id) : undefined, message, this.#ports.readers.clock.monotonicMs());
-    this.#told.set(id, told);
+    const known = isTold ? this.#told.get(id) : undefined;
+    const isWorse = stalled !== undefined && known?.isStalled === false;
+    const told = retell(isWorse ? undefined : known, message, this.#ports.readers.clock.monotonicMs());
+    this.#told.set(id, { ...told, isStalled: stalled !== undefined });
     return {
       ...report,
       message: told.message,
