@@ -125,6 +125,17 @@ describe("leftovers of an object that is gone", () => {
     expect([deleted.length, deleted[0]]).toEqual([200, name]);
   });
 
+  it("whose owner cannot be read hold back no others", async () => {
+    const world = new World();
+    const unreadable = { ...gone, metadata: { ...gone.metadata, name: "unread", uid: "unread" } };
+    const [unread, other] = [world.make({}, unreadable), world.make()];
+    const { get } = world.store;
+    world.store.get = key => (key === "team/unread" ? Promise.reject(new TransientError("timed out")) : get(key));
+    await world.sweep();
+    expect(world.views).toEqual([unread]);
+    expect(world.writer.written.map(({ target }) => target.name)).toEqual([other.name]);
+  });
+
   it("are deleted by the leader only", async () => {
     const world = new World();
     world.make();

@@ -1,6 +1,6 @@
 import { FLOW_PREFIX, OWNER_ANNOTATION, OWNER_UID_LABEL } from "../../api/names";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
-import { ForbiddenError } from "../../core/errors";
+import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Intent } from "../../core/intent";
 import { isManaged, isOwnedName, levelOf, levelsOf } from "../../core/owned";
 import type { Key, Log, ObjectStore } from "../../core/ports";
@@ -26,18 +26,29 @@ export interface LeftoversPorts {
  * @param owners uids of all ControllerResiliences, as listed just now
  */
 export async function deleteLeftovers(ports: LeftoversPorts, owners: ReadonlySet<string>): Promise<void> {
-  const { readers, store, executor, log, remedies, isLeader } = ports;
+  const { readers, executor, log, remedies, isLeader } = ports;
   const { clock } = readers;
   const found = await withDeadline(clock, STORE_DEADLINE_MS, "looking for leftovers", () => readFlows(readers, log));
   const unowned = found.filter(view => isCandidate(view) && !owners.has(ownerOf(view)));
   const leftovers = [...unowned.filter(isThrottled), ...unowned.filter(view => !isThrottled(view))];
   const by = { name: "leftovers", permissions: remedies.flatMap(({ permissions }) => permissions) };
   for (const view of leftovers) {
-    const owner = await withDeadline(clock, STORE_DEADLINE_MS, "reading the owner", () => store.get(ownerKeyOf(view)));
-    if (owner?.metadata.uid === ownerOf(view)) continue;
+    if (!(await isOwnerGone(view, ports))) continue;
     const outcome = await executor.executeUnowned(by, deletionOf(view), { log, mayWrite: isLeader });
     const fields = { kind: view.kind, name: view.name, owner: ownerKeyOf(view) };
     if (outcome.result === "Executed") log.warn(fields, "deleted a leftover");
+  }
+}
+
+/** An owner that cannot be read may exist, and holds back no other leftover. */
+async function isOwnerGone(view: ClusterObjectView, { readers, store, log }: LeftoversPorts): Promise<boolean> {
+  const key = ownerKeyOf(view);
+  try {
+    const owner = await withDeadline(readers.clock, STORE_DEADLINE_MS, "reading the owner", () => store.get(key));
+    return owner?.metadata.uid !== ownerOf(view);
+  } catch (error) {
+    log.warn({ name: view.name, owner: key, error: publicMessage(error) }, "failed to read the owner of a leftover");
+    return false;
   }
 }
 
