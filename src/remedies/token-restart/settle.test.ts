@@ -147,6 +147,14 @@ describe("an eviction", () => {
     expect(outcomes(restart, on("n1"), 9 * MINUTE, view)).toEqual(["Recovered"]);
   });
 
+  it.each(["Unknown", "CniCredentialRejected"] as const)("of %s failed on no node that is gone", cause => {
+    const restart = entry({ cause, nodeName: "n1", workload: "DaemonSet/web" });
+    const rejections = { state: "persistent", occasions: 9, firstMs: T - MINUTE, lastMs: T + MINUTE } as const;
+    const other = { ...healthy(T - MINUTE, { nodeName: "n2" }), logs: rejections, sandboxes: rejections };
+    expect(outcomes(restart, [other], 3 * MINUTE, { kind: "DaemonSet", replicas: 2 })).toEqual(["Restarted"]);
+    expect(outcomes(restart, [other], 3 * MINUTE, { kind: "DaemonSet", replicas: 1 })).toEqual(["Replaced"]);
+  });
+
   it("is not Recovered while the log of its successor cannot be read, unless the ServiceAccount was recreated", () => {
     const unreadable = { ...healthy(T + 1_000), unreadable: true };
     expect(outcomes(entry(), [unreadable], 10 * MINUTE - 1)).toEqual(["Restarted"]);

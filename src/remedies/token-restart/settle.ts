@@ -90,11 +90,15 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context) : entry.outcome;
 }
 
-/** If the workload is as large as it should be, such as after it was scaled down, and works, nothing shows whether the restart helped. */
+/**
+ * If the workload is as large as it should be, such as after it was scaled down or the node of its DaemonSet went, and works, nothing shows whether
+ * the restart helped. A pod on another node says nothing about it.
+ */
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
-  const present = workload.pods.filter(pod => isPresent(pod)).map(pod => evidenceOn(pod, entry));
-  const isWhole = present.length >= workload.view.replicas && !present.some(pod => isRejectedFor(pod, entry));
+  const present = workload.pods.filter(pod => isPresent(pod));
+  const heirs = present.filter(({ view }) => entry.nodeName === undefined || view.nodeName === entry.nodeName);
+  const isWhole = present.length >= workload.view.replicas && !heirs.some(pod => isRejectedFor(pod, entry));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
   return isKnown ? "Replaced" : unknownOutcome(entry, context);
 }
