@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { UNAUTHENTICATED } from "../../core/readers";
 import { Scene, UNAUTHORIZED } from "./testing/scene";
+import { notWitnessed } from "./witness";
 
 /** What two API servers have refused in a time. */
 function refusedIn(fromMs: number, toMs: number, requests: number): Scene["rates"] {
@@ -18,6 +19,18 @@ function counted(refused: number): { scene: Scene; step: (second: number) => voi
   };
   return { scene, step };
 }
+
+describe("401s on the node of an agent whose log has 401s of the kubelet", () => {
+  it("lead to no restart while no API server refuses a request", () => {
+    const [logs, sandboxes] = [
+      { state: "suspected", occasions: 2, isKubelets: true },
+      { state: "persistent", occasions: 9, firstMs: 300_000, lastMs: 500_000 },
+    ] as const;
+    const next = { pod: { view: { name: "cni-a" }, logs, sandboxes }, claim: { cause: "CniCredentialRejected" } };
+    const observed = { refusals: { fromMs: 0, toMs: 600_000, count: 0 } };
+    expect(notWitnessed({ observed, next, share: "" } as never)).toMatchObject({ isStalled: true });
+  });
+});
 
 describe("401s in a log", () => {
   it("lead to no restart while no API server refuses a request, and a person is told", async () => {

@@ -67,7 +67,7 @@ export function serverLacksKey({ observed, next, share }: WorkloadState): Assess
 export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { refusals } = observed;
   // No counter has the kubelet's 401s, which count only if they began with a change that the operator has seen itself.
-  if (next === undefined || next.pod.logs.isKubelets === true) return undefined;
+  if (next === undefined || rejectionsOf(next.pod).isKubelets === true) return undefined;
   if (refusals === undefined || !isUnproven(next.claim)) return undefined;
   const isCovered = covers(refusals, rejectionsOf(next.pod));
   if (!isCovered)
