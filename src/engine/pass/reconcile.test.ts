@@ -270,7 +270,10 @@ describe("a remedy that fails", () => {
     await bench.pass();
     await bench.pass();
     const message = "No action while reads fail: list pods: no such resource.";
-    expect([bench.message("TokensAccepted"), bench.message("Stalled")]).toEqual([message, expect.stringContaining(message)]);
+    expect([bench.message("TokensAccepted"), bench.message("Stalled")]).toEqual([
+      message,
+      expect.stringContaining(message),
+    ]);
   });
 
   it("tells of one failure of a write as long as it comes back", async () => {

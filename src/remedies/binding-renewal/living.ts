@@ -36,7 +36,10 @@ type State = BindingStatus["state"];
 interface BindingCase extends LivingBinding {
   readonly mode: ObservedBindings["mode"];
   readonly spec: BindingRenewalSpec;
+  /** By the operator's clock, or by an API server's that is ahead. */
   readonly nowMs: number;
+  /** By the operator's clock. */
+  readonly ownMs: number;
   readonly expiry: Expiry;
   readonly memory: Memory;
   /** Undefined if the binding does not expire. */
@@ -77,13 +80,13 @@ export function planLiving(
   binding: LivingBinding,
   mode: ObservedBindings["mode"],
   spec: BindingRenewalSpec,
-  nowMs: number,
+  { nowMs, ownMs }: Pick<BindingCase, "nowMs" | "ownMs">,
 ): BindingFinding {
   const { view, record } = binding;
   const [marked, memory] = [markedOf(view), memoryOf(view, record)];
   const expiry = readExpiry(marked);
   const schedule = scheduleOf(marked, expiry, settingsOf(spec, binding.listed), memory);
-  const known = { ...binding, mode, spec, nowMs, expiry, memory, schedule };
+  const known = { ...binding, mode, spec, nowMs, ownMs, expiry, memory, schedule };
   const finding = firstMatch(CHECKS, known);
   if (finding !== undefined || schedule === undefined) return finding ?? current(known, `${nameOf(view)}.`);
   const untilMs = renewUntilMs(spec);
@@ -138,13 +141,18 @@ function neverExpires(known: BindingCase): BindingFinding | undefined {
 
 /** An expiry in the past is never extended: the access has ended, whatever still holds the binding. */
 function expired(expiring: ExpiringCase): BindingFinding | undefined {
-  const { nowMs, schedule, view, requested } = expiring;
+  const { nowMs, ownMs, schedule, view, requested } = expiring;
   if (nowMs < schedule.expiryMs) return undefined;
-  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
+  const what =
+    ownMs < schedule.expiryMs
+      ? `${clauseOf(expiring)}, and has expired by an API server's clock, which is ahead of the operator's`
+      : `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
   // Its enforcer may be about to delete it; nothing else does.
   if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
     return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
-  const sentence = `${what}; the operator never extends access that has ended. Set a later expiry, or delete the binding.`;
+  const wayOut =
+    ownMs < schedule.expiryMs ? "Set the clock that is wrong." : "Set a later expiry, or delete the binding.";
+  const sentence = `${what}; the operator never extends access that has ended. ${wayOut}`;
   return problem(expiring, { state: "Ended", reason: "AccessEnded", event: "BindingNotRenewed", sentence });
 }
 

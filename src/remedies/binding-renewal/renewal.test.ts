@@ -97,7 +97,10 @@ describe("a binding that expires", () => {
   it("has ended once it has by the clock of an API server that is ahead", async () => {
     const scene = await withDaysLeft(2);
     scene.behindMs = 2 * DAY;
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "AccessEnded", intents: [] });
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "AccessEnded", intents: [] });
+    expect(pass.message).toContain("expires at 2025-01-31T00:00:00Z (");
+    expect(pass.message).toContain("an API server's clock, which is ahead of the operator's");
     expect(scene.written).toEqual([]);
     scene.behindMs = 2 * DAY - 1_000;
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current" });
