@@ -36,10 +36,15 @@ export function bindValue(roles: readonly BindableRole[]): string[] {
   return ["--set-json", `bindingRenewal.bind=${JSON.stringify(roles)}`];
 }
 
-/** Loads the operator's image into a lab with a node, and installs or upgrades the chart; its pods are ready when this returns. */
-export async function installChart(lab: Lab, args: readonly string[] = [], progress: Progress = silent): Promise<void> {
+/** Loads the operator's image into a lab with a node, and installs or upgrades the chart; its pods are ready when this returns. `bundle`: see operatorImage. */
+export async function installChart(
+  lab: Lab,
+  args: readonly string[] = [],
+  progress: Progress = silent,
+  bundle?: string,
+): Promise<void> {
   if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
-  await lab.loadImage((await operatorImage(progress)).tar);
+  await lab.loadImage((await operatorImage(progress, bundle)).tar);
   progress("installing the chart");
   await upgradeChart(lab, args);
 }

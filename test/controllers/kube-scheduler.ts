@@ -9,6 +9,8 @@ export interface SchedulerOptions {
   readonly replicas?: number;
   /** A Deployment by default; a DaemonSet has no replicas. */
   readonly kind?: "Deployment" | "DaemonSet";
+  /** The pods that it schedules; by default those that name it. */
+  readonly schedulerName?: string;
   /** Additional containers of its pods. */
   readonly beside?: readonly object[];
 }
@@ -45,12 +47,12 @@ function rights({ namespace, name }: SchedulerOptions): object[] {
   ];
 }
 
-function configuration({ namespace, name }: SchedulerOptions): object {
+function configuration({ namespace, name, schedulerName = name }: SchedulerOptions): object {
   const config = {
     apiVersion: "kubescheduler.config.k8s.io/v1",
     kind: "KubeSchedulerConfiguration",
     leaderElection: { leaderElect: true, resourceNamespace: namespace, resourceName: name },
-    profiles: [{ schedulerName: name }],
+    profiles: [{ schedulerName }],
   };
   return {
     apiVersion: "v1",

@@ -65,15 +65,19 @@ export function leaseHolder({
 type Place = Pick<LeaseHolderOptions, "namespace" | "name" | "image">;
 
 /**
- * kube-controller-manager as a second one of the cluster, which may do nothing but delete Jobs whose time is over. Without the certificate
- * of the cluster it would empty the ConfigMap kube-root-ca.crt in every namespace, if it ran that controller.
+ * kube-controller-manager as a second one of the cluster, with one of its controllers: by default it may do nothing but delete Jobs whose
+ * time is over. Without the certificate of the cluster it would empty the ConfigMap kube-root-ca.crt in every namespace, if it ran that
+ * controller.
  */
-export function kubeControllerManager(place: Place): object[] {
+export function kubeControllerManager(
+  place: Place,
+  { controller = "ttl-after-finished", flags = ["--secure-port=0"] as readonly string[] } = {},
+): object[] {
   const command = [
     "kube-controller-manager",
-    "--controllers=ttl-after-finished-controller",
+    `--controllers=${controller}-controller`,
     "--root-ca-file=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt",
-    "--secure-port=0",
+    ...flags,
   ];
   return leaseHolder({ ...place, command, clusterRole: "system:kube-controller-manager" });
 }

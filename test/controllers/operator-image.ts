@@ -48,13 +48,15 @@ export function operatorNodeOptions(): readonly string[] {
 /**
  * Builds the image as its Dockerfile describes, but without Docker: builds the operator if the sources are newer, and uses the Node.js that the
  * Dockerfile names. Instead of the Dockerfile's base image it uses the shared libraries of this machine that Node.js needs.
+ *
+ * @param bundle another operator than the one that was built
  */
-export async function operatorImage(progress: Progress = silent): Promise<Image> {
+export async function operatorImage(progress: Progress = silent, bundle?: string): Promise<Image> {
   const { copies, env, user, workingDir, entrypoint } = operatorStage();
   await ensureBuilt(progress);
   const node = await nodeRelease(progress);
   const entries = [
-    ...copies.flatMap(copied => entriesOf(copied, node)),
+    ...copies.flatMap(copied => entriesOf(copied, node)).map(entry => replaced(entry, bundle)),
     ...(await libraryEntries(node)),
     {
       path: "etc/passwd",
@@ -81,6 +83,11 @@ async function build(progress: Progress): Promise<void> {
   } finally {
     clearInterval(telling);
   }
+}
+
+function replaced(entry: Entry, bundle: string | undefined): Entry {
+  const { path } = entry;
+  return bundle === undefined || !path.endsWith("/operator.js") ? entry : { path, copy: bundle };
 }
 
 /** The path on this machine of a COPY in the Dockerfile. */

@@ -104,8 +104,8 @@ const PLACES: Plugin = {
   },
 };
 
-/** Breaks the operator while it is compiled. */
-function breakIt(mutation: Mutation): Plugin {
+/** Changes the operator while it is compiled. */
+export function breakIt(mutation: Mutation): Plugin {
   const path = join(__dirname, "../..", mutation.file);
   return {
     name: "mutation",

@@ -59,7 +59,7 @@ export const PROGRAMS = {
   },
   "kube-controller-manager": {
     ...{ image: "controlPlane", process: "kube-controller-manager", leaseBinding: named },
-    objects: kubeControllerManager,
+    objects: place => kubeControllerManager(place),
   },
   descheduler: { image: "descheduler", process: "descheduler", leaseBinding: named, objects: descheduler },
   "controller-runtime": {

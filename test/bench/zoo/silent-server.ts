@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { ApiProxy, type Upstream } from "../../chaos/api-proxy";
 import type { Exchange } from "../../chaos/exchange";
 
-// A program in the lab's network: a proxy before the API server, and a server of an empty Helm repository. After SIGUSR2 the proxy
+// A program in the lab's network: proxies before the API server, and a server of an empty Helm repository. At each SIGUSR2 the next proxy
 // holds all watches that are open, in silence. After SIGHUP the repository answers where it was silent before.
 
 /** Passes everything on, but holds watches. */
@@ -31,16 +31,17 @@ class WatchHolder extends ApiProxy {
   }
 }
 
-async function main([file = "", address = "", proxyPort = "", repositoryPort = ""]: readonly string[]): Promise<void> {
-  const proxy = new WatchHolder(JSON.parse(readFileSync(file, "utf8")) as Upstream);
-  await proxy.start(Number(proxyPort), address);
+async function main([file = "", address = "", repositoryPort = "", ...ports]: readonly string[]): Promise<void> {
+  const upstream = JSON.parse(readFileSync(file, "utf8")) as Upstream;
+  const proxies = ports.map(() => new WatchHolder(upstream));
+  for (const [at, proxy] of proxies.entries()) await proxy.start(Number(ports[at]), address);
   let answersAll = false;
   const repository = createServer(({ url = "" }, response) => {
     if (url.startsWith("/missing")) response.writeHead(404).end();
     else if (answersAll || !url.startsWith("/silent")) response.end("apiVersion: v1\nentries: {}\n");
   });
   repository.listen(Number(repositoryPort), address);
-  process.on("SIGUSR2", () => proxy.hold());
+  process.on("SIGUSR2", () => proxies.shift()?.hold());
   process.on("SIGHUP", () => (answersAll = true));
 }
 

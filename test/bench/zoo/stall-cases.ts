@@ -2,13 +2,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { NODE_ADDRESS } from "../../lab/addresses";
 import {
   type Act,
+  budgets,
   change,
+  disruption,
   groupOf,
   kopf,
+  LATE_PROXY_PORT,
   manager,
   NAME,
   type Program,
+  PROXY_PORT,
+  replicas,
+  replicationControllers,
   repositories,
+  schedulerOf,
   SOME,
   source,
   widgets,
@@ -38,9 +45,11 @@ const FOR_EVER = { blocksBefore: "2100-01-01T00:00:00Z" };
 const again =
   (everyMs: number, act: Act): Act =>
   async hands => {
+    await act(hands);
     while (performance.now() < hands.endMs - everyMs) {
-      await act(hands);
       await sleep(everyMs);
+      // The API server may be away.
+      await act(hands).catch(() => undefined);
     }
   };
 const each =
@@ -117,6 +126,16 @@ const exhaustQuota: Act = ({ client, namespace }) =>
   ]);
 
 const MANAGER = "controller-runtime";
+const HELD = "watch held in silence";
+const SEES_NOTHING = /ProgressStopped|WatchesDead/;
+
+const EVERY_MS = 240_000;
+
+/** Its watches are held six minutes after the others', and it has work six minutes later. */
+const LATE_MS = 12 * 60_000;
+
+const [scheduled, unschedulable] = [schedulerOf("1m", PROXY_PORT), schedulerOf("1000")];
+
 const STUCK = /ProgressStopped|QueueStuck|Restart/;
 
 /** By namespace. */
@@ -130,7 +149,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "blocked-secure": {
     ...{ program: `${MANAGER}, authenticated metrics`, ...manager({ metrics: "secure" }) },
-    ...{ what: "all workers blocked", act: block, told: STUCK, heals: true },
+    ...{ what: "all workers blocked", act: block, told: STUCK },
   },
   "blocked-alone": {
     ...{ program: `${MANAGER}, no election`, ...manager({ elects: false }) },
@@ -146,15 +165,30 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   "half-workers": {
     ...{ program: `${MANAGER}, 4 workers`, ...manager({ workers: 4 }) },
-    ...{ what: "1 worker blocked", act: each(change(FOR_EVER, ["a"]), again(120_000, change({}, SOME.slice(1)))) },
+    ...{
+      what: "one object blocks 1 worker of 4 for ever",
+      act: each(change(FOR_EVER, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
+    },
   },
   held: {
-    ...{ program: MANAGER, ...manager({ isHeld: true }) },
-    ...{ what: "watch held in silence", act: each(pause(2_000), change()), told: /ProgressStopped/ },
+    ...{ program: MANAGER, ...manager({ proxy: PROXY_PORT }) },
+    ...{ what: HELD, act: each(pause(2_000), change()), told: SEES_NOTHING },
   },
   "held-blind": {
-    ...{ program: `${MANAGER}, no metrics`, ...manager({ isHeld: true, metrics: "none" }) },
-    ...{ what: "watch held in silence", act: each(pause(2_000), change()), told: /ProgressStopped/ },
+    ...{ program: `${MANAGER}, no metrics`, ...manager({ proxy: PROXY_PORT, metrics: "none" }) },
+    ...{ what: HELD, act: each(pause(2_000), change()), told: /ProgressStopped/ },
+  },
+  "held-idle": {
+    ...{ program: MANAGER, ...manager({ proxy: LATE_PROXY_PORT }), what: `${HELD} while it is idle` },
+    ...{ act: each(pause(LATE_MS), change()), told: /WatchesDead|ProgressStopped|Restart/, heals: true },
+  },
+  "kcm-held": {
+    ...{ program: "kube-controller-manager", ...replicas(PROXY_PORT), what: HELD },
+    ...{ act: each(pause(2_000), replicationControllers), told: SEES_NOTHING },
+  },
+  "scheduler-held": {
+    ...{ program: "kube-scheduler", ...scheduled, what: HELD },
+    ...{ act: each(pause(2_000), scheduled.open), told: /ProgressStopped/ },
   },
   "dead-token": {
     ...{ program: `${MANAGER}, no log`, ...manager({ elects: false, flags: ["--quiet"] }), what: "401 for ever" },
@@ -162,19 +196,19 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ remedies: { tokenRestart: {} }, told: /Unauthorized|Rejected|Restart/, heals: true },
   },
   "kopf-blocked": {
-    ...{ program: "kopf", ...kopf(false), what: "its event loop blocked" },
+    ...{ program: "kopf", ...kopf(), what: "its event loop blocked" },
     ...{ act: change(FOR_EVER), told: /ProgressStopped/ },
   },
   "kopf-held": {
-    ...{ program: "kopf", ...kopf(true), what: "watch held in silence: it opens another after 40 s" },
+    ...{ program: "kopf", ...kopf(PROXY_PORT), what: `${HELD}: it opens another after 40 s` },
     act: each(pause(2_000), change()),
   },
   "flux-held": {
-    ...{ program: "Flux source-controller", ...source(true), what: "watch held in silence" },
-    ...{ act: each(pause(2_000), repositories(SOME, "other")), told: /ProgressStopped/ },
+    ...{ program: "Flux source-controller", ...source(PROXY_PORT), what: HELD },
+    ...{ act: each(pause(2_000), repositories(SOME, "other")), told: SEES_NOTHING },
   },
   "flux-blocked": {
-    ...{ program: "Flux source-controller", ...source(false), what: "servers never answer" },
+    ...{ program: "Flux source-controller", ...source(), what: "servers never answer" },
     ...{ act: repositories(SOME, "silent"), told: STUCK, heals: true },
   },
 
@@ -182,7 +216,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   standby: { program: MANAGER, ...manager({ replicas: 2 }), what: "idle, with a standby", act: nothing },
   slow: {
     ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 90 s" },
-    act: again(300_000, change({ seconds: 90 })),
+    act: again(EVERY_MS, change({ seconds: 90 })),
   },
   slower: {
     ...{ program: MANAGER, ...manager({ workers: 1 }), what: "reconciles of 10 minutes, for: 15m" },
@@ -229,19 +263,39 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   rolled: {
     ...{ program: MANAGER, ...manager(), what: "rolling updates" },
-    act: again(240_000, each(change(), kubectl("rollout", "restart", WORKLOAD))),
+    act: again(EVERY_MS, each(change(), kubectl("rollout", "restart", WORKLOAD))),
   },
   handover: {
     ...{ program: MANAGER, ...manager({ replicas: 2 }), what: "its leader is deleted, again and again" },
-    act: again(240_000, each(change(), handOver)),
+    act: again(EVERY_MS, each(change(), handOver)),
   },
-  "kopf-idle": { program: "kopf", ...kopf(false), what: "works", act: again(180_000, change()) },
+  "kopf-idle": { program: "kopf", ...kopf(), what: "works", act: again(EVERY_MS, change()) },
+  "kcm-works": {
+    ...{ program: "kube-controller-manager", ...disruption, what: "works" },
+    act: again(EVERY_MS, budgets),
+  },
+  "scheduler-full": {
+    ...{ program: "kube-scheduler", ...unschedulable, what: "pods fit no node" },
+    act: unschedulable.open,
+  },
+  poison: {
+    ...{ program: MANAGER, ...manager(), what: "one object always fails" },
+    act: change({ fails: true }, ["a"]),
+  },
+  "poison-blind": {
+    ...{
+      program: `${MANAGER}, no metrics`,
+      ...manager({ metrics: "none" }),
+      what: "one object always fails, others work",
+    },
+    act: each(change({ fails: true }, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
+  },
   "flux-fails": {
-    ...{ program: "Flux source-controller", ...source(false), what: "repositories are missing" },
+    ...{ program: "Flux source-controller", ...source(), what: "repositories are missing" },
     act: repositories(SOME, "missing"),
   },
   "flux-fails-blind": {
-    ...{ program: "Flux source-controller, no metrics", ...source(false, false), what: "repositories are missing" },
+    ...{ program: "Flux source-controller, no metrics", ...source(undefined, false), what: "repositories are missing" },
     act: repositories(SOME, "missing"),
   },
 };

@@ -1,9 +1,13 @@
 import type { ClusterClient } from "../../cluster/client";
+import { kubeScheduler } from "../../controllers/kube-scheduler";
+import { kubeControllerManager } from "../../controllers/lease-holder";
 import { LEASES, rightsOf, smallController, type SmallControllerOptions } from "../../controllers/small-controller";
 import { NODE_ADDRESS } from "../../lab/addresses";
+import { PAUSE_IMAGE } from "../../lab/components";
 
 /** Ports of silent-server.ts on the node. */
 export const PROXY_PORT = 16443;
+export const LATE_PROXY_PORT = 16444;
 export const REPOSITORY_PORT = 16080;
 
 /** The name of each program, and of its ControllerResilience. Each has a namespace of its own. */
@@ -14,6 +18,8 @@ export interface Images {
   readonly manager: string;
   readonly asyncio: string;
   readonly source: string;
+  /** It has kube-controller-manager, too. */
+  readonly scheduler: string;
 }
 
 /** What a case works with. */
@@ -55,7 +61,13 @@ export function widgetKind(namespace: string): object {
 export const PROGRESS_ROLE = {
   ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
   metadata: { name: "zoo-progress", labels: { "controller-resilience.io/aggregate-to-progress": "true" } },
-  rules: [{ apiGroups: ["*"], resources: ["widgets", "helmrepositories"], verbs: ["get", "list"] }],
+  rules: [
+    {
+      apiGroups: ["*"],
+      resources: ["widgets", "helmrepositories", "replicationcontrollers", "poddisruptionbudgets", "pods"],
+      verbs: ["get", "list"],
+    },
+  ],
 };
 
 let step = 0;
@@ -84,18 +96,18 @@ interface ManagerOptions {
   readonly replicas?: number;
   readonly flags?: readonly string[];
   readonly elects?: boolean;
-  readonly isHeld?: boolean;
+  /** The port by which it reaches the API server, so that its watches can be held. */
+  readonly proxy?: number;
   readonly metrics?: "plain" | "secure" | "none";
 }
 
-/** Whose watches are to be held reaches the API server through the proxy. */
-const envOf = (isHeld: boolean): object[] =>
-  isHeld
-    ? [
+const envOf = (proxy: number | undefined): object[] =>
+  proxy === undefined
+    ? []
+    : [
         { name: "KUBERNETES_SERVICE_HOST", value: NODE_ADDRESS },
-        { name: "KUBERNETES_SERVICE_PORT", value: `${PROXY_PORT}` },
-      ]
-    : [];
+        { name: "KUBERNETES_SERVICE_PORT", value: `${proxy}` },
+      ];
 
 /** Adds to the container of the workload among these objects. */
 function withContainer(objects: readonly object[], more: { env?: readonly object[]; ports?: readonly object[] }) {
@@ -128,7 +140,7 @@ export const KOPF_ROLE = "zoo-kopf";
 const READER = "metrics-reader";
 
 export function manager(options: ManagerOptions = {}): Program {
-  const { workers = 2, replicas = 1, flags = [], elects = true, isHeld = false, metrics = "plain" } = options;
+  const { workers = 2, replicas = 1, flags = [], elects = true, proxy, metrics = "plain" } = options;
   const { spec, args, ports, rights } = METRICS[metrics];
   return {
     ...{ replicas, spec, seed: change() },
@@ -138,7 +150,7 @@ export function manager(options: ManagerOptions = {}): Program {
       const command = [...program, ...args, ...flags];
       const rules = [widgetRights(namespace), { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
       return [
-        ...installed({ namespace, image, command, replicas, lease: elects }, { env: envOf(isHeld), ports }, ...rules),
+        ...installed({ namespace, image, command, replicas, lease: elects }, { env: envOf(proxy), ports }, ...rules),
         ...rights(namespace),
       ];
     },
@@ -179,12 +191,12 @@ function installed(
   ];
 }
 
-export const kopf = (isHeld: boolean): Program => ({
+export const kopf = (proxy?: number): Program => ({
   entry: manager().entry,
   seed: change(),
   install: (namespace, { asyncio: image }) => {
     const run = ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`];
-    const env = [...envOf(isHeld), { name: "GROUP", value: groupOf(namespace) }];
+    const env = [...envOf(proxy), { name: "GROUP", value: groupOf(namespace) }];
     const command = [...run, "/app/kopf_controller.py"];
     return [
       ...installed({ namespace, image, command }, { env }, widgetRights(namespace), EVENTS),
@@ -205,7 +217,7 @@ export const repositories =
       })),
     );
 
-export function source(isHeld: boolean, hasMetrics = true): Program {
+export function source(proxy?: number, hasMetrics = true): Program {
   return {
     entry: namespace => ({ kind: "HelmRepository", for: "5m", selector: { matchLabels: { case: namespace } } }),
     spec: hasMetrics ? { metrics: {} } : {},
@@ -215,7 +227,7 @@ export function source(isHeld: boolean, hasMetrics = true): Program {
         ...["source-controller", "--concurrent=2", "--storage-path=/tmp", "--storage-adv-addr=localhost:9090"],
         ...["--watch-all-namespaces=false", "--enable-leader-election", "--metrics-addr=:8080", "--events-addr="],
       ];
-      const env = [...envOf(isHeld), { name: "RUNTIME_NAMESPACE", value: namespace }];
+      const env = [...envOf(proxy), { name: "RUNTIME_NAMESPACE", value: namespace }];
       const ports = hasMetrics ? [{ name: "http-prom", containerPort: 8080 }] : [];
       return [
         ...installed({ namespace, image, command }, { env, ports }, LEASES, EVENTS),
@@ -224,5 +236,86 @@ export function source(isHeld: boolean, hasMetrics = true): Program {
     },
   };
 }
+
+/** One controller of kube-controller-manager, which the cluster's own then may no longer do: {@link UNBOUND}. */
+function controllerManager(controller: string, role: string, proxy?: number): Pick<Program, "install" | "spec"> {
+  const { spec, ports, rights } = METRICS.secure;
+  const flags = ["--secure-port=8443", "--authentication-skip-lookup"];
+  return {
+    spec,
+    install: (namespace, { scheduler: image }) => [
+      ...withContainer(kubeControllerManager({ namespace, name: NAME, image }, { controller, flags }), {
+        ...{ env: envOf(proxy), ports },
+      }),
+      clusterBinding(namespace, role),
+      ...rights(namespace),
+    ],
+  };
+}
+
+const ROLES = {
+  replicas: "system:controller:replication-controller",
+  budgets: "system:controller:disruption-controller",
+};
+
+/** ClusterRoleBindings of the cluster's own kube-controller-manager to delete: the API server makes them again at its next start. */
+export const UNBOUND: readonly string[] = Object.values(ROLES);
+
+/** Objects of a kind of Kubernetes. */
+const objects =
+  (
+    apiVersion: string,
+    kind: string,
+    specOf: (name: string, namespace: string) => object,
+  ): ((names: readonly string[]) => Act) =>
+  names =>
+  ({ client, namespace }) => {
+    step += 1;
+    const metadata = { namespace, labels: { case: namespace } };
+    const one = (name: string) => ({ ...metadata, name });
+    return client.apply(names.map(name => ({ apiVersion, kind, metadata: one(name), spec: specOf(name, namespace) })));
+  };
+
+const entryOf =
+  (apiVersion: string, kind: string, more: object = {}): Program["entry"] =>
+  namespace => ({ apiVersion, kind, for: "5m", selector: { matchLabels: { case: namespace } }, ...more });
+
+export const replicationControllers = objects("v1", "ReplicationController", name => {
+  const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name, image: PAUSE_IMAGE }] } };
+  return { replicas: 0, minReadySeconds: step, selector: { app: name }, template };
+})(SOME);
+
+export const budgets = objects("policy/v1", "PodDisruptionBudget", name => ({
+  ...{ minAvailable: step, selector: { matchLabels: { app: name } } },
+}))(SOME);
+
+export const replicas = (proxy: number): Program => ({
+  ...{ ...controllerManager("replicationcontroller", ROLES.replicas, proxy), seed: replicationControllers },
+  entry: entryOf("v1", "ReplicationController"),
+});
+
+export const disruption: Program = {
+  ...{ ...controllerManager("disruption", ROLES.budgets), seed: budgets },
+  entry: entryOf("policy/v1", "PodDisruptionBudget"),
+};
+
+/** Pods that may not be scheduled yet, and others that were: a Pod that was never seen without work proves nothing. */
+const pods = (isGated: boolean, cpu: string) =>
+  objects("v1", "Pod", (name, schedulerName) => ({
+    ...{ schedulerName, schedulingGates: isGated ? [{ name: "example.com/wait" }] : [] },
+    containers: [{ name, image: PAUSE_IMAGE, imagePullPolicy: "Never", resources: { requests: { cpu } } }],
+  }));
+
+/** kube-scheduler, and what opens the gates of its pods, which request so much processor. */
+export const schedulerOf = (cpu: string, proxy?: number): Program & { readonly open: Act } => ({
+  entry: entryOf("v1", "Pod", { due: "!has(object.spec.nodeName) && !has(object.spec.schedulingGates)" }),
+  seed: async hands => {
+    await pods(false, "1m")(["z"])(hands);
+    await pods(true, cpu)(SOME)(hands);
+  },
+  open: pods(false, cpu)(SOME),
+  install: (namespace, { scheduler: image }) =>
+    withContainer(kubeScheduler({ namespace, name: NAME, image, schedulerName: namespace }), { env: envOf(proxy) }),
+});
 
 const EVENTS = { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] };

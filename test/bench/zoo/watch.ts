@@ -4,7 +4,7 @@ import type { Animal } from "./animals";
 import type { View } from "./view";
 
 /** What has not been found by then is not found. A program that loses its Lease several times needs the longest. */
-const LIMIT_MS = 330_000;
+const LIMIT_MS = 600_000;
 
 /** What stallDetection said of one program. */
 export interface Row {
