@@ -77,6 +77,14 @@ class Bench {
     await this.#write(key, session, this.#restarts.settle(session, [{ causes, restarts }]));
   }
 
+  /** The restarts of a pass that has found all of an object to be in vain, and has not written that. */
+  async inVain(key: string): Promise<ObjectRestarts> {
+    const session = await this.#session(key);
+    const before = session.object.status?.restarts ?? [];
+    const restarts = before.map(entry => ({ ...entry, outcome: "Ineffective" as const }));
+    return this.#restarts.settle(session, [{ causes: ["Unknown"], restarts }]);
+  }
+
   async #write(key: string, session: ObjectSession, restarts: ObjectRestarts): Promise<void> {
     await session.writeStatus({ ...session.statusRead, ...restarts.status() });
     this.#restarts.load(key, session.object);
@@ -198,6 +206,18 @@ describe("the breaker", () => {
     bench.clock.advance(HOUR);
     await fail(bench, "shop/b", "p2");
     expect(await bench.restart("lab/c", "p3")).toBe("Requested");
+  });
+
+  it("is tripped by what a pass finds once that asks for a restart, and not by a pass on caches", async () => {
+    const bench = new Bench();
+    for (const pod of ["p1", "p2"]) {
+      await bench.restart("team/a", pod);
+      await bench.settle("team/a", "Recovered");
+    }
+    const found = await bench.inVain("team/a");
+    expect(bench.breaker.state).toBeNull();
+    const claim = makeClaim("p3", { cause: "Unknown", limits: ENDLESS });
+    expect(await found.request(claim)).toMatchObject({ result: "Limited", limit: "Breaker" });
   });
 
   it("is tripped by what status says, before anything else is to be restarted", async () => {
