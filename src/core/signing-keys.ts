@@ -17,22 +17,24 @@ export interface KeyHistory {
   readonly readMs: number;
   /** Ids of the keys in the last reading. */
   readonly current: readonly string[];
-  /** First reading without any key as old as the oldest of today. Absent: a key of today was there in the first reading. */
-  readonly changedMs?: number;
-  /** The reading before that: the keys were replaced between the two, which are minutes apart if the operator's own token died with its key. */
-  readonly unchangedMs?: number;
+  /** Absent: a key of today was there in the first reading. */
+  readonly change?: KeyChange;
   /** Last reading without the key before its first one, by id, also of keys that are gone. Absent: there in the first reading. */
   readonly absentMs: ReadonlyMap<string, number | undefined>;
 }
 
-/** Tokens that are certainly signed with a key that is gone. */
-export interface KeyRotation {
-  /** All tokens that were issued before this time. */
-  readonly beforeMs: number;
-  /** First reading without the keys that signed them. A key that is added later does not change it. */
+/** Between which readings the keys were replaced; they are minutes apart if the operator's own token died with its key. */
+export interface KeyChange {
+  /** First reading without any key as old as the oldest of today. A key that is added later does not change it. */
   readonly changedMs: number;
   /** The reading before that. */
   readonly unchangedMs: number;
+}
+
+/** Tokens that are certainly signed with a key that is gone. */
+export interface KeyRotation extends KeyChange {
+  /** All tokens that were issued before this time. */
+  readonly beforeMs: number;
 }
 
 /** Returns the history after a reading. A key that comes back keeps its age. Pure. */
@@ -45,23 +47,15 @@ export function nextKeys(before: KeyHistory | undefined, ids: readonly string[],
   for (const id of before.absentMs.keys()) if (absentMs.size > MAX_KEYS && !current.includes(id)) absentMs.delete(id);
   const beforeMs = oldest(current, absentMs);
   const isKnown = beforeMs === oldest(before.current, before.absentMs);
-  const { changedMs, unchangedMs } = isKnown ? before : { changedMs: nowMs, unchangedMs: before.readMs };
-  return { readMs: nowMs, current, absentMs, ...(beforeMs > -Infinity && changeOf(changedMs, unchangedMs)) };
-}
-
-function changeOf(
-  changedMs: number | undefined,
-  unchangedMs = changedMs,
-): Pick<KeyHistory, "changedMs" | "unchangedMs"> {
-  return changedMs === undefined || unchangedMs === undefined ? {} : { changedMs, unchangedMs };
+  const change = isKnown ? before.change : { changedMs: nowMs, unchangedMs: before.readMs };
+  return { readMs: nowMs, current, absentMs, ...(beforeMs > -Infinity && change !== undefined && { change }) };
 }
 
 /** Returns which tokens lost their key; undefined if none did, or if a key of today may be as old as they are. Pure. */
 export function rotationIn(history: KeyHistory | undefined): KeyRotation | undefined {
-  if (history?.changedMs === undefined || history.current.length === 0) return undefined;
-  const { current, absentMs, changedMs, unchangedMs = changedMs } = history;
-  const beforeMs = oldest(current, absentMs);
-  return beforeMs === -Infinity ? undefined : { beforeMs, changedMs, unchangedMs };
+  if (history?.change === undefined || history.current.length === 0) return undefined;
+  const beforeMs = oldest(history.current, history.absentMs);
+  return beforeMs === -Infinity ? undefined : { beforeMs, ...history.change };
 }
 
 /** Last reading without the oldest of the keys; -Infinity if that is not known of one of them. */
@@ -70,16 +64,15 @@ function oldest(ids: readonly string[], absentMs: KeyHistory["absentMs"]): numbe
 }
 
 /** Writes the history as one line of JSON, in whole seconds. Rounding down makes fewer tokens look older than a key. */
-export function formatKeys({ readMs, current, changedMs, unchangedMs, absentMs }: KeyHistory): string {
+export function formatKeys({ readMs, current, change, absentMs }: KeyHistory): string {
   const keys = [...absentMs].map(([id, ms]) => ({
     id,
     ...(ms === undefined ? {} : { absent: toSeconds(new Date(ms)) }),
     ...(current.includes(id) ? {} : { gone: true }),
   }));
-  const timeIn = (name: string, ms: number | undefined) =>
-    ms === undefined ? {} : { [name]: toSeconds(new Date(ms)) };
-  const change = { ...timeIn("changed", changedMs), ...timeIn("unchanged", unchangedMs) };
-  return JSON.stringify({ read: toSeconds(new Date(readMs)), ...change, keys });
+  const timeOfMs = (ms: number): string => toSeconds(new Date(ms));
+  const times = change && { changed: timeOfMs(change.changedMs), unchanged: timeOfMs(change.unchangedMs) };
+  return JSON.stringify({ read: timeOfMs(readMs), ...times, keys });
 }
 
 /** Reads what {@link formatKeys} wrote; undefined for anything else, so that nothing is proven by it. */
@@ -90,6 +83,7 @@ export function parseKeys(text: string): KeyHistory | undefined {
   const known = keys.map(key => keyOf(key));
   if (known.some(key => key === undefined)) return undefined;
   const present = known.filter(key => key !== undefined);
+  const [changedMs, unchangedMs] = [timeOf(changed), timeOf(unchanged)];
   return {
     readMs,
     current: present
@@ -97,7 +91,7 @@ export function parseKeys(text: string): KeyHistory | undefined {
       .map(({ id }) => id)
       .sort(),
     absentMs: new Map(present.map(({ id, absentMs }) => [id, absentMs])),
-    ...changeOf(timeOf(changed), timeOf(unchanged)),
+    ...(changedMs !== undefined && unchangedMs !== undefined && { change: { changedMs, unchangedMs } }),
   };
 }
 
