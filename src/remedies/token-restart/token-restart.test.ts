@@ -283,6 +283,14 @@ describe("failed reads", () => {
       intents: [{ target: { name: "web-5d-a" } }],
     });
   });
+
+  it("say which target is missing", async () => {
+    const scene = new Scene();
+    scene.workloadList = [];
+    const pass = await scene.pass();
+    expect(pass).toMatchObject({ status: "False", reason: "TargetNotFound", intents: [] });
+    expect(pass.message).toContain("Deployment/web");
+  });
 });
 
 describe("several workloads", () => {
