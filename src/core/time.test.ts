@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDuration, parseDuration, withDeadline, TokenBucket } from "./time";
+import { formatDuration, parseDuration, pause, withDeadline, TokenBucket } from "./time";
 import { TransientError } from "./errors";
 import { FakeClock } from "./testing/fake-clock";
 
@@ -69,6 +69,13 @@ describe("a deadline", () => {
     clock.advance(45_000);
     await expect(result).rejects.toThrow(new TransientError("observe of token-restart timed out after 45s"));
   });
+});
+
+it("a pause ends with its signal", async () => {
+  const stopping = new AbortController();
+  const ended = pause(new FakeClock(), 1_000, stopping.signal).then(() => true);
+  stopping.abort();
+  expect(await Promise.race([ended, new Promise(resolve => setTimeout(resolve, 50, false))])).toBe(true);
 });
 
 describe("a token bucket", () => {
