@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_575 },
-    { name: "source: files", found: source.length, budget: 247 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 63_605 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_180 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 26_080 },
+    { name: "source: lines", found: lines(source), budget: 38_700 },
+    { name: "source: files", found: source.length, budget: 246 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 61_800 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_280 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_900 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
