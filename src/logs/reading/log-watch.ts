@@ -200,15 +200,17 @@ class WatchedLog implements RoundsLog {
     if (trace === undefined) return own;
     const kubelets = persistenceOf(trace, rule, nowMs);
     const isYounger = (kubelets.lastMs ?? -Infinity) >= (own.lastMs ?? -Infinity);
-    return isYounger && this.#hasBegunInTime(kubelets) ? { ...kubelets, isKubelets: true } : own;
+    return isYounger && this.#hasBegunInTime(kubelets, trace, rule) ? { ...kubelets, isKubelets: true } : own;
   }
 
-  /** A log that was searched from later on may hide an earlier beginning. */
-  #hasBegunInTime({ beganMs }: Persistence): boolean {
+  /** A log that was searched from later on may hide an earlier beginning. One with some in the window before has them now and then. */
+  #hasBegunInTime({ beganMs }: Persistence, { occasions }: UnauthorizedTrace, { windowMs }: PersistenceRule): boolean {
     if (beganMs === undefined) return false;
-    return (this.#item.kubelets401s ?? []).some(
-      ({ fromMs, untilMs }) => this.#searchedFromMs <= fromMs && beganMs >= fromMs && beganMs <= untilMs,
-    );
+    const isNew = ({ fromMs, untilMs }: BeginTime): boolean =>
+      this.#searchedFromMs <= fromMs && beganMs >= fromMs && beganMs <= untilMs;
+    const isUsual = ({ fromMs }: BeginTime): boolean =>
+      occasions.some(({ startMs }) => startMs < fromMs && startMs >= fromMs - windowMs);
+    return (this.#item.kubelets401s ?? []).some(change => isNew(change) && !isUsual(change));
   }
 
   /**

@@ -73,6 +73,15 @@ describe("401s of the kubelet", () => {
     expect(await scene.passes(30, refused(scene))).toMatchObject({ status: "True", intents: [] });
   });
 
+  it("confirm nothing if the kubelet has rejected it now and then before", async () => {
+    const scene = new Scene();
+    await scene.passes(30, refused(scene));
+    await scene.passes(48, () => scene.log("scraped"));
+    const changedMs = +scene.clock.now();
+    scene.rotation = { beforeMs: changedMs, unchangedMs: changedMs, changedMs };
+    expect(await scene.passes(60, refused(scene))).toMatchObject({ status: "True", intents: [] });
+  });
+
   /** The key was replaced now; the pod had renewed its token so many minutes before, and nothing restarts it. */
   async function rotated(renewedBefore: number): Promise<Scene> {
     const scene = new Scene();
