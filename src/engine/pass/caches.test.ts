@@ -4,7 +4,7 @@ import type { ControllerResilience, ControllerResilienceStatus } from "../../api
 import { ConditionType } from "../../api/conditions";
 import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
-import { TransientError } from "../../core/errors";
+import { TerminalError, TransientError } from "../../core/errors";
 import { defineRemedy } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -140,6 +140,21 @@ describe("a pass on caches", () => {
     expect(conditions.map(({ message }) => message)).toContain("pod-2");
     bench.store.objects.clear();
     expect(await bench.pass()).toEqual({ next: "forget" });
+  });
+
+  it("is repeated live where the cached object has a field that the definition has lost since", async () => {
+    const bench = makeBench({ mode: "Observe", live: ["pod-2"] });
+    await bench.pass();
+    bench.fillCache();
+    bench.cachedReaders.names = ["pod-1"];
+    const write = bench.store.writeStatus.bind(bench.store);
+    bench.store.writeStatus = () => {
+      bench.store.writeStatus = write;
+      return Promise.reject(new TerminalError('unknown field "spec.later"'));
+    };
+    expect(await bench.pass()).toMatchObject({ next: "recheck" });
+    const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
+    expect(conditions.map(({ message }) => message)).toContain("pod-2");
   });
 
   it.each<[string, ControllerResilienceStatus, string]>([

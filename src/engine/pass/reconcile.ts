@@ -1,7 +1,7 @@
 import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
 import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { nextConditions, boundStatus, hasNews } from "../../core/status";
-import { ConflictError, framesOf, GoneError, NotYetError, publicMessage } from "../../core/errors";
+import { ConflictError, framesOf, GoneError, NotYetError, publicMessage, TerminalError } from "../../core/errors";
 import type { Execution } from "../../core/intent";
 import type { Mode, Remedy, Report, StatusLists } from "../../core/remedy";
 import type { EngineMetrics, EventSink, Key, Log, ObjectStore, Writer } from "../../core/ports";
@@ -87,8 +87,9 @@ export class Reconciler {
     try {
       return await this.#reconcileObject({ key, log, mayWrite, session, mode, readers: cachedReaders });
     } catch (error) {
-      // A conflict: the API server has a newer object than the cache, which may be behind for minutes.
-      if ([LiveReadsNeeded, ConflictError, GoneError].some(one => error instanceof one)) return undefined;
+      // The API server has a newer object than the cache, which may be behind for minutes, or reads it by another definition by now.
+      if ([LiveReadsNeeded, ConflictError, GoneError, TerminalError].some(one => error instanceof one))
+        return undefined;
       throw error;
     }
   }
