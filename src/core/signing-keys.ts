@@ -65,12 +65,12 @@ function oldest(ids: readonly string[], absentMs: KeyHistory["absentMs"]): numbe
 
 /** Writes the history as one line of JSON, in whole seconds. Rounding down makes fewer tokens look older than a key. */
 export function formatKeys({ readMs, current, change, absentMs }: KeyHistory): string {
+  const timeOfMs = (ms: number): string => toSeconds(new Date(ms));
   const keys = [...absentMs].map(([id, ms]) => ({
     id,
-    ...(ms === undefined ? {} : { absent: toSeconds(new Date(ms)) }),
+    ...(ms === undefined ? {} : { absent: timeOfMs(ms) }),
     ...(current.includes(id) ? {} : { gone: true }),
   }));
-  const timeOfMs = (ms: number): string => toSeconds(new Date(ms));
   const times = change && { changed: timeOfMs(change.changedMs), unchanged: timeOfMs(change.unchangedMs) };
   return JSON.stringify({ read: timeOfMs(readMs), ...times, keys });
 }

@@ -143,15 +143,14 @@ function neverExpires(known: BindingCase): BindingFinding | undefined {
 function expired(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, ownMs, schedule, view, requested } = expiring;
   if (nowMs < schedule.expiryMs) return undefined;
-  const what =
-    ownMs < schedule.expiryMs
-      ? `${clauseOf(expiring)}, and has expired by an API server's clock, which is ahead of the operator's`
-      : `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
+  const isByServer = ownMs < schedule.expiryMs;
+  const what = isByServer
+    ? `${clauseOf(expiring)}, and has expired by an API server's clock, which is ahead of the operator's`
+    : `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
   // Its enforcer may be about to delete it; nothing else does.
   if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
     return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
-  const wayOut =
-    ownMs < schedule.expiryMs ? "Set the clock that is wrong." : "Set a later expiry, or delete the binding.";
+  const wayOut = isByServer ? "Set the clock that is wrong." : "Set a later expiry, or delete the binding.";
   const sentence = `${what}; the operator never extends access that has ended. ${wayOut}`;
   return problem(expiring, { state: "Ended", reason: "AccessEnded", event: "BindingNotRenewed", sentence });
 }

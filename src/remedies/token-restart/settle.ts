@@ -97,7 +97,7 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
   const present = workload.pods.filter(pod => isPresent(pod));
-  const heirs = present.filter(({ view }) => entry.nodeName === undefined || view.nodeName === entry.nodeName);
+  const heirs = present.filter(({ view }) => isOnItsNode(view, entry));
   const isWhole = present.length >= workload.view.replicas && !heirs.some(pod => isRejectedFor(pod, entry));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
   return isKnown ? "Replaced" : unknownOutcome(entry, context);
@@ -113,13 +113,12 @@ function successorOf(entry: RestartStatus, { workload, taken }: Context): Observ
   return first;
 }
 
+function canReplace(pod: ObservedPod["view"], entry: RestartStatus, { view }: ObservedWorkload): boolean {
+  return view.kind === "StatefulSet" ? pod.name === entry.pod : isOnItsNode(pod, entry);
+}
+
 /** Only the pods of a DaemonSet belong to a node. */
-function canReplace(
-  { name, nodeName }: ObservedPod["view"],
-  entry: RestartStatus,
-  { view }: ObservedWorkload,
-): boolean {
-  if (view.kind === "StatefulSet") return name === entry.pod;
+function isOnItsNode({ nodeName }: ObservedPod["view"], entry: RestartStatus): boolean {
   return entry.nodeName === undefined || nodeName === entry.nodeName;
 }
 

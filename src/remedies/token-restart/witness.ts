@@ -66,10 +66,12 @@ export function serverLacksKey({ observed, next, share }: WorkloadState): Assess
 /** Holds a restart without proof while the API servers contradict it, or have not been asked for long enough. */
 export function notWitnessed({ observed, next, share }: WorkloadState): Assessment | undefined {
   const { refusals } = observed;
+  if (next === undefined) return undefined;
+  const rejections = rejectionsOf(next.pod);
   // No counter has the kubelet's 401s, which count only if they began with a change that the operator has seen itself.
-  if (next === undefined || rejectionsOf(next.pod).isKubelets === true) return undefined;
+  if (rejections.isKubelets === true) return undefined;
   if (refusals === undefined || !isUnproven(next.claim)) return undefined;
-  const isCovered = covers(refusals, rejectionsOf(next.pod));
+  const isCovered = covers(refusals, rejections);
   if (!isCovered)
     return deferred(`${share}; the operator counts first whether the API servers refuse requests.`, {
       wayOut: "compare the clock of the pod's node with the clock of the API server",
