@@ -128,13 +128,13 @@ function isDonePlan(entry: RestartStatus): boolean {
 }
 
 function incidentKey(entry: RestartStatus, now: Date): string {
-  return hasHelped(entry, now) ? `incident ${incidentOf(entry)}` : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  return hasHelped(entry, now) ? `incident ${incidentOf(entry)}` : restartId(entry);
 }
 
 /** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
 function replaceableKey(entry: RestartStatus, now: Date): string {
   const isCertain = isDonePlan(entry) || entry.serviceAccountUID !== undefined;
-  const key = isCertain ? incidentKey(entry, now) : `pod ${entry.podUID ?? entry.pod} ${entry.time}`;
+  const key = isCertain ? incidentKey(entry, now) : restartId(entry);
   return `${entry.workload} ${key}`;
 }
 
@@ -378,5 +378,5 @@ function isConfirmed(entry: RestartStatus): boolean {
 
 /** Identifies a restart across histories. */
 export function restartId(entry: RestartStatus): string {
-  return `${entry.podUID ?? entry.pod} ${entry.time}`;
+  return `${entry.podUID} ${entry.time}`;
 }

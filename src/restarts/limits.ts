@@ -264,10 +264,10 @@ export function describeDown(workload: Pick<LimitedWorkload, "pods" | "history" 
 /** Names of the pods that the operator's restarts took down: still terminating, or without a successor that is known to be healthy. */
 function downPods({ pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">): string[] {
   const stuck = new Set(pods.filter(pod => isStuckTerminating(pod, now)).map(({ view }) => view.uid));
-  const open = history.filter(entry => isOpen(entry) && !stuck.has(entry.podUID ?? ""));
+  const open = history.filter(entry => isOpen(entry) && !stuck.has(entry.podUID));
   const restarted = new Set(history.map(entry => entry.podUID));
   const terminating = pods.filter(pod => !isPresent(pod) && restarted.has(pod.view.uid));
-  const names = new Map(open.map(entry => [entry.podUID ?? entry.pod, entry.pod]));
+  const names = new Map(open.map(entry => [entry.podUID, entry.pod]));
   for (const { view } of terminating) if (!stuck.has(view.uid)) names.set(view.uid, view.name);
   return [...names.values()];
 }

@@ -11,7 +11,9 @@ const TIME = "2025-01-02T00:00:00Z";
 
 const STATUS = {
   targets: [{ kind: "Deployment", name: "web", pods: 3, rejectedPods: 1, recreatedBy: "HelmHook" }],
-  restarts: [{ pod: "web-1", workload: "Deployment/web", time: TIME, cause: "Unknown", outcome: "Ineffective" }],
+  restarts: [
+    { pod: "web-1", podUID: "u1", workload: "Deployment/web", time: TIME, cause: "Unknown", outcome: "Ineffective" },
+  ],
   bindings: [{ kind: "RoleBinding", name: "edit", state: "Current", expiryTime: TIME, renewTime: TIME }],
   flows: [{ serviceAccount: "web", requestsPerSecond: 150, state: "Throttled" }],
   stalls: [{ workload: "Deployment/web", evidence: "Lease", since: TIME }],

@@ -25,6 +25,7 @@ const QUIET_MS = 30_000;
 
 interface Schema {
   enum?: string[];
+  required?: string[];
   properties: Record<string, Schema>;
   items: Schema;
 }
@@ -52,7 +53,9 @@ function laterDefinition(): object {
 function earlierDefinition(): object {
   const crd = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
   const { status } = crd.spec.versions[0]!.schema.openAPIV3Schema.properties as { status: Schema };
-  delete (status.properties["restarts"]!.items.properties as Partial<Schema["properties"]>)["podUID"];
+  const { items } = status.properties["restarts"]!;
+  items.required = (items.required ?? []).filter(name => name !== "podUID");
+  delete (items.properties as Partial<Schema["properties"]>)["podUID"];
   return crd;
 }
 

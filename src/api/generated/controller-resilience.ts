@@ -377,7 +377,7 @@ export interface RestartStatus {
   /**
    * UID of the pod.
    */
-  podUID?: string;
+  podUID: string;
   /**
    * Node of a pod of a DaemonSet.
    */
