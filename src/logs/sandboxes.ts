@@ -17,6 +17,9 @@ import type { PodLogState } from "./pod-log-review";
 /** A DaemonSet counts as present on a node for this long after its last pod there: its next pod may be about to start. */
 const REMEMBERED_MS = 180_000;
 
+/** A node's agent is remembered for so long after its last pod there, in milliseconds: Calico's credential on the node outlives its pod by a day. */
+const ABANDONED_MS = 2 * 86_400_000;
+
 /** An Event arrives this long after it was stored at most, while the watch is open. An older one of before the first call says nothing about the present. */
 const LATE_MS = 30_000;
 
@@ -116,13 +119,14 @@ export class SandboxTraces {
     const seen = this.#workloads.get(node) ?? new Map<string, number>();
     this.#workloads.set(node, seen);
     for (const uid of workloadUIDs) seen.set(uid, nowMs);
-    for (const [uid, seenMs] of seen) if (nowMs - seenMs >= REMEMBERED_MS) seen.delete(uid);
-    return new Set(seen.keys());
+    return new Set([...seen].filter(([, seenMs]) => nowMs - seenMs < REMEMBERED_MS).map(([uid]) => uid));
   }
 
-  /** Drops the workloads of all other nodes. */
-  keepNodes(nodes: ReadonlySet<string>): void {
-    for (const node of this.#workloads.keys()) if (!nodes.has(node)) this.#workloads.delete(node);
+  /** Nodes where a workload had a pod within two days. Forgets the others. */
+  nodes(nowMs: number): readonly string[] {
+    for (const [node, seen] of this.#workloads)
+      if (nowMs - Math.max(...seen.values()) >= ABANDONED_MS) this.#workloads.delete(node);
+    return [...this.#workloads.keys()];
   }
 }
 

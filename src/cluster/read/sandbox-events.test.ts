@@ -51,6 +51,12 @@ describe("a rejected credential of a network plugin", () => {
       "CRI-O at the end of a pod",
       `error killing pod: failed to "KillPodSandbox" for "4a6f" with KillPodSandboxError: "rpc error: code = Unknown desc = failed to destroy network for pod sandbox k8s_web_default_0(${ID}): error removing pod default_web from CNI network \\"k8s-pod-network\\": plugin type=\\"calico\\" failed (delete): connection is unauthorized: Unauthorized"`,
     ],
+    [
+      "an uninstalled Multus whose configuration is left (multus-cni#1094)",
+      `${CONTAINERD.split("plugin")[0]}Multus: [default/web/a47656c9]: error getting pod: Unauthorized`,
+    ],
+    ["no plugin by name (amazon-vpc-cni-k8s#1831)", `${DOCKER}Unauthorized`],
+    ["the runtime alone (alta3/kubernetes-the-alta3-way#21)", `${CONTAINERD.split("plugin")[0]}Unauthorized`],
     ["combined Events", `(combined from similar events): ${CONTAINERD}connection is unauthorized: Unauthorized`],
   ])("is found as said by %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(true);
@@ -79,7 +85,6 @@ describe("a rejected credential of a network plugin", () => {
     ["an HTTP status of nobody knows whom", `${CONTAINERD}ipam: unexpected status: 401 Unauthorized`],
     ["a reason that is not the API server's", `${CONTAINERD}ipam: Unauthorized: no basic auth credentials`],
     ["a pod of that name", `${CONTAINERD}pod "x: Unauthorized-0" has no address`],
-    ["an agent that is away", `${CONTAINERD}dial unix /var/run/cilium/cilium.sock: no such file or directory`],
     ["an explanation after an escaped line break", `${CONTAINERD}ipam: Unauthorized\\nno basic auth credentials`],
     [
       "a container that does not end",
@@ -88,6 +93,16 @@ describe("a rejected credential of a network plugin", () => {
     ["nothing", ""],
   ])("is not taken from %s", (_, message) => {
     expect(isRejectedCredential(message)).toBe(false);
+  });
+
+  it.each([
+    'failed to find plugin "cilium-cni" in path [/opt/cni/bin]',
+    "unable to connect to Cilium daemon: Get http:///var/run/cilium/cilium.sock/v1/config: dial unix /var/run/cilium/cilium.sock: connect: no such file or directory\nIs the agent running?",
+    "loadFlannelSubnetEnv failed: open /run/flannel/subnet.env: no such file or directory",
+    'failed to send CNI request: Post "http://dummy/cni": dial unix /run/multus/multus.sock: connect: connection refused',
+    "stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running",
+  ])("is not taken from an agent that is away: %s", cause => {
+    expect(isRejectedCredential(CONTAINERD + cause)).toBe(false);
   });
 
   it("is decided for any text, in time that does not grow faster than a message may", () => {

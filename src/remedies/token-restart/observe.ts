@@ -24,7 +24,7 @@ import {
   type WorkloadBeforeLogs,
 } from "./pod-logs";
 import { incidentsOf, proofOf, recreationOf, type ProofContext } from "./proof";
-import { findSandboxes } from "./sandboxes";
+import { findSandboxes, NO_FINDINGS } from "./sandboxes";
 import { withMemory } from "./target-status";
 
 // Reads what the plan is made from: the workloads of the targets, their pods and ServiceAccounts, and the evidence about each pod.
@@ -70,7 +70,7 @@ export async function observeTargets(
   const rule = ruleOf(spec);
   await memory.logs.want(readers, watched, { windowMs: rule.windowMs, find: memory.find, rule, wokenBy: ["401"] });
   const search = { readers, namespace, rule, traces: memory.sandboxes, problems };
-  const sandboxes = await findSandboxes(spec.evidence.includes("SandboxEvents") ? workloads : [], search);
+  const sandboxes = spec.evidence.includes("SandboxEvents") ? await findSandboxes(workloads, search) : NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
   const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const previousTargets = object.status?.targets ?? [];

@@ -282,6 +282,37 @@ describe("the rejected agent", () => {
   });
 });
 
+describe("a node whose agent is gone", () => {
+  const abandoned = async (hours: number): Promise<Node> => {
+    const node = new Node();
+    node.podList.push(node.agent("cni", { name: "cni-z", uid: "uid-z", nodeName: "n2" }));
+    await node.pass();
+    node.podList = node.podList.filter(({ nodeName }) => nodeName === "n2");
+    node.clock.advance(hours * 3_600_000);
+    return node;
+  };
+
+  it.each([["its DaemonSet runs elsewhere"], ["its DaemonSet is gone, too"]])("is named where %s", async where => {
+    const node = await abandoned(25);
+    if (where.includes("gone")) [node.podList, node.workloadList] = [[], []];
+    const pass = await node.sandboxesFail(60);
+    expect(pass).toMatchObject({ intents: [], stalled: { reason: "Rejected" } });
+    expect(pass.message).toMatch(/Pods cannot start or end on node n1: .* its agent is gone; no restart, .*net\.d/);
+    node.clock.advance(120_000);
+    expect((await node.pass()).message).not.toContain("n1");
+  });
+
+  it("is not named between two pods, for one namespace's Events, for another agent's node, nor after two days", async () => {
+    const pass = await (await abandoned(0)).sandboxesFail(90);
+    const forged = await abandoned(25);
+    const oneSided = await forged.passes(30, () => forged.failIn("shop"));
+    const elsewhere = await (await abandoned(25)).sandboxesFail(60, { node: "n3" });
+    const later = await (await abandoned(49)).sandboxesFail(60);
+    for (const one of [pass, oneSided, elsewhere, later])
+      expect(one).toMatchObject({ reason: "Accepted", intents: [] });
+  });
+});
+
 describe("a node's clock", () => {
   const MINUTES = [-10, 10];
 

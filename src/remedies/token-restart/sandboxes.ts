@@ -5,7 +5,7 @@ import { canBeAgent, failuresSince, type SandboxFailures, type SandboxTraces } f
 import type { Problem } from "../../core/errors";
 import { unlessUnreadable } from "../kit/problems";
 import { workloadId } from "../../restarts/claims";
-import { describeAmbiguity, describeOneSided } from "./wording";
+import { describeAbandoned, describeAmbiguity, describeOneSided } from "./wording";
 
 /** A pod that may be the CNI agent of its node. */
 interface Agent {
@@ -36,12 +36,14 @@ interface SandboxSearch {
   readonly problems: Problem[];
 }
 
-const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, doubtful: [] };
+/** Where no Event is read. */
+export const NO_FINDINGS: SandboxFindings = { failuresOf: () => undefined, doubtful: [] };
 
 /**
  * Reads the Events if there is a pod that they can be attributed to. An Event does not name the agent that wrote the credential. So only
  * pods that can be an agent count, and on a node with pods of two such DaemonSets neither is blamed. Nor does the API server check who
- * writes an Event, only its namespace. So Events of one namespace, other than the object's own, restart nothing.
+ * writes an Event, only its namespace. So Events of one namespace, other than the object's own, restart nothing. Where the last agent is
+ * gone, its configuration may still be on the node: a person has to know, and no pod is to blame.
  */
 export async function findSandboxes(
   workloads: readonly WorkloadPods[],
@@ -49,7 +51,8 @@ export async function findSandboxes(
 ): Promise<SandboxFindings> {
   const { readers, traces, rule } = search;
   const byNode = agentsByNode(workloads);
-  if (byNode.size === 0) return NO_FINDINGS;
+  const nodes = new Set([...byNode.keys(), ...traces.nodes(readers.clock.now().getTime())]);
+  if (nodes.size === 0) return NO_FINDINGS;
   const events = await unlessUnreadable(() => readers.sandboxEvents(search.namespace), search.problems);
   if (events === undefined) return NO_FINDINGS;
   const nowMs = readers.clock.now().getTime();
@@ -58,25 +61,38 @@ export async function findSandboxes(
     [...byNode.values()].flat().map(({ pod }) => pod),
     nowMs,
   );
-  traces.keepNodes(new Set(byNode.keys()));
   const failures = new Map<string, SandboxFailures>();
-  const ambiguous: string[] = [];
-  const oneSided: string[] = [];
-  for (const [node, agents] of byNode) {
+  const doubtful: string[] = [];
+  for (const node of nodes) {
+    const agents = byNode.get(node) ?? [];
     const present = agents.map(({ workload }) => workload.uid);
     const uids = traces.workloadsOn(node, present, nowMs);
     const suspects = workloads.map(({ view }) => view).filter(({ uid }) => uids.has(uid));
     const context = { failures: traces.of(node), namespace: search.namespace, rule, nowMs };
-    const since = failuresSince(traces.readySince(agents.map(({ pod }) => pod)), context);
-    if (suspects.length === 1) {
+    if (suspects.length === 1)
       for (const { pod } of agents) failures.set(pod.uid, failuresSince(traces.readySince([pod]), context));
-    } else if (since.state === "persistent") {
-      ambiguous.push(describeAmbiguity(node, suspects.map(workload => workloadId(workload)).toSorted()));
-    }
-    const isSkipped = agents.every(({ pod, workload }) => pod.skip || workload.skip);
-    if (since.onlyNamespace !== undefined && !isSkipped) oneSided.push(describeOneSided(node, since.onlyNamespace));
+    const since = failuresSince(traces.readySince(agents.map(({ pod }) => pod)), context);
+    doubtful.push(...doubtsOf(node, since, { agents, suspects, isAbandoned: uids.size === 0 }));
   }
-  return { failuresOf: pod => failures.get(pod.uid), doubtful: [...ambiguous, ...oneSided] };
+  return { failuresOf: pod => failures.get(pod.uid), doubtful };
+}
+
+/** What is said of failures on a node that are held against no pod. */
+function doubtsOf(
+  node: string,
+  { state, onlyNamespace }: SandboxFailures,
+  known: {
+    readonly agents: readonly Agent[];
+    readonly suspects: readonly WorkloadView[];
+    readonly isAbandoned: boolean;
+  },
+): string[] {
+  const { agents, suspects, isAbandoned } = known;
+  if (state === "persistent" && isAbandoned) return [describeAbandoned(node)];
+  if (state === "persistent" && suspects.length > 1)
+    return [describeAmbiguity(node, suspects.map(view => workloadId(view)).toSorted())];
+  const isSkipped = agents.every(({ pod, workload }) => pod.skip || workload.skip);
+  return onlyNamespace === undefined || isSkipped ? [] : [describeOneSided(node, onlyNamespace)];
 }
 
 /** Pods that may have written a credential on their node: a DaemonSet's pods with hostNetwork and a CNI folder of the host. */
