@@ -20,7 +20,7 @@ export interface Labelled {
 
 /** Returns the labelled records: those that the rules were written from, and those of other programs. */
 export function labelledRecords(): Labelled[] {
-  return ["log-records.jsonl", "held-out-records.jsonl"].flatMap(file =>
+  return ["log-records.jsonl", "held-out-records.jsonl", "reported-records.jsonl"].flatMap(file =>
     readFileSync(join(root, "test/fixtures", file), "utf8")
       .trimEnd()
       .split("\n")

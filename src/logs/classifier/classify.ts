@@ -81,7 +81,7 @@ const LEADERSHIP_LOST = [
     "lost lease, lost the lease, lost the leader, leadership was lost, failed to renew lease, failed to renew leader",
     "failed to renew leadership, no longer the leader, no longer leader, stopped leading, lease lost",
     "lost lock, lost leader lease, could not renew lease, unable to renew lease",
-    "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership",
+    "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership, stopped being a leader",
   ),
 ];
 const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];

@@ -49,6 +49,7 @@ const LITERALS: readonly Literal[] = [
     "onger t^he leader",
     "ong^er leader",
     "opped^ leading",
+    "topped b^eing a l",
     "l^ease lost",
     "e^ader lost",
     "new ^deadline",
