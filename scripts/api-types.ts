@@ -53,6 +53,7 @@ const clusterTitles: Record<string, string> = {
   "spec.workloads": "WorkloadsSpec",
   "status.excluded[]": "ExcludedCount",
   "status.conflicts[]": "ClusterConflict",
+  "status.suggestions[]": "KindSuggestion",
 };
 
 /** Types by path in the schema that are those of {@link CRD_FILE}. */

@@ -6,6 +6,7 @@ export type {
   ClusterControllerResilienceSpec,
   ClusterControllerResilienceStatus,
   ExcludedCount,
+  KindSuggestion,
   WorkloadsSpec,
 } from "./generated/cluster-controller-resilience";
 

@@ -88,6 +88,13 @@ export interface KindReading {
   find(namespace: string, name: string): Pick<KindReading, "movedMs" | "writtenMs"> | undefined;
 }
 
+/** Who writes the status of the objects of a kind: the names of their field managers. */
+export interface KindWriters {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly writers: readonly string[];
+}
+
 /** What is known of a kind before it is read. */
 export const UNREAD_KIND: KindReading = {
   ...{ due: [], movedMs: -Infinity, writtenMs: -Infinity, passedMs: -Infinity, steadyMs: Infinity },

@@ -2,7 +2,7 @@ import type { ControllerResilience, MetricsSpec } from "../api/controller-resili
 import type { PodMetricsReading } from "./pod-metrics";
 import type { Clock } from "./time";
 import type { LeaseReading } from "./leases";
-import type { KindQuestion, KindReading } from "./progress";
+import type { KindQuestion, KindReading, KindWriters } from "./progress";
 import type { KeyRotation } from "./signing-keys";
 import type {
   BindingKind,
@@ -278,6 +278,8 @@ export interface Readers {
    * reading, but not longer than five seconds. Never throws.
    */
   kind(question: KindQuestion): Promise<KindReading>;
+  /** Who writes the status of the kinds that the operator may list, as read in the last hours; undefined: nothing was read yet. */
+  kindWriters(): readonly KindWriters[] | undefined;
   /**
    * What a pod of a target says of itself. Asking begins to read it every 30 s, as long as it is asked for every three minutes. Never waits and
    * never throws.

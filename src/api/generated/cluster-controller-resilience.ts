@@ -98,6 +98,10 @@ export interface ClusterControllerResilienceStatus {
    */
   conflictsTotal?: number;
   /**
+   * Kinds that a selected workload seems to handle, by the names of those who write their status, and that no stallDetection.progress follows; at most 20. Of the kinds that the operator may list. It acts on none of them.
+   */
+  suggestions?: KindSuggestion[];
+  /**
    * Ready, Reconciling and Stalled, as kstatus defines them, and Covered: every workload that uses the API, in all namespaces, is protected or excluded on purpose.
    */
   conditions?: StatusCondition[];
@@ -125,4 +129,18 @@ export interface ClusterConflict {
    * Message for people.
    */
   message: string;
+}
+export interface KindSuggestion {
+  /**
+   * The workload, as namespace/kind/name.
+   */
+  workload: string;
+  /**
+   * As in an entry of stallDetection.progress.
+   */
+  apiVersion: string;
+  /**
+   * As in an entry of stallDetection.progress.
+   */
+  kind: string;
 }

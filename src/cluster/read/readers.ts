@@ -2,7 +2,7 @@ import type { ControllerResilience, MetricsSpec } from "../../api/controller-res
 import { KIND } from "../../api/names";
 import type { Clock } from "../../core/time";
 import type { LeaseReading } from "../../core/leases";
-import type { KindQuestion, KindReading } from "../../core/progress";
+import type { KindQuestion, KindReading, KindWriters } from "../../core/progress";
 import type { PodMetricsReading } from "../../core/pod-metrics";
 import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
 import type { Log } from "../../core/ports";
@@ -29,6 +29,7 @@ import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
 import { KindReadings } from "../measure/kind-readings";
+import { KindWritersReadings } from "../measure/kind-writers";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PodMetricsReadings, type Scrape } from "../measure/pod-metrics";
 import { PublishedKeys } from "../measure/published-keys";
@@ -77,6 +78,7 @@ export class ClusterReaders implements Readers {
   readonly #requestCounts: RequestCounts;
   readonly #leases: LeaseReadings;
   readonly #kinds: KindReadings;
+  readonly #kindWriters: KindWritersReadings;
   readonly #podMetrics: PodMetricsReadings;
   readonly #ownUser: () => Promise<string | undefined>;
   readonly #apiAudiences: () => Promise<readonly string[]>;
@@ -98,6 +100,7 @@ export class ClusterReaders implements Readers {
     this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
     this.#leases = new LeaseReadings({ api, clock });
     this.#kinds = new KindReadings({ api, clock });
+    this.#kindWriters = new KindWritersReadings({ api, clock });
     const { scrape, apiHost } = context;
     this.#podMetrics = new PodMetricsReadings({
       api,
@@ -212,6 +215,10 @@ export class ClusterReaders implements Readers {
 
   kind(question: KindQuestion): Promise<KindReading> {
     return this.#kinds.kind(question);
+  }
+
+  kindWriters(): readonly KindWriters[] | undefined {
+    return this.#kindWriters.known();
   }
 
   podMetrics(pod: PodView, metrics: MetricsSpec): PodMetricsReading {

@@ -3,7 +3,7 @@ import type { ControllerResilience, MetricsSpec } from "../../api/controller-res
 /* eslint-disable @typescript-eslint/no-unused-vars -- parameters for overriding methods */
 import type { Clock } from "../time";
 import type { LeaseReading } from "../leases";
-import { type KindQuestion, type KindReading, UNREAD_KIND } from "../progress";
+import { type KindQuestion, type KindReading, type KindWriters, UNREAD_KIND } from "../progress";
 import type { PodMetricsReading } from "../pod-metrics";
 import { ImmediateRounds } from "./immediate-rounds";
 import type { LogReader, LogRounds, Readers, RequestRates, Right } from "../readers";
@@ -120,6 +120,10 @@ export class EmptyReaders implements Readers {
 
   kind(_question: KindQuestion): Promise<KindReading> {
     return Promise.resolve(UNREAD_KIND);
+  }
+
+  kindWriters(): readonly KindWriters[] | undefined {
+    return [];
   }
 
   podMetrics(_pod: PodView, _metrics: MetricsSpec): PodMetricsReading {

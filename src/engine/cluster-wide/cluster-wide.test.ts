@@ -223,6 +223,48 @@ describe("the loop of ClusterControllerResiliences", () => {
     expect(world.metrics.coverage).toEqual([]);
   });
 
+  it("suggests kinds of selected workloads that no object follows, and keeps them until it has read anew", async () => {
+    const world = start("a");
+    world.addNamespace("b", ["Deployment/agents", "Deployment/widgets"]);
+    world.addNamespace("c", ["Deployment/gadgets"], { "controller-resilience.io/protect": "false" });
+    const kinds = ["Widget", "Widget2"].map(kind => ({
+      apiVersion: "e.io/v1",
+      kind,
+      writers: ["widgets-status", "x"],
+    }));
+    world.kindWriters = [...kinds, { apiVersion: "e.io/v1", kind: "Gadget", writers: ["gadgets"] }];
+    await world.run(10);
+    const of = (kind: string) => ({ workload: "b/Deployment/widgets", apiVersion: "e.io/v1", kind });
+    expect(world.status("all")?.suggestions).toEqual([of("Widget"), of("Widget2")]);
+    const { statusWrites } = world;
+    world.kindWriters = undefined;
+    await world.run(300);
+    expect(world.statusWrites).toBe(statusWrites);
+    const stallDetection = {
+      progress: [{ kind: "Widget", for: "15m" }],
+    } as unknown as NonNullable<ControllerResilience["spec"]["stallDetection"]>;
+    world.all.set("c", [handWritten("mine", [{ kind: "Deployment", name: "gadgets" }], { stallDetection })]);
+    world.engine.namespaceChanged("c");
+    world.kindWriters = [...kinds].reverse();
+    await world.run(100);
+    expect(world.status("all")?.suggestions).toEqual([of("Widget2")]);
+    world.kindWriters = [];
+    await world.run(100);
+    expect(world.status("all")?.suggestions).toBeUndefined();
+    expect(world.intents.every(({ body }) => !JSON.stringify(body ?? {}).includes("Widget"))).toBe(true);
+  });
+
+  it("suggests at most 20 kinds", async () => {
+    const world = start("a");
+    world.kindWriters = Array.from({ length: 30 }, (_, i) => ({
+      apiVersion: "e.io/v1",
+      kind: `K${i}`,
+      writers: ["web"],
+    }));
+    await world.run(10);
+    expect(world.status("all")?.suggestions).toHaveLength(20);
+  });
+
   it("writes nothing once it does not lead", async () => {
     const world = start("a");
     world.isLeader = false;

@@ -1,5 +1,5 @@
 import { CLUSTER_KIND } from "../../api/names";
-import { type Facts, type Stored, workloadName } from "../../core/cluster-wide";
+import { type Facts, handlerFacts, type Stored, workloadName } from "../../core/cluster-wide";
 import { framesOf, publicMessage } from "../../core/errors";
 import type { Intent, Outcome, Permission } from "../../core/intent";
 import { objectOf } from "../../core/json";
@@ -194,7 +194,8 @@ export class ClusterWide {
     }
     const { facts, plan, waitMs = 0 } = await this.#planOn(this.#withMemory(name, cached));
     const outcomes = waitMs > 0 ? [] : await this.#execute(plan, mayWrite);
-    this.#results.set(name, { plan, coverage: coverageOf(facts, plan), outcomes }, this.#nowMs());
+    const found = { plan, coverage: coverageOf(facts, plan), handlers: handlerFacts(facts), outcomes };
+    this.#results.set(name, found, this.#nowMs());
     this.#reportSoon();
     return waitMs > 0 ? { next: "wait", afterMs: waitMs } : afterWrites(outcomes.map(({ outcome }) => outcome));
   }

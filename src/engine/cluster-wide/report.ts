@@ -3,6 +3,7 @@ import type {
   ClusterControllerResilience,
   ClusterControllerResilienceStatus,
   ExcludedCount,
+  KindSuggestion,
 } from "../../api/cluster-controller-resilience";
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
@@ -17,6 +18,9 @@ import type { NamespaceShare } from "./plan";
 
 /** Most conflicts in status; the schema has the same limit. */
 const MAX_CONFLICTS = 32;
+
+/** Most kinds that are suggested; the schema has the same limit. */
+const MAX_SUGGESTIONS = 20;
 
 /** Longest message of one of them; the schema has the same limit. */
 const MAX_CONFLICT_MESSAGE = 1_024;
@@ -51,6 +55,8 @@ export interface Circumstances {
   readonly observes?: boolean;
   /** Workloads that stay protected until a person allows to remove them, as `namespace/Deployment/web`. */
   readonly waiting?: readonly string[];
+  /** Kinds that no stallDetection follows, of any workload. Absent: not known yet, so that status keeps what it has. */
+  readonly unfollowed?: readonly KindSuggestion[] | undefined;
 }
 
 /** Returns the status of a ClusterControllerResilience. Pure. */
@@ -58,7 +64,7 @@ export function clusterStatus(
   object: ClusterControllerResilience,
   results: readonly NamespaceResult[],
   coverage: Coverage,
-  { now, observes = false, waiting = [] }: Circumstances,
+  { now, observes = false, waiting = [], unfollowed }: Circumstances,
 ): ClusterControllerResilienceStatus {
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
@@ -85,6 +91,7 @@ export function clusterStatus(
     excluded: excludedOf(shares),
     conflicts: conflicts.slice(0, MAX_CONFLICTS),
     conflictsTotal: conflicts.length,
+    ...suggestionsOf(object, results, unfollowed),
     conditions: nextConditions(
       previousOf(object, waiting),
       conditionsOf(object, counts, coverage),
@@ -241,6 +248,20 @@ function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
   return conflicts
     .map(conflict => ({ ...conflict, message: cutMessage(conflict.message, MAX_CONFLICT_MESSAGE) }))
     .sort((a, b) => severity(a) - severity(b) || (a.namespace < b.namespace ? -1 : 1));
+}
+
+/** Of the selected workloads. */
+function suggestionsOf(
+  { status }: ClusterControllerResilience,
+  results: readonly NamespaceResult[],
+  unfollowed: Circumstances["unfollowed"],
+): Pick<ClusterControllerResilienceStatus, "suggestions"> {
+  const selected = new Set(
+    results.flatMap(({ namespace, share }) => [...(share?.selected ?? [])].map(name => `${namespace}/${name}`)),
+  );
+  const suggestions = unfollowed?.filter(({ workload }) => selected.has(workload)).slice(0, MAX_SUGGESTIONS);
+  const known = suggestions ?? status?.suggestions ?? [];
+  return known.length === 0 ? {} : { suggestions: [...known] };
 }
 
 function failuresIn(failures: readonly NamespaceResult[]): string {

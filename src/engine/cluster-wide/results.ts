@@ -1,4 +1,5 @@
 import type { ClusterControllerResilience } from "../../api/cluster-controller-resilience";
+import type { HandlerFacts } from "../../core/cluster-wide";
 import { ForbiddenError, publicMessage } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import type { WriteOutcome } from "./ports";
@@ -16,6 +17,7 @@ const STALLED_AFTER_MS = 600_000;
 export interface NamespaceOutcome {
   readonly plan: NamespacePlan;
   readonly coverage: Coverage;
+  readonly handlers: HandlerFacts;
   readonly outcomes: readonly WriteOutcome[];
 }
 
@@ -98,6 +100,11 @@ export class Results {
   /** The coverage of all namespaces. */
   coverage(): Coverage {
     return totalCoverage([...this.#byNamespace.values()].flatMap(({ outcome }) => outcome?.coverage ?? []));
+  }
+
+  /** What all namespaces say of who handles which kinds. */
+  handlers(): HandlerFacts[] {
+    return [...this.#byNamespace.values()].flatMap(({ outcome }) => outcome?.handlers ?? []);
   }
 }
 

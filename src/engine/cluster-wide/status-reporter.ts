@@ -5,6 +5,7 @@ import type {
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
+import { unfollowedKinds } from "../../core/cluster-wide";
 import { isSameStatus } from "../../core/status";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectRef } from "../../core/intent";
@@ -137,10 +138,12 @@ export class StatusReporter {
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
     const found = this.#results.of(object.metadata, namespaces, this.#nowMs());
     const results = [...this.#unlistedResults(), ...found];
+    const kinds = this.#ports.readers.kindWriters();
     return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
       now: this.#ports.readers.clock.now(),
       observes: this.#settings.observes === true,
       waiting: this.#settings.brake.waiting(object, found),
+      unfollowed: kinds && unfollowedKinds(kinds, this.#results.handlers()),
     });
   }
 

@@ -61,6 +61,24 @@ export function isOfStatus(entry: JsonObject, hasStatus: boolean): boolean {
   return hasStatus ? entry["subresource"] === "status" : "f:status" in objectOf(entry["fieldsV1"]);
 }
 
+function writesOfStatus(raw: unknown, hasStatus: boolean): JsonObject[] {
+  const { managedFields } = objectOf(objectOf(raw)["metadata"]);
+  return arrayOf(managedFields)
+    .map(objectOf)
+    .filter(entry => isOfStatus(entry, hasStatus));
+}
+
+/** Returns the field managers of an object's status. Anybody who may write to it chooses the name. */
+export function statusWriters(raw: unknown, hasStatus: boolean): string[] {
+  return writesOfStatus(raw, hasStatus).flatMap(({ manager }) => textOf(manager) ?? []);
+}
+
+/** Reports whether the default definition of due has an answer for an object, by its metadata alone. */
+export function isFollowable(raw: unknown, hasStatus: boolean): boolean {
+  const statuses = writesOfStatus(raw, hasStatus).map(({ fieldsV1 }) => objectOf(objectOf(fieldsV1)["f:status"]));
+  return statuses.some(fields => "f:observedGeneration" in fields);
+}
+
 /** An answer for one object. */
 interface Answer {
   readonly work: Work;

@@ -65,6 +65,11 @@ export const WELL_KNOWN: readonly WellKnownKind[] = [
   },
 ];
 
+/** Reports whether a kind of a group is one of them, of whatever version. */
+export function isWellKnown(group: string, kind: string): boolean {
+  return WELL_KNOWN.some(row => row.kind === kind && row.apiVersion.split("/")[0] === group);
+}
+
 /** Fields of the spec that pause an object while they are true, of whatever kind. */
 export const PAUSING_FIELDS = ["suspend", "suspended", "pause", "paused"] as const;
 

@@ -9,7 +9,7 @@ import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
 import { formatHtml } from "./html";
-import { unfollowedKinds, workDue } from "./kinds";
+import { unfollowed, workDue } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { staleLeases } from "./leases";
 import { unexplainedRefusals } from "./logs";
@@ -102,7 +102,7 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   expiringBindings,
   neverEvictable,
   unexplainedRefusals,
-  unfollowedKinds,
+  unfollowed,
   unprotected,
 ];
 

@@ -10,7 +10,7 @@ import {
   type WorkloadView,
 } from "../../../core/views";
 import type { LeaseView } from "../../../core/leases";
-import type { KindObject } from "../../../core/progress";
+import type { KindObject, KindWriters } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 
@@ -86,8 +86,8 @@ export interface StuckKind {
 export interface KindsRead {
   /** Kinds with overdue work. */
   readonly stuck: readonly StuckKind[];
-  /** Field managers of the status of their objects, by kind. */
-  readonly writers: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Who writes the status of their objects. */
+  readonly writers: readonly KindWriters[];
 }
 
 /** Everything that an audit judges by. A list is undefined if it could not be read. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import type { Session } from "../session";
 import type { AuditFacts } from "./facts";
-import { readKinds, unfollowedKinds, workDue } from "./kinds";
+import { readKinds, unfollowed, workDue } from "./kinds";
 import { ago, NOW } from "./testing/world";
 
 // A cluster with Certificates of cert-manager, of which one is due since 20 minutes, and nothing has moved for 30.
@@ -115,7 +115,7 @@ describe("work that is due", () => {
 
 describe("a controller whose kinds nothing follows", () => {
   const user = { kind: "Deployment", usesApi: true } as const;
-  const view = (name: string, namespace = "infra"): object => ({
+  const view = (name: string, namespace = "infra") => ({
     kind: "Deployment",
     namespace,
     name,
@@ -123,17 +123,21 @@ describe("a controller whose kinds nothing follows", () => {
   });
 
   /** The findings where these workloads run, and these field managers write the status of Certificates and Issuers. */
-  function found(workloads: readonly object[], writers: readonly string[], progress: readonly object[] = []): string[] {
+  function found(
+    workloads: readonly ReturnType<typeof view>[],
+    writers: readonly string[],
+    progress: readonly object[] = [],
+  ): string[] {
     const facts = {
-      ...{ nowMs: NOW.getTime(), clusterObjects: [], workloads: workloads.map(one => ({ view: one, podLabels: {} })) },
+      ...{ nowMs: NOW.getTime(), clusterObjects: [], objects: [] },
       coverage: ["infra", "other"].map(name => ({
         namespace: { name },
-        candidates: workloads.map(one => ({ ...user, ...one })),
+        candidates: workloads.filter(one => one.namespace === name).map(one => ({ ...user, ...one })),
+        objects: [{ spec: { stallDetection: { progress } } }],
       })),
-      objects: [{ spec: { stallDetection: { progress } } }],
-      kinds: { stuck: [], writers: new Map(["Issuer", "Certificate"].map(kind => [kind, new Set(writers)])) },
+      kinds: { stuck: [], writers: ["Issuer", "Certificate"].map(kind => ({ apiVersion: "c.io/v1", kind, writers })) },
     } as unknown as AuditFacts;
-    return unfollowedKinds(facts).map(({ name, wayOut }) => `${name}: ${wayOut.split(": ").slice(1).join(": ")}`);
+    return unfollowed(facts).map(({ name, wayOut }) => `${name}: ${wayOut.split(": ").slice(1).join(": ")}`);
   }
 
   const BOTH = "cert-manager: progress: [{kind: Certificate}, {kind: Issuer}]";

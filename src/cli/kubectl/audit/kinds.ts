@@ -1,13 +1,14 @@
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../../core/json";
-import type { Kind } from "../../../core/kinds";
+import { handlerFacts, unfollowedKinds } from "../../../core/cluster-wide";
+import { apiVersionOf, type Kind } from "../../../core/kinds";
 import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
-import { groupBy, type WorkloadView } from "../../../core/views";
-import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
+import { groupBy } from "../../../core/views";
+import { isOfStatus, kindObject, statusWriters } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
-import { apiUsers, type AuditFacts, type KindsRead, type StuckKind } from "./facts";
+import type { AuditFacts, KindsRead, StuckKind } from "./facts";
 import type { Finding } from "./finding";
 
 // Kinds whose controllers have work and do nothing. One look has the times of managedFields; a second one, a minute later, shows whether anything moves.
@@ -46,7 +47,10 @@ export async function readKinds(session: Session, list: Lister, betweenMs = LOOK
   const served = await servedKinds(session);
   const first = await Promise.all(served.map(async kind => ({ kind, seen: await lookAt(kind, list) })));
   const nowMs = session.clock.now().getTime();
-  const writers = new Map(first.map(({ kind, seen }) => [kind.kind, new Set(seen.flatMap(one => one.writers))]));
+  const writers = first.map(({ kind: { kind, resource }, seen }) => ({
+    ...{ apiVersion: apiVersionOf(resource), kind },
+    writers: [...new Set(seen.flatMap(one => one.writers))],
+  }));
   const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
   if (suspects.length === 0) return { stuck: [], writers };
   await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
@@ -89,13 +93,12 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
   const object = kindObject(raw, hasStatus);
   if (object === undefined) return null;
   const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
-  const [ofStatus, others] = [true, false].map(is => writes.filter(write => isOfStatus(write, hasStatus) === is));
-  const asked = (others ?? []).flatMap(({ time }) => timeOf(time) ?? []);
+  const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
   const observed = numberOf(objectOf(raw["status"])["observedGeneration"]);
   return {
     ...{ object, observed, isDue: !object.isPaused && question.workOf(raw) === "due" },
     askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
-    writers: (ofStatus ?? []).flatMap(({ manager }) => textOf(manager) ?? []),
+    writers: statusWriters(raw, hasStatus),
   };
 }
 
@@ -137,35 +140,19 @@ export function workDue({ kinds, nowMs }: AuditFacts): Finding[] {
   });
 }
 
-/** Kinds that a workload handles and that no object follows: if it hangs, it stays Running, Ready and the holder of its Lease. */
-export function unfollowedKinds(facts: AuditFacts): Finding[] {
-  const { kinds, objects } = facts;
-  const followed = new Set(objects.flatMap(({ spec }) => spec.stallDetection?.progress ?? []).map(({ kind }) => kind));
-  const left = [...(kinds?.writers ?? [])].filter(([kind]) => !followed.has(kind));
-  const handlers = left.flatMap(([kind, writers]) =>
-    [...writers].flatMap(writer => handlerOf(writer, facts) ?? []).map(view => ({ kind, view })),
+/** Kinds that a workload handles and that no object follows. */
+export function unfollowed({ kinds, coverage = [] }: AuditFacts): Finding[] {
+  const found = unfollowedKinds(kinds?.writers ?? [], coverage.map(handlerFacts));
+  return Array.from(
+    groupBy(found, ({ workload }) => workload),
+    ([workload, own]) => {
+      const [namespace = "", kind = "", name = ""] = workload.split("/");
+      const names = [...new Set(own.map(one => one.kind))];
+      return {
+        ...({ severity: "notice", check: "UnfollowedKind", kind, namespace, name } as const),
+        why: `it writes the status of ${names.join(", ")}, and nothing notices if it stops: a controller that hangs stays Running and Ready.`,
+        wayOut: `Add to stallDetection of its ControllerResilience: progress: [${names.map(one => `{kind: ${one}}`).join(", ")}]`,
+      };
+    },
   );
-  return [...groupBy(handlers, ({ view }) => `${view.namespace}/${view.kind}/${view.name}`).values()].flatMap(own => {
-    const names = [...new Set(own.map(({ kind }) => kind))].toSorted();
-    return own.slice(0, 1).map(({ view: { kind, namespace, name } }) => ({
-      ...({ severity: "notice", check: "UnfollowedKind", kind, namespace, name } as const),
-      why: `it writes the status of ${names.join(", ")}, and nothing notices if it stops: a controller that hangs stays Running and Ready.`,
-      wayOut: `Add to stallDetection of its ControllerResilience: progress: [${names.map(one => `{kind: ${one}}`).join(", ")}]`,
-    }));
-  });
-}
-
-/**
- * The workload that uses the API and whose name the name of a field manager contains as whole words, the longest one: programs use their own
- * name by default, often with a part of themselves, such as `cert-manager-certificates-readiness`. Undefined: none, or several.
- */
-function handlerOf(writer: string, facts: AuditFacts): WorkloadView | undefined {
-  const using = apiUsers(facts);
-  const fitting = (facts.workloads ?? [])
-    .map(({ view }) => view)
-    .filter(({ name }) => `-${writer}-`.includes(`-${name}-`))
-    .filter(({ namespace, serviceAccountName }) => using.has(`${namespace}/${serviceAccountName}`));
-  const longest = Math.max(...fitting.map(({ name }) => name.length));
-  const [best, ...more] = fitting.filter(({ name }) => name.length === longest);
-  return more.length === 0 ? best : undefined;
 }

@@ -14,6 +14,7 @@ const all = {
     ...{ namespaces: 2, enforced: 1, workloads: 5, protected: 4, objects: 2 },
     excluded: [{ reason: "OptedOut", count: 3 }],
     conflicts: [{ namespace: "shop", reason: "Refused", message: "quota" }],
+    suggestions: [{ workload: "shop/Deployment/web", apiVersion: "e.io/v1", kind: "Widget" }],
     conditions: [condition("Ready", "False", "ObjectsNotReady"), condition("Stalled", "True", "Refused")],
   },
 };
@@ -40,6 +41,7 @@ it("explains a ClusterControllerResilience by its status", async () => {
   expect(stdout).toContain("in all: namespaces: 2; enforced: 1; workloads: 5; protected: 4; objects: 2");
   expect(stdout).toContain("excluded: reason: OptedOut; count: 3");
   expect(stdout).toContain("conflict in shop: reason: Refused; message: quota");
+  expect(stdout).toContain("shop/Deployment/web may handle Widget: api version: e.io/v1");
   expect(stdout).toContain("    kubectl resilience resume ccres/all\n");
   expect(stdout).toContain("    kubectl get cres -A -l controller-resilience.io/generated-for=all\n");
   expect(stdout).toContain("no replica leads");

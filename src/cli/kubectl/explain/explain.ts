@@ -160,15 +160,20 @@ function rowsOf({ status = {} }: Pick<OwnObject, "status">): Row[] {
 }
 
 function rowOf(list: string, entry: JsonObject): Row {
-  const { kind, name, namespace, workload, serviceAccount, pod } = textsOf(entry);
-  const listed: Readonly<Record<string, string>> = {
-    daemonSets: `DaemonSet/${name ?? ""}`,
-    conflicts: `conflict in ${namespace ?? ""}`,
-    flows: `ServiceAccount/${serviceAccount ?? ""}`,
-  };
-  const id = workload ?? listed[list] ?? (kind === undefined ? list : `${kind}/${name ?? ""}`);
+  const { pod } = textsOf(entry);
   const fields = Object.entries(entry).filter(([field, value]) => typeof value !== "object" && !HIDDEN.has(field));
-  return { about: [id, ...(pod === undefined ? [] : [`Pod/${pod}`])], fields };
+  return { about: [idOf(list, entry), ...(pod === undefined ? [] : [`Pod/${pod}`])], fields };
+}
+
+function idOf(list: string, entry: JsonObject): string {
+  const { kind, name = "", namespace = "", workload, serviceAccount = "" } = textsOf(entry);
+  if (workload !== undefined) return list === "suggestions" ? `${workload} may handle ${kind ?? ""}` : workload;
+  const listed: Readonly<Record<string, string>> = {
+    daemonSets: `DaemonSet/${name}`,
+    conflicts: `conflict in ${namespace}`,
+    flows: `ServiceAccount/${serviceAccount}`,
+  };
+  return listed[list] ?? (kind === undefined ? list : `${kind}/${name}`);
 }
 
 /** When an object is explained, and whether the operator acts on it then. */

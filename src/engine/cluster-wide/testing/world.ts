@@ -6,6 +6,7 @@ import type { ControllerResilience } from "../../../api/controller-resilience";
 import type { ClusterObjectStore, ClusterWideCaches, CoverageCount } from "../../../core/cluster-wide";
 import { GoneError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
+import type { KindWriters } from "../../../core/progress";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock, settle } from "../../../core/testing/fake-clock";
 import type { BindingView, NamespaceView, ServiceAccountView, WorkloadView } from "../../../core/views";
@@ -35,6 +36,8 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly owners = new Map<string, ClusterControllerResilience>();
   readonly intents: Intent[] = [];
   statusWrites = 0;
+  /** Undefined: they were not read yet. */
+  kindWriters: readonly KindWriters[] | undefined;
   /** Called before each write; what it throws is the API server's answer. */
   onWrite: (intent: Intent) => void = () => undefined;
   /** What the API server makes of each object that is written. */
@@ -139,6 +142,7 @@ class LiveReaders extends EmptyReaders {
     super(clock);
   }
   override namespace = (name: string) => Promise.resolve(this.world.spaces.get(name) ?? null);
+  override kindWriters = () => this.world.kindWriters;
   override objects = (namespace: string) => Promise.resolve(this.world.objects(namespace));
   override workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
     const views = this.world.liveWorkloads.get(namespace) ?? this.world.found.get(namespace) ?? [];
