@@ -94,6 +94,18 @@ describe("maxUnavailable", () => {
     ],
     ["does not count one that does not terminate for three minutes", undefined, [{ deletedAtMs: ago(3) }, {}, {}]],
     [
+      "counts each of them in a StatefulSet, which creates no successor behind them",
+      FIRST,
+      [{ ...down, nodeUnreachable: true }, {}, {}],
+      { view: { kind: "StatefulSet" } },
+    ],
+    [
+      "counts one that does not terminate in a StatefulSet",
+      ALL,
+      [{ deletedAtMs: ago(3), nodeUnreachable: true }, {}, {}],
+      { view: { kind: "StatefulSet" } },
+    ],
+    [
       "counts a restarted pod until its restart has an outcome",
       "waiting until the successor of pod old is healthy (maxUnavailable 1)",
       [{}, {}],

@@ -240,15 +240,19 @@ function missing({ ready }: PodView, workload: LimitedWorkload, down: readonly s
   return ready ? absent(workload) : Math.min(down.length, absent(workload));
 }
 
-/**
- * Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. A pod that cannot
- * terminate because its node does not answer does not count, as in {@link notReady}.
- */
-function absent({ view, pods, now }: LimitedWorkload): number {
-  const gone = pods.filter(
-    pod => !isPresent(pod) && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now)),
-  );
+/** Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. */
+function absent(workload: LimitedWorkload): number {
+  const { view, pods } = workload;
+  const gone = pods.filter(pod => !isPresent(pod) && isLost(pod, workload));
   return Math.max(0, view.replicas - pods.filter(isPresent).length - gone.length);
+}
+
+/**
+ * Reports whether a pod does not count, since its node does not answer: a lost node does not stop the healing of a DaemonSet. It counts in a
+ * StatefulSet, which creates no successor before all pods of lower numbers are Ready.
+ */
+function isLost(pod: LimitedPod, { view, now }: LimitedWorkload): boolean {
+  return view.kind !== "StatefulSet" && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now));
 }
 
 /** Describes the pods that the operator's restarts took down. Undefined: there are none. */
@@ -278,15 +282,14 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 
 /**
  * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the pod is not Ready
- * itself, and it may if every pod is proven to be dead: then none of them works. Pods of nodes that do not answer do not count, so that a
- * lost node does not stop the healing of a DaemonSet; nor do pods that have not been Ready for an hour while others are, but for a
- * StatefulSet, which creates no successor before all pods of lower numbers are Ready, and those of the new template of a DaemonSet whose rollout is
- * stuck, which the successor would have, too; nor do, while a Deployment's rollout is stuck, the pods that it has added.
+ * itself, and it may if every pod is proven to be dead: then none of them works. {@link isLost} ones do not count; nor do pods that have not been
+ * Ready for an hour while others are, but for a StatefulSet, and those of the new template of a DaemonSet whose rollout is stuck, which the
+ * successor would have, too; nor do, while a Deployment's rollout is stuck, the pods that it has added.
  */
 function notReady({ ready }: PodView, workload: LimitedWorkload): string[] {
   const present = workload.pods.filter(isPresent);
   if (!ready || present.every(({ isDead }) => isDead === true)) return [];
-  const counted = present.filter(({ view }) => !view.ready && view.nodeUnreachable !== true);
+  const counted = present.filter(pod => !pod.view.ready && !isLost(pod, workload));
   const isServed = present.filter(({ view }) => view.ready).length > 1;
   const lasting = counted.filter(pod => !isServed || !isChronic(pod, workload));
   // Restarts wait while a rollout makes progress. Once they don't, it is stuck.
