@@ -159,6 +159,25 @@ describe("a pod whose queue has items and finishes none", () => {
     expect(pass.message).toContain("Restarts did not help; find out why it does nothing.");
   });
 
+  it("has recovered once a standby that takes over finishes items, whatever that did as a leader before", async () => {
+    scene.workloadList = [workload({ replicas: 2 })];
+    const standby = scene.pod("web-5d-b");
+    scene.podList.push(standby);
+    const page = (isLeader: boolean, done: number): Program => ({
+      ...{ isLeader, queues: [{ name: "widget", depth: 12, done, slowestSeconds: 1 }] },
+    });
+    scene.pages.set("web-5d-b", page(false, 50));
+    scene.executed(await serve(920, STUCK));
+    scene.podList = [scene.pod("web-5d-c", { createdAtMs: scene.nowMs }), standby];
+    scene.pages.set("web-5d-c", page(false, 0));
+    scene.take("web-5d-b_1");
+    scene.renewer = "web-5d-b_1";
+    await serve(200, page(true, 50), "web-5d-b");
+    expect(outcomes()).toEqual(["Restarted"]);
+    await serve(60, page(true, 51), "web-5d-b");
+    expect(outcomes()).toEqual(["Recovered"]);
+  });
+
   it("had not recovered if its successor blocks again", async () => {
     scene.executed(await serve(920, STUCK));
     replace();

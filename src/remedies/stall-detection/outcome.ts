@@ -1,5 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
+import type { QueueTrack } from "../../core/pod-metrics";
 import { CLOCK_SKEW_MS } from "../../core/time";
 import { workloadId } from "../../restarts/claims";
 import {
@@ -97,11 +98,12 @@ function isMoved(id: string | undefined, entry: RestartStatus, { observed, workl
 /** Reports whether another pod works since a restart: it has finished items, and each of its queues that has items has finished some. */
 function worksSince({ view, track, leads, idle }: ObservedPod, entry: RestartStatus, epochMs: number): boolean {
   if (track === undefined || view.uid === entry.podUID || !view.ready || !leads || idle !== undefined) return false;
-  // A standby has taken over, or the pod is a successor.
-  const isNew =
-    isCreatedAfter(view.createdAtMs, entry) || (track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry));
+  const isSuccessor = isCreatedAfter(view.createdAtMs, entry);
+  const hasTakenOver = track.isLeader === true && isSeenAfter(epochMs + track.fromMs, entry);
+  // What a standby had done before is counted as well.
+  const works = ({ done, workedMs }: QueueTrack): boolean => (isSuccessor ? done > 0 : workedMs !== undefined);
   const queues = [...track.queues.values()];
-  return isNew && queues.some(({ done }) => done > 0) && queues.every(({ done, depth = 0 }) => done > 0 || depth === 0);
+  return (isSuccessor || hasTakenOver) && queues.some(works) && queues.every(one => works(one) || !one.depth);
 }
 
 /**
