@@ -1,5 +1,6 @@
 import type { DaemonSetStatus } from "../../api/controller-resilience";
 import type { Plan, PlanItem } from "../../core/remedy";
+import { each, type Steps } from "../../core/slices";
 import { checkTemplate } from "./checks";
 import { buildTrialEnd } from "./observe";
 import { type DaemonSetFinding, isOurRollout, type Observed, type Spec, subjectOf, isOnTrial } from "./subject";
@@ -26,11 +27,11 @@ export interface TokenLifetimePlan extends Plan {
 }
 
 /** Plans reverts first, then every other change: the engine lets one rollout begin at a time in the cluster. */
-export function planTokenLifetime(observed: Observed, spec: Spec, now: Date): TokenLifetimePlan {
+export function* planTokenLifetime(observed: Observed, spec: Spec, now: Date): Steps<TokenLifetimePlan> {
   const nowMs = now.getTime();
   const restarts = settleRestarts(observed, nowMs);
   const settled = { ...observed, restarts };
-  const daemonSets = observed.daemonSets.map(daemonSet =>
+  const daemonSets = yield* each(observed.daemonSets, daemonSet =>
     itemOf(checkTemplate(subjectOf(daemonSet, settled, spec, nowMs))),
   );
   const former = observed.formerEntries.map(entry => formerItem(entry, observed));

@@ -1,6 +1,7 @@
+import { Cron } from "croner";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type MaintenanceWindow, openingOf, problemOf } from "./windows";
-import { Scene } from "./testing/scene";
+import { PLAIN, Scene } from "./testing/scene";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -64,6 +65,21 @@ describe("the cost of a window", () => {
     const steps = vi.spyOn(Date, "UTC");
     expect(openingOf([makeWindow({ schedule })], at("2025-01-05T00:00:00Z"))).toBe(Infinity);
     expect(steps.mock.calls.length).toBeLessThan(500);
+  });
+
+  it("is that of one plan, however many DaemonSets wait for it, and the plan yields between them", async () => {
+    const scene = withWindow(new Scene(), NEVER.schedule);
+    for (const name of ["b", "c", "d"]) {
+      scene.put(name, PLAIN);
+      scene.roll(name, 3607);
+      scene.object.spec.targets.push({ kind: "DaemonSet", name });
+    }
+    const observation = await scene.remedy.observe({ ...scene.object, mode: scene.mode }, scene);
+    const reads = vi.spyOn(Cron.prototype, "nextRun");
+    const steps = observation.plan(scene.clock.now(), []);
+    let count = 0;
+    while (steps.next().done !== true) count++;
+    expect([reads.mock.calls.length, count]).toEqual([1, 4]);
   });
 });
 

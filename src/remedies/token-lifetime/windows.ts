@@ -11,13 +11,13 @@ export type MaintenanceWindow = NonNullable<TokenLifetimeSpec["windows"]>[number
 
 /** When the window that is open opened, else when the next opens, in milliseconds since the epoch; Infinity: none ever does. Pure. */
 export function openingOf(windows: readonly MaintenanceWindow[], nowMs: number): number {
-  return Math.min(...windows.map(window => opensAt(window, nowMs) ?? Infinity));
+  return Math.min(...openingsOf(windows, nowMs));
 }
 
 /** Returns what is wrong with the first window that never opens, and what to do; undefined if each one opens. */
 export function problemOf(windows: readonly MaintenanceWindow[] | undefined, nowMs: number): string | undefined {
   const all = windows ?? [];
-  const index = all.findIndex(window => opensAt(window, nowMs) === undefined);
+  const index = openingsOf(all, nowMs).indexOf(Infinity);
   const window = all[index];
   if (window === undefined) return undefined;
   return (
@@ -26,16 +26,29 @@ export function problemOf(windows: readonly MaintenanceWindow[] | undefined, now
   );
 }
 
-/** When a window that is open opened, or when it opens next; undefined if it never does, or schedule or time zone are invalid. */
-function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number): number | undefined {
+/** The last result of {@link openingsOf}: a schedule takes milliseconds, and a plan asks for each of its DaemonSets. */
+const known = new WeakMap<readonly MaintenanceWindow[], { readonly nowMs: number; readonly openings: number[] }>();
+
+function openingsOf(windows: readonly MaintenanceWindow[], nowMs: number): number[] {
+  const last = known.get(windows);
+  if (last?.nowMs === nowMs) return last.openings;
+  const openings = windows.map(window => opensAt(window, nowMs));
+  known.set(windows, { nowMs, openings });
+  return openings;
+}
+
+/** When a window that is open opened, or when it opens next; Infinity if it never does, or schedule or time zone are invalid. */
+function opensAt({ schedule, timeZone, duration }: MaintenanceWindow, nowMs: number): number {
   const after = new Date(nowMs - parseDuration(duration));
   const year = after.getUTCFullYear();
   // Up to eight years lie between two 29 February. Without years Croner looks for 30 February until the year 3000.
   const pattern = `0 ${schedule} ${year - 1}-${year + 9}`;
   try {
-    return new Cron(pattern, { timezone: timeZone, paused: true, mode: "7-part" }).nextRun(after)?.getTime();
+    return (
+      new Cron(pattern, { timezone: timeZone, paused: true, mode: "7-part" }).nextRun(after)?.getTime() ?? Infinity
+    );
   } catch {
-    return undefined;
+    return Infinity;
   }
 }
 
@@ -47,9 +60,7 @@ export function windowClosed(subject: Subject): DaemonSetFinding | undefined {
   if (windows.length === 0 || opensMs <= nowMs || isRelease(subject)) return undefined;
   const problem = problemOf(windows, nowMs);
   const opening =
-    opensMs === Infinity
-      ? "no maintenance window opens; correct spec.tokenLifetime.windows"
-      : `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;
+    opensMs === Infinity ? "no window opens" : `the next maintenance window opens at ${toSeconds(new Date(opensMs))}`;
   const sentence = `${nameOf(subject)}: bounding its tokens waits; ${opening}.`;
   return {
     status: "False",
