@@ -29,11 +29,11 @@ const SETTLE_MS = 60_000;
 /** A reading that takes longer shows that the API server is in trouble, and that renewals may fail. */
 const SLOW_MS = 5_000;
 
-/** Slow readings that keep time from counting for this long blind the evidence, which is then said. */
+/** Failed or slow readings that keep time from counting for this long blind the evidence, which is then said. */
 const BLIND_MS = 180_000;
 
 const BLIND =
-  "lists of Leases took longer than 5s again and again for minutes, so no time without a renewal counts; look at the API server (its load, priority levels and etcd), and for thousands of unused Leases";
+  "lists of Leases failed, or took longer than 5s, again and again for minutes, so no time without a renewal counts; look at the API server (its load, priority levels and etcd), and for thousands of unused Leases";
 
 /** A longer gap between two readings, as a multiple of the one before, is time in which this process was frozen, and the holders perhaps too. */
 const MOST_GAPS = 2;
@@ -62,8 +62,8 @@ interface Known {
   /** On the monotonic clock: the last reading that counts, and the last trouble. */
   countedFromMs?: number;
   troubleMs: number;
-  /** When the slow readings began of which none was a minute behind another; absent: there was none since time has last counted. */
-  slowSinceMs?: number;
+  /** When the trouble began of which none was a minute behind another; absent: there was none since time has last counted. */
+  troubledSinceMs?: number;
 }
 
 const NOT_READ: LeaseReading = { leases: [], intervalMs: LEASE_INTERVAL_MS };
@@ -146,7 +146,7 @@ export class LeaseReadings {
       for (const [namespace, known] of wanted) {
         // A reading that began later has been noted already.
         if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
-        if (isSlow) noteSlow(known, startedMs);
+        if (isSlow) noteTrouble(known, startedMs);
         this.#note(known, byNamespace.get(namespace) ?? []);
         this.#noteUnread(
           known,
@@ -192,8 +192,8 @@ export class LeaseReadings {
     const nowMs = this.#clock.monotonicMs();
     const before = new Map(known.reading.leases.map(track => [track.name, track]));
     const countedMs = this.#countedMs(known, nowMs);
-    if (countedMs > 0) delete known.slowSinceMs;
-    const isBlind = nowMs - (known.slowSinceMs ?? nowMs) >= BLIND_MS;
+    if (countedMs > 0) delete known.troubledSinceMs;
+    const isBlind = nowMs - (known.troubledSinceMs ?? nowMs) >= BLIND_MS;
     const moment = { nowMs: this.#clock.now().getTime(), countedMs };
     const leases = views.map((view): LeaseTrack => followLease(before.get(view.name), view, moment));
     const intervalMs = Math.max(LEASE_INTERVAL_MS, nowMs - (known.reading.readMs ?? nowMs));
@@ -211,7 +211,7 @@ export class LeaseReadings {
 
   #noteFailure(known: Known, unknown: Problem): void {
     known.reading = { ...known.reading, unknown };
-    known.troubleMs = this.#clock.monotonicMs();
+    noteTrouble(known, this.#clock.monotonicMs());
     delete known.countedFromMs;
   }
 
@@ -221,7 +221,7 @@ export class LeaseReadings {
   }
 }
 
-function noteSlow(known: Known, startedMs: number): void {
-  known.troubleMs = startedMs;
-  known.slowSinceMs ??= startedMs;
+function noteTrouble(known: Known, atMs: number): void {
+  known.troubleMs = atMs;
+  known.troubledSinceMs ??= atMs;
 }
