@@ -65,9 +65,9 @@ describe("the cooldown", () => {
       expect(checkRestartBudget(replaced(cause), claim({ ...old, cause }), NOW)).toEqual(refused("Cooldown", 9));
   });
 
-  it("counts an entry in the future, or with an unreadable time, as now", () => {
-    expect(checkRestartBudget([entry(-500)], claim(), NOW)).toEqual(refused("Cooldown", 10));
-    expect(checkRestartBudget([entry(0, { time: "yesterday" })], claim(), NOW)).toEqual(refused("Cooldown", 10));
+  it("is timed from an entry in the future, so that its end stays the same, and has no end for an unreadable time", () => {
+    expect(checkRestartBudget([entry(-500)], claim(), NOW)).toEqual(refused("Cooldown", 510));
+    expect(checkRestartBudget([entry(0, { time: "yesterday" })], claim(), NOW)).toEqual(refused("Cooldown", Infinity));
   });
 });
 

@@ -21,7 +21,7 @@ export const RESTARTS_WINDOW_MS = 3_600_000;
 /** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
-/** Returns the limit that defers a restart now. An entry later than `now` counts as made now. Pure. */
+/** Returns the limit that defers a restart now. Pure. */
 export function checkRestartBudget(
   history: readonly RestartStatus[],
   claim: RestartClaim,
@@ -181,9 +181,9 @@ export function oldestFirst(entries: readonly RestartStatus[]): RestartStatus[] 
   return [...entries].sort((a, b) => (timeMs(a) === timeMs(b) ? 0 : timeMs(a) - timeMs(b)));
 }
 
-/** Never negative: an entry from the future (a clock that was ahead) has age 0. */
+/** Negative for an entry from the future, which a clock that was ahead has stamped: the end of its cooldown is known as well. */
 function age(timeMs: number, now: Date): number {
-  return Math.max(0, now.getTime() - timeMs);
+  return now.getTime() - timeMs;
 }
 
 /** Reports whether the outcome of a restart is still unknown. */

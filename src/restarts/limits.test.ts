@@ -139,6 +139,13 @@ describe("a rollout in progress", () => {
     expect(after(most)).toBeUndefined();
   });
 
+  it("is no longer than that after the clock was set back", () => {
+    const waits = new RolloutWaits();
+    const seen = (seconds: number) =>
+      waits.mark([{ view: viewOf({ rollout: rolling() }) }], () => true, seconds * 1000)[0]?.rolloutSinceMs;
+    expect([seen(7_200), seen(60), seen(61)]).toEqual([7_200_000, 60_000, 60_000]);
+  });
+
   it("is timed from when it and the restart were seen together, and anew once one of them was over for a minute", () => {
     const waits = new RolloutWaits();
     const seen = (seconds: number, isDue = true, rollout = rolling()) =>
@@ -190,6 +197,12 @@ describe("the budget", () => {
     [
       "next restart possible at 2025-01-01T12:05:00Z (cooldown)",
       [restart(5, { outcome: "Recovered" })],
+      { podCreatedAtMs: ago(0), cause: Cause.Unknown },
+    ],
+    [
+      "next restart possible at 2025-01-01T14:10:00Z (cooldown)",
+      // By a clock that was ahead.
+      [restart(-120, { outcome: "Recovered" })],
       { podCreatedAtMs: ago(0), cause: Cause.Unknown },
     ],
     [

@@ -198,7 +198,8 @@ export class RolloutWaits {
         this.#waits.delete(uid);
         return workload;
       }
-      const rolloutSinceMs = this.#waits.get(uid)?.sinceMs ?? nowMs;
+      // The clock may have been set back.
+      const rolloutSinceMs = Math.min(nowMs, this.#waits.get(uid)?.sinceMs ?? nowMs);
       this.#waits.set(uid, { sinceMs: rolloutSinceMs, seenMs: nowMs });
       return { ...workload, rolloutSinceMs };
     });
