@@ -68,7 +68,7 @@ export interface LabelSelector {
  */
 export interface TokenRestartSpec {
   /**
-   * Evidence that justifies a restart. Logs: the containers of the pod log 401 responses. ServiceAccountAge: the pod is older than its ServiceAccount, and its token cannot have been refreshed yet. SandboxEvents: the API server rejects the credential that a CNI agent left on its node, as Events FailedCreatePodSandBox and FailedKillPod show; the agent's pod is restarted.
+   * Evidence that justifies a restart. Logs: the containers of the pod log 401 responses, or their metrics count them. ServiceAccountAge: the pod is older than its ServiceAccount, and its token cannot have been refreshed yet. SandboxEvents: the API server rejects the credential that a CNI agent left on its node, as Events FailedCreatePodSandBox and FailedKillPod show; the agent's pod is restarted.
    */
   evidence: ("Logs" | "ServiceAccountAge" | "SandboxEvents")[];
   /**

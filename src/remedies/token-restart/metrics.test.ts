@@ -51,6 +51,12 @@ describe("401s that a pod counts itself", () => {
       expect((await scene.passes(60)).intents).toEqual([]);
   });
 
+  it("lead to none if the spec leaves out 401s, such as of a program that passes on the tokens of others", async () => {
+    const scene = silent(second => ({ unauthorized: second }));
+    scene.object.spec.tokenRestart!.evidence = ["ServiceAccountAge"];
+    expect((await scene.passes(60)).intents).toEqual([]);
+  });
+
   it("count against a successor, too", async () => {
     const scene = silent(second => ({ unauthorized: second }));
     const { intents } = await scene.passes(30);

@@ -76,7 +76,7 @@ export async function observeTargets(
   const previousTargets = object.status?.targets ?? [];
   const observedWorkload = ({ view, pods }: WorkloadBeforeLogs): ObservedWorkload => {
     const observed = pods.map(pod =>
-      withOthers(observedPod(pod, finding, problems), sandboxes.failuresOf(pod.view), { object, readers }),
+      withOthers(observedPod(pod, finding, problems), sandboxes.failuresOf(pod.view), { object, spec, readers }),
     );
     return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
   };
@@ -96,9 +96,9 @@ export async function observeTargets(
 function withOthers(
   pod: ObservedPod,
   sandboxes: ObservedPod["sandboxes"],
-  { object, readers }: Pick<Pass, "object" | "readers">,
+  { object, spec, readers }: Pick<Pass, "object" | "spec" | "readers">,
 ): ObservedPod {
-  const { metrics } = object.spec.stallDetection ?? {};
+  const { metrics } = (spec.evidence.includes("Logs") && object.spec.stallDetection) || {};
   const track = metrics && readers.podMetrics(pod.view, metrics).track;
   const epochMs = readers.clock.now().getTime() - readers.clock.monotonicMs();
   const known = track === undefined ? pod : withCounted401s(pod, track, epochMs);
