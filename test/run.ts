@@ -29,8 +29,11 @@ const vitestOf =
   (write: Write): Promise<Results> =>
     suite(project, { write, ...options });
 
-/** End-to-end tests that wait for minutes. They run in a lab of their own, as soon as the integration tests leave it the processor. */
-const LONG = ["test/e2e/key-rotation.test.ts", "test/e2e/own-identity.test.ts"];
+/**
+ * End-to-end tests that run in a lab of their own, as soon as the integration tests leave it the processor: those that wait for minutes, and as many
+ * others as let this track end with that of the other end-to-end tests.
+ */
+const LONG = ["chart", "healing", "key-rotation", "own-identity"].map(name => `test/e2e/${name}.test.ts`);
 const ITS_LAB = { E2E_LAB: "e2e-long" };
 
 // Each unit test runs once. The simulated worlds compare the versions of Node.js.
@@ -65,7 +68,7 @@ const steps: Record<string, Step[]> = {
   integration: [
     { name: "Integration tests: a real API server", run: vitestOf("integration", { workers: INTEGRATION_WORKERS }) },
   ],
-  long: [{ name: "End-to-end tests that wait long", run: vitestOf("e2e", { workers: 1, files: LONG, env: ITS_LAB }) }],
+  long: [{ name: "End-to-end tests after those of integration", run: vitestOf("e2e", { workers: 1, files: LONG, env: ITS_LAB }) }],
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", { workers: E2E_WORKERS, without: LONG }) }],
 };
 
