@@ -68,7 +68,12 @@ const steps: Record<string, Step[]> = {
   integration: [
     { name: "Integration tests: a real API server", run: vitestOf("integration", { workers: INTEGRATION_WORKERS }) },
   ],
-  long: [{ name: "End-to-end tests after those of integration", run: vitestOf("e2e", { workers: 1, files: LONG, env: ITS_LAB }) }],
+  long: [
+    {
+      name: "End-to-end tests after those of integration",
+      run: vitestOf("e2e", { workers: 1, files: LONG, env: ITS_LAB }),
+    },
+  ],
   e2e: [{ name: "End-to-end tests: a real node", run: vitestOf("e2e", { workers: E2E_WORKERS, without: LONG }) }],
 };
 

@@ -76,14 +76,6 @@ describe("a fleet that lists anew after a change of the API servers", () => {
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
 
-  it("is no runaway either if runaways are only reported", async () => {
-    const scene = await provisioned(new Scene());
-    settling(scene, 5 * MINUTES);
-    scene.perSecond.set("app", 5_000);
-    expect(await scene.run(4 * MINUTES)).toMatchObject({ reason: "Watched" });
-    expect(await scene.run(2 * MINUTES)).toMatchObject({ reason: "Runaway" });
-  });
-
   it("does not relapse on probation, and a throttle that is over ends", async () => {
     const scene = await throttled();
     await scene.run(4 * MINUTES);

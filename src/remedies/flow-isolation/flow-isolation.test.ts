@@ -286,19 +286,15 @@ describe("a FlowSchema that the API server", () => {
     expect(await scene.run(590)).toMatchObject({ status: "False", reason, progressing: true, intents: [] });
     expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason } });
   });
-
-  it("is still deleting is awaited before a new one is created", async () => {
-    const scene = await provisioned(new Scene());
-    scene.edit(scene.schema(), { deletedAtMs: scene.clock.now().getTime() });
-    expect(await scene.run(590)).toMatchObject({ reason: "Progressing", progressing: true, intents: [] });
-    expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "Progressing" } });
-  });
 });
 
-describe("a level whose deletion does not end", () => {
-  it("is reported as Stalled after ten minutes", async () => {
+describe("a deletion that does not end", () => {
+  it.each([
+    ["a FlowSchema", (scene: Scene) => scene.schema()],
+    ["a level", () => SHARED],
+  ])("of %s is awaited before there is a new one, and reported as Stalled after ten minutes", async (_, nameIn) => {
     const scene = await provisioned(new Scene());
-    scene.edit(SHARED, { deletedAtMs: scene.clock.now().getTime() });
+    scene.edit(nameIn(scene), { deletedAtMs: scene.clock.now().getTime() });
     expect(await scene.run(590)).toMatchObject({ reason: "Progressing", progressing: true, intents: [] });
     expect(await scene.run(30)).toMatchObject({ progressing: false, stalled: { reason: "Progressing" } });
   });
@@ -342,26 +338,6 @@ describe("a level that objects share", () => {
     // Leases are isolated all the same.
     const written = [...words(scene), ...words(other)].filter(word => word.includes("PriorityLevelConfiguration"));
     expect(written).toEqual([`create PriorityLevelConfiguration ${LEASES} FlowProvisioned`]);
-  });
-});
-
-describe("a level that only a contested FlowSchema would use", () => {
-  it("is not created again and again, for another object to delete", async () => {
-    const scene = await provisioned(new Scene());
-    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
-    addLevel(scene, "team-level", "Limited");
-    for (let i = 0; i < 3; i++) {
-      scene.world.cluster.delete(scene.schema());
-      await scene.pass();
-    }
-    await other.pass();
-    const written = scene.written.length;
-    for (let i = 0; i < 3; i++) {
-      expect(await scene.pass()).toMatchObject({ reason: "Contested" });
-      await other.pass();
-    }
-    expect(scene.written.slice(written)).toEqual([]);
-    expect(scene.world.cluster.has(SHARED)).toBe(false);
   });
 });
 
@@ -432,18 +408,6 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
     scene.edit("provisioner-workload", { conditions });
     expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
     expect(scene.level()).toBe(SHARED);
-  });
-
-  it("takes the place of the operator's, and gives it back, however often", async () => {
-    const scene = await provisioned(new Scene());
-    for (let i = 0; i < 4; i++) {
-      addFlow(scene);
-      await scene.run(40);
-      expect([...scene.world.cluster.keys()].toSorted()).toEqual(["provisioner-workload", "theirs"]);
-      scene.world.cluster.delete("provisioner-workload");
-      expect(await scene.run(40)).toMatchObject({ reason: "Isolated" });
-      expect(scene.level()).toBe("controller-resilience-shared");
-    }
   });
 
   it.each([

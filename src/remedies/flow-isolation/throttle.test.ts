@@ -123,10 +123,6 @@ describe("a flow on Probation", () => {
     const long = at("Probation", { releaseMs: 40 * MINUTE });
     expect(next(long, RUNAWAY, 1)).toMatchObject({ releaseMs: 60 * MINUTE, untilMs: NOW + 1 + 60 * MINUTE });
   });
-
-  it("does not relapse if throttling is off", () => {
-    expect(next(released, RUNAWAY, 1, { mayThrottle: false })).toMatchObject({ state: "Probation" });
-  });
 });
 
 interface Moment {

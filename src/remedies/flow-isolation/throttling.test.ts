@@ -68,17 +68,6 @@ describe("a runaway", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
   });
 
-  it("that lasts a few seconds is only reported", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    for (let i = 0; i < 20; i++) {
-      scene.perSecond.set("app", 50_000);
-      await scene.run(8);
-      scene.perSecond.set("app", 0);
-      await scene.run(40);
-    }
-    expect(scene.written).toEqual([]);
-  });
-
   it("is only reported with onRunaway: Report, and Stalled is True", async () => {
     const scene = await provisioned(new Scene());
     expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
@@ -143,16 +132,6 @@ describe("while the rates are unknown", () => {
     expect(scene.entry()).not.toHaveProperty("requestsPerSecond");
   });
 
-  it("a probation that can't end causes no extra passes", async () => {
-    const scene = await throttled();
-    scene.perSecond.set("app", 0);
-    await scene.run(5 * MINUTES);
-    scene.unknown = "No.";
-    await scene.run(6 * MINUTES);
-    expect(scene.entry()).toMatchObject({ state: "Probation" });
-    expect((await scene.pass()).recheckAfterMs).toBeGreaterThanOrEqual(5_000);
-  });
-
   it("a throttle ends on time", async () => {
     const scene = await throttled();
     scene.unknown = "No.";
@@ -168,31 +147,6 @@ describe("a throttle is lifted", () => {
     await scene.pass();
     expect(scene.level()).toBe(SHARED);
     expect(scene.written.at(-1)?.why).toContain("onRunaway is Report");
-  });
-
-  it("also to a missing level: the API server ignores a FlowSchema without a level", async () => {
-    const scene = new Scene({ ...onRunaway("Throttle"), priorityLevel: "team-level" });
-    scene.world.cluster.set("team-level", {
-      ...{
-        apiVersion: "flowcontrol.apiserver.k8s.io/v1",
-        kind: "PriorityLevelConfiguration",
-        name: "team-level",
-        uid: "x",
-      },
-      ...{
-        resourceVersion: "1",
-        createdAtMs: 0,
-        labels: {},
-        annotations: {},
-        spec: { type: "Limited" },
-        conditions: [],
-      },
-    });
-    await throttled(scene);
-    scene.world.cluster.delete("team-level");
-    const decision = await scene.run(5 * MINUTES);
-    expect(scene.level()).toBe("team-level");
-    expect(decision.message).toContain("of spec.flowIsolation.priorityLevel does not exist");
   });
 
   it.each<[Mode, string]>([
@@ -232,20 +186,6 @@ describe("a throttle is lifted", () => {
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
-  });
-
-  it("and a failed throttle is retried, without counting as contested", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.outcome = { result: "Failed", message: "etcd is slow" };
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Runaway", progressing: true });
-    expect(decision.message).toContain("Not written yet: apply FlowSchema");
-    scene.outcome = undefined;
-    await scene.pass();
-    expect(scene.level()).toBe(QUARANTINE_LEVEL);
-    expect(reasons(scene)).toEqual(["FlowThrottled"]);
-    expect(scene.entry()).toMatchObject({ changes: 0 });
   });
 });
 

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { observeAndPlan } from "../../engine/pass/remedy-pass";
-import { RecordingLog } from "../../engine/testing/fakes";
 import { onRunaway, Scene } from "./testing/scene";
 import { throttled } from "./testing/throttled";
 
@@ -33,16 +31,6 @@ describe("a kind of target that only a later version knows", () => {
     expect(scene.written.map(({ eventReason }) => eventReason)).toEqual(["FlowReleased"]);
     expect(over).toMatchObject({ status: "False", reason: "Runaway", stalled: { reason: "Runaway" } });
     expect(over.message).toContain("It is not throttled: the targets are not understood.");
-  });
-
-  it("does not keep the engine from the release", async () => {
-    const scene = await throttled();
-    rollBack(scene);
-    await scene.clock.run(5 * MINUTES * 1_000);
-    const ports = { readers: scene, log: new RecordingLog(), pending: [] };
-    const { plan } = await observeAndPlan(scene.remedy, { ...scene.object, mode: "Enforce" }, ports);
-    const intents = plan.items.flatMap(item => item.intents);
-    expect(intents).toMatchObject([{ target: { name: scene.schema() }, eventReason: "FlowReleased" }]);
   });
 
   it("lets a throttle end that status does not mention", async () => {
