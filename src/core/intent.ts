@@ -55,8 +55,6 @@ export interface RestartClaim {
   readonly limits: RestartLimits;
   /** Of the object. Restarts of an earlier one that did not help are forgiven. Absent: none are. */
   readonly generation?: number;
-  /** Restarts of the workload that may be open at a time, if proof of one incident speaks for each. Absent: one. */
-  readonly maxOpen?: number;
 }
 
 /** What an intent that begins the rollout of a changed pod template must say of itself: the operator rolls out one at a time. */
@@ -123,8 +121,7 @@ export interface Execution {
 
 /** Which limit held an intent back. */
 export type LimitReason =
-  | "Cooldown"
-  | "MaxRestarts"
+  | "SamePass"
   | "PassTime"
   | "LeaderWarmup"
   | "OwnTrouble"
@@ -135,8 +132,7 @@ export type LimitReason =
 
 /** The names of limits in messages. */
 const LIMITS: Readonly<Record<LimitReason, string>> = {
-  Cooldown: "the cooldown",
-  MaxRestarts: "maxRestarts",
+  SamePass: "another restart of the workload in the same pass",
   PassTime: "the time limit for the writes of one pass; the next pass continues",
   LeaderWarmup: "the new leader, which is still loading the restarts and rollouts of all namespaces",
   Breaker: "the restart breaker",
@@ -154,7 +150,7 @@ export function pendingWrites(executions: readonly Execution[]): Execution[] {
   return PENDING.flatMap(result => executions.filter(({ outcome }) => outcome.result === result));
 }
 
-/** Describes a pending write and its outcome, such as `evict Pod a: held back by the cooldown`. Contains no times, since each new message causes a write of status. */
+/** Describes a pending write and its outcome, such as `evict Pod a: held back by the restart breaker`. Contains no times, since each new message causes a write of status. */
 export function describePending({ intent, outcome }: Execution): string {
   const { verb, target } = intent;
   return `${verb} ${target.kind} ${target.name}: ${describeOutcome({ outcome })}`;

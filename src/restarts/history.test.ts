@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RestartStatus } from "../api/controller-resilience";
 import { joinRestarts, settleOpenRestarts } from "./history";
 import { Cause } from "../api/conditions";
+import { pod } from "../core/testing/views";
 
 const NOW = new Date("2025-06-01T12:00:00Z");
 
@@ -36,7 +37,9 @@ function entry(outcome: RestartStatus["outcome"], time = new Date(T).toISOString
 }
 
 function settle(one: RestartStatus, executed: boolean, outcome: RestartStatus["outcome"], afterMs = 0) {
-  const evidence = { wasExecuted: () => executed, outcomeOf: () => outcome };
+  const pods = executed ? [] : [{ view: pod({ uid: one.podUID }) }];
+  const workloads = new Map([[one.workload, { pods }]]);
+  const evidence = { causes: [Cause.Unknown], workloads, outcomeOf: () => outcome };
   return settleOpenRestarts([one], evidence, T + afterMs).map(settled => settled.outcome);
 }
 

@@ -9,8 +9,7 @@ import type { PodView } from "../core/views";
 
 // Budgets are computed from status alone, so a restarted operator or a new leader continues where the last one stopped.
 // "Restart" means a restart within one workload. Each cause has its own budget, and the pods of one incident count as one restart
-// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md). Planned replacements of healthy pods (TokenTooLong) do
-// not delay other restarts once they have helped, and do not count as evidence of whether restarts of rejected pods help.
+// as long as each replacement helped (docs/adr/0005-count-restarts-by-incident.md).
 
 /** Minimum number of entries that status.restarts keeps. */
 export const RESTARTS_KEPT = 10;
@@ -21,16 +20,14 @@ export const RESTARTS_WINDOW_MS = 3_600_000;
 /** Maximum number of times that a cooldown doubles. */
 const MAX_DOUBLINGS = 8;
 
-/** Returns the limit that defers a restart now. Pure. */
+/** Returns what of a budget defers a restart now, and the rest of the time in milliseconds. Pure. */
 export function checkRestartBudget(
   history: readonly RestartStatus[],
   claim: RestartClaim,
   now: Date,
-): Deferral | undefined {
+): { readonly limit: "cooldown" | "maxRestarts"; readonly retryAfterMs: number } | undefined {
   const ofWorkload = history.filter(entry => entry.workload === claim.workload);
-  const relevant = ofWorkload.filter(
-    entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now) && !isDonePlan(entry),
-  );
+  const relevant = ofWorkload.filter(entry => countsAgainst(entry, claim) && !isHelpedSibling(entry, claim, now));
   const together = openTogether(ofWorkload, claim);
   const apart = relevant.filter(entry => !together.includes(entry));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
@@ -38,7 +35,7 @@ export function checkRestartBudget(
     ofWorkload.filter(entry => entry.cause === claim.cause && !isForgiven(entry, claim)),
   );
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
-  if (sinceLast < cooldownMs) return limited("Cooldown", cooldownMs - sinceLast);
+  if (sinceLast < cooldownMs) return { limit: "cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
@@ -47,7 +44,7 @@ export function checkRestartBudget(
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return undefined;
   const oldest = Math.min(...counted.map(timeMs));
-  return limited("MaxRestarts", RESTARTS_WINDOW_MS - age(oldest, now));
+  return { limit: "maxRestarts", retryAfterMs: RESTARTS_WINDOW_MS - age(oldest, now) };
 }
 
 /** Time until a restart or a rollout that waits for another is tried again, in milliseconds. */
@@ -68,7 +65,7 @@ export function incidentOf({
 
 /** Reports whether a restart rests on logs, Events, Leases or metrics alone, without proof for the single pod. The breaker holds only for these. */
 export function isUnproven(entry: Pick<RestartStatus, "cause">): boolean {
-  return !PROVEN_BY_POD.has(entry.cause) && !isPlanned(entry);
+  return !PROVEN_BY_POD.has(entry.cause) && entry.cause !== Cause.TokenTooLong;
 }
 
 /** Reports whether a change of the spec has forgiven a restart that did not help: only its plain cooldown still counts. */
@@ -76,13 +73,9 @@ export function isForgiven({ outcome, generation = Infinity }: RestartStatus, cl
   return outcome === "Ineffective" && generation < (claim.generation ?? 0);
 }
 
-/**
- * A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. Planned and other
- * restarts count against each other.
- */
+/** A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. */
 function countsAgainst(entry: RestartStatus, claim: RestartClaim): boolean {
-  const isRelated = entry.cause === claim.cause || isPlanned(entry) || isPlanned(claim);
-  return isRelated || isOpen(entry) || entry.podUID === claim.podUID;
+  return entry.cause === claim.cause || isOpen(entry) || entry.podUID === claim.podUID;
 }
 
 /**
@@ -108,23 +101,13 @@ export const PROVEN_BY_POD: ReadonlySet<RestartStatus["cause"]> = new Set([
 ]);
 
 /**
- * Returns the open restarts of the workload whose outcome the claimed one need not wait for: of the same proven incident, fewer than
- * `maxOpen`, while the last one with an outcome did not fail.
+ * Returns the open restarts of the workload whose outcome the claimed one need not wait for: of the same proven incident, while the last one
+ * with an outcome did not fail. How many may be down is another limit.
  */
 function openTogether(ofWorkload: readonly RestartStatus[], claim: RestartClaim): RestartStatus[] {
-  const open = ofWorkload.filter(entry => isOpen(entry));
   const ofIncident = ofWorkload.filter(entry => !isOpen(entry) && incidentOf(entry) === incidentOf(claim));
-  const isAllowed =
-    PROVEN_BY_POD.has(claim.cause) && open.length < (claim.maxOpen ?? 1) && trailingIneffective(ofIncident) === 0;
-  return isAllowed ? open.filter(entry => isSibling(entry, claim)) : [];
-}
-
-function isPlanned({ cause }: Pick<RestartStatus, "cause">): boolean {
-  return cause === Cause.TokenTooLong;
-}
-
-function isDonePlan(entry: RestartStatus): boolean {
-  return isPlanned(entry) && entry.outcome === "Recovered";
+  const isAllowed = PROVEN_BY_POD.has(claim.cause) && trailingIneffective(ofIncident) === 0;
+  return isAllowed ? ofWorkload.filter(entry => isOpen(entry) && isSibling(entry, claim)) : [];
 }
 
 function incidentKey(entry: RestartStatus, now: Date): string {
@@ -133,9 +116,7 @@ function incidentKey(entry: RestartStatus, now: Date): string {
 
 /** A later restart with the same key makes an entry superfluous. Unproven ones stay: each may still turn out to have helped only for a while. */
 function replaceableKey(entry: RestartStatus, now: Date): string {
-  const isCertain = isDonePlan(entry) || entry.serviceAccountUID !== undefined;
-  const key = isCertain ? incidentKey(entry, now) : restartId(entry);
-  return `${entry.workload} ${key}`;
+  return `${entry.workload} ${entry.serviceAccountUID === undefined ? restartId(entry) : incidentKey(entry, now)}`;
 }
 
 /** Where the cause is proven for the single pod, its replacement is sufficient. */
@@ -237,12 +218,19 @@ export function pruneRestarts(
  */
 const IN_FLIGHT_MS = 300_000;
 
+/** The pods of a workload that have not ended. */
+interface Pods {
+  readonly pods: readonly { readonly view: PodView }[];
+}
+
 /** What a remedy observed about its restarts. */
-export interface RestartEvidence {
-  /** Reports whether the effect of a requested restart is visible, such as a pod that is gone. */
-  readonly wasExecuted: (entry: RestartStatus) => boolean;
-  /** Returns the outcome of an executed restart: Restarted while its effect is unknown. */
-  readonly outcomeOf: (entry: RestartStatus) => RestartStatus["outcome"];
+export interface RestartEvidence<W extends Pods> {
+  /** Those of its restarts. Another remedy settles the others. */
+  readonly causes: readonly Cause[];
+  /** By name, such as `Deployment/web`. Of others nothing shows whether a restart helped. */
+  readonly workloads: ReadonlyMap<string, W>;
+  /** Returns the outcome of an executed restart of a pod of this workload: Restarted while its effect is unknown. */
+  readonly outcomeOf: (entry: RestartStatus, workload: W) => RestartStatus["outcome"];
   /** Pods against which there is evidence for a restart. */
   readonly accused?: readonly Accused[];
 }
@@ -265,17 +253,20 @@ export interface Accused {
  * it was never executed, so it costs no budget. An executed restart gets the outcome that the remedy observed. One that seemed to help did not
  * if its evidence is back within an hour. Pure: history in, history out.
  */
-export function settleOpenRestarts(
+export function settleOpenRestarts<W extends Pods>(
   history: readonly RestartStatus[],
-  evidence: RestartEvidence,
+  { causes, workloads, outcomeOf, accused = [] }: RestartEvidence<W>,
   nowMs: number,
 ): RestartStatus[] {
-  const settled = history.flatMap(entry => {
-    const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, evidence, nowMs) : entry;
+  const settled = history.flatMap((entry): RestartStatus | RestartStatus[] => {
+    if (!causes.some(cause => cause === entry.cause)) return entry;
+    const workload = workloads.get(entry.workload);
+    const confirmed = entry.outcome === "Requested" ? confirmRequest(entry, workload?.pods ?? [], nowMs) : entry;
     if (confirmed?.outcome !== "Restarted") return confirmed ?? [];
-    return { ...confirmed, outcome: evidence.outcomeOf(confirmed) };
+    if (workload !== undefined) return { ...confirmed, outcome: outcomeOf(confirmed, workload) };
+    return isOverdue(entry, { view: {}, pods: [] }, nowMs) ? { ...confirmed, outcome: "Replaced" } : confirmed;
   });
-  const relapsed = new Set(evidence.accused?.map(pod => relapsedRestart(pod, settled, nowMs)));
+  const relapsed = new Set(accused.map(pod => relapsedRestart(pod, settled, nowMs)));
   return settled.map(entry => (relapsed.has(entry) ? { ...entry, outcome: "Ineffective" } : entry));
 }
 
@@ -308,28 +299,19 @@ export function isOverdue(
   return !(nowMs - Math.max(Date.parse(time) + graceMs, deletedAtMs) < UNKNOWN_MS);
 }
 
-/** Settles an entry of a workload that is gone or no target any more: nothing shows whether it helped. */
-export function settleUnwatched(entry: RestartStatus, nowMs: number): RestartStatus {
-  return isOpen(entry) && isOverdue(entry, { view: {}, pods: [] }, nowMs) ? { ...entry, outcome: "Replaced" } : entry;
-}
-
 /** Reports whether a pod is not being deleted. */
 export function isPresent({ view }: { readonly view: PodView }): boolean {
   return view.deletedAtMs === undefined;
 }
 
 /** Reports whether the restarted pod is still there, and not being deleted. */
-export function isPodPresent({ podUID }: RestartStatus, pods: readonly { readonly view: PodView }[]): boolean {
+export function isPodPresent({ podUID }: RestartStatus, pods: Pods["pods"]): boolean {
   return pods.some(pod => pod.view.uid === podUID && isPresent(pod));
 }
 
-/** Returns undefined for a request that was never executed. An unreadable time counts as long ago. */
-function confirmRequest(
-  entry: RestartStatus,
-  { wasExecuted }: RestartEvidence,
-  nowMs: number,
-): RestartStatus | undefined {
-  if (wasExecuted(entry)) return { ...entry, outcome: "Restarted" };
+/** Returns undefined for a request that was never executed: its pod is still there. An unreadable time counts as long ago. */
+function confirmRequest(entry: RestartStatus, pods: Pods["pods"], nowMs: number): RestartStatus | undefined {
+  if (!isPodPresent(entry, pods)) return { ...entry, outcome: "Restarted" };
   return nowMs - Date.parse(entry.time) < IN_FLIGHT_MS ? entry : undefined;
 }
 
@@ -349,7 +331,7 @@ export function isSeenAfter(ms: number, { time }: RestartStatus): boolean {
 /** A week. Younger restarts may still count: those that did not help, for as long as the doubled cooldowns. */
 const RESTARTS_COUNTED_MS = 168 * 3_600_000;
 
-/** The restarts of one remedy with their current outcomes, and the causes of that remedy. */
+/** Restarts, of which those of one remedy have their current outcomes, and the causes of that remedy. */
 export interface SettledRestarts {
   readonly causes: readonly string[];
   readonly restarts: readonly RestartStatus[];
@@ -358,7 +340,8 @@ export interface SettledRestarts {
 /** Replaces the restarts of each settled cause in status.restarts. Restarts with other causes stay unchanged. Oldest first. */
 export function joinRestarts(before: readonly RestartStatus[], settled: readonly SettledRestarts[]): RestartStatus[] {
   const others = before.filter(({ cause }) => !settled.some(({ causes }) => causes.includes(cause)));
-  return oldestFirst([...others, ...settled.flatMap(({ restarts }) => restarts)]);
+  const own = settled.flatMap(({ causes, restarts }) => restarts.filter(({ cause }) => causes.includes(cause)));
+  return oldestFirst([...others, ...own]);
 }
 
 /** Returns the restarts of one workload, such as `Deployment/app`. */

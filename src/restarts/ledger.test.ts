@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
+import type { ControllerResilience, ControllerResilienceStatus, RestartStatus } from "../api/controller-resilience";
 import type { RestartClaim } from "../core/intent";
 import type { Key } from "../core/ports";
 import { FakeClock } from "../core/testing/fake-clock";
@@ -8,6 +8,7 @@ import { makeObject, MemoryObjects, RecordingWriter } from "../engine/testing/fa
 import { makeReconciler } from "../engine/testing/reconciler";
 import { makeDecision, makeEviction, makeReaders, makeRemedy, specWith } from "../engine/testing/remedies";
 import { makeRestarts } from "./testing/ledger";
+import { checkRestartBudget } from "./history";
 import type { ObjectRestarts } from "./ledger";
 
 const MINUTE = 60_000;
@@ -35,16 +36,13 @@ function recorded(restarts: ObjectRestarts): readonly RestartStatus[] {
 }
 
 describe("a restart", () => {
-  it("is deferred by the budget, then without proof by the leader warm-up, then by the pacer", async () => {
-    const before = { ...entry("old", "Recovered"), cause: "Unknown" };
-    const { clock, requested, restarts, session } = makeBench({ restarts: [before] }, ["team/b"]);
+  it("is deferred without proof by the leader warm-up, then by the pacer", async () => {
+    const { clock, requested, restarts, session } = makeBench({}, ["team/b"]);
     const ofObject = restarts.settle(session);
     const next = async () => {
       const answer = await ofObject.request({ ...claimOf("app-1"), cause: "Unknown" });
       return answer.result === "Limited" ? [answer.limit, answer.retryAfterMs] : answer.result;
     };
-    expect(await next()).toEqual(["Cooldown", 10 * MINUTE]);
-    clock.advance(10 * MINUTE);
     expect(await next()).toEqual(["LeaderWarmup", 2_000]);
     expect(requested).toEqual(["team/b"]);
     restarts.gone("team/b");
@@ -115,10 +113,14 @@ describe("an object that is deleted and created again", () => {
   it("has the restarts of its predecessor, so that its budget is not renewed", async () => {
     const clock = new FakeClock();
     const [store, writer] = [new MemoryObjects(), new RecordingWriter()];
-    let pod = 0;
-    const remedy = makeRemedy(() =>
-      makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction(`app-${pod++}`)] }),
-    );
+    let [pod, known]: [number, readonly RestartStatus[]] = [0, []];
+    const observe = ({ status }: ControllerResilience) => Promise.resolve((known = status?.restarts ?? []));
+    const decide = () => {
+      const eviction = makeEviction(`app-${pod++}`);
+      const isAllowed = checkRestartBudget(known, eviction.restart!, clock.now()) === undefined;
+      return makeDecision({ status: "False", reason: "Rejected", intents: isAllowed ? [eviction] : [] });
+    };
+    const remedy = makeRemedy(decide, { observe: observe as never });
     const reconciler = makeReconciler({ store, writer, readers: makeReaders(clock), remedies: [remedy] });
     const create = (uid: string) => {
       const object = makeObject("team/app", specWith("tokenRestart"));

@@ -10,9 +10,9 @@ import {
   restartId,
   requestedRestart,
   pruneRestarts,
-  checkRestartBudget,
   isUnproven,
   limited,
+  RECHECK_MS,
   PROVEN_BY_POD,
 } from "./history";
 import { Breaker, type BreakerPorts, type BreakerState } from "./breaker";
@@ -156,6 +156,8 @@ export interface RestartRequest {
 /** The restarts of one object during one pass. A restart is in status before it is requested from the API server. */
 export class ObjectRestarts {
   #own: readonly RestartStatus[];
+  /** The workloads of the restarts that this pass has requested: a plan knows only those of status. */
+  readonly #requested = new Set<string>();
   readonly #session: RecordingObject;
   readonly #shared: SharedParts;
 
@@ -166,10 +168,10 @@ export class ObjectRestarts {
     this.#shared = shared;
   }
 
-  /** Returns what defers a restart, in this order: its budget, then {@link WITHOUT_PROOF}. */
+  /** Returns what defers a restart that the limits of its workload allow, in this order: the other plan of this pass, then {@link WITHOUT_PROOF}. */
   deferral(claim: RestartClaim): Deferral | undefined {
-    const budget = checkRestartBudget(this.#own, claim, this.#shared.clock.now());
-    return budget ?? (isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined);
+    if (this.#requested.has(claim.workload)) return limited("SamePass", RECHECK_MS);
+    return isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined;
   }
 
   /** Returns for how long the restart pacer defers a restart. It is asked last, since it has one permit for all objects. */
@@ -186,10 +188,8 @@ export class ObjectRestarts {
   async request(claim: RestartClaim): Promise<RestartRequest | Deferral> {
     // What this very pass has found to be in vain counts, too.
     this.#shared.breaker.note(this.#session.object, this.#own);
-    const deferral = this.deferral(claim);
+    const deferral = this.deferral(claim) ?? this.pace(claim);
     if (deferral !== undefined) return deferral;
-    const pace = this.pace(claim);
-    if (pace !== undefined) return pace;
     this.#shared.pacer.take();
     const now = this.#shared.clock.now();
     const requested = requestedRestart(claim, now);
@@ -201,6 +201,7 @@ export class ObjectRestarts {
       throw error;
     }
     this.#become(restarts);
+    this.#requested.add(claim.workload);
     return { result: "Requested", end: end => this.#end(requested, end) };
   }
 

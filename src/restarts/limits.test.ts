@@ -227,11 +227,11 @@ describe("the budget", () => {
       const one = restart(minutesAgo, { cause: claim.cause, outcome: "Ineffective", generation: 1, ...over });
       return [isExhausted(claim, [one], NOW), checkRestartBudget([one], claim, NOW)?.limit];
     };
-    expect(next(1, {})).toEqual([false, "Cooldown"]);
+    expect(next(1, {})).toEqual([false, "cooldown"]);
     expect(next(2, {})).toEqual([false, undefined]);
-    expect(next(3, { generation: 2 })).toEqual([true, "Cooldown"]);
-    expect(next(3, { generation: undefined as never })).toEqual([true, "Cooldown"]);
-    expect(next(3, { outcome: "Recovered" })).toEqual([false, "MaxRestarts"]);
+    expect(next(3, { generation: 2 })).toEqual([true, "cooldown"]);
+    expect(next(3, { generation: undefined as never })).toEqual([true, "cooldown"]);
+    expect(next(3, { outcome: "Recovered" })).toEqual([false, "maxRestarts"]);
   });
 });
 

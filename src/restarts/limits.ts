@@ -256,9 +256,12 @@ function isLost(pod: LimitedPod, { view, now }: LimitedWorkload): boolean {
   return view.kind !== "StatefulSet" && (pod.view.nodeUnreachable === true || isStuckTerminating(pod, now));
 }
 
-/** Describes the pods that the operator's restarts took down. Undefined: there are none. */
-export function describeDown(workload: Pick<LimitedWorkload, "pods" | "history" | "now">): string | undefined {
-  const down = downPods(workload);
+/** Describes the pods that restarts for these causes took down. Undefined: there are none. */
+export function describeDown(
+  { pods, history, now }: Pick<LimitedWorkload, "pods" | "history" | "now">,
+  causes: readonly Cause[],
+): string | undefined {
+  const down = downPods({ pods, now, history: history.filter(entry => causes.some(cause => cause === entry.cause)) });
   if (down.length === 0) return undefined;
   const names = down.slice(0, 3).join(", ");
   return down.length === 1
@@ -314,7 +317,7 @@ function overBudget({ claim, workload }: Due): Limit | undefined {
   const budget = checkRestartBudget(workload.history, claim, workload.now);
   if (budget === undefined) return undefined;
   const { limit, retryAfterMs } = budget;
-  const until = `${timeInMessage(workload.now.getTime() + retryAfterMs)} (${limit === "Cooldown" ? "cooldown" : "maxRestarts"})`;
+  const until = `${timeInMessage(workload.now.getTime() + retryAfterMs)} (${limit})`;
   return { wait: describeWait(claim, workload, until), retryAfterMs };
 }
 

@@ -41,7 +41,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ["no cooldown", "if (sinceLast < cooldownMs) return", "if (sinceLast < 0) return", IN_VAIN],
     [
       "every restart is proven",
-      "return !PROVEN_BY_POD.has(entry.cause) && !isPlanned(entry);",
+      "return !PROVEN_BY_POD.has(entry.cause) && entry.cause !== Cause.TokenTooLong;",
       "return false;",
       IN_VAIN_TWICE,
     ],

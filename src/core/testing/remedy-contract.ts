@@ -20,7 +20,7 @@ const OUTCOMES: readonly Outcome[] = [
   { result: "Observed" },
   { result: "Skipped" },
   { result: "NotLeader" },
-  { result: "Limited", limit: "MaxRestarts", retryAfterMs: 1_000 },
+  { result: "Limited", limit: "RestartPacer", retryAfterMs: 1_000 },
   { result: "Blocked", message: "no", retryAfterMs: 1_000 },
   { result: "Forbidden", message: "no" },
   { result: "Conflict", message: "no" },

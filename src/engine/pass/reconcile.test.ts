@@ -422,7 +422,7 @@ describe("a restart", () => {
     bench.writer.answer = () => Promise.reject(new TransientError("reset"));
     expect(await bench.pass()).toEqual({ next: "recheck", afterMs: 10_000 });
     expect(bench.current()).toMatchObject({ restarts: [{ outcome: "Requested" }], restartsTotal: 0 });
-    expect(await bench.pass()).toMatchObject({ next: "recheck", afterMs: 600_000 });
+    expect(await bench.pass()).toMatchObject({ next: "recheck", afterMs: 10_000 });
     expect(bench.writer.written).toHaveLength(1);
     lists = { restarts: (bench.current().restarts ?? []).map(one => ({ ...one, outcome: "Restarted" as const })) };
     await bench.pass();

@@ -67,7 +67,7 @@ describe("Events on intents", () => {
       { result: "Observed" },
       { result: "Failed", message: "no" },
       { result: "Blocked", message: "no", retryAfterMs: 1 },
-      { result: "Limited", limit: "Cooldown", retryAfterMs: 1 },
+      { result: "Limited", limit: "RestartPacer", retryAfterMs: 1 },
     ];
     reporter.executions(
       makeObject(),

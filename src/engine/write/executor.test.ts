@@ -222,16 +222,15 @@ describe("a restart", () => {
     expect(await bench.isPacerFree()).toBe(true);
   });
 
-  it("is refused within the cooldown, also after a restart in the same pass", async () => {
+  it("waits for the next pass after another one of the workload, whose plan does not know of it", async () => {
     const bench = makeBench();
     await bench.execute(makeEviction("app-1"));
     bench.clock.advance(60_000);
-    expect(await bench.execute(makeEviction("app-2"))).toEqual({
-      result: "Limited",
-      limit: "Cooldown",
-      retryAfterMs: 540_000,
-    });
-    expect(bench.writer.written).toHaveLength(1);
+    const waiting = { result: "Limited", limit: "SamePass", retryAfterMs: 10_000 };
+    expect(await bench.execute(makeEviction("app-2"))).toEqual(waiting);
+    const other = makeEviction("b-1", { restart: makeClaim("b-1", { workload: "Deployment/b" }) });
+    expect(await bench.execute(other)).toEqual({ result: "Executed" });
+    expect(bench.writer.written).toHaveLength(2);
   });
 
   it("waits for the restart pacer without live reads", async () => {

@@ -1,4 +1,3 @@
-import { STALL_CAUSES } from "../../api/conditions";
 import type { StallDetectionSpec, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
@@ -46,7 +45,7 @@ export async function observeControllers(
   return {
     generation: object.metadata.generation,
     mode: object.mode,
-    restarts: (status?.restarts ?? []).filter(({ cause }) => STALL_CAUSES.some(one => one === cause)),
+    restarts: status?.restarts ?? [],
     previous: status?.stalls ?? [],
     limits: limitsOf(object.spec.tokenRestart),
     missingTargets: missing,

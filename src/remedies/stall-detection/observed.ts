@@ -18,7 +18,7 @@ import { RolloutWaits } from "../../restarts/limits";
 export interface Observed {
   readonly generation: number;
   readonly mode: Mode;
-  /** Restarts with the cause of this remedy. */
+  /** status.restarts. */
   readonly restarts: readonly RestartStatus[];
   /** status.stalls. */
   readonly previous: readonly StallStatus[];

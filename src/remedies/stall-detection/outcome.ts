@@ -1,4 +1,4 @@
-import { Cause } from "../../api/conditions";
+import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallStatus } from "../../api/controller-resilience";
 import type { QueueTrack } from "../../core/pod-metrics";
 import { CLOCK_SKEW_MS } from "../../core/time";
@@ -10,7 +10,6 @@ import {
   isOverdue,
   isPodPresent,
   settleOpenRestarts,
-  settleUnwatched,
   UNPROVEN_OPEN_MS,
 } from "../../restarts/history";
 import { type HeldLease, judgeLease, staleLeases } from "./lease-judge";
@@ -25,16 +24,9 @@ export function settleRestarts(
   scopes: readonly Scope[],
   nowMs: number,
 ): RestartStatus[] {
-  const scopeOf = (entry: RestartStatus): Scope | undefined =>
-    scopes.find(({ workload }) => workloadId(workload.view) === entry.workload);
-  const evidence = {
-    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, scopeOf(entry)?.workload.pods ?? []),
-    outcomeOf: (entry: RestartStatus) => {
-      const scope = scopeOf(entry);
-      return scope ? outcomeOf(entry, scope, nowMs) : settleUnwatched(entry, nowMs).outcome;
-    },
-    accused: scopes.flatMap(accused),
-  };
+  const workloads = new Map(scopes.map(scope => [workloadId(scope.workload.view), { ...scope, ...scope.workload }]));
+  const outcome = (entry: RestartStatus, scope: Scope): RestartStatus["outcome"] => outcomeOf(entry, scope, nowMs);
+  const evidence = { causes: STALL_CAUSES, workloads, outcomeOf: outcome, accused: scopes.flatMap(accused) };
   return settleOpenRestarts(history, evidence, nowMs);
 }
 
@@ -75,12 +67,10 @@ function hasHelped(entry: RestartStatus, scope: Scope, nowMs: number): boolean {
 /** Renewals, and work, prove nothing before this, in milliseconds: some programs hang right after each start. */
 const FIRST_MS = 60_000;
 
-/** The work of a workload that was due at a restart, as in status. */
-export function dueWork({ workload, time }: RestartStatus, stalls: readonly StallStatus[]): StallStatus[] {
-  return stalls.filter(
-    stall =>
-      stall.evidence === "Progress" && stall.workload === workload && Date.parse(stall.since) <= Date.parse(time),
-  );
+/** The work of a workload that was due at a restart for its sake, as in status. */
+export function dueWork({ workload, time, cause }: RestartStatus, stalls: readonly StallStatus[]): StallStatus[] {
+  const ofWorkload = stalls.filter(stall => stall.evidence === "Progress" && stall.workload === workload);
+  return ofWorkload.filter(({ since }) => cause === Cause.ProgressStopped && Date.parse(since) <= Date.parse(time));
 }
 
 /** Reports whether a controller has written to an object since a restart, also before this process; undefined: it is gone. */

@@ -1,3 +1,4 @@
+import { STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, PendingWrite, Plan, PlanItem, Report } from "../../core/remedy";
@@ -113,7 +114,7 @@ function withDecision(
 /** A restart whose outcome is open: nothing shows yet that it helped. */
 function awaited({ workload: { view, pods }, now }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
   const id = workloadId(view);
-  const watched = describeDown({ pods, history: restartsOf(id, restarts), now });
+  const watched = describeDown({ pods, history: restartsOf(id, restarts), now }, STALL_CAUSES);
   if (watched === undefined) return undefined;
   return { status: "False", reason: "Restarting", sentence: `${id}: ${watched}.`, isProgressing: true };
 }

@@ -50,6 +50,18 @@ describe("onStall: Restart", () => {
     expect((await scene.pass()).intents).toHaveLength(1);
   });
 
+  it("waits while the restart of another pod of the workload by tokenRestart has no outcome, and tells of none", async () => {
+    const time = new Date(scene.nowMs).toISOString();
+    const open = { pod: "web-5d-x", podUID: "x", workload: "Deployment/web", time, cause: "SigningKeyRotated" };
+    scene.object = { ...scene.object, status: { restarts: [{ ...open, outcome: "Restarted" }] } };
+    expect((await scene.pass()).reason).toBe("Active");
+    const pass = await stall();
+    expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect(pass.message).toContain("waiting until the successor of pod web-5d-x is healthy");
+    scene.object = { ...scene.object, status: { restarts: [{ ...open, outcome: "Recovered" }] } };
+    expect((await scene.pass()).intents).toHaveLength(1);
+  });
+
   it("evicts the pod with uid, cause and the limits of tokenRestart's defaults", async () => {
     const { intents, planned } = await stall();
     expect(intents).toMatchObject([

@@ -76,7 +76,7 @@ describe("a replacement", () => {
 
   it("of a former target, or with an invalid time, blocks nothing forever", () => {
     const other = entry("Restarted", { workload: "DaemonSet/other" });
-    expect([settled(other, 599, []), settled(other, 601, [])]).toEqual(["Restarted", "Ineffective"]);
+    expect([settled(other, 599, []), settled(other, 601, [])]).toEqual(["Restarted", "Replaced"]);
     expect(settled(entry("Restarted", { time: "yesterday" }), 1, [])).toBe("Ineffective");
   });
 });

@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { DaemonSetStatus, RestartStatus, TokenLifetimeSpec } from "../../api/controller-resilience";
 import { formatDuration, toSeconds } from "../../core/time";
-import type { Intent, ObjectRef, RestartLimits } from "../../core/intent";
+import type { Intent, ObjectRef, RestartClaim, RestartLimits } from "../../core/intent";
 import type { Right } from "../../core/readers";
 import type { Mode } from "../../core/remedy";
 import type { DaemonSetView, PodView } from "../../core/views";
@@ -232,10 +232,15 @@ export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automo
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
-export function buildEviction(pod: PodView, { view, pods }: ObservedDaemonSet, why: string): Intent {
+export function buildEviction(
+  pod: PodView,
+  { view, pods }: ObservedDaemonSet,
+  why: string,
+): { readonly intent: Intent; readonly claim: RestartClaim } {
   const newestPodMs = Math.max(...pods.map(one => one.pod.createdAtMs));
   const restart = { workload: workloadOf(view), pod: pod.name, podUID: pod.uid, newestPodMs };
-  return evictionOf(pod, why, { ...restart, cause: Cause.TokenTooLong, limits: LIMITS });
+  const claim = { ...restart, cause: Cause.TokenTooLong, limits: LIMITS };
+  return { intent: evictionOf(pod, why, claim), claim };
 }
 
 /** The workload's name in status.restarts. */

@@ -181,6 +181,18 @@ function recreateAccount(scene: Scene): void {
   scene.account = { ...scene.account, uid: "sa2", createdAtMs: scene.clock.now().getTime() };
 }
 
+it("evicts no second pod within the cooldown if a webhook gives the first one a longer token again", async () => {
+  const scene = ordinary();
+  const makePod = scene.makePod.bind(scene);
+  scene.makePod = name => makePod(name, 3607);
+  await begun(scene);
+  await scene.run(20);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+  expect(scene.last.message).toContain("the next pod can be replaced at 2025-01-01T00:1");
+  await scene.run(70);
+  expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "evict Pod"]);
+});
+
 describe("a trial ends at once, and the template is restored", () => {
   it.each<[string, (scene: Scene) => void]>([
     ["for another lifetime", scene => void (scene.object.spec.tokenLifetime!.expirationSeconds = 900)],

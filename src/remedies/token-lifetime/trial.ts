@@ -1,5 +1,7 @@
+import { Cause } from "../../api/conditions";
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import {
+  checkRestartBudget,
   isCreatedAfter,
   isOpen,
   isOverdue,
@@ -7,7 +9,7 @@ import {
   restartsOf,
   settleOpenRestarts,
 } from "../../restarts/history";
-import { CLOCK_SKEW_MS, toSeconds } from "../../core/time";
+import { CLOCK_SKEW_MS, timeInMessage, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
 import { trialMs } from "./harm";
 import { describeProgress, isRejected, logBlocker, restartBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
@@ -110,18 +112,17 @@ const SETTLED_MS = 30_000;
 
 /** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
 export function settleRestarts({ daemonSets, restarts }: Observed, nowMs: number): RestartStatus[] {
-  const daemonSetOf = ({ workload }: RestartStatus): Pick<ObservedDaemonSet, "pods"> & { view: { graceMs?: number } } =>
-    daemonSets.find(({ view }) => workloadOf(view) === workload) ?? { view: {}, pods: [] };
-  const evidence = {
-    wasExecuted: (entry: RestartStatus) =>
-      !activePodsOf(daemonSetOf(entry)).some(({ pod }) => pod.uid === entry.podUID),
-    outcomeOf: (entry: RestartStatus): RestartStatus["outcome"] => {
-      const { view, pods } = daemonSetOf(entry);
-      if (hasRecovered(successorOf(entry, pods), nowMs)) return "Recovered";
-      return isOverdue(entry, { view, pods: [] }, nowMs) ? "Ineffective" : "Restarted";
-    },
+  const observed = daemonSets.map(one => ({
+    ...one,
+    observed: one.pods,
+    pods: one.pods.map(({ pod: view }) => ({ view })),
+  }));
+  const outcomeOf = (entry: RestartStatus, one: (typeof observed)[number]): RestartStatus["outcome"] => {
+    if (hasRecovered(successorOf(entry, one.observed), nowMs)) return "Recovered";
+    return isOverdue(entry, one, nowMs) ? "Ineffective" : "Restarted";
   };
-  return settleOpenRestarts(restarts, evidence, nowMs);
+  const workloads = new Map(observed.map(one => [workloadOf(one.view), one]));
+  return settleOpenRestarts(restarts, { causes: [Cause.TokenTooLong], workloads, outcomeOf }, nowMs);
 }
 
 /** The first pod that was created after the restart: the operator replaces one pod at a time. */
@@ -257,8 +258,14 @@ function evictionBlocker(subject: Subject): string | undefined {
 
 function evicting(subject: Subject, { pod }: ObservedPod): DaemonSetFinding {
   const why = `Pod ${pod.name} of ${nameOf(subject)} is the first to get a token that is bounded to ${lifetimeOf(subject.spec)}.`;
-  const finding = trialFinding(subject, `evicting pod ${pod.name}`);
-  return enforced(subject, { ...finding, intents: [buildEviction(pod, subject.daemonSet, why)] });
+  const { daemonSet, observed, nowMs } = subject;
+  const { intent, claim } = buildEviction(pod, daemonSet, why);
+  const budget = checkRestartBudget(observed.restarts, claim, new Date(nowMs));
+  if (budget !== undefined) {
+    const at = timeInMessage(nowMs + budget.retryAfterMs);
+    return trialFinding(subject, `the next pod can be replaced at ${at} (${budget.limit})`);
+  }
+  return enforced(subject, { ...trialFinding(subject, `evicting pod ${pod.name}`), intents: [intent] });
 }
 
 function proving(subject: Subject): DaemonSetFinding | undefined {

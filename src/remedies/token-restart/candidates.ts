@@ -16,7 +16,6 @@ import {
   type ObservedWorkload,
 } from "./observed";
 import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
-import { settleRestarts } from "./settle";
 import { describeShare } from "./wording";
 
 // Which pod of a workload is restarted next, and why. Pure.
@@ -39,6 +38,8 @@ export interface WorkloadState extends Context {
 /** What the workloads of a pass share. */
 interface Context {
   readonly observed: Observed;
+  /** All restarts, with the outcomes known now. */
+  readonly restarts: readonly RestartStatus[];
   readonly spec: TokenRestartSpec;
   readonly now: Date;
   readonly pending: readonly PendingWrite[];
@@ -53,12 +54,10 @@ export interface Candidate {
 /** Claim of a restart by this remedy. */
 export type TokenClaim = RestartClaim & { readonly cause: TokenCause };
 
-/** Settles the restarts of a workload, and finds out which of its pods is next. */
+/** Finds out which pod of a workload is next. */
 export function stateOf(workload: ObservedWorkload, context: Context): WorkloadState {
-  const { observed, now } = context;
-  const previous = targetOf(workload.view, observed.previousTargets);
-  const ofWorkload = restartsOf(workloadId(workload.view), observed.restarts);
-  const history = settleRestarts(ofWorkload, workload, now.getTime());
+  const previous = targetOf(workload.view, context.observed.previousTargets);
+  const history = restartsOf(workloadId(workload.view), context.restarts);
   // A log that will be read within moments may contradict the evidence.
   const rejected = workload.pods.filter(pod => pod.isNew !== true && isRejected(pod));
   const state = { ...context, workload, history, previous, rejected };
@@ -110,7 +109,6 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     // Nothing shows that it ever worked if its 401s are older than what was read.
     ...(cause === Cause.Unknown && { workedMs: (logs.beganMs ?? view.createdAtMs) - view.createdAtMs }),
-    maxOpen: spec.maxUnavailable,
     ...budgetOf(spec, observed),
   };
 }

@@ -7,7 +7,7 @@ import { firstMatch, type Check } from "../../core/checks";
 import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
 import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
-import { isStale, isSuspected, type ObservedPod, isLogEvidence } from "./observed";
+import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
 import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
 import { deferred, stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
@@ -169,7 +169,7 @@ function restartNeeded(state: WorkloadState): Assessment | undefined {
 }
 
 function successorWatched(state: WorkloadState): Assessment | undefined {
-  const watched = describeDown(limitedWorkload(state));
+  const watched = describeDown(limitedWorkload(state), TOKEN_CAUSES);
   if (watched === undefined) return undefined;
   const sentence = `${workloadId(state.workload.view)}: ${watched}.`;
   return { status: "False", reason: "Restarting", sentence, isProgressing: true, wayOut: UNHEALTHY_HINT };

@@ -1,4 +1,4 @@
-import type { ControllerResilience, RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { ControllerResilience, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
@@ -13,7 +13,7 @@ import type { Problem } from "../../core/errors";
 import { unlessForbidden } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
 import { requireApiUse } from "./api-use";
-import { isLogEvidence, TOKEN_CAUSES, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
+import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
@@ -83,7 +83,7 @@ export async function observeTargets(
   return {
     generation: object.metadata.generation,
     mode: object.mode,
-    restarts: tokenRestarts(object),
+    restarts: object.status?.restarts ?? [],
     previousTargets,
     missingTargets: found.missing,
     workloads: workloads.map(observedWorkload),
@@ -105,11 +105,6 @@ function withOthers(
   return sandboxes === undefined ? known : { ...known, sandboxes };
 }
 
-/** Restarts with the causes of this remedy. Another remedy settles the others. */
-function tokenRestarts({ status }: ControllerResilience): RestartStatus[] {
-  return (status?.restarts ?? []).filter(({ cause }) => TOKEN_CAUSES.some(tokenCause => tokenCause === cause));
-}
-
 /** Adds to each pod what proves that its token is invalid, and which of its logs are read. */
 async function withProofs(targets: readonly TargetPods[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
   const { object, readers, spec } = pass;
@@ -118,7 +113,7 @@ async function withProofs(targets: readonly TargetPods[], pass: Pass): Promise<W
     targets.flatMap(({ pods }) => pods.map(({ view }) => view)),
     pass,
   );
-  const restarts = tokenRestarts(object).filter(entry => isOpen(entry));
+  const restarts = (object.status?.restarts ?? []).filter(entry => isOpen(entry));
   const open = new Set(restarts.map(({ workload }) => workload));
   const rotation = await readers.keyRotation();
   const nowMs = readers.clock.now().getTime();

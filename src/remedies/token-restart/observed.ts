@@ -22,7 +22,7 @@ export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
 export interface Observed {
   readonly generation: number;
   readonly mode: Mode;
-  /** status.restarts with this remedy's causes, and status.targets, as last written. */
+  /** status.restarts and status.targets, as last written. */
   readonly restarts: readonly RestartStatus[];
   readonly previousTargets: readonly TargetStatus[];
   /** Targets without a workload, as `Deployment/web`. */

@@ -1,15 +1,16 @@
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen, oldestFirst, settleUnwatched } from "../../restarts/history";
+import { isOpen } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
 import { observationIncomplete, targetNotFound, type Finding } from "../kit/finding";
 import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
 import { type Observed } from "./observed";
-import { newlySettled, workloadId } from "../../restarts/claims";
+import { newlySettled } from "../../restarts/claims";
 import { waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
 import { stalled, type Assessment, type Reason } from "./reasons";
+import { settleRestarts } from "./settle";
 import { targetStatus } from "./target-status";
 
 /** Minimum time between two passes. */
@@ -39,8 +40,8 @@ export function planRestarts(
   now: Date,
   pending: readonly PendingWrite[],
 ): TokenRestartPlan {
-  const states = observed.workloads.map(workload => stateOf(workload, { observed, spec, now, pending }));
-  const restarts = mergeHistory(observed, states, now);
+  const restarts = settleRestarts(observed.restarts, observed.workloads, now.getTime());
+  const states = observed.workloads.map(workload => stateOf(workload, { observed, restarts, spec, now, pending }));
   const items = states.map(state => itemOf(state));
   return {
     items,
@@ -58,15 +59,6 @@ function itemOf(state: WorkloadState): WorkloadItem {
   const { uid: id } = state.workload.view;
   const { intents = [] } = assessment;
   return { id, intents, assessment, target: targetStatus(state, wait) };
-}
-
-/** All restarts, oldest first. Those of former targets are kept, but do not stay open. */
-function mergeHistory(observed: Observed, states: readonly WorkloadState[], now: Date): RestartStatus[] {
-  const settled = new Map(states.map(({ workload, history }) => [workloadId(workload.view), history]));
-  const others = observed.restarts
-    .filter(entry => !settled.has(entry.workload))
-    .map(entry => settleUnwatched(entry, now.getTime()));
-  return oldestFirst([...others, ...[...settled.values()].flat()]);
 }
 
 /** Findings about nodes, missing targets and failed reads. */

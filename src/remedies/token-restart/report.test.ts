@@ -76,7 +76,10 @@ describe("the report on a restart", () => {
     ],
     [{ result: "Limited", limit: "UnprovenRestart", retryAfterMs: 1, detail: "Waiting: pod x." }, "Waiting: pod x."],
     [{ result: "Limited", limit: "Breaker", retryAfterMs: 1, detail: "Breaker tripped." }, "Breaker tripped."],
-    [{ result: "Limited", limit: "Cooldown", retryAfterMs: 60_000 }, "Restart held back by the cooldown."],
+    [
+      { result: "Limited", limit: "SamePass", retryAfterMs: 10_000 },
+      "Restart held back by another restart of the workload in the same pass.",
+    ],
     [{ result: "Forbidden", message: "no permission" }, "The operator may not evict Pod web-a: no permission."],
     [{ result: "Failed", message: "timeout" }, "Restart failed, retrying: timeout."],
   ])("describes the evidence and the outcome %j", (outcome, sentence) => {

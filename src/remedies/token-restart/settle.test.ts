@@ -3,6 +3,7 @@ import type { RestartStatus } from "../../api/controller-resilience";
 import type { PodView, WorkloadView } from "../../core/views";
 import type { ObservedPod } from "./observed";
 import { settleRestarts } from "./settle";
+import { workloadId } from "../../restarts/claims";
 import { pod, workload } from "../../core/testing/views";
 
 const T = Date.parse("2025-01-01T12:00:00.400Z");
@@ -32,7 +33,8 @@ function healthy(createdAtMs: number, over: Partial<PodView> = {}): ObservedPod 
 }
 
 function outcomes(restart: RestartStatus, pods: ObservedPod[], afterMs: number, over: Partial<WorkloadView> = {}) {
-  const settled = settleRestarts([restart], { view: workload(over), pods }, T + afterMs);
+  const view = workload(over);
+  const settled = settleRestarts([{ ...restart, workload: workloadId(view) }], [{ view, pods }], T + afterMs);
   return settled.map(({ outcome }) => outcome);
 }
 

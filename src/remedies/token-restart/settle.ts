@@ -13,6 +13,7 @@ import {
 import {
   isBySandbox,
   isRejected,
+  TOKEN_CAUSES,
   withoutOneSided,
   withoutSandboxes,
   type ObservedPod,
@@ -48,26 +49,28 @@ interface Context {
   readonly taken: Set<string>;
 }
 
-/** Settles the entries of one workload by its pods. */
+/** Updates the outcomes of this remedy's restarts. */
 export function settleRestarts(
-  entries: readonly RestartStatus[],
-  workload: ObservedWorkload,
+  history: readonly RestartStatus[],
+  workloads: readonly ObservedWorkload[],
   nowMs: number,
 ): RestartStatus[] {
-  const context: Context = { workload, nowMs, taken: new Set<string>() };
-  const evidence = {
-    wasExecuted: (entry: RestartStatus) => !isPodPresent(entry, workload.pods),
-    outcomeOf: (entry: RestartStatus) => outcomeOf(entry, context),
-    // A proof is of another incident.
-    accused: workload.pods.filter(pod => isRejected(pod) && pod.proof === undefined).map(pod => accused(pod, workload)),
-  };
-  return settleOpenRestarts(entries, evidence, nowMs);
+  const taken = new Set<string>();
+  const outcome = (entry: RestartStatus, workload: ObservedWorkload): Outcome =>
+    outcomeOf(entry, { workload, nowMs, taken });
+  const evidence = { causes: TOKEN_CAUSES, outcomeOf: outcome, accused: workloads.flatMap(accused) };
+  const byName = new Map(workloads.map(workload => [workloadId(workload.view), workload]));
+  return settleOpenRestarts(history, { ...evidence, workloads: byName }, nowMs);
 }
 
-function accused(pod: ObservedPod, workload: ObservedWorkload): Accused {
-  const { uid, createdAtMs, nodeName } = pod.view;
-  const cause = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
-  return { workload: workloadId(workload.view), podUID: uid, cause, createdAtMs, nodeName };
+/** A proof is of another incident. */
+function accused({ view, pods }: ObservedWorkload): Accused[] {
+  const rejected = pods.filter(pod => isRejected(pod) && pod.proof === undefined);
+  return rejected.map(pod => {
+    const { uid: podUID, createdAtMs, nodeName } = pod.view;
+    const cause = isBySandbox(pod) ? Cause.CniCredentialRejected : Cause.Unknown;
+    return { workload: workloadId(view), podUID, cause, createdAtMs, nodeName };
+  });
 }
 
 /** The outcome of an open restart whose effect is not known yet. */

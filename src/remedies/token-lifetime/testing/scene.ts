@@ -3,7 +3,6 @@ import type { Intent, Outcome } from "../../../core/intent";
 import type { Right } from "../../../core/readers";
 import type { Mode, Plan, Report } from "../../../core/remedy";
 import { ForbiddenError } from "../../../core/errors";
-import { checkRestartBudget } from "../../../restarts/history";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
@@ -292,8 +291,6 @@ export class Scene extends EmptyReaders implements PodLogReview {
 
   #evict(intent: Intent, claim: NonNullable<Intent["restart"]>): Outcome {
     const now = this.clock.now();
-    const budget = checkRestartBudget(this.#restarts, claim, now);
-    if (budget !== undefined) return budget;
     if (this.evictionOutcome !== undefined) return this.evictionOutcome;
     this.written.push(intent);
     this.#requested.push(executedRestart(claim, now));
