@@ -64,6 +64,9 @@ export const OWNER_ANNOTATION = `${GROUP}/owner`;
 /** On the operator's Lease: the restart breaker is tripped while this annotation is there. Its value has the time and the reason. */
 export const BREAKER_ANNOTATION = `${GROUP}/breaker`;
 
+/** On the operator's Lease: when a person last reset the restart breaker. Restarts before do not count. */
+export const BREAKER_RESET_ANNOTATION = `${GROUP}/breaker-reset`;
+
 /** On the operator's Lease: which keys have signed ServiceAccount tokens, as JSON. Without it a new leader knows of no key rotation. */
 export const KEYS_ANNOTATION = `${GROUP}/signing-keys`;
 

@@ -91,6 +91,8 @@ export interface LeaseRecord {
   readonly leaseTransitions: number;
   /** The annotation of the restart breaker, see BREAKER_ANNOTATION. Absent: the breaker is not tripped. */
   readonly breaker?: string;
+  /** The annotation with the time of its last reset, see BREAKER_RESET_ANNOTATION. */
+  readonly breakerReset?: string;
   /** The annotation with the history of the signing keys, see KEYS_ANNOTATION. */
   readonly signingKeys?: string;
   /** Present on what was read; the precondition of what is written. */

@@ -34,8 +34,8 @@ describe("the Lease", () => {
     expect(await store.update({ ...record, breaker: "why" })).toMatchObject({ breaker: "why" });
     expect(lease.metadata.annotations).toEqual({ note: "ask us first", [BREAKER_ANNOTATION]: "why" });
     expect(await store.update((await store.get())!)).toMatchObject({ breaker: "why" });
-    const both = await store.update({ ...(await store.get())!, signingKeys: "{}" });
-    expect(both).toMatchObject({ breaker: "why", signingKeys: "{}" });
+    const both = await store.update({ ...(await store.get())!, signingKeys: "{}", breakerReset: "x" });
+    expect(both).toMatchObject({ breaker: "why", signingKeys: "{}", breakerReset: "x" });
     lease.metadata.annotations = { note: "ask us first" };
     const reset = (await store.get())!;
     expect(reset).not.toHaveProperty("breaker");

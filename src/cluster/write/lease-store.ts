@@ -1,4 +1,4 @@
-import { BREAKER_ANNOTATION, KEYS_ANNOTATION, MANAGER } from "../../api/names";
+import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION, MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
@@ -58,8 +58,12 @@ export class ApiLeaseStore implements LeaseStore {
   }
 
   /** The record decides on its own annotations; the others are those of other writers. */
-  #annotationsWith({ breaker, signingKeys }: LeaseRecord): JsonObject | undefined {
-    const own = { [BREAKER_ANNOTATION]: breaker, [KEYS_ANNOTATION]: signingKeys };
+  #annotationsWith({ breaker, breakerReset, signingKeys }: LeaseRecord): JsonObject | undefined {
+    const own = {
+      [BREAKER_ANNOTATION]: breaker,
+      [BREAKER_RESET_ANNOTATION]: breakerReset,
+      [KEYS_ANNOTATION]: signingKeys,
+    };
     const all = { ...objectOf(this.#others["annotations"]), ...own };
     const present = Object.entries(all).filter(([, value]) => value !== undefined);
     return present.length === 0 ? undefined : Object.fromEntries(present);
@@ -102,13 +106,15 @@ export class ApiLeaseStore implements LeaseStore {
 function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
   const metadata = objectOf(lease["metadata"]);
-  const { [BREAKER_ANNOTATION]: breaker, [KEYS_ANNOTATION]: signingKeys } = textsOf(metadata["annotations"]);
+  const annotations = textsOf(metadata["annotations"]);
+  const { [BREAKER_ANNOTATION]: breaker, [BREAKER_RESET_ANNOTATION]: breakerReset } = annotations;
   return {
     holderIdentity: textOf(spec["holderIdentity"]) ?? "",
     leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
     acquireTimeMs: timeOf(spec["acquireTime"]) ?? 0,
     renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
-    ...present({ breaker, signingKeys, resourceVersion: textOf(metadata["resourceVersion"]) }),
+    ...present({ breaker, breakerReset, signingKeys: annotations[KEYS_ANNOTATION] }),
+    ...present({ resourceVersion: textOf(metadata["resourceVersion"]) }),
   };
 }

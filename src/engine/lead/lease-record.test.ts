@@ -74,6 +74,24 @@ describe("the breaker on the Lease", () => {
     expect([second.breaker.state, second.breaker.resetMs > 0, store.record?.breaker]).toEqual([null, true, undefined]);
   });
 
+  it("was reset for the next process as well, which has never seen it tripped", async () => {
+    const { clock, store, breaker, elector, makeCandidate } = await leading();
+    breaker.trip("why");
+    await clock.run(10_000);
+    reset(store);
+    await clock.run(10_000);
+    await elector.stop();
+    const next = makeCandidate("b");
+    next.elector.start();
+    await clock.run(10_000);
+    const resetMs = Math.floor(breaker.resetMs / 1_000) * 1_000;
+    expect([next.breaker.state, next.breaker.resetMs]).toEqual([null, resetMs]);
+    // By a clock that is ahead: what counts since then would never count.
+    store.put({ ...store.record!, breakerReset: "2999-01-01T00:00:00Z" });
+    await clock.run(10_000);
+    expect(next.breaker.resetMs).toBe(resetMs);
+  });
+
   it("stays tripped while it cannot be written, until the term ends", async () => {
     const { clock, store, breaker, elector } = await leading();
     store.fault = () => Promise.reject(new Error("connection refused"));

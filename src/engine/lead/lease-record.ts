@@ -1,5 +1,6 @@
 import type { LeaseRecord } from "../../core/ports";
-import type { Clock } from "../../core/time";
+import { timeOf } from "../../core/json";
+import { type Clock, describeTime } from "../../core/time";
 import { formatKeys, type KeyMemory } from "../../core/signing-keys";
 
 // Builds and compares Lease records. Times in a record come from remote wall clocks: they are for people, and are compared for
@@ -61,14 +62,12 @@ function isEarlier(record: LeaseRecord, last: LeaseRecord = record): boolean {
 export function takenOver(found: LeaseRecord | null, identity: string, durationMs: number, now: Date): LeaseRecord {
   const transitions = found === null ? 0 : Math.min(found.leaseTransitions + 1, MOST_TRANSITIONS);
   return {
+    ...found,
     holderIdentity: identity,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
     acquireTimeMs: now.getTime(),
     renewTimeMs: now.getTime(),
     leaseTransitions: transitions,
-    ...(found?.breaker === undefined ? {} : { breaker: found.breaker }),
-    ...(found?.signingKeys === undefined ? {} : { signingKeys: found.signingKeys }),
-    ...(found?.resourceVersion === undefined ? {} : { resourceVersion: found.resourceVersion }),
   };
 }
 
@@ -111,7 +110,7 @@ export class LeaseBreaker implements LeaseAnnotation {
     return this.#pending ?? this.#read;
   }
 
-  /** Wall-clock time at which this process saw that the breaker was reset. */
+  /** Wall-clock time at which a leader saw that the breaker was reset. */
   get resetMs(): number {
     return this.#resetMs;
   }
@@ -126,17 +125,29 @@ export class LeaseBreaker implements LeaseAnnotation {
   /** The record to write: with a trip that is not written yet. A deleted or restored Lease gets the last annotation again. */
   on(record: LeaseRecord): LeaseRecord {
     const breaker = this.#pending ?? record.breaker ?? this.#read ?? undefined;
-    return breaker === undefined ? record : { ...record, breaker };
+    const breakerReset = describeTime(this.#resetMs);
+    return {
+      ...record,
+      ...(breaker !== undefined && { breaker }),
+      ...(breakerReset !== undefined && { breakerReset }),
+    };
   }
 
   /** Takes what was read or written. */
   seen(record: LeaseRecord | null): void {
     if (record === null) return;
     const before = this.state ?? null;
+    this.#takeReset(record);
     this.#read = record.breaker ?? this.#withoutBreaker(record);
     if (this.#read === (record.breaker ?? null)) this.#last = record;
     if (this.#read !== null) this.#pending = undefined;
     if (this.state !== before) this.onChange(this.state ?? null);
+  }
+
+  /** A time in the future, by another clock, would keep all restarts until then from counting. */
+  #takeReset({ breakerReset }: LeaseRecord): void {
+    const resetMs = timeOf(breakerReset) ?? Infinity;
+    if (resetMs > this.#resetMs && resetMs <= this.clock.now().getTime()) this.#resetMs = resetMs;
   }
 
   /** A person has reset it, unless the record is of a backup of before the trip. */
