@@ -64,13 +64,13 @@ function creationOf({ kind, name, namespace, role = "" }: BindingStatus): string
   return `kubectl create ${kind.toLowerCase()} ${quoted(name)}${within}${of} --serviceaccount NAMESPACE:NAME`;
 }
 
-/** `RoleBinding edit`. Odd names are quoted: a binding's name may hold any character but a slash. */
+/** `RoleBinding edit`. Odd names are quoted for a shell: they may hold any character but / and %. */
 export function nameOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
   return `${kind} ${quoted(name)}`;
 }
 
 function quoted(name: string): string {
-  return /^[\w.:-]+$/.test(name) ? name : JSON.stringify(name);
+  return /^\w[\w.:-]*$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }
 
 /** Notes the latest expiry on the binding. */

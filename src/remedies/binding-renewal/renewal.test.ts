@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { BindingRenewalSpec, ControllerResilience } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION, LIFE_ANNOTATION } from "../../api/names";
@@ -277,7 +278,7 @@ describe("a renewal that fails", () => {
     scene.bind({ annotations: { [OWN]: GONE_AT }, roleRef: { ...EDIT, name }, name: "b c" });
     const { message } = await scene.pass();
     expect(message).toContain(`resourceNames: [${JSON.stringify(name)}]`);
-    expect(message).toContain('RoleBinding "b c" expires');
+    expect(message).toContain("RoleBinding 'b c' expires");
   });
 
   it("because a policy forbids it names the rights, in words that do not change with time", async () => {
@@ -332,6 +333,18 @@ describe("a renewal that fails", () => {
 });
 
 describe("a binding that is gone", () => {
+  it("gives a shell nothing to run by its name in the command that creates it again", async () => {
+    const scene = new Scene();
+    const name = "$(reboot)`'";
+    scene.bind({ annotations: { [OWN]: GONE_AT }, name, roleRef: { ...EDIT, name: "a'b" } });
+    await scene.pass();
+    scene.remove(`RoleBinding/${name}`);
+    const { message } = await scene.pass();
+    const words = /kubectl (create .*) --serviceaccount/.exec(message)?.[1] ?? "";
+    const { stdout } = spawnSync("sh", ["-c", `printf '%s\n' ${words}`], { encoding: "utf8" });
+    expect(stdout.split("\n").slice(2, -1)).toEqual([name, "--namespace", "team", "--clusterrole", "a'b"]);
+  });
+
   it("is reported with its role, its expiry and how to create it again, and never recreated", async () => {
     const scene = await withDaysLeft(8);
     scene.lacking.add("bind edit");
