@@ -231,17 +231,14 @@ export function waitingFor(subject: Subject, blocker: string, change = "bounding
 /** A person must act after a wait of this long, in milliseconds. */
 const STALLED_AFTER_MS = 3_600_000;
 
-/** Outcomes of a change that is not made yet. */
-const WAITING: readonly DaemonSetStatus["outcome"][] = ["Waiting", "Planned"];
-
 /** Records when a change began to wait. */
 export function withPatience(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
-  const { entry, isProgressing } = finding;
-  if (isProgressing !== true || !WAITING.includes(entry.outcome)) return finding;
+  const { entry, isProgressing, reason } = finding;
+  if (isProgressing !== true || (reason !== "Waiting" && entry.outcome !== "Planned")) return finding;
   const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
   const waiting = { ...finding, entry: { ...entry, waitStartTime: toSeconds(new Date(sinceMs)) } };
   // What is planned is about to happen, unless the write turns out to be held back.
-  return entry.outcome === "Waiting" ? stalledIfLong(waiting, nowMs) : waiting;
+  return reason === "Waiting" ? stalledIfLong(waiting, nowMs) : waiting;
 }
 
 /** No wait lasts forever: after an hour the DaemonSet is Stalled. */

@@ -526,4 +526,18 @@ describe("a trial of another template proves nothing", () => {
     tried.hasAccount = true;
     expect(await untilOver(tried)).not.toContain('"expirationSeconds":600');
   });
+
+  it("also if it is no target any more when its ServiceAccount is back, which a person must see to in time", async () => {
+    const tried = await onTrial();
+    tried.hasAccount = false;
+    changeImage(tried);
+    await tried.run(1);
+    expect(tried.last).toMatchObject({ reason: "Waiting", progressing: true });
+    await tried.run(361);
+    expect(tried.last).toMatchObject({ reason: "Waiting", stalled: { reason: "Waiting" } });
+    tried.hasAccount = true;
+    tried.object.spec.targets.splice(0, 1);
+    await tried.run(1);
+    expect(tried.set()).toMatchObject({ updateStrategy: "RollingUpdate" });
+  });
 });

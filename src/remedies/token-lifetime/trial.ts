@@ -228,7 +228,9 @@ function takenOver(subject: Subject): DaemonSetFinding | undefined {
 /** Gives back every field: the template, and with it the update strategy. */
 function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string): DaemonSetFinding {
   const blocker = serviceAccountBlocker(subject);
-  if (blocker !== undefined) return waitingFor(subject, blocker, "restoring its template");
+  // Still a trial: OnDelete holds every update, also once the DaemonSet is no target any more.
+  if (blocker !== undefined)
+    return { ...waitingFor(subject, blocker, "restoring its template"), entry: entryWithChange(subject, "Trial") };
   const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
   const finding = inTrial(subject, sentence);
   const reason = after === "Contested" ? { reason: "Contested" as const } : {};
