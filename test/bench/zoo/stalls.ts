@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
-import { ClusterClient } from "../../cluster/client";
+import { ClusterClient, type Pod } from "../../cluster/client";
 import { OPERATOR } from "../../cluster/installation";
 import { asyncioImage, managerImage } from "../../controllers/images";
 import { SOURCE_CONTROLLER } from "../../gitops/programs";
@@ -186,13 +186,13 @@ async function watchAll({ client, cases, seen, signal, print }: Matrix): Promise
   ];
   while (performance.now() < endMs) {
     await sleep(LOOK_MS);
-    const list = await look(client);
-    for (const object of list) {
-      const [name, one] = cases.find(([namespace]) => namespace === object.metadata.namespace) ?? [];
+    for (const looked of await look(client)) {
+      const { namespace: place } = looked.object.metadata;
+      const [name, one] = cases.find(([namespace]) => namespace === place) ?? [];
       if (name === undefined || one === undefined) continue;
       const state = seen.get(name)!;
       const ms = performance.now() - state.actedMs;
-      for (const line of note(state, one, object, ms)) print(`${minutes(ms)} ${name}: ${line}`);
+      for (const line of note(state, one, looked, ms)) print(`${minutes(ms)} ${name}: ${line}`);
       if (state.restartedMs !== undefined && state.worksMs === undefined && (await isDone(client, name, one)))
         state.worksMs = ms;
     }
@@ -202,25 +202,44 @@ async function watchAll({ client, cases, seen, signal, print }: Matrix): Promise
 }
 
 /** Nothing while the API server is away. */
-async function look(client: ClusterClient): Promise<readonly ControllerResilience[]> {
+async function look(client: ClusterClient): Promise<readonly Looked[]> {
   try {
-    const text = await client.output(["get", "cres", "--all-namespaces", "-o", "json"]);
-    return (JSON.parse(text) as { items: ControllerResilience[] }).items;
+    const text = await client.output(["get", "cres,pods", "--all-namespaces", "-o", "json"]);
+    const { items } = JSON.parse(text) as { items: readonly (ControllerResilience & Pod & { kind: string })[] };
+    const pods = items.filter(({ kind }) => kind === "Pod");
+    return items.filter(({ kind }) => kind !== "Pod").map(object => ({ object, exits: exitsIn(object, pods) }));
   } catch {
     return [];
   }
 }
 
-/** What the two remedies accuse. A ServiceAccount is missing for a moment while it is recreated. */
-function accusationsOf({ status }: ControllerResilience): { readonly reason: string; readonly message: string }[] {
+/** An object, and how often containers of its namespace have exited. */
+interface Looked {
+  readonly object: ControllerResilience;
+  readonly exits: number;
+}
+
+function exitsIn({ metadata }: ControllerResilience, pods: readonly (Pod & Pick<ControllerResilience, "metadata">)[]) {
+  const own = pods.filter(pod => pod.metadata.namespace === metadata.namespace);
+  return Math.max(0, ...own.flatMap(({ status }) => status.containerStatuses ?? []).map(one => one.restartCount));
+}
+
+/**
+ * What the two remedies accuse. A ServiceAccount is missing for a moment while it is recreated, and a program that has exited three times has lost
+ * its Lease as often: the API server goes away twice.
+ */
+function accusationsOf({ object, exits }: Looked): { readonly reason: string; readonly message: string }[] {
   const types = ["ControllersActive", "TokensAccepted"];
-  const accusations = status?.conditions?.filter(one => one.status === "False" && types.includes(one.type)) ?? [];
-  return accusations.filter(({ reason }) => reason !== "ServiceAccountMissing");
+  const accusations =
+    object.status?.conditions?.filter(one => one.status === "False" && types.includes(one.type)) ?? [];
+  const isTrue = (reason: string): boolean =>
+    reason === "ServiceAccountMissing" || (reason === "LeadershipLost" && exits >= 3);
+  return accusations.filter(({ reason }) => !isTrue(reason));
 }
 
 /** Takes one look. Returns what is new. */
-function note(seen: Seen, { told }: Case, object: ControllerResilience, ms: number): string[] {
-  const news = accusationsOf(object).flatMap(({ reason, message }) => {
+function note(seen: Seen, { told }: Case, looked: Looked, ms: number): string[] {
+  const news = accusationsOf(looked).flatMap(({ reason, message }) => {
     const line = `${reason}: ${message}`;
     const isRight = told?.test(reason) === true;
     if (isRight ? seen.told !== undefined : seen.wrong.some(one => one.startsWith(reason))) return [];
@@ -228,7 +247,7 @@ function note(seen: Seen, { told }: Case, object: ControllerResilience, ms: numb
     else seen.wrong.push(line);
     return [line];
   });
-  const [restart] = object.status?.restarts ?? [];
+  const [restart] = looked.object.status?.restarts ?? [];
   if (restart === undefined || restart.outcome === seen.outcome) return news;
   seen.restartedMs ??= ms;
   seen.outcome = restart.outcome;
