@@ -154,7 +154,7 @@ function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, eng
   const caches = clusterWideCaches({ informers, objects, clusterObjects });
   return {
     ...{ enqueue, objects },
-    clusterWide: { metrics: shared.metrics, caches },
+    clusterWide: { caches },
     scope: { ownNamespace: settings.namespace, isWatched: (name: string) => isWatched(settings, `${name}/`) },
     start: () => {
       objects.start();
@@ -184,7 +184,7 @@ function ownFacts(connection: Connection): Pick<ReadersContext, "ownUser" | "api
 
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */
 function createClients({ clock, log, loadKubeConfig, send }: Surroundings, metrics: Metrics, onDead: () => void) {
-  const clockOffset = new ClockOffset(clock, log, seconds => metrics.clockOffset(seconds));
+  const clockOffset = new ClockOffset(clock, log, seconds => metrics.show("clock_offset_seconds", seconds));
   const reachability = new Reachability({ clock, log, metrics, onDead });
   const connection = new Connection(loadKubeConfig, clock, { send });
   const onAnswer: NonNullable<ApiOptions["onAnswer"]> = ({ code, date }, sentAtMs) => {

@@ -165,9 +165,3 @@ export interface CoverageCount {
   readonly reason: string;
   readonly count: number;
 }
-
-/** What the cluster-wide loop counts. */
-export interface ClusterWideMetrics {
-  /** Replaces all counts. */
-  workloads(counts: readonly CoverageCount[]): void;
-}

@@ -1,11 +1,5 @@
-import type {
-  ControllerResilience,
-  ControllerResilienceSpec,
-  ControllerResilienceStatus,
-  ObjectMetadata,
-  StatusCondition,
-} from "../api/controller-resilience";
-import type { Intent, LimitReason, ObjectRef } from "./intent";
+import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
+import type { Intent, ObjectRef } from "./intent";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/assemble.ts joins the two.
 
@@ -76,12 +70,6 @@ export interface EventSink {
   record(event: EventRecord): void;
 }
 
-/** Counts the Events that are posted to a receiver. */
-export interface NotificationMetrics {
-  /** Failed: the receiver refused it, or did not take it for an hour. Dropped: the queue was full, or the operator stopped. */
-  notified(result: "sent" | "failed" | "dropped"): void;
-}
-
 /** The spec of a coordination.k8s.io/v1 Lease, with times in milliseconds. */
 export interface LeaseRecord {
   readonly holderIdentity: string;
@@ -118,90 +106,4 @@ export interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: object): Log;
-}
-
-/** A condition as metrics show it. */
-export type ConditionState = Pick<StatusCondition, "type" | "status" | "reason">;
-
-/** What a work queue is asked for at each export of the metrics. */
-export interface QueueState {
-  /** Keys that wait. */
-  readonly depth: number;
-  /** Seconds that each key in work has been worked on. */
-  readonly workingSeconds: readonly number[];
-}
-
-/** What a work queue measures, as client-go's workqueue does. */
-export interface QueueMetrics {
-  /** A key that did not wait yet was added. */
-  added(): void;
-  /** A worker took a key that had waited for this long. */
-  taken(waitedSeconds: number): void;
-  /** A worker has worked on a key for this long. */
-  done(workedSeconds: number): void;
-  /** A failed key is tried again, with backoff. */
-  retried(): void;
-  /** Says where to ask for the state of the queue. */
-  ofQueue(state: () => QueueState): void;
-}
-
-/** What one reconcile loop measures. */
-export interface LoopMetrics extends QueueMetrics {
-  reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void;
-}
-
-/** What the engine counts; docs/metrics.md lists the metrics. */
-export interface EngineMetrics {
-  /** Metrics of a loop, by the kind of its objects in lower case. */
-  loop(controller: string): LoopMetrics;
-  intent(remedy: string, verb: string, result: string): void;
-  /** Replaces the conditions of a ControllerResilience, or of a ClusterControllerResilience, whose key has no namespace. */
-  conditions(key: Key, conditions: readonly ConditionState[]): void;
-  /** Replaces the series of an object in all gauges of the remedies. null removes them. */
-  status(key: Key, object: StatusOwner | null): void;
-  leader(leading: boolean): void;
-  leaseTransition(what: "acquired" | "lost" | "renew-failed"): void;
-  restartDeferred(limit: LimitReason): void;
-  breakerTripped(tripped: boolean): void;
-}
-
-/** An object as its gauges see it. */
-export interface StatusOwner {
-  readonly spec: ControllerResilienceSpec;
-  readonly status: ControllerResilienceStatus;
-}
-
-/** What is measured of the operator's own identity. */
-export interface IdentityMetrics {
-  /** Whether the API server rejects the operator's own credentials, as of the last answer. */
-  identityRejected(rejected: boolean): void;
-}
-
-/** What the clients of the API server count. */
-export interface RequestMetrics {
-  /** A request was answered with this code, or `<error>` if there was no answer. */
-  requested(method: string, code: string): void;
-}
-
-/** What the reading of logs measures. */
-export interface LogMetrics {
-  logReadInterval(seconds: number): void;
-  /** Whether an API server has refused a token lately. If none has, healthy logs rest. */
-  logRounds(state: "quiet" | "refused" | "unknown"): void;
-}
-
-/** Time since the API server last confirmed one cache of a resource. */
-export interface CacheAge {
-  readonly resource: string;
-  readonly ageMs: number;
-}
-
-/** What the adapters count. */
-export interface ClusterMetrics {
-  watchEnded(resource: string, reason: string): void;
-  relisted(resource: string): void;
-  /** Takes what is asked for at each export: the oldest cache of each resource counts. */
-  watchAges(read: () => readonly CacheAge[]): void;
-  logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void;
-  eventLost(): void;
 }

@@ -8,7 +8,8 @@ import { SKIP_ANNOTATION } from "../api/names";
 import type { Cause, EngineReason } from "../api/conditions";
 import type { Execution, Intent, ObjectRef, Outcome, Permission, RestartClaim } from "./intent";
 import { arrayOf } from "./json";
-import type { Key, StatusOwner } from "./ports";
+import type { GaugeSample, StatusOwner } from "./metrics";
+import type { Key } from "./ports";
 import type { Readers } from "./readers";
 import type { Steps } from "./slices";
 import { CHOICES } from "../api/generated/choices";
@@ -162,12 +163,6 @@ export interface PlannedPass {
   readonly plan: Plan;
   /** Writes the messages, once, after execution; pure. */
   report(outcomes: Outcomes, now: Date): Report;
-}
-
-/** One series of a gauge. */
-export interface GaugeSample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
 }
 
 /** A Prometheus gauge with series for each object, taken from its status and spec. */

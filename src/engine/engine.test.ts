@@ -150,14 +150,14 @@ describe("the engine", () => {
     const first = makeEngine("first");
     first.start();
     await clock.run(HOUR / 2);
-    expect([writer.written.length, metrics.tripped]).toEqual([1, false]);
+    expect([writer.written.length, metrics.gauges.get("restart_breaker_tripped")]).toEqual([1, undefined]);
     await clock.run(HOUR);
     expect(writer.written).toHaveLength(2);
     expect(lease.record?.breaker).toMatch(/Z 2 restarts without proof within an hour did not help/);
     const onLease = () => events.records.filter(({ reason }) => reason === "BreakerTripped");
     expect(onLease()).toMatchObject([{ type: "Warning", regarding: lease.ref, action: "TripBreaker" }]);
     const deferred = ["deferred:UnprovenRestart", "deferred:Breaker"].map(one => metrics.seen.includes(one));
-    expect([metrics.tripped, ...deferred]).toEqual([true, true, true]);
+    expect([metrics.gauges.get("restart_breaker_tripped"), ...deferred]).toEqual([1, true, true]);
     const lines = () => log.lines.filter(({ message }) => message.startsWith("restart breaker"));
     expect(lines()).toHaveLength(1);
 

@@ -1,7 +1,8 @@
 import { KIND } from "../api/names";
 import { publicMessage } from "../core/errors";
 import type { Random } from "../core/time";
-import type { EngineMetrics, EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
+import type { EngineMetrics } from "../core/metrics";
+import type { EventRecord, EventSink, LeaseStore, Log, ObjectStore, Writer } from "../core/ports";
 import type { Readers } from "../core/readers";
 import type { Remedy } from "../core/remedy";
 import { ClusterWide } from "./cluster-wide/cluster-wide";
@@ -35,7 +36,7 @@ export interface EnginePorts {
   /** What is wrong with the operator's clock, or null. */
   readonly clockTrouble?: () => string | null;
   /** What the loop of ClusterControllerResiliences reads and reports. Absent: there is no such loop. */
-  readonly clusterWide?: Pick<ClusterWidePorts, "caches" | "store" | "metrics">;
+  readonly clusterWide?: Pick<ClusterWidePorts, "caches" | "store">;
   /** What the readers remember of the signing keys. It outlives this process on the Lease. */
   readonly keyMemory?: KeyMemory;
 }
@@ -166,7 +167,7 @@ function createRestarts(
 /** Each replica reports the state that it reads from the Lease; the leader records an Event of the reset. */
 function breakerReporter({ log, metrics, events, lease }: EnginePorts, isLeader: () => boolean) {
   return (why: string | null): void => {
-    metrics.breakerTripped(why !== null);
+    metrics.show("restart_breaker_tripped", why === null ? 0 : 1);
     if (why !== null) {
       log.warn({ why }, "restart breaker is tripped");
       return;

@@ -16,18 +16,13 @@ describe("the metrics", () => {
   it("count what the engine and the adapters do", async () => {
     const metrics = new Metrics();
     metrics.loop("c").reconciled("success", 0.2);
-    metrics.identityRejected(true);
-    metrics.requested("GET", "200");
-    metrics.intent("token-restart", "evict", "Executed");
-    metrics.leader(true);
-    metrics.leaseTransition("renew-failed");
-    metrics.restartDeferred("UnprovenRestart");
-    metrics.breakerTripped(true);
-    metrics.watchEnded("pods", "stalled");
-    metrics.relisted("pods");
+    metrics.show("identity_rejected", 1);
+    metrics.count("rest_client_requests_total", { method: "GET", code: "200" });
+    metrics.count("intents_total", { remedy: "token-restart", verb: "evict", result: "Executed" });
+    metrics.show("log_rounds", [{ labels: { state: "unknown" }, value: 1 }]);
+    metrics.show("log_rounds", [{ labels: { state: "quiet" }, value: 1 }]);
     metrics.watchAges(() => [12_500, 3_000].map(ageMs => ({ resource: "pods", ageMs })));
-    metrics.logRead("truncated", 100);
-    metrics.eventLost();
+    metrics.count("log_read_bytes_total", {}, 100);
     expect(await samples(metrics)).toEqual(
       expect.arrayContaining([
         'controller_resilience_reconciles_total{controller="c",result="success"} 1',
@@ -36,16 +31,11 @@ describe("the metrics", () => {
         "controller_resilience_identity_rejected 1",
         'rest_client_requests_total{method="GET",code="200"} 1',
         'controller_resilience_intents_total{remedy="token-restart",verb="evict",result="Executed"} 1',
-        "controller_resilience_leader 1",
-        'controller_resilience_lease_transitions_total{event="renew-failed"} 1',
-        'controller_resilience_restarts_deferred_total{limit="UnprovenRestart"} 1',
-        "controller_resilience_restart_breaker_tripped 1",
-        'controller_resilience_watch_ends_total{resource="pods",reason="stalled"} 1',
-        'controller_resilience_watch_relists_total{resource="pods"} 1',
+        "controller_resilience_leader 0",
+        'controller_resilience_log_rounds{state="quiet"} 1',
         'controller_resilience_watch_age_seconds{resource="pods"} 12.5',
-        'controller_resilience_log_reads_total{result="truncated"} 1',
         "controller_resilience_log_read_bytes_total 100",
-        "controller_resilience_events_lost_total 1",
+        "controller_resilience_events_lost_total 0",
       ]),
     );
   });

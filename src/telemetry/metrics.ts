@@ -1,24 +1,24 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { CLUSTER_KIND, KIND } from "../api/names";
-import { splitKey } from "../core/text";
-import type { Clock } from "../core/time";
-import type { ClusterWideMetrics, CoverageCount } from "../core/cluster-wide";
-import type { LimitReason } from "../core/intent";
-import type {
-  CacheAge,
-  ClusterMetrics,
-  ConditionState,
-  EngineMetrics,
-  IdentityMetrics,
-  Key,
-  LoopMetrics,
-  NotificationMetrics,
-  RequestMetrics,
-  StatusOwner,
-} from "../core/ports";
+import {
+  type CacheAge,
+  type CacheMetrics,
+  type ConditionState,
+  COUNTERS,
+  type CounterName,
+  type EngineMetrics,
+  type GaugeName,
+  GAUGES,
+  type GaugeSample,
+  type LoopMetrics,
+  type QueueState,
+  type StatusOwner,
+} from "../core/metrics";
+import type { Key } from "../core/ports";
 import type { StatusGauge } from "../core/remedy";
 import { yieldToEventLoop } from "../core/slices";
-import { StatusGauges, LoopMetricsSet } from "./gauges";
+import { splitKey } from "../core/text";
+import type { Clock } from "../core/time";
 
 /** Most objects with exported conditions, so that no user floods Prometheus; further objects are counted as dropped. */
 const MAX_OBJECTS = 2_000;
@@ -58,90 +58,26 @@ export interface MetricsOptions {
  * All metrics of the operator, in a separate registry. Names begin with `controller_resilience_`; where client-go has a name for the same, as for
  * work queues and requests, they have that one.
  */
-export class Metrics
-  implements EngineMetrics, ClusterMetrics, ClusterWideMetrics, IdentityMetrics, RequestMetrics, NotificationMetrics
-{
+export class Metrics implements EngineMetrics, CacheMetrics {
   readonly #registry = new Registry();
   readonly #maxObjects: number;
   readonly #clock: Clock | undefined;
   /** The series of conditions by object, formatted: prom-client takes 30 to 115 ms for 10,000 of them (2,000 objects), in one piece. */
   readonly #conditions = new Map<Key, string>();
   readonly #loops = new LoopMetricsSet(this.#registry);
-  readonly #intents = this.#counter(
-    "intents_total",
-    "Writes that remedies requested, by outcome.",
-    "remedy",
-    "verb",
-    "result",
-  );
-  readonly #conditionsDropped = this.#counter(
-    "conditions_dropped_total",
-    "Conditions that are not exported because of too many objects.",
-  );
+  readonly #counters: ReadonlyMap<CounterName, Counter>;
+  readonly #gauges: ReadonlyMap<GaugeName, Gauge>;
   readonly #statusGauges: StatusGauges;
-  readonly #leader = this.#gauge("leader", "1 while this process is the leader, else 0.");
-  readonly #leaseTransitions = this.#counter("lease_transitions_total", "Changes of the Lease by event.", "event");
-  readonly #restartsDeferred = this.#counter(
-    "restarts_deferred_total",
-    "Deferred attempts to restart a pod by limit.",
-    "limit",
-  );
-  readonly #identityRejected = this.#gauge(
-    "identity_rejected",
-    "1 if the API server last answered 401 to the operator's own credentials, else 0.",
-  );
-  readonly #requests = new Counter({
-    name: "rest_client_requests_total",
-    help: "Requests to the API server by method and status code.",
-    labelNames: ["method", "code"],
-    registers: [this.#registry],
-  });
-  readonly #breakerTripped = this.#gauge("restart_breaker_tripped", "1 while the restart breaker is tripped, else 0.");
-  readonly #watchEnds = this.#counter(
-    "watch_ends_total",
-    "Ended lists and watches by reason; backoff follows all reasons except closed.",
-    "resource",
-    "reason",
-  );
-  readonly #relists = this.#counter("watch_relists_total", "Lists that replaced a cache.", "resource");
   readonly #cacheAges: (() => readonly CacheAge[])[] = [];
-  readonly #logReads = this.#counter("log_reads_total", "Reads of container logs by result.", "result");
-  readonly #logBytes = this.#counter("log_read_bytes_total", "Bytes read from container logs.");
-  readonly #logInterval = this.#gauge(
-    "log_read_interval_seconds",
-    "Time between two reads of a log without 401s that does not rest; above 30 s, the budget of reads is used up.",
-  );
-  readonly #logRounds = this.#gauge(
-    "log_rounds",
-    "1 for what the API servers do: refused or unknown (logs are read every 30 s), or quiet (healthy logs every 5 minutes).",
-    "state",
-  );
-  readonly #clockOffset = this.#gauge(
-    "clock_offset_seconds",
-    "Largest offset of an API server's clock from the operator's in the last five minutes.",
-  );
-  readonly #workloads = this.#gauge(
-    "workloads",
-    "Workloads that use the Kubernetes API, by protection (protected, excluded or unprotected) and reason.",
-    "protection",
-    "reason",
-  );
-  readonly #notifications = this.#counter(
-    "notifications_total",
-    "Events posted to the receiver of notifications by result: sent, failed (it refused them) or dropped (full queue, or shutdown).",
-    "result",
-  );
-  readonly #eventsLost = this.#counter("events_lost_total", "Kubernetes Events that were not recorded.");
 
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
     this.#clock = options.clock;
+    this.#counters = this.#registered(COUNTERS, configuration => new Counter(configuration));
+    this.#gauges = this.#registered(GAUGES, configuration => new Gauge(configuration));
     this.#statusGauges = new StatusGauges(options.gauges ?? [], this.#registry);
     this.#measureCaches();
     if (options.processMetrics === true) this.#collectProcessMetrics();
-    this.#leader.set(0);
-    this.#identityRejected.set(0);
-    this.#breakerTripped.set(0);
   }
 
   /** Returns every metric in the order of {@link text}. */
@@ -167,14 +103,23 @@ export class Metrics
     return this.#loops.of(controller);
   }
 
-  intent(remedy: string, verb: string, result: string): void {
-    this.#intents.inc({ remedy, verb, result });
+  count(name: CounterName, labels: Readonly<Record<string, string>>, by = 1): void {
+    this.#counters.get(name)?.inc(labels, by);
+  }
+
+  show(name: GaugeName, value: number | readonly GaugeSample[]): void {
+    const gauge = this.#gauges.get(name);
+    if (typeof value === "number") gauge?.set(value);
+    else {
+      gauge?.reset();
+      for (const sample of value) gauge?.set(sample.labels, sample.value);
+    }
   }
 
   conditions(key: Key, conditions: readonly ConditionState[]): void {
     if (conditions.length === 0) this.#conditions.delete(key);
     else if (!this.#conditions.has(key) && this.#conditions.size >= this.#maxObjects)
-      this.#conditionsDropped.inc(conditions.length);
+      this.count("conditions_dropped_total", {}, conditions.length);
     else this.#conditions.set(key, conditions.map(condition => seriesOf(key, condition)).join("\n"));
   }
 
@@ -182,72 +127,8 @@ export class Metrics
     this.#statusGauges.set(key, object);
   }
 
-  identityRejected(rejected: boolean): void {
-    this.#identityRejected.set(rejected ? 1 : 0);
-  }
-
-  /** Takes how far an API server's clock is ahead. */
-  clockOffset(seconds: number): void {
-    this.#clockOffset.set(seconds);
-  }
-
-  requested(method: string, code: string): void {
-    this.#requests.inc({ method, code });
-  }
-
-  workloads(counts: readonly CoverageCount[]): void {
-    this.#workloads.reset();
-    for (const { protection, reason, count } of counts) this.#workloads.set({ protection, reason }, count);
-  }
-
-  leader(leading: boolean): void {
-    this.#leader.set(leading ? 1 : 0);
-  }
-
-  leaseTransition(what: "acquired" | "lost" | "renew-failed"): void {
-    this.#leaseTransitions.inc({ event: what });
-  }
-
-  restartDeferred(limit: LimitReason): void {
-    this.#restartsDeferred.inc({ limit });
-  }
-
-  breakerTripped(tripped: boolean): void {
-    this.#breakerTripped.set(tripped ? 1 : 0);
-  }
-
-  watchEnded(resource: string, reason: string): void {
-    this.#watchEnds.inc({ resource, reason });
-  }
-
-  relisted(resource: string): void {
-    this.#relists.inc({ resource });
-  }
-
   watchAges(read: () => readonly CacheAge[]): void {
     this.#cacheAges.push(read);
-  }
-
-  logRead(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes: number): void {
-    this.#logReads.inc({ result });
-    this.#logBytes.inc(bytes);
-  }
-
-  logReadInterval(seconds: number): void {
-    this.#logInterval.set(seconds);
-  }
-
-  logRounds(state: string): void {
-    this.#logRounds.reset();
-    this.#logRounds.set({ state }, 1);
-  }
-
-  eventLost(): void {
-    this.#eventsLost.inc();
-  }
-
-  notified(result: "sent" | "failed" | "dropped"): void {
-    this.#notifications.inc({ result });
   }
 
   #measureCaches(): void {
@@ -273,13 +154,21 @@ export class Metrics
     if (this.#clock !== undefined) await yieldToEventLoop(this.#clock);
   }
 
-  #counter<L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> {
-    return new Counter({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
+  #registered<N extends string, M>(
+    described: Readonly<Record<N, { readonly help: string; readonly labels: readonly string[] }>>,
+    create: (configuration: { name: string; help: string; labelNames: string[]; registers: Registry[] }) => M,
+  ): ReadonlyMap<N, M> {
+    const registers = [this.#registry];
+    const all = (Object.keys(described) as N[]).map(name => {
+      const { help, labels } = described[name];
+      return [name, create({ name: fullName(name), help, labelNames: [...labels], registers })] as const;
+    });
+    return new Map(all);
   }
+}
 
-  #gauge<L extends string>(name: string, help: string, ...labelNames: L[]): Gauge<L> {
-    return new Gauge({ name: `controller_resilience_${name}`, help, labelNames, registers: [this.#registry] });
-  }
+function fullName(name: string): string {
+  return name.startsWith("rest_client_") ? name : `controller_resilience_${name}`;
 }
 
 /** A line of the exposition format, whose escapes in label values are those of JSON. */
@@ -288,4 +177,129 @@ function seriesOf(key: Key, { type, status, reason }: ConditionState): string {
   const values = [namespace === "" ? CLUSTER_KIND : KIND, namespace, name, type, status, reason];
   const labels = CONDITION.labelNames.map((label, i) => `${label}=${JSON.stringify(values[i])}`);
   return `${CONDITION.name}{${labels.join(",")}} 1`;
+}
+
+// Gauges with a series for each object, bounded in number, and what loops measure.
+
+/** Most series of one gauge, so that no user floods Prometheus: of one object, and of all objects. */
+const MAX_OF_OBJECT = 500;
+const MAX_OF_ALL = 2_000;
+
+/** The gauges that remedies declare. Objects that share a series, such as the rate of one ServiceAccount, keep it until the last is gone. */
+class StatusGauges {
+  readonly #gauges: readonly { readonly declared: StatusGauge; readonly samples: Map<Key, readonly GaugeSample[]> }[];
+
+  constructor(gauges: readonly StatusGauge[], registry: Registry) {
+    this.#gauges = gauges.map(declared => ({ declared, samples: exported(declared, registry) }));
+  }
+
+  /** Replaces the series of an object; null removes them. */
+  set(key: Key, object: StatusOwner | null): void {
+    for (const { declared, samples } of this.#gauges) {
+      const found = object === null ? [] : declared.samples(key, object).slice(0, MAX_OF_OBJECT);
+      if (found.length === 0) samples.delete(key);
+      else samples.set(key, found);
+    }
+  }
+}
+
+/** Registers a gauge that shows the samples, by object, that are in the returned map at each export. */
+function exported({ name, help, labels }: StatusGauge, registry: Registry): Map<Key, readonly GaugeSample[]> {
+  const samples = new Map<Key, readonly GaugeSample[]>();
+  new Gauge({
+    ...{ name: fullName(name), help, labelNames: [...labels], registers: [registry] },
+    collect() {
+      this.reset();
+      const all = [...samples.values()].flat().slice(0, MAX_OF_ALL);
+      for (const sample of all) this.set(sample.labels, sample.value);
+    },
+  });
+  return samples;
+}
+
+/** From 5 ms to a minute: a pass reads logs, each in up to 10 s. */
+const PASS_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
+
+/** A key waits for a few milliseconds, or for the full pass of a large cluster. */
+const WAIT_BUCKETS = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
+
+/**
+ * What the reconcile loops measure: `workqueue_*` with the names, label and meaning of client-go and controller-runtime, so that their
+ * dashboards fit, and `controller_resilience_reconcile*`.
+ */
+class LoopMetricsSet {
+  readonly #registry: Registry;
+  readonly #queues = new Map<string, () => QueueState>();
+  readonly #reconciles: Counter<"controller" | "result">;
+  readonly #reconcileSeconds: Histogram<"controller">;
+  readonly #adds: Counter<"name">;
+  readonly #retries: Counter<"name">;
+  readonly #waited: Histogram<"name">;
+  readonly #worked: Histogram<"name">;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const registers = [registry];
+    const ofLoop = (name: string, help: string) => ({ name: `controller_resilience_${name}`, help, registers });
+    this.#reconciles = new Counter({
+      ...ofLoop("reconciles_total", "Reconciliations by controller and result."),
+      labelNames: ["controller", "result"],
+    });
+    this.#reconcileSeconds = new Histogram({
+      ...ofLoop("reconcile_duration_seconds", "Duration of one reconciliation."),
+      ...{ labelNames: ["controller"], buckets: PASS_BUCKETS },
+    });
+    const ofQueue = (name: string, help: string) => ({
+      ...{ name: `workqueue_${name}`, help, registers },
+      labelNames: ["name"] as const,
+    });
+    this.#adds = new Counter(ofQueue("adds_total", "Keys added to the work queue."));
+    this.#retries = new Counter(ofQueue("retries_total", "Keys requeued with backoff after a failure."));
+    const waitHelp = "How long a key waits in the work queue before a worker takes it.";
+    this.#waited = new Histogram({ ...ofQueue("queue_duration_seconds", waitHelp), buckets: WAIT_BUCKETS });
+    const workHelp = "How long a worker works on a key.";
+    this.#worked = new Histogram({ ...ofQueue("work_duration_seconds", workHelp), buckets: PASS_BUCKETS });
+    this.#measureQueues();
+  }
+
+  /** Metrics of one loop, whose counters begin at 0. */
+  of(name: string): LoopMetrics {
+    for (const counter of [this.#adds, this.#retries]) counter.inc({ name }, 0);
+    return {
+      reconciled: (result, seconds) => {
+        this.#reconciles.inc({ controller: name, result });
+        this.#reconcileSeconds.observe({ controller: name }, seconds);
+      },
+      added: () => this.#adds.inc({ name }),
+      taken: seconds => this.#waited.observe({ name }, seconds),
+      done: seconds => this.#worked.observe({ name }, seconds),
+      retried: () => this.#retries.inc({ name }),
+      ofQueue: state => void this.#queues.set(name, state),
+    };
+  }
+
+  /** What is asked for at each export. */
+  #measureQueues(): void {
+    this.#measure("depth", "Keys that wait in the work queue.", ({ depth }) => depth);
+    this.#measure(
+      "unfinished_work_seconds",
+      "Sum of the time that the keys in work have been worked on. A value that grows shows a stuck worker.",
+      ({ workingSeconds }) => workingSeconds.reduce((sum, seconds) => sum + seconds, 0),
+    );
+    this.#measure(
+      "longest_running_processor_seconds",
+      "How long the worker that is busy for the longest time has been working on its key.",
+      ({ workingSeconds }) => Math.max(0, ...workingSeconds),
+    );
+  }
+
+  #measure(name: string, help: string, valueOf: (state: QueueState) => number): void {
+    const queues = this.#queues;
+    new Gauge({
+      ...{ name: `workqueue_${name}`, help, labelNames: ["name"], registers: [this.#registry] },
+      collect() {
+        for (const [queue, state] of queues) this.set({ name: queue }, valueOf(state()));
+      },
+    });
+  }
 }

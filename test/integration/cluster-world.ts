@@ -1,7 +1,8 @@
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
-import type { ClusterMetrics, Log } from "../../src/core/ports";
+import type { CacheMetrics, CounterName } from "../../src/core/metrics";
+import type { Log } from "../../src/core/ports";
 import { Admin as ClusterAdmin } from "../cluster/admin";
 import { suiteLab } from "./suite-lab";
 
@@ -27,15 +28,14 @@ export function keepingLog(): Log & { readonly kept: { fields: object; message: 
   return log;
 }
 
-/** Metrics that keep what was counted. */
-export function keepingMetrics(): ClusterMetrics & { readonly counted: string[] } {
+/** Metrics that keep the results of log reads. */
+export function keepingMetrics(): CacheMetrics & { readonly counted: string[] } {
   const counted: string[] = [];
   return {
     counted,
-    watchEnded: (_, reason) => void counted.push(`ended ${reason}`),
-    relisted: () => void counted.push("relisted"),
+    count: (name: CounterName, { result = "" }: { readonly result?: string }) =>
+      void (name === "log_reads_total" && counted.push(`log ${result}`)),
+    show: () => undefined,
     watchAges: () => undefined,
-    logRead: result => void counted.push(`log ${result}`),
-    eventLost: () => void counted.push("event lost"),
   };
 }

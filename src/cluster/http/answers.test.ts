@@ -7,7 +7,7 @@ function reached() {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const seen = { deaths: 0, rejected: undefined as boolean | undefined };
-  const metrics = { identityRejected: (rejected: boolean) => void (seen.rejected = rejected) };
+  const metrics = { show: (_: string, value: unknown) => void (seen.rejected = value === 1) };
   const reachability = new Reachability({ clock, log, metrics, onDead: () => void seen.deaths++ });
   /** The same answer every 5 s for some time, as to renewals of the Lease. */
   const answers = (code: number, ms: number): void => {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/time";
-import type { IdentityMetrics, Log } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
+import type { Log } from "../../core/ports";
 
 // What the answers of API servers show besides what was asked for.
 
@@ -22,7 +23,7 @@ const DEAD_AFTER_REJECTIONS = 4;
 export interface ReachabilityPorts {
   readonly clock: Clock;
   readonly log: Pick<Log, "info" | "error">;
-  readonly metrics: IdentityMetrics;
+  readonly metrics: Pick<Measures, "show">;
   /** Called when the identity is permanently rejected. The process should exit, so that the failure is visible. */
   readonly onDead: () => void;
 }
@@ -54,7 +55,7 @@ export class Reachability {
     const wasRejected = this.#rejection !== undefined;
     this.#rejected = undefined;
     if (!wasRejected) return;
-    this.#ports.metrics.identityRejected(false);
+    this.#ports.metrics.show("identity_rejected", 0);
     this.#ports.log.info({}, "the operator's identity is accepted again");
   }
 
@@ -64,7 +65,7 @@ export class Reachability {
     if (nowMs - countedMs < REJECTIONS_APART_MS) return;
     this.#rejected = { sinceMs, countedMs: nowMs, count: count + 1 };
     if (this.#rejection === undefined) return;
-    metrics.identityRejected(true);
+    metrics.show("identity_rejected", 1);
     const fields = { rejectedForSeconds: Math.round((nowMs - sinceMs) / 1000) };
     log.error(fields, "API server rejected the operator's credentials (401): token or ServiceAccount is invalid");
     if (nowMs - sinceMs < DEAD_AFTER_MS || count + 1 < DEAD_AFTER_REJECTIONS) return;

@@ -128,7 +128,9 @@ describe("a call", () => {
     const heads: unknown[] = [];
     const onAnswer = (head: unknown, sentAtMs: number): void => void heads.push([head, sentAtMs]);
     const counted: string[] = [];
-    const metrics = { requested: (method: string, code: string) => void counted.push(`${method} ${code}`) };
+    const metrics = {
+      count: (_: string, { method, code }: Record<string, string>) => void counted.push(`${method} ${code}`),
+    };
     api = new Api(connection, clock, { userAgent: "t", onAnswer, metrics });
     const sentAtMs = clock.monotonicMs();
     standIn.handler = (_, response) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../core/time";
-import type { RequestMetrics } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
 import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import { type Access, type Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
@@ -43,7 +43,7 @@ export interface ApiOptions {
   readonly deadlineMs?: number;
   /** Called for the head of each response; `sentAtMs` is when the request was sent, on the monotonic clock. */
   readonly onAnswer?: (head: AnswerHead, sentAtMs: number) => void;
-  readonly metrics?: RequestMetrics;
+  readonly metrics?: Pick<Measures, "count">;
   /** Refuses every request that could change anything, before it is sent. */
   readonly isReadOnly?: boolean;
 }
@@ -216,10 +216,10 @@ export class Api {
   async #counted(method: string, sent: Promise<IncomingMessage>): Promise<IncomingMessage> {
     try {
       const response = await sent;
-      this.#metrics?.requested(method, String(response.statusCode));
+      this.#metrics?.count("rest_client_requests_total", { method, code: String(response.statusCode) });
       return response;
     } catch (error) {
-      this.#metrics?.requested(method, NO_ANSWER);
+      this.#metrics?.count("rest_client_requests_total", { method, code: NO_ANSWER });
       throw error;
     }
   }

@@ -30,7 +30,7 @@ const put = (name: string, text: string): void => writeFileSync(join(folder, nam
 const notes = (): string[] => received.map(({ body }) => body.data.note);
 
 function webhook(clock: FakeClock | typeof systemClock = systemClock): Webhook {
-  const metrics = { notified: (result: string) => void results.push(result) };
+  const metrics = { count: (_: string, { result = "" }: { result?: string }) => void results.push(result) };
   return new Webhook({ folder, format: "cloudevents", cluster: "c" }, { clock, random: () => 0, log, metrics });
 }
 

@@ -4,7 +4,8 @@ import { request as requestHttps } from "node:https";
 import { join } from "node:path";
 import type { Clock, Random } from "../../core/time";
 import { publicMessage, TerminalError, TransientError, WaitError } from "../../core/errors";
-import type { EventRecord, EventSink, Log, NotificationMetrics } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
+import type { EventRecord, EventSink, Log } from "../../core/ports";
 import { cutMessage } from "../../core/status";
 import { oneLine } from "../../core/text";
 import { Outbox } from "../http/outbox";
@@ -40,7 +41,7 @@ interface WebhookContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: NotificationMetrics;
+  readonly metrics: Pick<Measures, "count">;
 }
 
 /** Posts Warnings, and the later Events about the same object alone, to one receiver: in the background, one after the other. */
@@ -113,7 +114,7 @@ export class Webhook implements EventSink {
     response.destroy();
     const { statusCode: code = 0 } = response;
     if (code >= 200 && code < 300) {
-      this.#context.metrics.notified("sent");
+      this.#context.metrics.count("notifications_total", { result: "sent" });
       return;
     }
     const why = `the receiver answered ${code}`;
@@ -123,7 +124,7 @@ export class Webhook implements EventSink {
 
   #lost({ event: { reason, regarding } }: Posted, result: "failed" | "dropped", error: unknown): void {
     const { kind, name } = regarding;
-    this.#context.metrics.notified(result);
+    this.#context.metrics.count("notifications_total", { result });
     this.#context.log.warn({ reason, regarding: `${kind}/${name}`, error: publicMessage(error) }, "notification lost");
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time";
-import type { ClusterMetrics } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
 import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
 import { type Answer, type Api, TimeoutError } from "../http/api";
 import { FairLimiter, type Share } from "../http/fair-limiter";
@@ -38,7 +38,7 @@ const NO_NODE = 204;
 export interface LogReaderContext {
   readonly api: Api;
   readonly clock: Clock;
-  readonly metrics: ClusterMetrics;
+  readonly metrics: Pick<Measures, "count">;
   /** Returns the node of a pod if it is known: reads from one node share its kubelet. */
   readonly nodeOf?: (namespace: string, pod: string) => string | undefined;
   readonly readDeadlineMs?: number;
@@ -67,11 +67,11 @@ export class ApiLogReader implements LogReader {
     try {
       const chunk = await this.#fetch(request);
       this.#suspects.delete(podKey(request));
-      this.#count(chunk);
+      this.#count(chunk === null ? "absent" : chunk.truncated ? "truncated" : "ok", chunk?.bytes.length);
       return chunk;
     } catch (error) {
       if (error instanceof TimeoutError) this.#suspect(podKey(request));
-      this.#context.metrics.logRead(error instanceof TimeoutError ? "timeout" : "error", 0);
+      this.#count(error instanceof TimeoutError ? "timeout" : "error");
       throw error;
     }
   }
@@ -84,7 +84,7 @@ export class ApiLogReader implements LogReader {
     try {
       return await this.#limiter.acquire(this.#shares(request), timeout.signal);
     } catch (error) {
-      this.#context.metrics.logRead("timeout", 0);
+      this.#count("timeout");
       throw error;
     } finally {
       cancel();
@@ -125,9 +125,9 @@ export class ApiLogReader implements LogReader {
     throw errorOfRefusal(refusal, what);
   }
 
-  #count(chunk: LogChunk | null): void {
-    if (chunk === null) this.#context.metrics.logRead("absent", 0);
-    else this.#context.metrics.logRead(chunk.truncated ? "truncated" : "ok", chunk.bytes.length);
+  #count(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes = 0): void {
+    this.#context.metrics.count("log_reads_total", { result });
+    this.#context.metrics.count("log_read_bytes_total", {}, bytes);
   }
 
   #suspect(pod: string): void {

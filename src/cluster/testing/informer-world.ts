@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import type { CacheAge, ClusterMetrics, Log } from "../../core/ports";
+import type { CacheAge, CacheMetrics } from "../../core/metrics";
+import type { Log } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { Informers } from "../watch/informers";
@@ -21,7 +22,7 @@ export class InformerWorld {
   readonly failures = new Map<string, Error>();
   /** All lines but debug, each with its resource or watch. */
   readonly logged: string[] = [];
-  /** The age of the caches, see {@link ClusterMetrics}. */
+  /** The age of the caches, see {@link CacheMetrics}. */
   ages: () => readonly CacheAge[] = () => [];
   /** Namespaces that were reported: whose passes wake, and by all but pods, Events and the operator's own. */
   readonly changed: string[] = [];
@@ -32,12 +33,10 @@ export class InformerWorld {
 
   /** @param namespaces watched one by one */
   constructor(namespaces: readonly string[] = []) {
-    const metrics: ClusterMetrics = {
-      watchEnded: () => undefined,
-      relisted: () => undefined,
+    const metrics: CacheMetrics = {
+      count: () => undefined,
+      show: () => undefined,
       watchAges: read => void (this.ages = read),
-      logRead: () => undefined,
-      eventLost: () => undefined,
     };
     const api = { json: this.#list.bind(this), open: this.#open.bind(this) };
     const note = (fields: object, message: string): void => {

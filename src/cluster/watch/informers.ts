@@ -3,7 +3,8 @@ import type { Cancel } from "../../core/time";
 import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
-import type { CacheAge, Log } from "../../core/ports";
+import type { CacheAge } from "../../core/metrics";
+import type { Log } from "../../core/ports";
 import type {
   BindingKind,
   BindingView,

@@ -5,7 +5,6 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { KINDS } from "../../core/kinds";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
-import type { ClusterMetrics } from "../../core/ports";
 import { FakeClock, seededRandom } from "../../core/testing/fake-clock";
 import type { PodView, ServiceAccountView } from "../../core/views";
 import { RecordingLog } from "../../engine/testing/fakes";
@@ -19,7 +18,7 @@ import { systemClock } from "../system";
 import { Watch, type WatchContext } from "./watch";
 
 const HOUR = 3_600_000;
-const metrics = { watchEnded: () => undefined, relisted: () => undefined } as unknown as ClusterMetrics;
+const metrics = { count: () => undefined, show: () => undefined, watchAges: () => undefined };
 
 function podText(namespace: string, name: string, bytes: number): string {
   const metadata = { uid: `${namespace}-${name}`, namespace, name, creationTimestamp: "2025-01-01T00:00:00Z" };

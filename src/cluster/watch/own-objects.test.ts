@@ -5,7 +5,7 @@ import type { ObjectMetadata } from "../../api/controller-resilience";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { makeObject } from "../../core/testing/objects";
 import { RecordingLog } from "../../engine/testing/fakes";
-import type { CacheAge } from "../../core/ports";
+import type { CacheAge } from "../../core/metrics";
 import type { ApiRequest } from "../http/api";
 import { OwnWatch } from "./own-objects";
 
@@ -38,11 +38,9 @@ async function begin(...items: object[]) {
   };
   const ages: (() => readonly CacheAge[])[] = [];
   const metrics = {
-    watchEnded: () => undefined,
-    relisted: () => undefined,
+    count: () => undefined,
+    show: () => undefined,
     watchAges: (read: () => readonly CacheAge[]) => void ages.push(read),
-    logRead: () => undefined,
-    eventLost: () => undefined,
   };
   const changed: string[] = [];
   const reported: string[] = [];

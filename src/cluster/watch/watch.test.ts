@@ -88,11 +88,9 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { wit
   };
   const ends: string[] = [];
   const metrics = {
-    watchEnded: (_: string, reason: string) => void ends.push(reason),
-    relisted: () => undefined,
+    count: (_: string, { reason }: { reason?: string }) => void (reason !== undefined && ends.push(reason)),
+    show: () => undefined,
     watchAges: () => undefined,
-    logRead: () => undefined,
-    eventLost: () => undefined,
   };
   const note = ({ before, after }: Delta<ServiceAccountView>) =>
     void seen.push(after === null ? `-${before?.name}` : `${before === null ? "+" : "~"}${after.name}`);

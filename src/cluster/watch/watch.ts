@@ -1,6 +1,7 @@
 import { askedMs, backoffMs, type Cancel, type Clock, pause, type Random } from "../../core/time";
 import { describeError, ForbiddenError, TransientError } from "../../core/errors";
-import type { ClusterMetrics, Log } from "../../core/ports";
+import type { CacheMetrics } from "../../core/metrics";
+import type { Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
 import { type Api, MAX_JSON_BYTES } from "../http/api";
 import {
@@ -68,7 +69,7 @@ export interface WatchContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: ClusterMetrics;
+  readonly metrics: CacheMetrics;
 }
 
 /** A watch that has given up lists again after this time, in milliseconds. */
@@ -260,7 +261,7 @@ export class Watch<V extends Identified> {
 
   #note(end: WatchEnd): void {
     this.#lastEnd = end;
-    this.#context.metrics.watchEnded(this.#subject.resource.plural, end.reason);
+    this.#context.metrics.count("watch_ends_total", { resource: this.#subject.resource.plural, reason: end.reason });
     this.#wake();
   }
 
@@ -278,7 +279,7 @@ export class Watch<V extends Identified> {
       version = page.resourceVersion;
     }
     const deltas = await inSlices(clock, this.#cache.replace(views));
-    metrics.relisted(resource.plural);
+    metrics.count("watch_relists_total", { resource: resource.plural });
     this.#listedAtMs = clock.monotonicMs();
     this.#unread = unread;
     for (const object of unread) log.error({ watch: this.#name, ...object }, "object is too large to be read");

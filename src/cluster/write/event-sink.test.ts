@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { ForbiddenError, TerminatingError, TransientError, WaitError } from "../../core/errors";
-import type { ClusterMetrics, EventRecord } from "../../core/ports";
+import type { EventRecord } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { RecordingLog } from "../../engine/testing/fakes";
 import type { ApiRequest } from "../http/api";
@@ -24,7 +24,7 @@ function setUp(answer = (): Promise<void> => Promise.resolve()) {
       return {} as T;
     },
   };
-  const metrics = { eventLost: () => void lost++ } as ClusterMetrics;
+  const metrics = { count: () => void lost++ };
   const sink = new ApiEventSink({ api, clock, random: () => 0.5, log, metrics, instance: "i" });
   const holdBack = (): (() => void) => {
     let open: () => void = () => undefined;

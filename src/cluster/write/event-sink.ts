@@ -3,7 +3,8 @@ import { type Clock, microTime, type Random } from "../../core/time";
 import { ConflictError, describeError, TerminatingError } from "../../core/errors";
 import type { ObjectRef } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
-import type { ClusterMetrics, EventRecord, EventSink, Log } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
+import type { EventRecord, EventSink, Log } from "../../core/ports";
 import { oneLine } from "../../core/text";
 import type { Api } from "../http/api";
 import { Outbox } from "../http/outbox";
@@ -41,7 +42,7 @@ export interface EventSinkContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: ClusterMetrics;
+  readonly metrics: Pick<Measures, "count">;
   /** `reportingInstance` of each Event. */
   readonly instance: string;
 }
@@ -111,7 +112,7 @@ export class ApiEventSink implements EventSink {
       log.debug(fields, "skipped Event in terminating namespace");
       return;
     }
-    metrics.eventLost();
+    metrics.count("events_lost_total", {});
     log.warn({ ...fields, error: describeError(error) }, "Event lost");
   }
 }

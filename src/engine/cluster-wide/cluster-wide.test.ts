@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { ControllerResilience } from "../../api/controller-resilience";
+import type { GaugeSample } from "../../core/metrics";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { beingDeleted, clusterObject, handWritten } from "./testing/fixtures";
 import { ClusterWideWorld, workloadView } from "./testing/world";
@@ -211,16 +212,15 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.addNamespace("out", ["Deployment/x"], { team: "none" });
     world.owners.set("all", clusterObject("all", { excludeNamespaces: ["out"] }));
     await world.run(5);
-    const counts = world.metrics.coverage.map(
-      ({ protection, reason, count }) => `${protection}/${reason} ${String(count)}`,
-    );
+    const shown = world.metrics.gauges.get("workloads") as readonly GaugeSample[];
+    const counts = shown.map(({ labels, value }) => `${labels["protection"]}/${labels["reason"]} ${value}`);
     expect(counts.sort()).toEqual(["protected/Enforce 1", "protected/Observe 1", "unprotected/NamespaceNotSelected 1"]);
     expect(world.condition("all", "Covered")).toBe(
       "False/Unprotected: 1 of 3 workloads that use the API is not protected (1 NamespaceNotSelected), such as out/Deployment/x.",
     );
     world.owners.clear();
     await world.run(70);
-    expect(world.metrics.coverage).toEqual([]);
+    expect(world.metrics.gauges.get("workloads")).toEqual([]);
   });
 
   it("suggests kinds of selected workloads that no object follows, and keeps them until it has read anew", async () => {
@@ -532,7 +532,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     const world = start("a", "b");
     world.workloads = () => Promise.reject(new TransientError("watch deployments: not filled yet"));
     await world.run(30);
-    expect([world.statusWrites, world.metrics.coverage]).toEqual([0, []]);
+    expect([world.statusWrites, world.metrics.gauges.get("workloads")]).toEqual([0, undefined]);
     await world.run(60);
     expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*not filled yet/);
   });

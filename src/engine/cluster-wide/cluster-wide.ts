@@ -144,7 +144,7 @@ export class ClusterWide {
     this.#turns.clear();
     this.#facts.clear();
     this.#reporter.clear();
-    this.#ports.metrics.workloads([]);
+    this.#ports.metrics.show("workloads", []);
   }
 
   async #keys(): Promise<string[]> {

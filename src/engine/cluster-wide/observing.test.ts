@@ -57,7 +57,9 @@ describe("the status of a ClusterControllerResilience", () => {
     expect(world.condition("all", "Ready")).toBe(
       `True/AllProtected: All 1 selected workload in 1 namespace are protected. ${why}`,
     );
-    expect(world.metrics.coverage).toMatchObject([{ protection: "protected", reason: "Observe", count: 1 }]);
+    expect(world.metrics.gauges.get("workloads")).toEqual([
+      { labels: { protection: "protected", reason: "Observe" }, value: 1 },
+    ]);
     const before = world.owners.get("all");
     if (before === undefined) throw new Error("expected the object");
     const metadata = { ...before.metadata, generation: 2 };

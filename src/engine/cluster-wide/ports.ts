@@ -1,7 +1,8 @@
 import type { Random } from "../../core/time";
-import type { ClusterObjectStore, ClusterWideCaches, ClusterWideMetrics } from "../../core/cluster-wide";
+import type { ClusterObjectStore, ClusterWideCaches } from "../../core/cluster-wide";
 import type { Outcome } from "../../core/intent";
-import type { EngineMetrics, EventSink, Log, Writer } from "../../core/ports";
+import type { EngineMetrics } from "../../core/metrics";
+import type { EventSink, Log, Writer } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import type { PlannedWrite } from "./generated";
 
@@ -16,7 +17,7 @@ export interface ClusterWidePorts {
   readonly isLeader: () => boolean;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: EngineMetrics & ClusterWideMetrics;
+  readonly metrics: EngineMetrics;
 }
 
 export interface ClusterWideSettings {

@@ -116,7 +116,8 @@ export class StatusReporter {
     const status = this.#statusOf(object, namespaces);
     if (!mayWrite()) return status;
     this.#show(object.metadata.name, status.conditions ?? []);
-    this.#ports.metrics.workloads(this.#results.coverage().counts);
+    const counts = this.#results.coverage().counts.map(({ count: value, ...labels }) => ({ labels, value }));
+    this.#ports.metrics.show("workloads", counts);
     return status;
   }
 

@@ -59,7 +59,7 @@ describe("becoming leader", () => {
     const before = store.calls;
     await clock.run(60_000);
     expect(store.calls - before).toBe(12);
-    expect([elector.isLeader(), heard, metrics.leading]).toEqual([true, ["started"], true]);
+    expect([elector.isLeader(), heard, metrics.gauges.get("leader")]).toEqual([true, ["started"], 1]);
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
 
@@ -123,7 +123,7 @@ describe("losing the lead", () => {
     await clock.run(9_000);
     expect(elector.isLeader()).toBe(true);
     await clock.run(3_000);
-    expect([elector.isLeader(), heard, metrics.leading]).toEqual([false, ["started", "stopped"], false]);
+    expect([elector.isLeader(), heard, metrics.gauges.get("leader")]).toEqual([false, ["started", "stopped"], 0]);
     expect(metrics.seen).toContain("lease:renew-failed");
     expect(metrics.seen.at(-1)).not.toBe("lease:acquired");
   });

@@ -1,6 +1,7 @@
 import { type Cancel, type Clock, type Random, withDeadline, askedMs, doubled } from "../../core/time";
 import { ConflictError, describeError, framesOf, GoneError, publicMessage } from "../../core/errors";
-import type { EngineMetrics, LeaseRecord, LeaseStore, Log } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
+import type { LeaseRecord, LeaseStore, Log } from "../../core/ports";
 import {
   expiresAfterMs,
   fingerprint,
@@ -46,7 +47,7 @@ export interface ElectionPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: EngineMetrics;
+  readonly metrics: Measures;
   /** What this election reads and writes with the Lease. */
   readonly annotations?: readonly LeaseAnnotation[];
   readonly onStartedLeading: () => void;
@@ -118,7 +119,7 @@ export class LeaderElector {
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#ports.metrics.leader(false);
+    this.#ports.metrics.show("leader", 0);
     this.#scheduleAttempt(0);
   }
 
@@ -251,8 +252,8 @@ export class LeaderElector {
     this.#cancelDeadline = clock.after(untilMs - clock.monotonicMs(), () => this.#lose("renew deadline exceeded"));
     if (!begins) return;
     log.info({ identity: this.#identity, transitions: this.#held?.leaseTransitions }, "started leading");
-    metrics.leader(true);
-    metrics.leaseTransition("acquired");
+    metrics.show("leader", 1);
+    metrics.count("lease_transitions_total", { event: "acquired" });
     this.#notify(onStartedLeading);
   }
 
@@ -261,8 +262,8 @@ export class LeaderElector {
     this.#leadingUntilMs = undefined;
     this.#cancelDeadline();
     this.#notify(() => this.#ports.onStoppedLeading(why));
-    this.#ports.metrics.leader(false);
-    this.#ports.metrics.leaseTransition("lost");
+    this.#ports.metrics.show("leader", 0);
+    this.#ports.metrics.count("lease_transitions_total", { event: "lost" });
     this.#ports.log.warn({ identity: this.#identity, why }, "stopped leading");
   }
 
@@ -278,7 +279,7 @@ export class LeaderElector {
   #reportFailure(error: unknown): void {
     const leading = this.#leadingUntilMs !== undefined;
     this.#failure = publicMessage(error);
-    if (leading) this.#ports.metrics.leaseTransition("renew-failed");
+    if (leading) this.#ports.metrics.count("lease_transitions_total", { event: "renew-failed" });
     this.#ports.log.warn({ leading, failures: this.#failures, error: describeError(error) }, "failed to acquire lease");
   }
 

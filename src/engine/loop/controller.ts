@@ -9,7 +9,8 @@ import {
   backoffMs,
 } from "../../core/time";
 import { framesOf, publicMessage } from "../../core/errors";
-import type { Key, Log, LoopMetrics, ObjectStore } from "../../core/ports";
+import type { LoopMetrics } from "../../core/metrics";
+import type { Key, Log, ObjectStore } from "../../core/ports";
 import { each, inSlices, yieldToEventLoop } from "../../core/slices";
 import type { PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { WorkQueue } from "./work-queue";
-import type { QueueState } from "../../core/ports";
+import type { QueueState } from "../../core/metrics";
 
 function makeQueue() {
   const clock = new FakeClock();

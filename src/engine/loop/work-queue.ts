@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/time";
-import type { QueueMetrics } from "../../core/ports";
+import type { QueueMetrics } from "../../core/metrics";
 
 const LANES = ["event", "due", "sweep"] as const;
 

@@ -1,7 +1,8 @@
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import type { Clock } from "../../core/time";
 import type { Execution, Intent, ObjectRef } from "../../core/intent";
-import type { EngineMetrics, EventRecord, EventSink, Key, StatusOwner } from "../../core/ports";
+import type { EngineMetrics, StatusOwner } from "../../core/metrics";
+import type { EventRecord, EventSink, Key } from "../../core/ports";
 import type { EventRequest, RemedyDeclaration, ReasonRule } from "../../core/remedy";
 import { ConditionType } from "../../api/conditions";
 

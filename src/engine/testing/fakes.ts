@@ -1,17 +1,12 @@
+import type { Key, EventRecord, EventSink, LeaseRecord, LeaseStore, Log, ObjectStore, Writer } from "../../core/ports";
 import type {
   ConditionState,
-  Key,
+  CounterName,
   EngineMetrics,
-  EventRecord,
-  EventSink,
-  LeaseRecord,
-  LeaseStore,
-  Log,
   LoopMetrics,
-  ObjectStore,
+  Measures,
   StatusOwner,
-  Writer,
-} from "../../core/ports";
+} from "../../core/metrics";
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ConflictError, GoneError } from "../../core/errors";
@@ -45,12 +40,23 @@ export class RecordingLog implements Log {
   }
 }
 
+/** How counters begin in {@link RecordingMetrics.seen}. */
+const SHORT: Partial<Record<CounterName, string>> = {
+  intents_total: "intent",
+  lease_transitions_total: "lease",
+  restarts_deferred_total: "deferred",
+};
+
 /** Metrics that a test can read, as `name:labels` in order. */
 export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   readonly seen: string[] = [];
   /** Status by object and type of its conditions. */
   readonly shown = new Map<string, string>();
-  leading = false;
+  /** What each gauge shows. */
+  readonly gauges = new Map<string, Parameters<Measures["show"]>[1]>();
+  count: Measures["count"] = (name, labels) =>
+    void this.seen.push([SHORT[name] ?? name, ...Object.values(labels)].join(":"));
+  show: Measures["show"] = (name, value) => void this.gauges.set(name, value);
   readonly loops: string[] = [];
   loop = (controller: string) => {
     this.loops.push(controller);
@@ -63,7 +69,6 @@ export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   retries = 0;
   retried = () => void this.retries++;
   ofQueue = () => undefined;
-  intent = (remedy: string, verb: string, result: string) => void this.seen.push(`intent:${remedy}:${verb}:${result}`);
   conditions = (key: Key, conditions: readonly ConditionState[]) => {
     for (const known of [...this.shown.keys()]) if (known.startsWith(`${key}:`)) this.shown.delete(known);
     for (const { type, status } of conditions) this.shown.set(`${key}:${type}`, status);
@@ -71,11 +76,6 @@ export class RecordingMetrics implements EngineMetrics, LoopMetrics {
   /** Of each object whose gauges were set. */
   readonly statuses = new Map<Key, ControllerResilienceStatus>();
   status = (key: Key, object: StatusOwner | null) => void this.statuses.set(key, object?.status ?? {});
-  leader = (leading: boolean) => void (this.leading = leading);
-  leaseTransition = (what: string) => void this.seen.push(`lease:${what}`);
-  restartDeferred = (limit: string) => void this.seen.push(`deferred:${limit}`);
-  tripped = false;
-  breakerTripped = (tripped: boolean) => void (this.tripped = tripped);
 }
 
 /** Events that a test can read. */

@@ -21,7 +21,8 @@ import {
   requiredPermission,
 } from "../../core/intent";
 import type { Mode, Outcomes, PendingWrite, PlanItem, RemedyDeclaration } from "../../core/remedy";
-import type { EngineMetrics, Log, Writer } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
+import type { Log, Writer } from "../../core/ports";
 import { WriteBackoff } from "./write-backoff";
 import type { ObjectRestarts } from "../../restarts/ledger";
 
@@ -56,7 +57,7 @@ export interface ExecutionScope {
 export interface ExecutorPorts {
   readonly writer: Writer;
   readonly clock: Clock;
-  readonly metrics: EngineMetrics;
+  readonly metrics: Pick<Measures, "count">;
 }
 
 /** Log levels of outcomes; others are debug. */
@@ -116,7 +117,8 @@ export class Executor {
     if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
-    if (intent.restart && outcome.result === "Limited") this.#ports.metrics.restartDeferred(outcome.limit);
+    if (intent.restart && outcome.result === "Limited")
+      this.#ports.metrics.count("restarts_deferred_total", { limit: outcome.limit });
     return outcome;
   }
 
@@ -137,7 +139,7 @@ export class Executor {
     { outcome, isTried }: { readonly outcome: Outcome; readonly isTried: boolean },
     log: Log,
   ): void {
-    this.#ports.metrics.intent(by.name, verb, outcome.result);
+    this.#ports.metrics.count("intents_total", { remedy: by.name, verb, result: outcome.result });
     // Intents that were not tried come back with every pass: debug.
     const level = isTried ? (LEVELS[outcome.result] ?? "debug") : "debug";
     log[level]({ remedy: by.name, verb, target, why, outcome }, "intent");

@@ -26,7 +26,7 @@ beforeEach(() => {
   const ports = {
     clock,
     isLeader: () => true,
-    metrics: { logReadInterval: () => undefined, logRounds: () => undefined },
+    metrics: { show: () => undefined },
   };
   rounds = new Rounds({ ...ports, refusals: UNKNOWN_REFUSALS, requestPass: () => void passes++ });
   watch = new LogWatch("team/it");

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { GaugeSample } from "../../core/metrics";
 import type { LogRead, Refusal, RoundsLog, Urgency } from "../../core/readers";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Rounds } from "./rounds";
@@ -65,8 +66,10 @@ function begin(readsPerSecond = 50): void {
   intervals = [];
   states = [];
   const metrics = {
-    logReadInterval: (seconds: number) => void intervals.push(seconds),
-    logRounds: (state: string) => void states.push(state),
+    show: (_: string, value: number | readonly GaugeSample[]) => {
+      if (typeof value === "number") intervals.push(value);
+      else states.push(...value.map(({ labels }) => labels["state"] ?? ""));
+    },
   };
   isLeader = true;
   refusedMs = new Map();

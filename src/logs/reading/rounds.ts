@@ -9,7 +9,7 @@ import {
   type RoundsLog,
   type Urgency,
 } from "../../core/readers";
-import type { LogMetrics } from "../../core/ports";
+import type { Measures } from "../../core/metrics";
 
 /** Reads per second over all objects, unless set otherwise. 1,500 healthy logs are then read every 30 s. */
 export const DEFAULT_READS_PER_SECOND = 50;
@@ -75,7 +75,7 @@ export interface RoundsPorts {
   readonly requestPass: (key: string) => void;
   /** A standby reads nothing, also if a pass ends late. */
   readonly isLeader: () => boolean;
-  readonly metrics: LogMetrics;
+  readonly metrics: Pick<Measures, "show">;
   readonly refusals: RefusalWatch;
 }
 
@@ -125,7 +125,7 @@ export class Rounds implements LogRounds {
       if (entry === undefined) known.set(log, this.#added({ log, owner, key }));
       else this.#file(entry);
     }
-    this.#ports.metrics.logReadInterval(this.intervalMs() / 1000);
+    this.#ports.metrics.show("log_read_interval_seconds", this.intervalMs() / 1000);
     this.#pump();
     if (!this.#isFollowing && this.size > FEW_LOGS) void this.#follow();
     return Promise.resolve();
@@ -174,8 +174,8 @@ export class Rounds implements LogRounds {
     const { refusals, clock, metrics } = this.#ports;
     const waitMs = this.#isFollowing ? await refusals.read() : 0;
     const untilMs = this.#refusedUntilMs(["401"]);
-    const isQuiet = untilMs <= clock.monotonicMs();
-    metrics.logRounds(isQuiet ? "quiet" : untilMs === Infinity ? "unknown" : "refused");
+    const state = untilMs <= clock.monotonicMs() ? "quiet" : untilMs === Infinity ? "unknown" : "refused";
+    metrics.show("log_rounds", [{ labels: { state }, value: 1 }]);
     this.#wake();
     this.#pump();
     // Others read the counters, too, and may stop: no log rests long on what they last showed.

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { StatusOwner } from "../../core/ports";
+import type { StatusOwner } from "../../core/metrics";
 import { createFlowIsolation, FLOW_GAUGES } from "./remedy";
 
 const spec = { flowIsolation: { requestRate: { threshold: 100 } } };

@@ -3,7 +3,8 @@ import type { ControllerResilience, FlowStatus } from "../../api/controller-resi
 import { ForbiddenError } from "../../core/errors";
 import type { Intent, Permission } from "../../core/intent";
 import { keyOf, splitKey } from "../../core/text";
-import type { Key, StatusOwner } from "../../core/ports";
+import type { StatusOwner } from "../../core/metrics";
+import type { Key } from "../../core/ports";
 import type { Readers } from "../../core/readers";
 import { defineRemedy, type Remedy, type StatusGauge } from "../../core/remedy";
 import { TARGET_RIGHTS } from "../kit/targets";

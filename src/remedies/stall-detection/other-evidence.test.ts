@@ -1,5 +1,5 @@
 import type { StallStatus } from "../../api/controller-resilience";
-import type { StatusOwner } from "../../core/ports";
+import type { StatusOwner } from "../../core/metrics";
 import { LostBindings } from "./lost-bindings";
 import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";

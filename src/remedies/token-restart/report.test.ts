@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Execution, Outcome } from "../../core/intent";
-import type { StatusOwner } from "../../core/ports";
+import type { StatusOwner } from "../../core/metrics";
 import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
 import type { Observed, ObservedWorkload } from "./observed";
 import { planRestarts } from "./plan";

@@ -1,6 +1,6 @@
 import { splitKey } from "../../core/text";
-import type { GaugeSample, Outcomes, Report, StatusGauge } from "../../core/remedy";
-import type { StatusOwner } from "../../core/ports";
+import type { GaugeSample, StatusOwner } from "../../core/metrics";
+import type { Outcomes, Report, StatusGauge } from "../../core/remedy";
 import { eventOf, withAnswer } from "../../restarts/claims";
 import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { summarizeWorkloads, type Finding } from "../kit/finding";

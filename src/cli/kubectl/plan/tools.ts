@@ -56,7 +56,7 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
     clock,
     api: session.api,
     informers: new LiveLists(session),
-    logs: new ApiLogReader({ api: session.api, clock, metrics: NO_METRICS }),
+    logs: new ApiLogReader({ api: session.api, clock, metrics: { count: () => undefined } }),
     rounds: oneRound(),
     ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
     rights,
@@ -70,14 +70,6 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
     ...(operator.state === undefined ? {} : { operator: operator.state }),
   };
 }
-
-const NO_METRICS = {
-  watchEnded: () => undefined,
-  relisted: () => undefined,
-  watchAges: () => undefined,
-  logRead: () => undefined,
-  eventLost: () => undefined,
-};
 
 /** Without the operator's definitions there are no objects. */
 class PlanReaders extends ClusterReaders {

@@ -3,7 +3,7 @@ import type {
   ClusterControllerResilienceStatus,
 } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import type { ClusterObjectStore, ClusterWideCaches, CoverageCount } from "../../../core/cluster-wide";
+import type { ClusterObjectStore, ClusterWideCaches } from "../../../core/cluster-wide";
 import { GoneError } from "../../../core/errors";
 import type { Intent } from "../../../core/intent";
 import type { KindWriters } from "../../../core/progress";
@@ -16,17 +16,12 @@ import { ClusterWide } from "../cluster-wide";
 import type { ClusterWideSettings } from "../ports";
 import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
 
-class CountingMetrics extends RecordingMetrics {
-  coverage: readonly CoverageCount[] = [];
-  workloads = (counts: readonly CoverageCount[]) => void (this.coverage = counts);
-}
-
 /** A cluster in memory, whose caches are always up to date unless a test says otherwise. */
 export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
   readonly clock = new FakeClock();
   readonly log = new RecordingLog();
   readonly events = new RecordingEvents();
-  readonly metrics = new CountingMetrics();
+  readonly metrics = new RecordingMetrics();
   readonly spaces = new Map<string, NamespaceView>();
   readonly found = new Map<string, readonly WorkloadView[]>();
   /** What live reads return in place of {@link found}. */
