@@ -9,9 +9,8 @@ import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
 import { formatHtml } from "./html";
-import { unfollowed, workDue } from "./kinds";
+import { unfollowed } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
-import { staleLeases } from "./leases";
 import { unexplainedRefusals } from "./logs";
 import { readFacts } from "./reader";
 
@@ -97,8 +96,8 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   oldTokens,
   failedTokens,
   recreatedByHook,
-  staleLeases,
-  workDue,
+  ({ staleLeases = [] }) => staleLeases,
+  ({ kinds }) => kinds?.overdue ?? [],
   expiringBindings,
   neverEvictable,
   unexplainedRefusals,

@@ -9,10 +9,10 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
-import type { LeaseView } from "../../../core/leases";
-import type { KindObject, KindWriters } from "../../../core/progress";
+import type { KindWriters } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
+import type { Finding } from "./finding";
 
 /** A workload with the labels of its pods. */
 export interface WorkloadFacts {
@@ -58,34 +58,10 @@ export interface RefusedFacts {
   readonly counts: Readonly<Record<"401" | "403", number>>;
 }
 
-/** A Lease that its running holder did not renew. */
-export interface StaleLease {
-  readonly lease: LeaseView;
-  /** Name of the holder's pod. */
-  readonly pod: string;
-  /** It was watched for a whole duration. */
-  readonly isSure: boolean;
-}
-
-/** A kind with overdue work. */
-export interface StuckKind {
-  readonly kind: string;
-  /** As kubectl takes it, such as `widgets.example.com`. */
-  readonly resource: string;
-  /** What has been due for the longest time, since when, and the generation that its controller has observed. */
-  readonly object: KindObject;
-  readonly dueMs: number;
-  readonly observed: number | undefined;
-  /** Other objects that are due as well. */
-  readonly others: number;
-  /** When the status of an object of the kind last changed. */
-  readonly movedMs: number;
-}
-
 /** What the objects of well-known kinds show. */
 export interface KindsRead {
-  /** Kinds with overdue work. */
-  readonly stuck: readonly StuckKind[];
+  /** Objects with work that is overdue while none of their kind moves. */
+  readonly overdue: readonly Finding[];
   /** Who writes the status of their objects. */
   readonly writers: readonly KindWriters[];
 }
@@ -102,7 +78,7 @@ export interface AuditFacts {
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
   /** Leases that their running holder did not renew while they were watched. */
-  readonly staleLeases?: readonly StaleLease[];
+  readonly staleLeases?: readonly Finding[];
   readonly budgets?: readonly BudgetFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly objects: readonly ControllerResilience[];

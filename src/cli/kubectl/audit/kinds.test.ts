@@ -3,7 +3,8 @@ import type { JsonObject } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import type { Session } from "../session";
 import type { AuditFacts } from "./facts";
-import { readKinds, unfollowed, workDue } from "./kinds";
+import type { Finding } from "./finding";
+import { readKinds, unfollowed } from "./kinds";
 import { ago, NOW } from "./testing/world";
 
 // A cluster with Certificates of cert-manager, of which one is due since 20 minutes, and nothing has moved for 30.
@@ -48,7 +49,7 @@ function raw({ name, observed, asked, moved, ...metadata }: Certificate): JsonOb
   };
 }
 
-async function audit(): Promise<{ findings: ReturnType<typeof workDue>; read: string[] }> {
+async function audit(): Promise<{ findings: readonly Finding[]; read: string[] }> {
   const read: string[] = [];
   const resources = ["certificates", "certificates/status"].map(name => ({
     name,
@@ -65,8 +66,8 @@ async function audit(): Promise<{ findings: ReturnType<typeof workDue>; read: st
     const seen = looks[Math.min(read.length, looks.length) - 1] ?? [];
     return Promise.resolve(seen.map(one => view(raw(one))));
   }) as unknown as Parameters<typeof readKinds>[1];
-  const kinds = await readKinds(session, list, 0);
-  return { findings: workDue({ kinds, nowMs: NOW.getTime(), objects: [], clusterObjects: [] }), read };
+  const { overdue } = await readKinds(session, list, 0);
+  return { findings: overdue, read };
 }
 
 describe("work that is due", () => {
@@ -135,7 +136,10 @@ describe("a controller whose kinds nothing follows", () => {
         candidates: workloads.filter(one => one.namespace === name).map(one => ({ ...user, ...one })),
         objects: [{ spec: { stallDetection: { progress } } }],
       })),
-      kinds: { stuck: [], writers: ["Issuer", "Certificate"].map(kind => ({ apiVersion: "c.io/v1", kind, writers })) },
+      kinds: {
+        overdue: [],
+        writers: ["Issuer", "Certificate"].map(kind => ({ apiVersion: "c.io/v1", kind, writers })),
+      },
     } as unknown as AuditFacts;
     return unfollowed(facts).map(({ name, wayOut }) => `${name}: ${wayOut.split(": ").slice(1).join(": ")}`);
   }

@@ -8,7 +8,7 @@ import { isOfStatus, kindObject, statusWriters } from "../../../evidence/progres
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
-import type { AuditFacts, KindsRead, StuckKind } from "./facts";
+import type { AuditFacts, KindsRead } from "./facts";
 import type { Finding } from "./finding";
 
 // Kinds whose controllers have work and do nothing. One look has the times of managedFields; a second one, a minute later, shows whether anything moves.
@@ -52,13 +52,13 @@ export async function readKinds(session: Session, list: Lister, betweenMs = LOOK
     writers: [...new Set(seen.flatMap(one => one.writers))],
   }));
   const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
-  if (suspects.length === 0) return { stuck: [], writers };
+  if (suspects.length === 0) return { overdue: [], writers };
   await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
   const found = suspects.map(async ({ kind, seen }) => {
     const again = await lookAt(kind, list);
     return hasMoved(seen, again) ? undefined : stuckIn(kind, again, nowMs);
   });
-  return { stuck: (await Promise.all(found)).filter(stuck => stuck !== undefined), writers };
+  return { overdue: (await Promise.all(found)).filter(one => one !== undefined), writers };
 }
 
 /** The version of each well-known group that the table has, or else the one that the cluster prefers. */
@@ -103,16 +103,24 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
 }
 
 /** Work is due for long, and no status has changed since it became due. A kind without any status shows nothing. */
-function stuckIn({ kind, resource }: Served, seen: readonly Seen[], nowMs: number): StuckKind | undefined {
+function stuckIn({ kind, resource }: Served, seen: readonly Seen[], nowMs: number): Finding | undefined {
   const movedMs = Math.max(...seen.map(({ object }) => object.writtenMs));
   const left = seen
     .filter(({ isDue, askedMs }) => isDue && askedMs >= movedMs && nowMs - askedMs >= LONG_MS)
     .toSorted((a, b) => a.askedMs - b.askedMs);
   const [oldest] = left;
   if (oldest === undefined || movedMs === -Infinity) return undefined;
-  const { object, observed, askedMs: dueMs } = oldest;
-  const name = `${resource.plural}.${resource.group}`;
-  return { kind, resource: name, ...{ object, observed, dueMs }, others: left.length - 1, movedMs };
+  const { object, observed, askedMs } = oldest;
+  const { namespace, name, generation } = object;
+  const versions = observed === undefined ? "" : ` (generation ${generation ?? "?"}, observed ${observed})`;
+  const more = left.length === 1 ? "" : `, and so are ${left.length - 1} more`;
+  const ago = (ms: number): string => formatDuration(nowMs - ms);
+  return {
+    ...({ severity: "warning", check: "WorkDue", kind, namespace, name } as const),
+    why: `it has been due for ${ago(askedMs)}${versions}${more}, and no ${kind} has moved for ${ago(movedMs)}, nor while they were watched. Its controller may hang.`,
+    wayOut: `See whether its controller runs and what it logs; if it hangs, restart it. stallDetection with \`progress: [{kind: ${kind}}]\` watches it. The object:`,
+    command: `kubectl describe ${resource.plural}.${resource.group} ${name}${namespace === "" ? "" : ` -n ${namespace}`}`,
+  };
 }
 
 /** Reports whether a controller wrote to an object between two looks, or one is gone. */
@@ -122,22 +130,6 @@ function hasMoved(before: readonly Seen[], after: readonly Seen[]): boolean {
     before.some(({ object }) => later?.get(object.uid) !== object.written) ||
     after.some(({ object }) => object.isWritten && earlier?.has(object.uid) === false)
   );
-}
-
-/** Kinds with overdue work. */
-export function workDue({ kinds, nowMs }: AuditFacts): Finding[] {
-  return (kinds?.stuck ?? []).map(({ kind, resource, object, observed, dueMs, others, movedMs }) => {
-    const { namespace, name, generation } = object;
-    const versions = observed === undefined ? "" : ` (generation ${generation ?? "?"}, observed ${observed})`;
-    const more = others === 0 ? "" : `, and so are ${others} more`;
-    const ago = (ms: number): string => formatDuration(nowMs - ms);
-    return {
-      ...({ severity: "warning", check: "WorkDue", kind, namespace, name } as const),
-      why: `it has been due for ${ago(dueMs)}${versions}${more}, and no ${kind} has moved for ${ago(movedMs)}, nor while they were watched. Its controller may hang.`,
-      wayOut: `See whether its controller runs and what it logs; if it hangs, restart it. stallDetection with \`progress: [{kind: ${kind}}]\` watches it. The object:`,
-      command: `kubectl describe ${resource} ${name}${namespace === "" ? "" : ` -n ${namespace}`}`,
-    };
-  });
 }
 
 /** Kinds that a workload handles and that no object follows. */

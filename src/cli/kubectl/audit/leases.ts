@@ -1,12 +1,9 @@
-import { leaseView } from "../../../cluster/read/views";
 import { timeOf } from "../../../core/json";
-import { KINDS } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
 import { formatDuration } from "../../../core/time";
 import type { PodView } from "../../../core/views";
-import type { PartialReader } from "../reader";
 import type { Session } from "../session";
-import { type AuditFacts, isActive, type StaleLease } from "./facts";
+import { type AuditFacts, isActive } from "./facts";
 import type { Finding } from "./finding";
 
 // Leases that are past their duration although a pod with the holder's name runs. One look cannot tell, since the clock of the holder's node may
@@ -21,19 +18,20 @@ const LONGEST_WATCH_MS = 20_000;
 /** A holder may renew late, and its node's clock may be off by some seconds. */
 const TOLERANCE_MS = 5_000;
 
-/** Where to read Leases again. */
-interface Where {
-  readonly session: Session;
-  readonly reader: PartialReader;
-  readonly namespace: string | undefined;
+/** A Lease that its running holder has not renewed. */
+interface Suspicious {
+  readonly lease: LeaseView;
+  /** Name of the holder's pod. */
+  readonly pod: string;
 }
 
-/** Returns the stale ones of these Leases: looks at them again, if any seems stale. */
+/** Leases that their running holder does not renew: looks at these again, by `list`, if any seems stale. */
 export async function readStaleLeases(
-  { session, reader, namespace }: Where,
+  session: Session,
+  list: () => Promise<readonly LeaseView[] | undefined>,
   leases: readonly LeaseView[] = [],
   { pods = [], nowMs }: AuditFacts,
-): Promise<StaleLease[]> {
+): Promise<Finding[]> {
   const suspicious = leases.flatMap(lease => {
     const pod = lease.namespace === NODE_LEASES ? undefined : holderOf(lease, pods);
     const sinceMs = nowMs - (timeOf(lease.renewed) ?? Infinity);
@@ -42,10 +40,10 @@ export async function readStaleLeases(
   if (suspicious.length === 0) return [];
   const watchMs = Math.min(LONGEST_WATCH_MS, Math.max(...suspicious.map(({ lease }) => durationOf(lease))));
   await session.wait("suspicious Leases", watchMs);
-  const again = await reader.list(KINDS.Lease, leaseView, { namespace });
+  const again = await list();
   return suspicious
     .filter(({ lease }) => again?.some(one => isUnchanged(one, lease)))
-    .map(one => ({ ...one, isSure: durationOf(one.lease) <= watchMs }));
+    .map(one => stale(one, durationOf(one.lease) <= watchMs, nowMs));
 }
 
 /** The time after which others may take a Lease. */
@@ -63,17 +61,15 @@ function holderOf({ holder, namespace }: LeaseView, pods: readonly PodView[]): P
   return pods.find(pod => pod.namespace === namespace && pod.name === name && isActive(pod) && pod.phase === "Running");
 }
 
-/** Leases that their running holder does not renew. */
-export function staleLeases({ staleLeases: stale = [], nowMs }: AuditFacts): Finding[] {
-  return stale.map(({ lease, pod, isSure }) => {
-    const { namespace, name, renewed } = lease;
-    const doubt = isSure ? "" : " (a suspicion: it was not watched for a whole duration)";
-    return {
-      ...{ check: "StaleLease", kind: "Lease", namespace, name },
-      severity: isSure ? "critical" : "warning",
-      why: `last renewed ${formatDuration(nowMs - (timeOf(renewed) ?? nowMs))} ago, for ${formatDuration(durationOf(lease))}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
-      wayOut: "If it hangs, delete the pod. See what it logs:",
-      command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
-    };
-  });
+/** @param isSure it was watched for a whole duration */
+function stale({ lease, pod }: Suspicious, isSure: boolean, nowMs: number): Finding {
+  const { namespace, name, renewed } = lease;
+  const doubt = isSure ? "" : " (a suspicion: it was not watched for a whole duration)";
+  return {
+    ...{ check: "StaleLease", kind: "Lease", namespace, name },
+    severity: isSure ? "critical" : "warning",
+    why: `last renewed ${formatDuration(nowMs - (timeOf(renewed) ?? nowMs))} ago, for ${formatDuration(durationOf(lease))}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
+    wayOut: "If it hangs, delete the pod. See what it logs:",
+    command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
+  };
 }

@@ -8,6 +8,7 @@ import { bindingView, leaseView, namespaceView, ownView, serviceAccountView } fr
 import { workloadView } from "../../../cluster/read/workload-views";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
 import { type Kind, KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
+import type { LeaseView } from "../../../core/leases";
 import type { WorkloadView } from "../../../core/views";
 import type { PartialReader } from "../reader";
 import type { Session } from "../session";
@@ -35,10 +36,11 @@ const BUDGETS: Kind = { group: "policy", version: "v1", plural: "poddisruptionbu
 /** Reads what an audit judges by. Reads that are refused are noted, and the others go on. */
 export async function readFacts(session: Session, reader: PartialReader, scope: Scope): Promise<AuditFacts> {
   const { namespace, logs } = scope;
+  const listLeases = (): Promise<LeaseView[] | undefined> => reader.list(KINDS.Lease, leaseView, { namespace });
   const [lists, pods, leases, budgets, tokenFailures] = await Promise.all([
     readLists(session, reader, namespace),
     reader.list(KINDS.Pod, podView, { namespace }),
-    reader.list(KINDS.Lease, leaseView, { namespace }),
+    listLeases(),
     reader.list(BUDGETS, budgetFacts, { namespace }),
     reader.list(CORE_EVENTS, tokenFailure, { namespace, fieldSelector: "reason=FailedMount" }),
   ]);
@@ -47,7 +49,7 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   const known: AuditFacts = { nowMs, ...lists, ...present({ pods, budgets, tokenFailures, coverage }) };
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
   const [staleLeases, kinds, found, refused] = await Promise.all([
-    readStaleLeases({ session, reader, namespace }, leases, known),
+    readStaleLeases(session, listLeases, leases, known),
     readKinds(session, (kind, view) => reader.list(kind, view, { namespace })),
     reading,
     // Of the whole cluster, not of one namespace.
