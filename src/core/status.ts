@@ -2,7 +2,7 @@ import { toSeconds } from "./time";
 import type { StatusCondition, ControllerResilienceStatus } from "../api/controller-resilience";
 import { ConditionType } from "../api/conditions";
 import { sameJson } from "./json";
-import { oneLine } from "./text";
+import { cutText } from "./text";
 import type { StatusList } from "./remedy";
 
 /** The desired state of a condition. */
@@ -13,11 +13,11 @@ export interface ConditionUpdate {
   readonly message: string;
 }
 
-/** Maximum length of a message in metav1.Condition. */
-const MAX_SCHEMA_MESSAGE = 32_768;
+/** Longest message of a condition, in bytes. The schema allows 32768 characters, far more than a terminal shows. */
+const MAX_MESSAGE = 4_096;
 
 /**
- * Returns one condition per update. Other conditions are dropped, since their remedies are disabled. lastTransitionTime changes
+ * Returns one condition per update, with a message that was cleaned and cut. Other conditions are dropped, since their remedies are disabled. lastTransitionTime changes
  * only with status, as metav1.Condition requires.
  */
 export function nextConditions(
@@ -34,26 +34,19 @@ export function nextConditions(
       observedGeneration: generation,
       lastTransitionTime: before?.status === update.status ? before.lastTransitionTime : toSeconds(now),
       reason: update.reason,
-      message: update.message.slice(0, MAX_SCHEMA_MESSAGE),
+      message: cutText(update.message, MAX_MESSAGE),
     };
   });
 }
 
-/** Longest message of a condition. The schema allows 32768 characters, far more than a terminal shows. */
-const MAX_MESSAGE = 4_096;
 /** Far below the 1.5 MB that etcd accepts for one object, which includes managedFields. */
 const MAX_STATUS_BYTES = 512 * 1024;
 /** Lists of the engine. They are not shortened: budgets depend on restarts, which have a limit of their own. */
 const KEPT: ReadonlySet<string> = new Set(["conditions", "restarts"] satisfies (keyof ControllerResilienceStatus)[]);
 
-/** Returns the status to write: messages cleaned, messages and lists cut to fit into one object. */
+/** Returns the status to write: lists are cut to fit into one object. */
 export function boundStatus(status: ControllerResilienceStatus): ControllerResilienceStatus {
-  const bounded: ControllerResilienceStatus = {
-    ...status,
-    ...(status.conditions && {
-      conditions: status.conditions.map(condition => ({ ...condition, message: cutMessage(condition.message) })),
-    }),
-  };
+  const bounded = { ...status };
   for (let longest = longestList(bounded); longest !== undefined; longest = longestList(bounded)) {
     if (Buffer.byteLength(JSON.stringify(bounded)) <= MAX_STATUS_BYTES) break;
     Object.assign(bounded, { [longest]: bounded[longest]?.slice(0, Math.floor((bounded[longest]?.length ?? 0) / 2)) });
@@ -71,18 +64,10 @@ function withCutLists(bounded: ControllerResilienceStatus, whole: ControllerResi
   const cuts = sentences.join("");
   const conditions = bounded.conditions?.map(condition =>
     condition.type === ConditionType.Ready
-      ? { ...condition, message: cutMessage(condition.message, MAX_MESSAGE - cuts.length) + cuts }
+      ? { ...condition, message: cutText(condition.message, MAX_MESSAGE - cuts.length) + cuts }
       : condition,
   );
   return { ...bounded, ...(conditions && { conditions }) };
-}
-
-/** Puts a message on one line without characters that a terminal may obey, cuts it at a whole character and ends it with an ellipsis. */
-export function cutMessage(message: string, most = MAX_MESSAGE): string {
-  const line = oneLine(message);
-  if (line.length <= most) return line;
-  const end = /[\uD800-\uDBFF]/.test(line.charAt(most - 2)) ? most - 2 : most - 1;
-  return `${line.slice(0, end)}…`;
 }
 
 /** Returns the names of the remedies' lists. Of equally long lists the first is cut first: bindings, which renewals depend on, are last. */

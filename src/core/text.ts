@@ -23,6 +23,19 @@ export function oneLine(text: string): string {
   return text.replaceAll(UNSAFE, " ");
 }
 
+const ELLIPSIS = "…";
+
+/** Puts a text on one line as {@link oneLine}, and cuts it to so many bytes of UTF-8, between characters, with an ellipsis at the end. */
+export function cutText(text: string, mostBytes: number): string {
+  const line = oneLine(text);
+  const bytes = Buffer.from(line, "utf8");
+  if (bytes.length <= mostBytes) return line;
+  let end = mostBytes - Buffer.byteLength(ELLIPSIS);
+  // Bytes 10xxxxxx continue a character.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end).toString("utf8") + ELLIPSIS;
+}
+
 /** Returns the key of an object: `namespace/name`. */
 export function keyOf({ metadata }: Pick<ControllerResilience, "metadata">): Key {
   return `${metadata.namespace}/${metadata.name}`;

@@ -6,8 +6,7 @@ import type { Clock, Random } from "../../core/time";
 import { publicMessage, TerminalError, TransientError, WaitError } from "../../core/errors";
 import type { Measures } from "../../core/metrics";
 import type { EventRecord, EventSink, Log } from "../../core/ports";
-import { cutMessage } from "../../core/status";
-import { oneLine } from "../../core/text";
+import { cutText, oneLine } from "../../core/text";
 import { Outbox } from "../http/outbox";
 import { retryAfterMs } from "../http/status-errors";
 
@@ -16,6 +15,7 @@ const MAX_WAITING = 200;
 
 /** Objects that had a Warning; beyond that all are forgotten. */
 const MAX_WARNED = 1_000;
+/** In bytes, as of an Event. */
 const MAX_NOTE = 1_024;
 /** A request without an answer fails after this long, and an Event is given up after this long. In milliseconds. */
 const DEADLINE_MS = 10_000;
@@ -71,7 +71,7 @@ export class Webhook implements EventSink {
     const { uid, name } = event.regarding;
     const time = this.#context.clock.now().toISOString();
     const id = oneLine([uid ?? name, event.reason, time, this.#sequence++].join("/"));
-    const note = cutMessage(oneLine(event.note), MAX_NOTE);
+    const note = cutText(event.note, MAX_NOTE);
     this.#outbox.add({ id, time, event: { ...event, note } });
   }
 

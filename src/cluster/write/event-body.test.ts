@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { oneLine } from "../../core/text";
-import { buildEvent, cutNote, eventName, eventNamespace } from "./event-sink";
+import { cutText, oneLine } from "../../core/text";
+import { buildEvent, eventName, eventNamespace } from "./event-sink";
 
 const record = {
   regarding: { apiVersion: "v1", kind: "Pod", namespace: "kai", name: "a", uid: "u" },
@@ -65,14 +65,15 @@ describe("an Event", () => {
       fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), text => {
         // Without the character that Node writes for half of another.
         const note = oneLine(text.replaceAll("\ufffd", ""));
-        const cut = cutNote(note);
+        const cut = cutText(note, 1_024);
         expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
         expect(cut).not.toContain("\ufffd");
         if (cut !== note) expect(note.startsWith(cut.slice(0, -1))).toBe(true);
       }),
     );
-    expect(cutNote("🙂".repeat(256))).toBe("🙂".repeat(256));
-    expect(cutNote("🙂".repeat(257))).toBe(`${"🙂".repeat(255)}…`);
+    const noteOf = (note: string): object => buildEvent({ ...record, note }, { name: "a", timeMs: 0, instance: "i" });
+    expect(noteOf("🙂".repeat(256))).toMatchObject({ note: "🙂".repeat(256) });
+    expect(noteOf("🙂".repeat(257))).toMatchObject({ note: `${"🙂".repeat(255)}…` });
   });
 
   it("has a note without characters that a terminal may obey, or that hide or reorder text", () => {

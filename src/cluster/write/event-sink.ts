@@ -5,7 +5,7 @@ import type { ObjectRef } from "../../core/intent";
 import { KINDS } from "../../core/kinds";
 import type { Measures } from "../../core/metrics";
 import type { EventRecord, EventSink, Log } from "../../core/ports";
-import { oneLine } from "../../core/text";
+import { cutText } from "../../core/text";
 import type { Api } from "../http/api";
 import { Outbox } from "../http/outbox";
 import { describeCall, pathOf } from "../http/resources";
@@ -120,8 +120,6 @@ export class ApiEventSink implements EventSink {
 /** Limit of events.k8s.io/v1. */
 const MAX_NOTE_BYTES = 1024;
 
-const ELLIPSIS = "…";
-
 /** The API server requires this namespace for Events about cluster-scoped objects. */
 const CLUSTER_EVENTS_NAMESPACE = "default";
 
@@ -171,21 +169,10 @@ export function buildEvent(
     type: record.type,
     reason: record.reason,
     action: record.action,
-    note: cutNote(record.note),
+    note: cutText(record.note, MAX_NOTE_BYTES),
     regarding: referenceOf(record.regarding),
     ...(record.related === undefined ? {} : { related: referenceOf(record.related) }),
   };
-}
-
-/** Puts a note on one line without characters that a terminal may obey, and cuts it to 1 kB of UTF-8, between characters. */
-export function cutNote(note: string): string {
-  const line = oneLine(note);
-  const bytes = Buffer.from(line, "utf8");
-  if (bytes.length <= MAX_NOTE_BYTES) return line;
-  let end = MAX_NOTE_BYTES - Buffer.byteLength(ELLIPSIS);
-  // Bytes 10xxxxxx continue a character.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return bytes.subarray(0, end).toString("utf8") + ELLIPSIS;
 }
 
 function referenceOf(ref: ObjectRef): object {

@@ -8,8 +8,8 @@ import type {
 import type { ControllerResilience, StatusCondition } from "../../api/controller-resilience";
 import { ClusterReason, ConditionType } from "../../api/conditions";
 import { ALLOW_REMOVAL_ANNOTATION, CLUSTER_KIND, GENERATED_FOR_LABEL, PLURAL } from "../../api/names";
-import { type ConditionUpdate, nextConditions, cutMessage } from "../../core/status";
-import { count, firstOf } from "../../core/text";
+import { type ConditionUpdate, nextConditions } from "../../core/status";
+import { count, cutText, firstOf } from "../../core/text";
 import { whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
@@ -97,7 +97,7 @@ export function clusterStatus(
       conditionsOf(object, counts, coverage),
       object.metadata.generation,
       now,
-    ).map(condition => ({ ...condition, message: cutMessage(condition.message) })),
+    ),
   };
 }
 
@@ -246,7 +246,7 @@ function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
   ]);
   const severity = ({ reason }: ClusterConflict): number => (reason === "OtherClusterObject" ? 1 : 0);
   return conflicts
-    .map(conflict => ({ ...conflict, message: cutMessage(conflict.message, MAX_CONFLICT_MESSAGE) }))
+    .map(conflict => ({ ...conflict, message: cutText(conflict.message, MAX_CONFLICT_MESSAGE) }))
     .sort((a, b) => severity(a) - severity(b) || (a.namespace < b.namespace ? -1 : 1));
 }
 
