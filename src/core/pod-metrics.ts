@@ -36,6 +36,8 @@ export interface QueuePage {
   readonly slowestMs?: number;
   /** How long the item that has taken longest until now is being worked on, in milliseconds. */
   readonly longestMs?: number;
+  /** All workers are busy. Absent: how many there are is not known. */
+  readonly isFull?: boolean;
 }
 
 /** The wanted part of one page. */
@@ -65,6 +67,8 @@ export interface RequestCounts {
 export interface QueueTrack extends QueuePage {
   /** Items have waited at every reading since then. Absent: none waits, or that is unknown. */
   readonly waitingFromMs?: number;
+  /** All workers were busy at every reading since then. Absent: one is idle, or that is unknown. */
+  readonly fullFromMs?: number;
   /** The count of finished items has stood still since then. */
   readonly idleFromMs: number;
   /** An item was last seen finished, or an error counted. Absent: never by this process. */

@@ -24,17 +24,23 @@ const REJECTED_TIMES = 3;
 export interface QueueFinding {
   readonly queue: string;
   readonly sinceMs: number;
-  /** Items that wait; absent in a finding about a worker. */
+  /** Items that wait; absent in a finding about workers. */
   readonly depth?: number;
 }
 
-/** Returns the queues that have items, and have finished none for too long. */
+/**
+ * Returns the queues that have finished nothing for too long while items wait, or, after those and as patiently as of one worker, while all workers are
+ * busy: a controller that blocks on each item may have taken all that there are.
+ */
 export function stuckQueues(track: PodMetricsTrack): QueueFinding[] {
-  return Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
-    const { depth = 0, waitingFromMs = Infinity, idleFromMs } = one;
-    const sinceMs = Math.max(waitingFromMs, idleFromMs);
-    return track.readMs - sinceMs >= limitMs(one, STUCK_MS, STUCK_TIMES) ? [{ queue, sinceMs, depth }] : [];
+  const found = Array.from(track.queues).flatMap(([queue, one]): QueueFinding[] => {
+    const { depth = 0, waitingFromMs = Infinity, fullFromMs = Infinity, idleFromMs } = one;
+    const waitsMs = Math.max(waitingFromMs, idleFromMs);
+    if (track.readMs - waitsMs >= limitMs(one, STUCK_MS, STUCK_TIMES)) return [{ queue, sinceMs: waitsMs, depth }];
+    const fullMs = Math.max(fullFromMs, idleFromMs);
+    return track.readMs - fullMs >= limitMs(one, WORKER_MS, WORKER_TIMES) ? [{ queue, sinceMs: fullMs }] : [];
   });
+  return found.toSorted((a, b) => Number(a.depth === undefined) - Number(b.depth === undefined));
 }
 
 /** Returns the queues with a worker that has been busy with one item for too long. */

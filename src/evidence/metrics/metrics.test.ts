@@ -93,6 +93,41 @@ describe("a queue is stuck", () => {
     expect(stuckQueues(read(50, () => ({ queues: [slow(10)] })))).toHaveLength(1);
   });
 
+  it("with all workers busy and nothing waiting only after as long as a worker is stuck", () => {
+    const full = { ...QUEUE, depth: 0, workers: [2, 2] } as const;
+    expect(stuckQueues(read(29.5, () => ({ queues: [full] })))).toEqual([]);
+    expect(stuckQueues(read(30, () => ({ queues: [full] })))).toEqual([{ queue: "widget", sinceMs: 0 }]);
+    // Ten times the longest that an item has taken.
+    expect(stuckQueues(read(160, () => ({ queues: [{ ...full, slowestSeconds: 1_000 }] })))).toEqual([]);
+    expect(stuckQueues(read(170, () => ({ queues: [{ ...full, slowestSeconds: 1_000 }] })))).toHaveLength(1);
+  });
+
+  it.each<[string, NonNullable<Program["queues"]>[number]]>([
+    ["one worker is idle", { ...QUEUE, depth: 0, workers: [3, 4] }],
+    ["the number of workers is not known", { ...QUEUE, depth: 0, longestSeconds: 10_000 }],
+    ["there are none", { ...QUEUE, depth: 0, workers: [0, 0] }],
+    ["an item has taken longer than any bucket", { ...QUEUE, depth: 0, slowestSeconds: Infinity, workers: [1, 1] }],
+  ])("but not while nothing waits and %s", (_, queue) =>
+    expect(stuckQueues(read(300, () => ({ queues: [queue] })))).toEqual([]),
+  );
+
+  it("but not while all workers take ten minutes for each item, or one was idle for a moment", () => {
+    const slow = (minute: number) => ({
+      ...QUEUE,
+      depth: 0,
+      done: 50 + Math.floor(minute / 10),
+      workers: [1, 1] as const,
+    });
+    expect(stuckQueues(read(100, minute => ({ queues: [slow(minute)] })))).toEqual([]);
+    const rested = (minute: number) => ({ ...QUEUE, depth: 0, workers: [minute === 20 ? 0 : 1, 1] as const });
+    expect(stuckQueues(read(45, minute => ({ queues: [rested(minute)] })))).toEqual([]);
+  });
+
+  it("first by what waits", () => {
+    const full = { ...QUEUE, name: "a", depth: 0, workers: [1, 1] } as const;
+    expect(stuckQueues(read(40, () => ({ queues: [full, QUEUE] }))).map(({ queue }) => queue)).toEqual(["widget", "a"]);
+  });
+
   it.each([
     ["a process that never finished an item", { queues: [{ name: "widget", depth: 3, done: 0 }] }],
     ["one whose depth is not known", { queues: [{ name: "widget", done: 9, slowestSeconds: 1 }] }],

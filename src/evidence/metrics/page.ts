@@ -30,9 +30,15 @@ export const START = "process_start_time_seconds";
 
 const LEADER = "leader_election_master_status";
 const REQUESTS = "rest_client_requests_total";
-const DEPTH = "workqueue_depth";
 const BUCKET = "workqueue_work_duration_seconds_bucket";
 const LONGEST = "workqueue_longest_running_processor_seconds";
+
+/** What is added up of a queue: items that wait by their priority; busy workers, and all of them, as controller-runtime names them. */
+const SUMS: Readonly<Record<string, "depth" | "busy" | "workers">> = {
+  workqueue_depth: "depth",
+  controller_runtime_active_workers: "busy",
+  controller_runtime_max_concurrent_reconciles: "workers",
+};
 
 /** Each counts that a queue, or the controller of that name, has worked. client-go, controller-runtime, and cert-manager. */
 const WORK = [
@@ -43,7 +49,9 @@ const WORK = [
 ];
 
 /** A page has hundreds of lines, and may have hundreds of thousands, of other metrics. */
-const WANTED = new RegExp(`^(?:${[START, LEADER, REQUESTS, DEPTH, BUCKET, LONGEST, ...WORK].join("|")})[ {]`);
+const WANTED = new RegExp(
+  `^(?:${[START, LEADER, REQUESTS, BUCKET, LONGEST, ...Object.keys(SUMS), ...WORK].join("|")})[ {]`,
+);
 
 /** Takes the lines of one page. */
 export class PageLines {
@@ -101,7 +109,8 @@ export class PageLines {
   #queue({ name: metric, labels, value }: Sample): void {
     const draft = this.#draftOf(labels.get("name") ?? labels.get("controller") ?? "");
     if (draft === undefined) return;
-    if (metric === DEPTH) draft.depth = (draft.depth ?? 0) + value;
+    const sum = SUMS[metric];
+    if (sum !== undefined) draft[sum] = (draft[sum] ?? 0) + value;
     else if (metric === LONGEST) draft.longest = Math.max(draft.longest ?? 0, value);
     else if (metric === BUCKET) addBucket(draft.buckets, labels.get("le"), value);
     else draft.done += value;
@@ -122,6 +131,8 @@ interface Draft {
   depth?: number;
   done: number;
   longest?: number;
+  busy?: number;
+  workers?: number;
   /** Items by the upper bound of their duration in seconds, those of lower bounds included. */
   readonly buckets: Map<number, number>;
 }
@@ -132,14 +143,15 @@ function addBucket(buckets: Draft["buckets"], bound: string | undefined, value: 
   buckets.set(seconds, (buckets.get(seconds) ?? 0) + value);
 }
 
-function queueOf({ depth, done, longest, buckets }: Draft): QueuePage {
+function queueOf({ depth = NaN, done, longest = NaN, buckets, busy = NaN, workers = NaN }: Draft): QueuePage {
   const all = buckets.get(Infinity) ?? 0;
   const slowest = Math.min(...[...buckets].filter(([, items]) => items === all).map(([seconds]) => seconds));
   return {
     done,
-    ...(depth !== undefined && Number.isFinite(depth) ? { depth } : {}),
-    ...(longest !== undefined && Number.isFinite(longest) ? { longestMs: 1000 * longest } : {}),
-    ...(all > 0 ? { slowestMs: 1000 * slowest } : {}),
+    ...(Number.isFinite(depth) && { depth }),
+    ...(Number.isFinite(longest) && { longestMs: 1000 * longest }),
+    ...(all > 0 && { slowestMs: 1000 * slowest }),
+    ...(workers > 0 && { isFull: busy >= workers }),
   };
 }
 
@@ -162,13 +174,23 @@ export function followPage(before: PodMetricsTrack | undefined, page: MetricsPag
 }
 
 function followQueue(before: QueueTrack | undefined, queue: QueuePage, nowMs: number): QueueTrack {
-  const { depth = 0, done } = queue;
-  const waits = depth > 0 ? { waitingFromMs: before?.waitingFromMs ?? nowMs } : {};
-  if (before === undefined) return { ...queue, ...waits, idleFromMs: nowMs };
+  const now = { ...queue, ...followStates(before, queue, nowMs) };
+  if (before === undefined) return { ...now, idleFromMs: nowMs };
   // What is no number never equals what it was before.
-  if (before.done !== done) return { ...queue, ...waits, idleFromMs: nowMs, workedMs: nowMs };
-  const worked = before.workedMs === undefined ? {} : { workedMs: before.workedMs };
-  return { ...queue, ...waits, idleFromMs: before.idleFromMs, ...worked };
+  if (before.done !== queue.done) return { ...now, idleFromMs: nowMs, workedMs: nowMs };
+  const { idleFromMs, workedMs } = before;
+  return { ...now, idleFromMs, ...(workedMs !== undefined && { workedMs }) };
+}
+
+function followStates(
+  { waitingFromMs, fullFromMs }: Partial<QueueTrack> = {},
+  { depth = 0, isFull = false }: QueuePage,
+  nowMs: number,
+): Pick<QueueTrack, "waitingFromMs" | "fullFromMs"> {
+  return {
+    ...(depth > 0 && { waitingFromMs: waitingFromMs ?? nowMs }),
+    ...(isFull && { fullFromMs: fullFromMs ?? nowMs }),
+  };
 }
 
 function followRequests(before: RequestTrack | undefined, counts: RequestCounts, nowMs: number): RequestTrack {

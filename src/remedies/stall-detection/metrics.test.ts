@@ -112,6 +112,35 @@ describe("a pod whose queue has items and finishes none", () => {
     expect(pass.message).toContain("Not restarted: its requests get 401, 403 or 422 responses");
   });
 
+  it("is reported where all workers are busy with items that they do not finish, and restarted once work waits", async () => {
+    const queue = { name: "widget", depth: 0, done: 90, slowestSeconds: 1, longestSeconds: 3_600 };
+    const page = (depth: number, busy = 2): Program => ({
+      isLeader: true,
+      queues: [{ ...queue, depth, workers: [busy, 2] }],
+    });
+    expect(await serve(2_000, page(0, 1))).toMatchObject({ status: "True", reason: "WorkerStuck" });
+    const pass = await serve(1_830, page(0));
+    expect(pass).toMatchObject({
+      status: "False",
+      reason: "QueueStuck",
+      intents: [],
+      stalled: { reason: "QueueStuck" },
+    });
+    expect(pass.message).toBe(
+      "All workers of queue widget of pod web-5d-a are busy, and have finished nothing since 2025-01-01T12:33:00Z.",
+    );
+    expect(await serve(880, page(1))).toMatchObject({ reason: "QueueStuck", intents: [] });
+    expect(await serve(40, page(1))).toMatchObject({ reason: "Restarting" });
+  });
+
+  it("is restarted where all workers are busy and an object is due that none has touched", async () => {
+    const queue = { name: "widget", depth: 0, done: 90, slowestSeconds: 1, workers: [2, 2] } as const;
+    scene = new Scene({ ...PROGRESS, metrics: {}, onStall: "Restart" });
+    makeDue();
+    const pass = await serve(1_830, { isLeader: true, queues: [queue] });
+    expect(pass).toMatchObject({ intents: [{ restart: { cause: "ProgressStopped" } }] });
+  });
+
   it("is a standby if another pod renews the Lease, although its page does not tell who leads", async () => {
     scene.workloadList = [workload({ replicas: 2 })];
     scene.podList = [scene.pod(POD), scene.pod("web-5d-b")];

@@ -45,13 +45,14 @@ function idleOf({ view, track }: ObservedPod, epochMs: number): IdlePod | undefi
       reason: "QueueStuck",
       sinceMs,
       sentence: describeStuck(stuck, { more: more.length, pod: view.name, epochMs }),
+      hasWork: stuck.depth !== undefined,
     };
   }
   const deadMs = watchesDeadSince(track);
   if (deadMs === undefined) return undefined;
   const sinceMs = epochMs + deadMs;
   const sentence = `Pod ${view.name} renews its Lease and has sent no GET since ${describeSince(sinceMs)}, so it sees no change.`;
-  return { reason: "WatchesDead", sinceMs, sentence };
+  return { reason: "WatchesDead", sinceMs, sentence, hasWork: false };
 }
 
 /** Says of pods that work that one of their workers is stuck: a warning, and no stall. */
@@ -69,12 +70,14 @@ export function stuckWorkerFindings({ workload, observed: { epochMs } }: Scope):
 }
 
 function describeStuck(
-  { queue, depth = 1, sinceMs }: QueueFinding,
+  { queue, depth, sinceMs }: QueueFinding,
   { more, pod, epochMs }: { readonly more: number; readonly pod: string; readonly epochMs: number },
 ): string {
   const others = more === 0 ? "" : `; so are ${more} more of its queues`;
-  const since = describeSince(epochMs + sinceMs);
-  return `Queue ${queue} of pod ${pod} has ${describeDepth(depth)} and has finished none since ${since}${others}.`;
+  const since = `${describeSince(epochMs + sinceMs)}${others}`;
+  return depth === undefined
+    ? `All workers of queue ${queue} of pod ${pod} are busy, and have finished nothing since ${since}.`
+    : `Queue ${queue} of pod ${pod} has ${describeDepth(depth)} and has finished none since ${since}.`;
 }
 
 /** What waits in the queue of a kind, for the sentence about what is due; empty if nothing does, or another finding says it. */

@@ -84,6 +84,8 @@ export interface IdlePod {
   /** Wall-clock time. */
   readonly sinceMs: number;
   readonly sentence: string;
+  /** Items wait: it may be restarted also if no object is known to be due. */
+  readonly hasWork: boolean;
 }
 
 /** The log of one container. */

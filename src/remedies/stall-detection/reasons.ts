@@ -22,7 +22,7 @@ export const REASONS = {
   },
   QueueStuck: {
     event: "Warning",
-    help: "Items wait in the pod's queue, and none is done: look at its log, then delete the pod.",
+    help: "Items wait for the pod's workers or occupy all, and none is done: look at its log, then delete the pod.",
   },
   WatchesDead: {
     event: "Warning",

@@ -82,12 +82,12 @@ export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]):
   return { finding, wayOut, intents, podUID: candidate.pod.view.uid, wait };
 }
 
-/** A pod that has work and finishes none is condemned; one that sees no change only if work of its workload is due. */
+/** A pod where work waits and none is finished is condemned; one that only sees no change, or is busy, only if work of its workload is due. */
 function candidateOf(pod: ObservedPod, scope: Scope, history: Candidate["history"]): Candidate[] {
   const stale = staleLeases(pod.leases, scope.forMs)
     .filter(({ track }) => !isReleased(track))
     .toSorted((a, b) => b.track.standingMs - a.track.standingMs);
-  const idle = pod.idle?.reason === "QueueStuck" || hasOwnWork(scope) ? pod.idle : undefined;
+  const idle = pod.idle?.hasWork === true || hasOwnWork(scope) ? pod.idle : undefined;
   return stale.length > 0 || idle !== undefined ? [{ ...scope, pod, stale, idle, history }] : [];
 }
 

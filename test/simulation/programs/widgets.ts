@@ -144,6 +144,8 @@ export class WidgetController implements Program {
     const ofLeader = [
       `controller_runtime_reconcile_errors_total{controller="widget"} ${this.#errors}`,
       `workqueue_depth{controller="widget",name="widget",priority="0"} ${depth}`,
+      `controller_runtime_active_workers{controller="widget"} ${this.#busy.size}`,
+      `controller_runtime_max_concurrent_reconciles{controller="widget"} ${WORKERS}`,
       `workqueue_longest_running_processor_seconds${queue} ${(this.#context!.nowMs() - sinceMs) / 1_000}`,
       ...buckets,
       `workqueue_work_duration_seconds_count${queue} ${this.#done.reduce((sum, one) => sum + one, 0)}`,

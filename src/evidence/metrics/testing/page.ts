@@ -11,6 +11,8 @@ export interface Program {
     readonly done: number;
     readonly slowestSeconds?: number;
     readonly longestSeconds?: number;
+    /** Busy workers, and all of them. */
+    readonly workers?: readonly [number, number];
   }[];
   readonly requests?: {
     readonly gets: number;
@@ -32,7 +34,7 @@ export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Pr
     "# TYPE process_start_time_seconds gauge",
     `process_start_time_seconds ${startSeconds}`,
     ...(isLeader === undefined ? [] : [`leader_election_master_status{name="election"} ${Number(isLeader)}`]),
-    ...queues.flatMap(({ name, depth, done, slowestSeconds, longestSeconds }) => {
+    ...queues.flatMap(({ name, depth, done, slowestSeconds, longestSeconds, workers }) => {
       const bucket = (le: string, count: number): string =>
         `workqueue_work_duration_seconds_bucket{name="${name}",le="${le}"} ${count}`;
       return [
@@ -43,6 +45,12 @@ export function textOf({ startSeconds = 1, isLeader, queues = [], requests }: Pr
         ...(longestSeconds === undefined
           ? []
           : [`workqueue_longest_running_processor_seconds{name="${name}"} ${longestSeconds}`]),
+        ...(workers === undefined
+          ? []
+          : [
+              `controller_runtime_active_workers{controller="${name}"} ${workers[0]}`,
+              `controller_runtime_max_concurrent_reconciles{controller="${name}"} ${workers[1]}`,
+            ]),
       ];
     }),
     ...(requests === undefined
