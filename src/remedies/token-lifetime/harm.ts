@@ -17,8 +17,14 @@ import {
   type Subject,
 } from "./subject";
 
-/** Time for a 401 to be logged and read, in milliseconds. */
-const TRIAL_MARGIN_MS = 60_000;
+/**
+ * A token is accepted for so long after it has expired, in milliseconds: for a minute (kubernetes/kubernetes pkg/serviceaccount/claims.go,
+ * jwt.DefaultLeeway), 10 s more by the API server's cache of tokens, and two minutes more by the kubelet's (authentication.webhook.cacheTTL).
+ */
+export const ACCEPTED_MS = 190_000;
+
+/** That, and time for a 401 to be logged and read. */
+const TRIAL_MARGIN_MS = ACCEPTED_MS + 60_000;
 
 /** How long a pod with the shorter token must work before it proves anything, in milliseconds: a client that never rereads its token fails after one life. */
 export function trialMs({ expirationSeconds }: Spec): number {

@@ -71,7 +71,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
   it("ends without proof an hour after its time, but not before a new leader has read the log", async () => {
     const scene = await begun(isAgent);
     scene.setLogs("unread");
-    await scene.run(430);
+    await scene.run(449);
     expect(scene.set().updateStrategy).toBe("OnDelete");
     scene.setLogs("unreadable");
     await scene.run(2);
@@ -82,7 +82,7 @@ describe.each(KINDS)("the trial of %s", (_, isAgent) => {
   it("ends without proof in the end, although no leader reads the log", async () => {
     const scene = await begun(isAgent);
     scene.setLogs("unread");
-    await scene.run(6 * 5 * 71 + 30);
+    await scene.run(6 * 5 * 75 + 30);
     expect(scene.entry()).toMatchObject({ outcome: "Unproven" });
   });
 

@@ -11,7 +11,7 @@ import {
 } from "../../restarts/history";
 import { CLOCK_SKEW_MS, timeInMessage, toSeconds } from "../../core/time";
 import { canBeAgent } from "../../logs/sandboxes";
-import { trialMs } from "./harm";
+import { ACCEPTED_MS, trialMs } from "./harm";
 import { describeProgress, isRejected, logBlocker, restartBlocker, serviceAccountBlocker, waitingFor } from "./rollout";
 import {
   activePodsOf,
@@ -73,9 +73,14 @@ export function firstPodOf(daemonSet: ObservedDaemonSet, spec: Spec): ObservedPo
     .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
 }
 
-/** From this time on a copy of the first token is dead. The kubelet requests the token before the pod is Ready. */
-export function tokenDiedMs({ pod }: Pick<ObservedPod, "pod">, { expirationSeconds }: Spec): number {
-  return (pod.readySinceMs ?? pod.createdAtMs) + 1000 * expirationSeconds;
+/** The kubelet has requested the first token by then: before the pod is Ready, by a clock that may be behind that of its creation. */
+function startedMs({ pod }: Pick<ObservedPod, "pod">): number {
+  return Math.max(pod.readySinceMs ?? 0, pod.createdAtMs);
+}
+
+/** From this time on no copy of the first token is accepted. */
+export function tokenDiedMs(first: Pick<ObservedPod, "pod">, { expirationSeconds }: Spec): number {
+  return startedMs(first) + 1000 * expirationSeconds + ACCEPTED_MS;
 }
 
 /** What the trial still waits for, as the end of a sentence; undefined: it has passed. */
@@ -83,7 +88,7 @@ function missingProof(subject: Subject): string | undefined {
   const { daemonSet, spec, nowMs } = subject;
   const first = firstPodOf(daemonSet, spec);
   if (first === undefined) return "no pod has the shorter token yet";
-  const endMs = (first.pod.readySinceMs ?? first.pod.createdAtMs) + trialMs(spec);
+  const endMs = startedMs(first) + trialMs(spec);
   if (nowMs < endMs) return `the first must work until ${toSeconds(new Date(endMs))} before the next pod is replaced`;
   return unhealthy(first, endMs) ?? unprovenNode(first, subject);
 }
