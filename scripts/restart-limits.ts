@@ -47,6 +47,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     DEFERRED,
     "Its last 401 is older than usual, so it waits for the next one: compare the clock of its node.",
   ],
+  logUnread: [DEFERRED, "Its log was not read for ten minutes, which may show one of the next: see why."],
   leasesDenied: ["LeaseNotRenewed", "Requests for Leases get 403: restore its permissions."],
   workRefused: [
     "QueueStuck, WatchesDead",

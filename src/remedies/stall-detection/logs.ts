@@ -1,3 +1,4 @@
+import { RESTING_INTERVAL_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
@@ -13,6 +14,9 @@ import type { ContainerLog, Pass } from "./observed";
 /** A lost Lease may come after none of them; it is found within five minutes, or when the program restarts. */
 const REFUSALS = ["401", "403", "429"] as const;
 
+/** A log that rests is read twice in this time, in milliseconds. */
+const READ_WITHIN_MS = 2 * RESTING_INTERVAL_MS;
+
 /** Wants the logs of these pods to be read, and returns what was found in them by the uid of the pod. */
 export async function readLogs(
   pods: readonly PodView[],
@@ -24,10 +28,11 @@ export async function readLogs(
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
   const logs = watched.map((item): ContainerLog => {
-    const { topics, searchedFromMs, persistence, error } = memory.logs.finding(item, rule, nowMs);
+    const { topics, searchedFromMs, persistence, readMs = -Infinity, error } = memory.logs.finding(item, rule, nowMs);
     if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
     const has401 = persistence.state !== "quiet";
-    return { ...item, topics, has401, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
+    const isRead = nowMs - readMs < READ_WITHIN_MS;
+    return { ...item, topics, has401, isRead, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
   });
   const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
   for (const log of logs) byPod.get(log.pod.uid)?.push(log);

@@ -96,6 +96,8 @@ export interface ContainerLog {
   /** Absent: it was not read yet. */
   readonly searchedFromMs?: number;
   readonly has401: boolean;
+  /** It was read lately. */
+  readonly isRead: boolean;
 }
 
 /** What the functions of one workload share. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
 import { makeObject } from "../../core/testing/objects";
 import type { Report } from "../../core/remedy";
@@ -105,6 +106,24 @@ describe("onStall: Restart", () => {
     expect(pass.intents).toEqual([]);
     expect(pass.message).toContain("Restart deferred: the API server refuses its requests with 429");
   });
+
+  it.each([new TransientError("get pods/log: timed out"), new ForbiddenError("get pods/log: forbidden (403)")])(
+    "waits until a new leader of the operator has read the log, which may show why requests fail: %s",
+    async error => {
+      await scene.run(120);
+      scene.renewer = undefined;
+      const tooMany = "kubernetes.client.exceptions.ApiException: (429) Reason: Too Many Requests";
+      expect((await scene.run(320, () => scene.log(tooMany))).message).toContain("refuses its requests with 429");
+      scene.failOver();
+      scene.logs.before = () => Promise.reject(error);
+      await scene.pass().catch((notYet: unknown) => expect(notYet).toBeInstanceOf(NotYetError));
+      scene.time.advance(3_000);
+      const pass = await scene.run(120);
+      expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
+      scene.logs.before = () => undefined;
+      expect((await scene.run(60)).intents).toHaveLength(1);
+    },
+  );
 
   it("is Restarting, not Active, until the successor renews a Lease", async () => {
     scene.executed(await stall());

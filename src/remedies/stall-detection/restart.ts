@@ -57,6 +57,7 @@ export interface PodDecision extends RestartDecision {
 export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
   heldByOther,
   barred,
+  logUnread,
   leasesDenied,
   workRefused,
   throttled,
@@ -123,6 +124,13 @@ function barred(candidate: Candidate): RestartDecision | undefined {
 
 function reasonOf({ stale, idle }: Candidate): Reason {
   return stale.length > 0 || idle === undefined ? "LeaseNotRenewed" : idle.reason;
+}
+
+/** Only its log may show that a restart cannot help. */
+function logUnread({ pod }: Candidate): RestartDecision | undefined {
+  if (pod.logs.every(({ isRead }) => isRead)) return undefined;
+  const wait = "its log, which may show that its requests are refused, cannot be read or was not read yet";
+  return deferred(wait, "see why its log cannot be read, or delete the pod by hand");
 }
 
 function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
