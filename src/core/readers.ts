@@ -69,6 +69,8 @@ export interface RefusalWatch {
 
 /** A log that is read again and again. */
 export interface RoundsLog {
+  /** Whose log it is. Those of one container are read at the same time, so that one request answers them all. */
+  readonly container: string;
   /** May change with time, with each read, and with each {@link LogRounds.keep}. */
   urgency(): Urgency;
   /** A healthy log rests while there is none of these refusals. Undefined: it may not rest. */

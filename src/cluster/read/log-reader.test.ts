@@ -3,13 +3,30 @@ import { FakeClock } from "../../core/testing/fake-clock";
 import type { Answer, Api } from "../http/api";
 import { ApiLogReader } from "./log-reader";
 
-it("reads nothing of a pod without a node, for which the API server answers 204", async () => {
-  const answer: Answer = { code: 204, retryAfterMs: undefined, body: Buffer.alloc(0) };
+const REQUEST = { namespace: "kai", pod: "pending", container: "c", previous: false, limitBytes: 1_000 };
+
+/** A reader of logs, and the results of its requests. */
+function readerOf(send: () => Promise<Answer>): { reader: ApiLogReader; results: string[] } {
   const results: string[] = [];
   const metrics = { count: (_: string, { result }: { result?: string }) => void (result && results.push(result)) };
-  const api = { send: () => Promise.resolve(answer) } as unknown as Api;
-  const reader = new ApiLogReader({ api, clock: new FakeClock(), metrics });
-  const request = { namespace: "kai", pod: "pending", container: "c", previous: false, limitBytes: 1_000 };
-  expect(await reader.read(request, chunk => Promise.resolve(chunk))).toBeNull();
+  return { reader: new ApiLogReader({ api: { send } as unknown as Api, clock: new FakeClock(), metrics }), results };
+}
+
+it("reads nothing of a pod without a node, for which the API server answers 204", async () => {
+  const { reader, results } = readerOf(() =>
+    Promise.resolve({ code: 204, retryAfterMs: undefined, body: Buffer.alloc(0) }),
+  );
+  expect(await reader.read(REQUEST, chunk => Promise.resolve(chunk))).toBeNull();
   expect(results).toEqual(["absent"]);
+});
+
+it("has one answer for all who ask for the same meanwhile, also if it fails", async () => {
+  const answers = [200, 500, 200].map(code => ({ code, retryAfterMs: undefined, body: Buffer.from("a line\n") }));
+  const { reader, results } = readerOf(() => Promise.resolve(answers.shift()!));
+  const read = (limitBytes = 1_000): Promise<string | undefined> =>
+    reader.read({ ...REQUEST, limitBytes }, chunk => Promise.resolve(chunk?.bytes.toString()));
+  expect(await Promise.all([read(), read()])).toEqual(["a line\n", "a line\n"]);
+  expect((await Promise.allSettled([read(), read()])).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await read();
+  expect(results).toEqual(["ok", "error", "ok"]);
 });

@@ -49,15 +49,27 @@ export class ApiLogReader implements LogReader {
   readonly #context: LogReaderContext;
   readonly #limiter = new FairLimiter(TOTAL);
   readonly #suspects = new Set<string>();
+  /** Requests that are under way, by what they ask for. */
+  readonly #underWay = new Map<string, Promise<LogChunk | null>>();
 
   constructor(context: LogReaderContext) {
     this.#context = context;
   }
 
+  /** One answer is for all who ask for the same while it is under way: several remedies read the log of one container. */
   async read<T>(request: LogRequest, use: (chunk: LogChunk | null) => Promise<T>): Promise<T> {
-    const release = await this.#acquire(request);
+    const asked = JSON.stringify(request);
+    const same = this.#underWay.get(asked);
+    if (same !== undefined) return await use(await same);
+    let release = (): void => undefined;
+    const answer = this.#acquire(request).then(async slot => {
+      release = slot;
+      return await this.#readNow(request);
+    });
+    this.#underWay.set(asked, answer);
     try {
-      return await use(await this.#readNow(request));
+      const chunk = await answer.finally(() => this.#underWay.delete(asked));
+      return await use(chunk);
     } finally {
       release();
     }

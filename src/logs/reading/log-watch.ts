@@ -113,6 +113,10 @@ class WatchedLog implements RoundsLog {
     this.lastWantedMs = source.clock.monotonicMs();
   }
 
+  get container(): string {
+    return keyOf(this.#item);
+  }
+
   urgency(): Urgency {
     if (this.#firstReadMs === undefined) return "first";
     if (this.#failures > 0) return this.#isReported() ? "unreadable" : "failing";

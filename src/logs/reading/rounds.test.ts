@@ -19,6 +19,8 @@ let states: string[];
 /** Starts of all reads, in milliseconds. */
 let reads: { readonly log: Log; readonly ms: number }[];
 
+let containers = 0;
+
 class Log implements RoundsLog {
   hasNews = false;
   /** Requests of each read. */
@@ -29,7 +31,10 @@ class Log implements RoundsLog {
   wakers: readonly Refusal[] | undefined = ["401"];
   #isRead = false;
 
-  constructor(private present: Urgency = "healthy") {}
+  constructor(
+    private present: Urgency = "healthy",
+    readonly container = `container ${containers++}`,
+  ) {}
   become(urgency: Urgency): void {
     this.present = urgency;
   }
@@ -170,6 +175,25 @@ describe("rounds", () => {
     log.become("suspect");
     await rounds.keep(owner, "team/a", [log]);
     expect(gaps(log)).toEqual([10_000]);
+  });
+
+  it("read the logs that several remedies have of one container together, as often as one of them needs", async () => {
+    const [healthy, suspect, other] = [new Log("healthy", "web"), new Log("suspect", "web"), new Log()];
+    healthy.hasNews = true;
+    await rounds.keep({}, "team/a", [healthy, other]);
+    await clock.run(12_000);
+    const owner = {};
+    await rounds.keep(owner, "team/b", [suspect]);
+    expect(rounds.size).toBe(2);
+    await clock.run(20_000);
+    expect(gaps(healthy)).toEqual([12_000, 5_000, 5_000, 5_000, 5_000]);
+    expect(gaps(suspect)).toEqual([5_000, 5_000, 5_000, 5_000]);
+    expect(new Set(passes)).toEqual(new Set(["team/a"]));
+    rounds.drop(owner);
+    const { length } = reads;
+    await clock.run(60_000);
+    expect(reads.slice(length).filter(({ log }) => log === healthy).length).toBeLessThanOrEqual(2);
+    expect(reads.slice(length).map(({ log }) => log)).not.toContain(suspect);
   });
 
   it("request a pass only for news", async () => {

@@ -55,12 +55,15 @@ const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.le
 /** Who is next where nothing is due in the lane whose turn it is. */
 const URGENT_FIRST: readonly Urgency[] = ["suspect", "first", "healthy", "failing", "unreadable"];
 
+/** An entry has the first lane of its logs. */
+const NEEDED_FIRST: readonly Lane[] = ["first", "suspect", "failing", "unreadable", "healthy"];
+
 const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, resting: RESTING_INTERVAL_MS };
 
+/** The log of one container. */
 interface Entry {
-  readonly log: RoundsLog;
-  readonly owner: object;
-  readonly key: string;
+  /** By what the owners know of it: the keys of their objects. */
+  readonly logs: Map<RoundsLog, string>;
   lane: Lane;
   /** Start of the last read, on the monotonic clock; -Infinity before the first. */
   startedMs: number;
@@ -96,7 +99,8 @@ export class Rounds implements LogRounds {
     failing: new Set(),
     unreadable: new Set(),
   };
-  readonly #byOwner = new Map<object, Map<RoundsLog, Entry>>();
+  readonly #byOwner = new Map<object, Set<RoundsLog>>();
+  readonly #byContainer = new Map<string, Entry>();
   readonly #inFlight: Record<Group, number> = { first: 0, suspect: 0, healthy: 0, failing: 0 };
   #turn = 0;
   /** When the last log of a lane was read. */
@@ -116,15 +120,10 @@ export class Rounds implements LogRounds {
       this.drop(owner);
       return Promise.resolve();
     }
-    const known = this.#byOwner.get(owner) ?? new Map<RoundsLog, Entry>();
-    this.#byOwner.set(owner, known);
     const wanted = new Set(logs);
-    for (const [log, entry] of known) if (!wanted.has(log)) this.#remove(entry);
-    for (const log of wanted) {
-      const entry = known.get(log);
-      if (entry === undefined) known.set(log, this.#added({ log, owner, key }));
-      else this.#file(entry);
-    }
+    for (const log of this.#byOwner.get(owner) ?? []) if (!wanted.has(log)) this.#remove(log);
+    this.#byOwner.set(owner, wanted);
+    for (const log of wanted) this.#file(this.#entryOf(log, key));
     this.#ports.metrics.show("log_read_interval_seconds", this.intervalMs() / 1000);
     this.#pump();
     if (!this.#isFollowing && this.size > FEW_LOGS) void this.#follow();
@@ -132,13 +131,13 @@ export class Rounds implements LogRounds {
   }
 
   drop(owner: object): void {
-    for (const entry of this.#byOwner.get(owner)?.values() ?? []) this.#remove(entry);
+    for (const log of this.#byOwner.get(owner) ?? []) this.#remove(log);
     this.#byOwner.delete(owner);
   }
 
   /** Logs that are read. */
   get size(): number {
-    return Array.from(this.#byOwner.values()).reduce((sum, entries) => sum + entries.size, 0);
+    return this.#byContainer.size;
   }
 
   /** The time between two reads of a healthy log that the budget allows now, in milliseconds. */
@@ -149,22 +148,22 @@ export class Rounds implements LogRounds {
     return Math.max(HEALTHY_INTERVAL_MS, (healthy.size / left) * 1000);
   }
 
-  #added({ log, owner, key }: Pick<Entry, "log" | "owner" | "key">): Entry {
-    const entry: Entry = {
-      log,
-      owner,
-      key,
-      lane: log.urgency(),
-      startedMs: -Infinity,
-      requests: 0,
-      isReading: false,
-    };
+  #entryOf(log: RoundsLog, key: string): Entry {
+    const known = this.#byContainer.get(log.container);
+    known?.logs.set(log, key);
+    if (known !== undefined) return known;
+    const logs = new Map([[log, key]]);
+    const entry: Entry = { logs, lane: log.urgency(), startedMs: -Infinity, requests: 0, isReading: false };
+    this.#byContainer.set(log.container, entry);
     this.#lanes[entry.lane].add(entry);
     return entry;
   }
 
-  #remove(entry: Entry): void {
-    this.#byOwner.get(entry.owner)?.delete(entry.log);
+  #remove(log: RoundsLog): void {
+    const entry = this.#byContainer.get(log.container);
+    entry?.logs.delete(log);
+    if (entry === undefined || entry.logs.size > 0) return;
+    this.#byContainer.delete(log.container);
     this.#lanes[entry.lane].delete(entry);
   }
 
@@ -200,11 +199,15 @@ export class Rounds implements LogRounds {
     }
   }
 
-  #laneOf({ log, startedMs, requests }: Entry): Lane {
-    const urgency = log.urgency();
-    const refusals = log.wokenBy();
-    if (urgency !== "healthy" || refusals === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
-    return this.#refusedUntilMs(refusals) <= startedMs ? "resting" : urgency;
+  /** That of the log which is needed most. */
+  #laneOf({ logs, startedMs, requests }: Entry): Lane {
+    const lanes = Array.from(logs.keys(), (log): Lane => {
+      const urgency = log.urgency();
+      const refusals = log.wokenBy();
+      if (urgency !== "healthy" || refusals === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
+      return this.#refusedUntilMs(refusals) <= startedMs ? "resting" : urgency;
+    });
+    return NEEDED_FIRST.find(lane => lanes.includes(lane)) ?? "resting";
   }
 
   /** Moves an entry to its present lane. */
@@ -284,15 +287,18 @@ export class Rounds implements LogRounds {
 
   async #read(entry: Entry, group: Group): Promise<void> {
     this.#inFlight[group]++;
-    const { hasNews, requests } = await entry.log.read();
-    this.#budget.charge(requests - 1);
+    const read = await Promise.all(Array.from(entry.logs.keys(), async log => ({ log, ...(await log.read()) })));
+    entry.requests = Math.max(...read.map(({ requests }) => requests));
+    this.#budget.charge(entry.requests - 1);
     this.#inFlight[group]--;
     entry.isReading = false;
-    entry.requests = requests;
-    if (this.#byOwner.get(entry.owner)?.get(entry.log) === entry) {
+    if (entry.logs.size > 0) {
       entry.lane = this.#laneOf(entry);
       this.#lanes[entry.lane].add(entry);
-      if (hasNews) this.#ports.requestPass(entry.key);
+    }
+    for (const { log, hasNews } of read) {
+      const key = entry.logs.get(log);
+      if (hasNews && key !== undefined) this.#ports.requestPass(key);
     }
     this.#pump();
   }
