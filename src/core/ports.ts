@@ -1,5 +1,6 @@
 import type { ControllerResilience, ControllerResilienceStatus, ObjectMetadata } from "../api/controller-resilience";
 import type { Intent, ObjectRef } from "./intent";
+import type { JsonObject } from "./json";
 
 // What the engine needs from the outside; src/cluster and src/telemetry implement it, src/assemble.ts joins the two.
 
@@ -77,12 +78,10 @@ export interface LeaseRecord {
   readonly acquireTimeMs: number;
   readonly renewTimeMs: number;
   readonly leaseTransitions: number;
-  /** The annotation of the restart breaker, see BREAKER_ANNOTATION. Absent: the breaker is not tripped. */
-  readonly breaker?: string;
-  /** The annotation with the time of its last reset, see BREAKER_RESET_ANNOTATION. */
-  readonly breakerReset?: string;
-  /** The annotation with the history of the signing keys, see KEYS_ANNOTATION. */
-  readonly signingKeys?: string;
+  /** Those of src/api/names.ts, and of other writers. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Other metadata of other writers, which a write has to repeat. Absent on what was not read. */
+  readonly others?: JsonObject;
   /** Present on what was read; the precondition of what is written. */
   readonly resourceVersion?: string;
 }

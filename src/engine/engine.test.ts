@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ObjectMetadata } from "../api/controller-resilience";
-import { FLOW_PREFIX, OWNER_ANNOTATION } from "../api/names";
+import { BREAKER_ANNOTATION, FLOW_PREFIX, OWNER_ANNOTATION } from "../api/names";
 import type { Permission, RestartClaim } from "../core/intent";
 import { ownedName, ownerLabels } from "../core/owned";
 import type { ClusterObjectView } from "../core/views";
@@ -153,7 +153,9 @@ describe("the engine", () => {
     expect([writer.written.length, metrics.gauges.get("restart_breaker_tripped")]).toEqual([1, undefined]);
     await clock.run(HOUR);
     expect(writer.written).toHaveLength(2);
-    expect(lease.record?.breaker).toMatch(/Z 2 restarts without proof within an hour did not help/);
+    expect(lease.record?.annotations?.[BREAKER_ANNOTATION]).toMatch(
+      /Z 2 restarts without proof within an hour did not help/,
+    );
     const onLease = () => events.records.filter(({ reason }) => reason === "BreakerTripped");
     expect(onLease()).toMatchObject([{ type: "Warning", regarding: lease.ref, action: "TripBreaker" }]);
     const deferred = ["deferred:UnprovenRestart", "deferred:Breaker"].map(one => metrics.seen.includes(one));
@@ -169,9 +171,9 @@ describe("the engine", () => {
     await clock.run(300_000);
     expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 2, 1]);
 
-    const { breaker, ...reset } = lease.record!;
+    const { annotations: { [BREAKER_ANNOTATION]: breaker, ...annotations } = {}, ...record } = lease.record!;
     expect(breaker).toBeDefined();
-    lease.put(reset);
+    lease.put({ ...record, annotations });
     await clock.run(1.5 * HOUR);
     expect([second.elector.isLeader(), writer.written.length, onLease().length]).toEqual([true, 4, 2]);
     expect(lines().map(({ message }) => message.split(" ").at(-1))).toEqual(["tripped", "tripped", "reset", "tripped"]);

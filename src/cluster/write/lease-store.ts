@@ -1,4 +1,4 @@
-import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION, MANAGER } from "../../api/names";
+import { MANAGER } from "../../api/names";
 import type { ObjectRef } from "../../core/intent";
 import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
@@ -13,8 +13,8 @@ const API_VERSION = "coordination.k8s.io/v1";
 /** Half of the renew deadline of 10 s, so that a hanging call leaves time for a second one. */
 const DEADLINE_MS = 5_000;
 
-/** Metadata of other writers. */
-const OTHERS = ["labels", "annotations", "ownerReferences", "finalizers"] as const;
+/** Metadata of other writers, besides annotations: an update replaces the whole object, so it has to repeat them. */
+const OTHERS = ["labels", "ownerReferences", "finalizers"] as const;
 
 /**
  * One coordination.k8s.io/v1 Lease. It needs a separate {@link Api}, so that no other call delays a renewal.
@@ -24,8 +24,6 @@ export class ApiLeaseStore implements LeaseStore {
   readonly #api: Pick<Api, "json" | "jsonOrNull">;
   readonly #namespace: string;
   readonly #name: string;
-  /** Metadata of other writers as last read: an update replaces the whole object, so it has to repeat them. */
-  #others: JsonObject = {};
 
   constructor(api: Pick<Api, "json" | "jsonOrNull">, lease: { readonly namespace: string; readonly name: string }) {
     this.#api = api;
@@ -36,37 +34,18 @@ export class ApiLeaseStore implements LeaseStore {
 
   async get(): Promise<LeaseRecord | null> {
     const lease = await this.#api.jsonOrNull<JsonObject>({ ...this.#call("get"), method: "GET" });
-    return lease === null ? null : this.#recordOf(lease);
+    return lease === null ? null : recordOf(lease);
   }
 
   async create(record: LeaseRecord): Promise<LeaseRecord> {
     const path = pathOf(KINDS.Lease, { namespace: this.#namespace });
     const request = { ...this.#call("create"), path, method: "POST", body: this.#leaseOf(record) } as const;
-    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
+    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
 
   async update(record: LeaseRecord): Promise<LeaseRecord> {
     const request = { ...this.#call("update"), method: "PUT", body: this.#leaseOf(record) } as const;
-    return this.#recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
-  }
-
-  #recordOf(lease: JsonObject): LeaseRecord {
-    const metadata = objectOf(lease["metadata"]);
-    const seen = OTHERS.filter(field => metadata[field] !== undefined);
-    this.#others = Object.fromEntries(seen.map(field => [field, metadata[field]]));
-    return recordOf(lease);
-  }
-
-  /** The record decides on its own annotations; the others are those of other writers. */
-  #annotationsWith({ breaker, breakerReset, signingKeys }: LeaseRecord): JsonObject | undefined {
-    const own = {
-      [BREAKER_ANNOTATION]: breaker,
-      [BREAKER_RESET_ANNOTATION]: breakerReset,
-      [KEYS_ANNOTATION]: signingKeys,
-    };
-    const all = { ...objectOf(this.#others["annotations"]), ...own };
-    const present = Object.entries(all).filter(([, value]) => value !== undefined);
-    return present.length === 0 ? undefined : Object.fromEntries(present);
+    return recordOf(await this.#api.json({ ...request, query: { fieldManager: MANAGER } }));
   }
 
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
@@ -79,13 +58,12 @@ export class ApiLeaseStore implements LeaseStore {
   }
 
   #leaseOf(record: LeaseRecord): object {
-    const { resourceVersion } = record;
-    const annotations = this.#annotationsWith(record);
+    const { annotations, resourceVersion } = record;
     return {
       apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
-        ...this.#others,
+        ...record.others,
         annotations,
         namespace: this.#namespace,
         name: this.#name,
@@ -106,15 +84,14 @@ export class ApiLeaseStore implements LeaseStore {
 function recordOf(lease: JsonObject): LeaseRecord {
   const spec = objectOf(lease["spec"]);
   const metadata = objectOf(lease["metadata"]);
-  const annotations = textsOf(metadata["annotations"]);
-  const { [BREAKER_ANNOTATION]: breaker, [BREAKER_RESET_ANNOTATION]: breakerReset } = annotations;
+  const others = OTHERS.filter(field => metadata[field] !== undefined).map(field => [field, metadata[field]] as const);
   return {
     holderIdentity: textOf(spec["holderIdentity"]) ?? "",
     leaseDurationSeconds: numberOf(spec["leaseDurationSeconds"]) ?? 0,
     acquireTimeMs: timeOf(spec["acquireTime"]) ?? 0,
     renewTimeMs: timeOf(spec["renewTime"]) ?? 0,
     leaseTransitions: numberOf(spec["leaseTransitions"]) ?? 0,
-    ...present({ breaker, breakerReset, signingKeys: annotations[KEYS_ANNOTATION] }),
+    ...{ annotations: textsOf(metadata["annotations"]), others: Object.fromEntries(others) },
     ...present({ resourceVersion: textOf(metadata["resourceVersion"]) }),
   };
 }

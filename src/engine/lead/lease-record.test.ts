@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION } from "../../api/names";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeElector } from "../testing/elector";
 import { MemoryLease } from "../testing/fakes";
@@ -26,11 +27,15 @@ async function leading() {
   return { ...bench, ...leader };
 }
 
+function annotation(store: MemoryLease, name = BREAKER_ANNOTATION): string | undefined {
+  return store.record?.annotations?.[name];
+}
+
 /** What `kubectl annotate lease ... breaker-` does. */
 function reset(store: MemoryLease): void {
-  const { breaker, ...record } = store.record!;
+  const { annotations: { [BREAKER_ANNOTATION]: breaker, ...annotations } = {}, ...record } = store.record!;
   expect(breaker).toBeDefined();
-  store.put(record);
+  store.put({ ...record, annotations });
 }
 
 describe("the breaker on the Lease", () => {
@@ -39,11 +44,11 @@ describe("the breaker on the Lease", () => {
     expect(breaker.state).toBeNull();
     breaker.trip("why");
     breaker.trip("why else");
-    expect([breaker.state, store.record?.breaker]).toEqual(["why", undefined]);
+    expect([breaker.state, annotation(store)]).toEqual(["why", undefined]);
     await clock.run(5_100);
-    expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual(["why", "why", true]);
+    expect([breaker.state, annotation(store), elector.isLeader()]).toEqual(["why", "why", true]);
     await clock.run(60_000);
-    expect([store.record?.breaker, changes]).toEqual(["why", ["why"]]);
+    expect([annotation(store), changes]).toEqual(["why", ["why"]]);
   });
 
   it("is reset when a person removes the annotation, within one renewal", async () => {
@@ -54,7 +59,7 @@ describe("the breaker on the Lease", () => {
     reset(store);
     const resetMs = clock.now().getTime();
     await clock.run(5_100);
-    expect([breaker.state, store.record?.breaker, elector.isLeader()]).toEqual([null, undefined, true]);
+    expect([breaker.state, annotation(store), elector.isLeader()]).toEqual([null, undefined, true]);
     expect(breaker.resetMs).toBeGreaterThanOrEqual(resetMs);
     expect(changes).toEqual(["why", null]);
   });
@@ -68,10 +73,10 @@ describe("the breaker on the Lease", () => {
     expect(second.breaker.state).toBe("why");
     await elector.stop();
     await clock.run(10_000);
-    expect([second.elector.isLeader(), second.breaker.state, store.record?.breaker]).toEqual([true, "why", "why"]);
+    expect([second.elector.isLeader(), second.breaker.state, annotation(store)]).toEqual([true, "why", "why"]);
     reset(store);
     await clock.run(10_000);
-    expect([second.breaker.state, second.breaker.resetMs > 0, store.record?.breaker]).toEqual([null, true, undefined]);
+    expect([second.breaker.state, second.breaker.resetMs > 0, annotation(store)]).toEqual([null, true, undefined]);
   });
 
   it("was reset for the next process as well, which has never seen it tripped", async () => {
@@ -87,7 +92,7 @@ describe("the breaker on the Lease", () => {
     const resetMs = Math.floor(breaker.resetMs / 1_000) * 1_000;
     expect([next.breaker.state, next.breaker.resetMs]).toEqual([null, resetMs]);
     // By a clock that is ahead: what counts since then would never count.
-    store.put({ ...store.record!, breakerReset: "2999-01-01T00:00:00Z" });
+    store.put({ ...store.record!, annotations: { [BREAKER_RESET_ANNOTATION]: "2999-01-01T00:00:00Z" } });
     await clock.run(10_000);
     expect(next.breaker.resetMs).toBe(resetMs);
   });
@@ -104,7 +109,7 @@ describe("the breaker on the Lease", () => {
     expect(breaker.state).toBeNull();
     store.fault = undefined;
     await clock.run(60_000);
-    expect([elector.isLeader(), store.record?.breaker]).toEqual([true, undefined]);
+    expect([elector.isLeader(), annotation(store)]).toEqual([true, undefined]);
   });
 
   it.each(["deletion of the Lease", "restore of a backup"])("is not reset by the %s", async what => {
@@ -115,7 +120,7 @@ describe("the breaker on the Lease", () => {
     if (what.startsWith("restore")) store.put(backup);
     else store.remove();
     await clock.run(60_000);
-    expect([breaker.state, breaker.resetMs, store.record?.breaker]).toEqual(["why", -Infinity, "why"]);
+    expect([breaker.state, breaker.resetMs, annotation(store)]).toEqual(["why", -Infinity, "why"]);
   });
 });
 
@@ -129,10 +134,10 @@ it("the signing keys on the Lease reach the next leader, so that it knows of a r
   const first = makeCandidate("a", store, clock);
   first.elector.start();
   await clock.run(100);
-  expect(store.record?.signingKeys).toBeUndefined();
+  expect(annotation(store, KEYS_ANNOTATION)).toBeUndefined();
   first.memory.take(["old"], clock.now().getTime());
   await clock.run(5_100);
-  expect(store.record?.signingKeys).toBe(formatKeys(first.memory.history!));
+  expect(annotation(store, KEYS_ANNOTATION)).toBe(formatKeys(first.memory.history!));
   await first.elector.stop();
 
   const second = makeCandidate("b", store, clock);

@@ -1,5 +1,6 @@
+import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION } from "../../api/names";
 import type { LeaseRecord } from "../../core/ports";
-import { timeOf } from "../../core/json";
+import { textsOf, timeOf } from "../../core/json";
 import { type Clock, describeTime } from "../../core/time";
 import { formatKeys, type KeyMemory } from "../../core/signing-keys";
 
@@ -12,6 +13,11 @@ export interface LeaseAnnotation {
   on(record: LeaseRecord): LeaseRecord;
   /** Takes what was read or written. */
   seen(record: LeaseRecord | null): void;
+}
+
+/** Returns the record with these annotations; undefined ones change nothing. */
+function annotated(record: LeaseRecord, annotations: Readonly<Record<string, string | undefined>>): LeaseRecord {
+  return { ...record, annotations: { ...record.annotations, ...textsOf(annotations) } };
 }
 
 /** On release, the holder clears holderIdentity and writes this duration, as client-go does. */
@@ -124,13 +130,11 @@ export class LeaseBreaker implements LeaseAnnotation {
 
   /** The record to write: with a trip that is not written yet. A deleted or restored Lease gets the last annotation again. */
   on(record: LeaseRecord): LeaseRecord {
-    const breaker = this.#pending ?? record.breaker ?? this.#read ?? undefined;
-    const breakerReset = describeTime(this.#resetMs);
-    return {
-      ...record,
-      ...(breaker !== undefined && { breaker }),
-      ...(breakerReset !== undefined && { breakerReset }),
-    };
+    const breaker = this.#pending ?? record.annotations?.[BREAKER_ANNOTATION] ?? this.#read ?? undefined;
+    return annotated(record, {
+      [BREAKER_ANNOTATION]: breaker,
+      [BREAKER_RESET_ANNOTATION]: describeTime(this.#resetMs),
+    });
   }
 
   /** Takes what was read or written. */
@@ -138,15 +142,16 @@ export class LeaseBreaker implements LeaseAnnotation {
     if (record === null) return;
     const before = this.state ?? null;
     this.#takeReset(record);
-    this.#read = record.breaker ?? this.#withoutBreaker(record);
-    if (this.#read === (record.breaker ?? null)) this.#last = record;
+    const breaker = record.annotations?.[BREAKER_ANNOTATION];
+    this.#read = breaker ?? this.#withoutBreaker(record);
+    if (this.#read === (breaker ?? null)) this.#last = record;
     if (this.#read !== null) this.#pending = undefined;
     if (this.state !== before) this.onChange(this.state ?? null);
   }
 
   /** A time in the future, by another clock, would keep all restarts until then from counting. */
-  #takeReset({ breakerReset }: LeaseRecord): void {
-    const resetMs = timeOf(breakerReset) ?? Infinity;
+  #takeReset({ annotations }: LeaseRecord): void {
+    const resetMs = timeOf(annotations?.[BREAKER_RESET_ANNOTATION]) ?? Infinity;
     if (resetMs > this.#resetMs && resetMs <= this.clock.now().getTime()) this.#resetMs = resetMs;
   }
 
@@ -176,10 +181,11 @@ export class LeaseKeys implements LeaseAnnotation {
 
   on(record: LeaseRecord): LeaseRecord {
     const { history } = this.#memory;
-    return history === undefined ? record : { ...record, signingKeys: formatKeys(history) };
+    return annotated(record, { [KEYS_ANNOTATION]: history && formatKeys(history) });
   }
 
   seen(record: LeaseRecord | null): void {
-    if (record?.signingKeys !== undefined) this.#memory.follow(record.signingKeys);
+    const keys = record?.annotations?.[KEYS_ANNOTATION];
+    if (keys !== undefined) this.#memory.follow(keys);
   }
 }
