@@ -119,8 +119,7 @@ export class Controller {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelFullPass();
-    this.#queue.clear();
-    const drained = this.#queue.shutDownWithDrain();
+    const drained = this.#queue.close();
     const { clock, log } = this.#ports;
     await withDeadline(clock, this.#settings.stopWithinMs, "passes in flight", () => drained).catch(
       (error: unknown) => {

@@ -76,7 +76,7 @@ describe("delayed keys", () => {
     clock.advance(1);
     expect(queue.take()).toBe("early");
     clock.advance(1_000);
-    expect([queue.take(), queue.take(), queue.delayed, clock.pendingTimers]).toEqual(["middle", "late", 0, 0]);
+    expect([queue.take(), queue.take(), clock.pendingTimers]).toEqual(["middle", "late", 0]);
     queue.addAfter("second", 20);
     queue.addAfter("first", 10);
     clock.freeze(100);
@@ -95,31 +95,23 @@ describe("delayed keys", () => {
 });
 
 describe("shutdown", () => {
-  it("accepts no keys, drops delayed ones and keeps waiting ones", () => {
+  it("drops all keys, accepts no more, and ends when no worker holds one", async () => {
     const { clock, queue } = makeQueue();
-    queue.add("a");
-    queue.addAfter("b", 10);
-    void queue.shutDownWithDrain();
-    queue.add("c");
+    let isClosed = false;
+    for (const key of ["a", "b", "waiting"]) queue.add(key);
+    queue.addAfter("delayed", 10);
+    expect([queue.take(), queue.take()]).toEqual(["a", "b"]);
+    const closing = queue.close().then(() => (isClosed = true));
+    for (const key of ["a", "c"]) queue.add(key);
     queue.addAfter("d", 10);
     clock.advance(1_000);
-    expect([queue.take(), queue.take(), clock.pendingTimers]).toEqual(["a", undefined, 0]);
-  });
-
-  it("drains: resolves when all waiting keys are done", async () => {
-    const { queue } = makeQueue();
-    let drained = false;
-    queue.add("a");
-    queue.add("b");
-    queue.take();
-    const drain = queue.shutDownWithDrain().then(() => (drained = true));
     queue.done("a");
     await Promise.resolve();
-    expect(drained).toBe(false);
-    queue.take();
+    expect([queue.take(), clock.pendingTimers, isClosed]).toEqual([undefined, 0, false]);
     queue.done("b");
-    await drain;
-    expect(drained).toBe(true);
+    await closing;
+    expect(isClosed).toBe(true);
+    await makeQueue().queue.close();
   });
 
   it("clears: no key waits, and keys held by workers are not handed out again", () => {
@@ -132,7 +124,7 @@ describe("shutdown", () => {
     queue.clear();
     queue.done("a");
     clock.advance(1_000);
-    expect([queue.take(), queue.length, queue.delayed]).toEqual([undefined, 0, 0]);
+    expect([queue.take(), queue.length, clock.pendingTimers]).toEqual([undefined, 0, 0]);
     queue.add("b");
     expect(queue.take()).toBe("b");
   });

@@ -46,8 +46,8 @@ export class WorkQueue {
   readonly #metrics: QueueMetrics | undefined;
   /** One timer for all delayed keys. */
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
-  #shuttingDown = false;
-  readonly #drained: (() => void)[] = [];
+  /** Called when no worker holds a key; present once the queue is closed. */
+  #onIdle: (() => void) | undefined;
 
   /** `onWaiting` is called whenever a key becomes available to `take`. */
   constructor(clock: Clock, onWaiting: () => void = () => undefined, metrics?: QueueMetrics) {
@@ -72,14 +72,9 @@ export class WorkQueue {
     return this.#inWork.has(key);
   }
 
-  /** Number of keys added by `addAfter` whose delay has not passed. */
-  get delayed(): number {
-    return this.#delayed.size;
-  }
-
-  /** Adds a key. Does nothing if the key waits in the same or a more urgent lane, or after shutdown. */
+  /** Adds a key. Does nothing if the key waits in the same or a more urgent lane, or once the queue is closed. */
   add(key: string, lane: Lane = "event"): void {
-    if (this.#shuttingDown) return;
+    if (this.#onIdle !== undefined) return;
     const work = this.#inWork.get(key);
     const before = work === undefined ? this.#waiting.get(key) : work.again;
     const waiting = before === undefined ? this.#added(lane) : { ...before, lane: mostUrgent(lane, before.lane) };
@@ -101,7 +96,7 @@ export class WorkQueue {
 
   /** Adds a key after a delay, or immediately if the delay is not positive. The earlier of two delays wins; the maximum is 2^31-1 ms. */
   addAfter(key: string, delayMs: number, lane: Lane = "event"): void {
-    if (this.#shuttingDown) return;
+    if (this.#onIdle !== undefined) return;
     if (!(delayMs > 0)) {
       this.add(key, lane);
       return;
@@ -143,8 +138,8 @@ export class WorkQueue {
     if (work === undefined) return;
     this.#inWork.delete(key);
     this.#metrics?.done((this.#clock.monotonicMs() - work.takenMs) / 1000);
-    if (work.again === undefined) this.#settleDrain();
-    else this.#enqueue(key, work.again);
+    if (work.again !== undefined) this.#enqueue(key, work.again);
+    else if (this.inWork === 0) this.#onIdle?.();
   }
 
   /** Removes all waiting and delayed keys. Keys that a worker holds are not handed out again. */
@@ -152,29 +147,22 @@ export class WorkQueue {
     this.#waiting.clear();
     for (const lane of LANES) this.#lanes[lane].clear();
     for (const work of this.#inWork.values()) work.again = undefined;
-    this.#dropDelayed();
-    this.#settleDrain();
-  }
-
-  /** Stops accepting keys and drops delayed ones. Waiting keys can still be taken. Resolves when all of them are taken and done. */
-  shutDownWithDrain(): Promise<void> {
-    this.#shuttingDown = true;
-    this.#dropDelayed();
-    return new Promise(resolve => {
-      this.#drained.push(resolve);
-      this.#settleDrain();
-    });
-  }
-
-  #settleDrain(): void {
-    if (!this.#shuttingDown || this.inWork > 0 || this.length > 0) return;
-    for (const resolve of this.#drained.splice(0)) resolve();
-  }
-
-  #dropDelayed(): void {
     this.#delayed.clear();
     this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  /** Removes all keys, and takes no more. Resolves when no worker holds one. */
+  close(): Promise<void> {
+    this.clear();
+    const before = this.#onIdle;
+    return new Promise(resolve => {
+      this.#onIdle = () => {
+        before?.();
+        resolve();
+      };
+      if (this.inWork === 0) resolve();
+    });
   }
 
   #wakeAt(atMs: number): void {

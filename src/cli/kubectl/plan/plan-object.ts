@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { KIND, SKIP_ANNOTATION } from "../../../api/names";
 import { type Execution, type Intent, type Outcome, requiredPermission } from "../../../core/intent";
-import { type Mode, whyObserved, type PlanItem, type Remedy } from "../../../core/remedy";
+import { type Mode, whyObserved, type Remedy } from "../../../core/remedy";
 import { isUnproven } from "../../../restarts/history";
 import { passMode } from "../../../engine/pass/ready";
 import { observeAndPlan } from "../../../engine/pass/remedy-pass";
@@ -58,7 +58,10 @@ async function planRemedy(
   const { readers, log } = tools;
   const pass = await observeAndPlan(remedy, { ...object, mode }, { readers, log, pending: [] });
   const now = readers.clock.now();
-  const judged = await judgeItems(pass.plan.items, { mode, tools });
+  const judge = async (item: string, intent: Intent): Promise<Judged> => {
+    return { item, intent, objection: await objectionTo(intent, mode, tools) };
+  };
+  const judged = await Promise.all(pass.plan.items.flatMap(({ id, intents }) => intents.map(one => judge(id, one))));
   const { status, reason, message, lists = {} } = await pass.report(outcomesOf(judged));
   const isComplete = !UNREAD.has(reason);
   if (!isComplete) tools.note(`${remedy.block} of ${object.metadata.namespace}/${object.metadata.name}: ${message}`);
@@ -110,28 +113,18 @@ interface Judged {
   readonly objection: Objection | undefined;
 }
 
-interface Scope {
-  readonly mode: Mode;
-  readonly tools: Pick<PlanTools, "may" | "operator">;
-}
-
-/** Says of each write of a plan what would hold it back, by the rules of the executor as far as they can be known from outside. */
-function judgeItems(items: readonly PlanItem[], scope: Scope): Promise<Judged[]> {
-  const judge = async (item: string, intent: Intent): Promise<Judged> => ({
-    item,
-    intent,
-    objection: await objectionTo(intent, scope),
-  });
-  return Promise.all(items.flatMap(({ id, intents }) => intents.map(intent => judge(id, intent))));
-}
-
 /** What holds a write back, and the outcome that the remedy would get. */
 interface Objection {
   readonly unless: string;
   readonly outcome: Outcome;
 }
 
-async function objectionTo(intent: Intent, { mode, tools }: Scope): Promise<Objection | undefined> {
+/** Says what would hold a write back, by the rules of the executor as far as they can be known from outside. */
+async function objectionTo(
+  intent: Intent,
+  mode: Mode,
+  tools: Pick<PlanTools, "may" | "operator">,
+): Promise<Objection | undefined> {
   const { apiGroup, resource, verb } = requiredPermission(intent);
   const { namespace } = intent.target;
   const may = await tools.may({ apiGroup, resource, verb, ...(namespace === undefined ? {} : { namespace }) });
