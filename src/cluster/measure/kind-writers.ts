@@ -133,13 +133,10 @@ export class KindWritersReadings {
       body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
     });
     const rules = arrayOf(objectOf(review["status"])["resourceRules"]).map(objectOf);
-    const lists = rules.filter(
-      ({ verbs, resourceNames }) => isIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0,
-    );
-    const isForeign = (group: unknown): boolean => !BUILT_IN.has(textOf(group) ?? "");
-    return lists
+    return rules
+      .filter(({ verbs, resourceNames }) => isIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0)
       .map(({ apiGroups, resources }) => ({ apiGroups: arrayOf(apiGroups), resources: arrayOf(resources) }))
-      .filter(({ apiGroups }) => apiGroups.some(isForeign));
+      .filter(({ apiGroups }) => apiGroups.some(group => !BUILT_IN.has(textOf(group) ?? "")));
   }
 }
 

@@ -25,7 +25,7 @@ describe("due", () => {
     ["object.metadata.labels['class'].startsWith('a')", true],
     ["timestamp('2025-01-01T00:00:00Z') < timestamp('2025-01-02T00:00:00Z')", true],
   ])("evaluates %s", (text, expected) => {
-    expect(compileDue(text).holds(WIDGET)).toBe(expected);
+    expect(compileDue(text)(WIDGET)).toBe(expected);
   });
 
   it.each([
@@ -35,10 +35,6 @@ describe("due", () => {
     ["object.metadata.name.matches('(a+)+$')", "unknown function matches at character 1"],
     ["cel.bind(a, 'x', a == a)", "unknown function bind at character 1"],
     ["object.a.split('').size() > 1", "unknown function split at character 1"],
-    [
-      "object.a.all(a, object.a.all(b, object.a.all(c, true)))",
-      "expected at most two macros inside of each other at character 17",
-    ],
     [
       "[1, 2].all(a, [1, 2].all(b, true))",
       "expected macros inside of each other to go through fields of object at character 1",
@@ -58,11 +54,12 @@ describe("due", () => {
     ["object.metadata.name", "expected true or false, got string"],
     ["object.metadata.name > 1", "no such overload: dyn<string> > int at character 1"],
   ])("has no answer for an object that %s does not fit", (text, message) => {
-    expect(() => compileDue(text).holds(WIDGET)).toThrow(message);
+    expect(() => compileDue(text)(WIDGET)).toThrow(message);
   });
 
   it.each([
     "object.a.all(x, object.a.all(y, x + y < 99))",
+    "object.a.all(x, object.a.all(y, object.a.all(z, true)))",
     "object.a.all(x, x in object.a)",
     "object.a.map(x, object.a + object.a).size() > 1",
     "object.a + object.a == object.a",
@@ -72,7 +69,7 @@ describe("due", () => {
   ])("ends %s in time on a huge object", text => {
     const due = compileDue(text);
     const used = process.cpuUsage();
-    expect(() => due.holds(HUGE)).toThrow("the object is too large for the expression");
+    expect(() => due(HUGE)).toThrow("the object is too large for the expression");
     expect(process.cpuUsage(used).user).toBeLessThan(1_000_000);
   });
 });

@@ -66,7 +66,7 @@ function workOf(object: JsonObject, due: Due): Work {
   const isHeld = conditions.some(({ type, status: is }) => type === PAUSING_CONDITION && is === "True");
   if (isHeld || PAUSING_FIELDS.some(field => spec[field] === true)) return "paused";
   try {
-    return due.holds(object) ? "due" : "done";
+    return due(object) ? "due" : "done";
   } catch (error) {
     if (error instanceof DueError) return "unknown";
     throw error;
@@ -98,11 +98,8 @@ const ENVIRONMENT = new Environment({
   limits: { maxAstNodes: 250, maxDepth: 50 },
 }).registerVariable("object", "dyn");
 
-/** Answers whether an object is due. */
-export interface Due {
-  /** @throws DueError if the expression has no answer for this object, such as without a field that it names */
-  holds(object: JsonObject): boolean;
-}
+/** Answers whether an object is due. @throws DueError without an answer for this object, such as where it lacks a field */
+type Due = (object: JsonObject) => boolean;
 
 /** The expression, or an object, is not as expected. The message is a part of a sentence. */
 export class DueError extends Error {}
@@ -111,12 +108,10 @@ export class DueError extends Error {}
 export function compileDue(text: string): Due {
   if (text.length > MAX_LENGTH) throw new DueError(`expected at most ${MAX_LENGTH} characters, got ${text.length}`);
   const program = parsed(text);
-  return {
-    holds: object => {
-      const answer = evaluated(() => program({ object: new Reads().of(object) }) as unknown);
-      if (typeof answer === "boolean") return answer;
-      throw new DueError(`expected true or false, got ${typeof answer}`);
-    },
+  return object => {
+    const answer = evaluated(() => program({ object: new Reads().of(object) }) as unknown);
+    if (typeof answer === "boolean") return answer;
+    throw new DueError(`expected true or false, got ${typeof answer}`);
   };
 }
 
@@ -151,24 +146,14 @@ function evaluated<T>(work: () => T): T {
  * @throws DueError
  */
 function checkCost(node: ASTNode, isInMacro: boolean): void {
-  const [name, [first, ...others]] = partsOf(node);
-  if (name !== undefined && !FUNCTIONS.has(name))
-    throw new DueError(`unknown function ${name} at character ${node.start + 1}`);
-  const isMacro = name !== undefined && MACROS.has(name);
-  if (isMacro && first !== undefined)
-    checkMacro(node, { list: first, isInner: isInMacro, isOuter: others.some(hasMacro) });
-  if (first !== undefined) checkCost(first, isInMacro);
-  for (const other of others) checkCost(other, isInMacro || isMacro);
-}
-
-function checkMacro(
-  { start }: ASTNode,
-  { list, isInner, isOuter }: { readonly list: ASTNode; readonly isInner: boolean; readonly isOuter: boolean },
-): void {
-  const at = `at character ${start + 1}`;
-  if (isInner && isOuter) throw new DueError(`expected at most two macros inside of each other ${at}`);
-  if ((isInner || isOuter) && !isPath(list))
+  const [name = "", operands] = partsOf(node);
+  const [list, ...others] = operands;
+  const at = `at character ${node.start + 1}`;
+  if (name !== "" && !FUNCTIONS.has(name)) throw new DueError(`unknown function ${name} ${at}`);
+  const isMacro = MACROS.has(name);
+  if (isMacro && (isInMacro || others.some(hasMacro)) && !isPath(list))
     throw new DueError(`expected macros inside of each other to go through fields of object ${at}`);
+  operands.forEach((operand, i) => checkCost(operand, isInMacro || (isMacro && i > 0)));
 }
 
 /** The function that a node calls, and its operands: the receiver first. */
@@ -188,8 +173,8 @@ function hasMacro(node: ASTNode): boolean {
 }
 
 /** A variable, or a field of one. */
-function isPath({ op, args }: ASTNode): boolean {
-  return op === "id" || ((op === "." || op === ".?") && isPath(args[0]));
+function isPath(node: ASTNode | undefined): boolean {
+  return node?.op === "id" || ((node?.op === "." || node?.op === ".?") && isPath(node.args[0]));
 }
 
 /** Shows an object to CEL, and counts what is read of it. Whole numbers become CEL's, which distinguishes them from others. */
