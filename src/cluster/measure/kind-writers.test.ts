@@ -3,7 +3,7 @@ import { ForbiddenError, TransientError } from "../../core/errors";
 import type { JsonObject } from "../../core/json";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
-import { KindWritersReadings } from "./kind-writers";
+import { KindWritersReadings } from "./kind-readings";
 
 // An API server with Widgets, Gadgets without observedGeneration, and Certificates, and an operator that may list some of them.
 
@@ -28,7 +28,7 @@ beforeEach(() => {
     const failure = failures.get(path);
     return failure === undefined ? Promise.resolve(answer(path) as T) : Promise.reject(failure);
   };
-  readings = new KindWritersReadings({ api: { json }, clock });
+  readings = new KindWritersReadings({ api: { json, jsonOrNull: json }, clock });
 });
 
 function rule(apiGroups: string[], resources: string[], more: object = {}): object {

@@ -28,8 +28,7 @@ import { describeCall, listPages, PAGE_SIZE, pathOf, type Place, type Resource }
 import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
-import { KindReadings } from "../measure/kind-readings";
-import { KindWritersReadings } from "../measure/kind-writers";
+import { KindReadings, KindWritersReadings } from "../measure/kind-readings";
 import { LeaseReadings } from "../measure/lease-readings";
 import { PodMetricsReadings, type Scrape } from "../measure/pod-metrics";
 import { PublishedKeys } from "../measure/published-keys";
