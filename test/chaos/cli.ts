@@ -6,7 +6,7 @@ import { printer } from "../lab/progress";
 import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
 import { scenarios } from "./scenarios";
-import type { Finding, Stage, Suite } from "./suite";
+import type { Finding, Suite } from "./suite";
 import { everything, suites } from "./suites";
 
 /** Runs if no suite is named. */
@@ -32,11 +32,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 interface Flags {
   readonly seed: number;
   readonly jobs?: number;
-  readonly full?: boolean;
 }
 
 /** Runs each suite on its own control plane, since a fault may damage it; suites that measure run last. An error in one does not stop the others. */
-async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }: Flags): Promise<void> {
+async function inject(chosen: readonly Suite[], { seed, jobs = 1 }: Flags): Promise<void> {
   const findings: Finding[] = [];
   const errors: string[] = [];
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
@@ -45,7 +44,7 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
     for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
       const startedMs = performance.now();
       try {
-        findings.push(...(await onStage(suite, { seed, isFull: full }, job)));
+        findings.push(...(await onStage(suite, seed, job)));
       } catch (error) {
         errors.push(`${suite.name} could not run: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -62,7 +61,7 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1, full = false }
 }
 
 /** Runs one suite on its own lab, and cleans up after it, also after a failure or an interrupt. */
-async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: number): Promise<readonly Finding[]> {
+async function onStage(suite: Suite, seed: number, job: number): Promise<readonly Finding[]> {
   const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${job}`;
   const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
@@ -82,7 +81,7 @@ async function onStage(suite: Suite, how: Pick<Stage, "seed" | "isFull">, job: n
   starting.delete(name);
   if (isOurs) ends.push(() => lab.down());
   try {
-    return await suite.run({ ...how, lab, print, defer: last => void ends.push(last) });
+    return await suite.run({ seed, lab, print, defer: last => void ends.push(last) });
   } finally {
     await end();
     ending.delete(end);
@@ -99,8 +98,7 @@ function command(into: Command, name: string, about: string): Command {
   return into
     .command(name, { isDefault: name === ALL })
     .description(about)
-    .option("--seed <number>", "seed of all random choices", count, 1)
-    .option("--full", "run all cases, and observe the idle cluster for 3 minutes at the end instead of 30 seconds");
+    .option("--seed <number>", "seed of all random choices", count, 1);
 }
 
 const program = new Command("npm run chaos --")

@@ -7,7 +7,7 @@ import { LEASE, type Replica, Rig } from "./rig";
 import { type Scene, says, type State, until } from "./scenario";
 import { bindingRenewal } from "./scenarios/binding-renewal";
 import { untilSettled } from "./settle";
-import { type Finding, quietMs, type Suite } from "./suite";
+import { type Finding, QUIET_MS, type Suite } from "./suite";
 
 // What the simulation cannot do to a leader: real signals, and real connections that break. The leader renews a binding meanwhile.
 
@@ -25,7 +25,7 @@ const LOOK_MS = 200;
 export const processes: Suite = {
   name: "process",
   about: "stop the leader (SIGTERM) or freeze it (SIGSTOP) in the middle of a write; break its connections",
-  async run({ lab, isFull, print, defer }) {
+  async run({ lab, print, defer }) {
     const rig = await Rig.up(lab);
     defer(() => rig.down());
     const findings = [await terminate(rig)];
@@ -33,7 +33,7 @@ export const processes: Suite = {
     findings.push(await freeze(rig, pair), await cutOff(rig, pair));
     findings.forEach(({ fault, seen }) => print(`${fault}: ${seen}`));
     const proxies = pair.map(({ proxy }) => proxy);
-    return [...findings, quietFinding("process", await leaveAlone(proxies, quietMs({ isFull })))];
+    return [...findings, quietFinding("process", await leaveAlone(proxies, QUIET_MS))];
   },
 };
 

@@ -5,8 +5,6 @@ export interface Stage {
   readonly lab: Lab;
   /** Seed of all random choices. */
   readonly seed: number;
-  /** A full run: all cases, and a longer idle period. */
-  readonly isFull: boolean;
   /** Prints one line of progress. */
   readonly print: (line: string) => void;
   /** Registers a cleanup that runs when the suite ends for any reason, in reverse order of registration. */
@@ -36,7 +34,5 @@ export interface Suite {
   run(stage: Stage): Promise<readonly Finding[]>;
 }
 
-/** Duration of the idle period at the end, in milliseconds: less than the interval of full passes, or three of them in a full run. */
-export function quietMs({ isFull }: Pick<Stage, "isFull">): number {
-  return isFull ? 180_000 : 30_000;
-}
+/** Duration of the idle period at the end, in milliseconds: three intervals of full passes. */
+export const QUIET_MS = 180_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../calls";
 import { Rig } from "../rig";
-import { type Finding, quietMs, type Stage, type Suite } from "../suite";
+import { type Finding, QUIET_MS, type Stage, type Suite } from "../suite";
 import { crowd } from "./bindings";
 import { begin, bounded, describe, type Measured, MEASURED, read } from "./gauge";
 import { noise } from "./logs";
@@ -43,13 +43,13 @@ async function inject(rig: Rig, stage: Stage): Promise<Finding[]> {
 async function quiet(rig: Rig, stage: Stage): Promise<Measured> {
   await begin(rig.operator);
   void rig.proxy.watch({ namespace: "", kill: rig.kill });
-  await sleep(quietMs(stage));
+  await sleep(QUIET_MS);
   const { writes, strays, others } = rig.proxy;
   const written = [...writes, ...strays].map(describeCall);
   const reading = await read(rig.operator);
   stage.print(`idle: ${written.length} writes, ${others.get("lease") ?? 0} of the Lease; ${describe(reading)}`);
   const finding = {
-    fault: `idle for ${quietMs(stage) / 1000} s with ${OBJECTS} objects and ${BINDINGS} bindings`,
+    fault: `idle for ${QUIET_MS / 1000} s with ${OBJECTS} objects and ${BINDINGS} bindings`,
     times: 1,
     promised: "no writes except of the Lease",
     seen: `${written.length} writes, ${others.get("lease") ?? 0} of the Lease`,

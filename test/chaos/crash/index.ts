@@ -1,7 +1,7 @@
 import { describeCall } from "../calls";
 import { Rig } from "../rig";
 import { scenarios } from "../scenarios";
-import { type Finding, quietMs, type Suite } from "../suite";
+import { type Finding, QUIET_MS, type Suite } from "../suite";
 import { crashEverywhere, type CrashReport, describePoint, everywhere } from "./play";
 
 /** Share of the points at which the operator may not have been killed. With more, the recorded run is not representative. */
@@ -20,10 +20,10 @@ export function crash({ scenario: names, atMost }: CrashChoice = {}): Suite {
   return {
     name: names?.length === 1 ? `crash ${names.join("")}` : "crash",
     about: "kill the operator before and after each single write of each scenario",
-    async run({ lab, seed, print, defer, isFull }) {
+    async run({ lab, seed, print, defer }) {
       const rig = await Rig.up(lab);
       defer(() => rig.down());
-      const options = { pointsOf: everywhere(seed, atMost), quietMs: quietMs({ isFull }), print };
+      const options = { pointsOf: everywhere(seed, atMost), quietMs: QUIET_MS, print };
       const findings: Finding[] = [];
       try {
         for (const scenario of scenarios.filter(({ name }) => names?.includes(name) ?? true))

@@ -62,8 +62,7 @@ export interface Outcome {
   readonly truncate?: number;
   /** Reads show the state of so long ago. */
   readonly staleMs?: number;
-  /** Of a watch: ends or falls silent after so long, or loses and repeats events. */
-  readonly endAfterMs?: number;
+  /** Of a watch: falls silent after so long, or loses and repeats events. */
   readonly silentAfterMs?: number;
   readonly onEvent?: EventFault;
 }
@@ -374,7 +373,6 @@ export class ApiServers {
       onClose();
       server.watches.delete(stream);
     };
-    if (outcome.endAfterMs !== undefined) this.#world.clock.after(outcome.endAfterMs, () => stream.end());
     if (outcome.silentAfterMs !== undefined) this.#world.clock.after(outcome.silentAfterMs, () => stream.silence());
     resolve(stream.answer.message);
   }
