@@ -172,7 +172,6 @@ export interface Condition {
   reason?: string;
   message?: string;
   lastTransitionTime?: string;
-  lastUpdateTime?: string;
 }
 
 /** Sets a condition; its time changes only with its status. */

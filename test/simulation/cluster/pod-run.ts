@@ -30,7 +30,6 @@ export interface PodHost {
 interface ContainerSpec {
   readonly name: string;
   readonly image?: string;
-  readonly restartPolicy?: string;
   readonly ports?: readonly object[];
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
 }

@@ -23,11 +23,9 @@ const LAG_MS = [20, 300] as const;
 interface SetSpec {
   readonly replicas?: number;
   readonly template: Obj;
-  readonly podManagementPolicy?: string;
   readonly updateStrategy?: {
     readonly type?: string;
     readonly rollingUpdate?: {
-      readonly partition?: number;
       readonly maxUnavailable?: number | string;
       readonly maxSurge?: number | string;
     };
@@ -36,10 +34,6 @@ interface SetSpec {
 
 function isRolling({ updateStrategy }: SetSpec): boolean {
   return (updateStrategy?.type ?? "RollingUpdate") === "RollingUpdate";
-}
-
-function partitionOf({ updateStrategy }: SetSpec): number {
-  return updateStrategy?.rollingUpdate?.partition ?? 0;
 }
 
 /** What the controllers of StatefulSets and DaemonSets have in common. */
@@ -92,11 +86,8 @@ abstract class SetController {
   }
 }
 
-/** The StatefulSet controller. */
+/** The StatefulSet controller, without partitions, and with OrderedReady alone. */
 export class StatefulSets extends SetController {
-  /** Templates by revision: a pod below the partition is created from an earlier one. */
-  readonly #templates = new Map<string, Obj>();
-
   constructor(ground: Ground) {
     super(ground, "statefulsets", "StatefulSet");
   }
@@ -104,34 +95,30 @@ export class StatefulSets extends SetController {
   protected reconcile(set: Obj, pods: readonly Obj[]): void {
     const spec = set["spec"] as SetSpec;
     const update = `${set.metadata.name}-${templateHash(this.ground, set)}`;
-    this.#templates.set(`${set.metadata.uid}/${update}`, spec.template);
     const status = (set["status"] ?? {}) as { currentRevision?: string };
     const current = status.currentRevision ?? update;
     const replicas = spec.replicas ?? 1;
     const byOrdinal = new Map(pods.map(pod => [ordinalOf(pod), pod]));
-    const isWhole = this.#fill(set, byOrdinal, { update, current });
+    const isWhole = this.#fill(set, byOrdinal, update);
     for (const pod of pods) if (ordinalOf(pod) >= replicas && isAlive(pod)) this.delete(pod);
     if (isWhole && isRolling(spec)) this.#roll(spec, byOrdinal, update);
     this.#report(set, { update, current });
   }
 
-  /** OrderedReady creates one pod after the other. Returns whether a rollout may go on. */
-  #fill(set: Obj, pods: ReadonlyMap<number, Obj>, revisions: { update: string; current: string }): boolean {
-    const spec = set["spec"] as SetSpec;
-    const isOrdered = spec.podManagementPolicy !== "Parallel";
-    for (let ordinal = 0; ordinal < (spec.replicas ?? 1); ordinal++) {
+  /** Creates one pod after the other. Returns whether a rollout may go on. */
+  #fill(set: Obj, pods: ReadonlyMap<number, Obj>, revision: string): boolean {
+    const { replicas = 1 } = set["spec"] as SetSpec;
+    for (let ordinal = 0; ordinal < replicas; ordinal++) {
       const pod = pods.get(ordinal);
       if (pod !== undefined && isAlive(pod) && isReady(pod)) continue;
-      if (pod === undefined) this.#createAt(set, ordinal, revisions);
-      if (isOrdered) return false;
+      if (pod === undefined) this.#createAt(set, ordinal, revision);
+      return false;
     }
     return true;
   }
 
-  #createAt(set: Obj, ordinal: number, { update, current }: { update: string; current: string }): void {
-    const spec = set["spec"] as SetSpec;
-    const revision = isRolling(spec) && ordinal < partitionOf(spec) ? current : update;
-    const template = this.#templates.get(`${set.metadata.uid}/${revision}`) ?? spec.template;
+  #createAt(set: Obj, ordinal: number, revision: string): void {
+    const { template } = set["spec"] as SetSpec;
     const name = `${set.metadata.name}-${ordinal}`;
     const labels = {
       "statefulset.kubernetes.io/pod-name": name,
@@ -143,7 +130,7 @@ export class StatefulSets extends SetController {
 
   /** From the last to the first, one at a time, and only while all are healthy. */
   #roll(spec: SetSpec, pods: ReadonlyMap<number, Obj>, update: string): void {
-    for (let ordinal = (spec.replicas ?? 1) - 1; ordinal >= partitionOf(spec); ordinal--) {
+    for (let ordinal = (spec.replicas ?? 1) - 1; ordinal >= 0; ordinal--) {
       const pod = pods.get(ordinal);
       if (pod === undefined || !isAlive(pod)) return;
       if (pod.metadata.labels?.[REVISION] !== update) {
@@ -160,7 +147,7 @@ export class StatefulSets extends SetController {
     const updated = pods.filter(({ metadata }) => metadata.labels?.[REVISION] === update).length;
     const ready = pods.filter(isReady).length;
     const replicas = spec.replicas ?? 1;
-    const isDone = isRolling(spec) && partitionOf(spec) === 0 && updated === replicas && ready === replicas;
+    const isDone = isRolling(spec) && updated === replicas && ready === replicas;
     const currentRevision = isDone ? update : current;
     this.writeStatus(set, {
       ...{ replicas: pods.length, readyReplicas: ready, availableReplicas: ready, updatedReplicas: updated },

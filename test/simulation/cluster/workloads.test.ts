@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { grant, imageOf, install, workload } from "./install";
-import { programOf } from "../programs/library";
+import { install } from "./install";
 import { breakRollout, edit, limitPods, refusePods, rollOut } from "../world/people";
 import { MINUTE, testCluster } from "./testing";
 import { isReady } from "./ground";
@@ -83,28 +82,6 @@ describe("StatefulSets", () => {
     expect(gone).toEqual(["db-2", "db-1", "db-0"]);
     const { currentRevision, updateRevision } = status(store, "statefulsets", "db") as Record<string, string>;
     expect(currentRevision).toBe(updateRevision);
-  });
-
-  it("with Parallel start all pods at once, and still replace one after the other", async () => {
-    const { clock, store, cluster } = testCluster();
-    const plan = { kind: "StatefulSet", namespace: "shop", name: "db", program: "kopf", replicas: 3 } as const;
-    install(cluster, { ...plan, name: "other" });
-    grant(cluster, plan);
-    cluster.addImage(imageOf(plan, "kopf"), programOf("kopf", plan));
-    const set = workload(plan);
-    store.create("statefulsets", { ...set, spec: { ...(set["spec"] as object), podManagementPolicy: "Parallel" } });
-    await clock.run(1_000);
-    expect(names(store.list("pods", "shop")).filter(name => name.startsWith("db"))).toEqual(["db-0", "db-1", "db-2"]);
-    await clock.run(MINUTE);
-    let least = 3;
-    store.subscribe("pods", () => {
-      const pods = store.list("pods", "shop").filter(({ metadata }) => metadata.labels?.["app"] === "db");
-      least = Math.min(least, pods.filter(isReady).length);
-    });
-    rollOut(cluster, { resource: "statefulsets", namespace: "shop", name: "db" });
-    await clock.run(4 * MINUTE);
-    expect(status(store, "statefulsets", "db")).toMatchObject({ updatedReplicas: 3, readyReplicas: 3 });
-    expect(least).toBe(2);
   });
 
   it("with OnDelete leave their pods alone, and replace a deleted one by the new template", async () => {

@@ -55,8 +55,7 @@ export interface Outcome {
   readonly reset?: "before" | "after";
   /** No answer ever comes, to a request that is executed or not. */
   readonly silence?: "before" | "after";
-  /** Served so much later, or answered so much later. */
-  readonly delayMs?: number;
+  /** Answered so much later. */
   readonly answerDelayMs?: number;
   /** The body ends after this part of it, between 0 and 1. */
   readonly truncate?: number;
@@ -186,7 +185,7 @@ export class ApiServers {
       const exchange: Exchange = { request, ask, server, outcome, signal, resolve, reject, abort: reject };
       signal.addEventListener("abort", () => exchange.abort(signal.reason as Error), { once: true });
       const latencyMs = 1 + 3 * this.#world.dice.next();
-      this.#world.clock.after(latencyMs + (outcome.delayMs ?? 0), () => this.#execute(exchange));
+      this.#world.clock.after(latencyMs, () => this.#execute(exchange));
     });
   }
 
