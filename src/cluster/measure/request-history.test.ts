@@ -24,16 +24,6 @@ function history(...readings: ServerCounts[][]) {
 }
 
 describe("the requests between two readings", () => {
-  it("are not counted twice when a counter falls and recovers", () => {
-    const spans = history(
-      [told("a", 1, 0, { s: 1_000 })],
-      [told("a", 1, 10_000, { s: 10 })],
-      [told("a", 1, 20_000, {})],
-      [told("a", 1, 30_000, { s: 1_001 })],
-    );
-    expect(spans()).toEqual(["0-10: 0", "10-20: 0", "20-30: 1"]);
-  });
-
   it("are not merged if a missed server has no requests, or was missed for too long", () => {
     const missed = (atMs: number, requests: number) => [
       told("a", 1, atMs, { s: atMs / 1000 }),
@@ -43,16 +33,6 @@ describe("the requests between two readings", () => {
     expect(history(missed(0, 7), alone(10_000), missed(20_000, 7))()).toEqual(["0-10: 10", "10-20: 10"]);
     const late = history(missed(0, 7), alone(50_000), missed(91_000, 999), missed(100_000, 1_000));
     expect(late()).toEqual(["0-50: 50", "50-91: 41", "91-100: 10"]);
-  });
-
-  it("are correct behind an address that alternates between servers", () => {
-    const spans = history(
-      [told("", 1, 0, { s: 0 })],
-      [told("", 2, 10_000, { s: 0 })],
-      [told("", 1, 20_000, { s: 20 })],
-      [told("", 2, 30_000, { s: 30 })],
-    );
-    expect(spans()).toEqual(["0-30: 50"]);
   });
 
   it("are counted once when one server is seen at two addresses", () => {

@@ -146,16 +146,6 @@ describe("a list", () => {
       reason: "Expired",
     });
   });
-
-  it("can be of metadata only, and built-in items do not repeat their kind", async () => {
-    await world.ask(PODS, { method: "POST", body: pod("a") });
-    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-    const { body } = await world.ask(PODS, { headers: { Accept: accept } });
-    expect(body).toMatchObject({ kind: "PartialObjectMetadataList", items: [{ kind: "PartialObjectMetadata" }] });
-    expect(JSON.stringify(body)).not.toContain('"spec"');
-    const plain = (await world.ask(PODS)).body as { items: object[] };
-    expect(Object.keys(plain.items[0]!)).toEqual(["metadata", "spec", "status"]);
-  });
 });
 
 describe("a watch", () => {

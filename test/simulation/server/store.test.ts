@@ -42,29 +42,9 @@ describe("the store", () => {
     expect(refusalOf(() => one.delete("pods", "a", "y"))).toMatchObject({ code: 404, message: 'pods "y" not found' });
   });
 
-  it("counts generations of specs only, and takes no change for none", () => {
-    const one = store();
-    const first = one.create("deployments", { metadata: { name: "x", namespace: "a" }, spec: { replicas: 1 } });
-    const same = one.update("deployments", "a", "x", draft => void (draft["spec"] = { replicas: 1 }));
-    expect(same).toBe(first);
-    const status = one.update("deployments", "a", "x", draft => void (draft["status"] = { replicas: 1 }));
-    expect(status.metadata).toMatchObject({ generation: 1, resourceVersion: "3" });
-    const spec = one.update("deployments", "a", "x", draft => void (draft["spec"] = { replicas: 2 }));
-    expect(spec.metadata).toMatchObject({ generation: 2, resourceVersion: "4" });
-  });
-
   it("gives out nothing that can be changed", () => {
     const { spec } = store().create("pods", pod("x"));
     expect(() => ((spec as { nodeName: string }).nodeName = "other")).toThrow(TypeError);
-  });
-
-  it("keeps an object with a finalizer until it has none", () => {
-    const one = store();
-    one.create("configmaps", { metadata: { name: "x", namespace: "a", finalizers: ["f"] } });
-    one.delete("configmaps", "a", "x");
-    expect(one.get("configmaps", "a", "x")?.metadata.deletionTimestamp).toBe("2026-01-05T08:00:00Z");
-    one.update("configmaps", "a", "x", draft => void (draft.metadata.finalizers = []));
-    expect(one.get("configmaps", "a", "x")).toBeUndefined();
   });
 
   it("keeps a running pod for its grace period, and a new or ended one for none", () => {
@@ -78,18 +58,6 @@ describe("the store", () => {
     one.create("pods", { metadata: { name: "y", namespace: "a" }, spec: {} });
     one.delete("pods", "a", "y");
     expect(one.list("pods")).toEqual([]);
-  });
-
-  it("tells changes in order, also those that a listener makes", () => {
-    const one = store();
-    const told: string[] = [];
-    one.subscribe("pods", ({ type, object }) => {
-      if (type === "ADDED")
-        one.update("pods", "a", object.metadata.name, draft => void (draft["status"] = { phase: "Running" }));
-    });
-    one.subscribe("pods", ({ type, revision }) => void told.push(`${type} ${revision}`));
-    one.create("pods", pod("x"));
-    expect(told).toEqual(["ADDED 2", "MODIFIED 3"]);
   });
 
   it("lists by namespace and name", () => {
