@@ -30,7 +30,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   rolloutInProgress: [DEFERRED, "The workload is rolled out, for `progressDeadlineSeconds`, 15 minutes at most."],
   tooManyDown: [
     DEFERRED,
-    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are all if all are proven dead, and, but in a StatefulSet, those of a node that does not answer and those not Ready for an hour while others are.",
+    "`maxUnavailable` pods are missing or not Ready, or no other is Ready. Not counted are all if all are proven dead, and, but in a StatefulSet, those of a node that does not answer and those not Ready for an hour while others are. A pod of a StatefulSet that is not Ready does not wait for those of higher numbers.",
   ],
   overBudget: [DEFERRED, "`cooldown` or `maxRestarts`, until the time in the message."],
   refused: [

@@ -289,14 +289,31 @@ function relapsedRestart(pod: Accused, history: readonly RestartStatus[], nowMs:
 /** Without a visible effect for this long, in milliseconds, an executed restart did not help, so that it does not delay others forever. */
 const UNKNOWN_MS = 600_000;
 
-/** Reports whether that time has passed since the end of the pod's grace period. An unreadable time counts as long ago. */
+/**
+ * Reports whether that time has passed since the end of the pod's grace period. An unreadable time counts as long ago. A restart whose successor
+ * was never created, while the workload lacks a pod, has not been tried.
+ */
 export function isOverdue(
-  { time, podUID }: RestartStatus,
-  { view: { graceMs = 0 }, pods }: { readonly view: { graceMs?: number }; readonly pods: readonly { view: PodView }[] },
+  entry: RestartStatus,
+  { view: { graceMs = 0, replicas = 0 }, pods }: Pods & { readonly view: { graceMs?: number; replicas?: number } },
   nowMs: number,
 ): boolean {
-  const { deletedAtMs = 0 } = pods.find(({ view }) => view.uid === podUID)?.view ?? {};
-  return !(nowMs - Math.max(Date.parse(time) + graceMs, deletedAtMs) < UNKNOWN_MS);
+  const isTried = pods.filter(isPresent).length >= replicas || pods.some(pod => mayReplace(pod, entry));
+  const { deletedAtMs = 0 } = pods.find(({ view }) => view.uid === entry.podUID)?.view ?? {};
+  return isTried && !(nowMs - Math.max(Date.parse(entry.time) + graceMs, deletedAtMs) < UNKNOWN_MS);
+}
+
+/** Reports whether a pod may be the successor of a restarted one. */
+export function mayReplace(pod: Pods["pods"][number], entry: RestartStatus): boolean {
+  const { view } = pod;
+  const isLater = view.uid !== entry.podUID && isCreatedAfter(view.createdAtMs, entry);
+  return isLater && isPresent(pod) && isInPlaceOf(view, entry);
+}
+
+/** Reports whether a pod has the place of a restarted one: in a StatefulSet its name, in a DaemonSet its node, else any. */
+export function isInPlaceOf({ name, nodeName }: PodView, { workload, pod, nodeName: node }: RestartStatus): boolean {
+  if (workload.startsWith("StatefulSet/")) return name === pod;
+  return node === undefined || nodeName === node;
 }
 
 /** Reports whether a pod is not being deleted. */

@@ -51,6 +51,7 @@ const FIRST = "waiting until pod web-0 is Ready (maxUnavailable 1)";
 const ALL = "waiting until all pods exist (maxUnavailable 1)";
 const down = { ready: false, readySinceMs: ago(5) };
 const forLong = { ready: false, readySinceMs: ago(61) };
+const SIBLING = { cause: Cause.SigningKeyRotated, newestPodTime: new Date(ago(6)).toISOString() };
 const isNew = { key: "generation", value: "2" };
 const stuck: Over = { rolloutSinceMs: ago(20), view: { kind: "DaemonSet", rollout: rolling({ currentLabel: isNew }) } };
 
@@ -110,6 +111,24 @@ describe("maxUnavailable", () => {
       "waiting until the successor of pod old is healthy (maxUnavailable 1)",
       [{}, {}],
       { history: [restart(20)] },
+    ],
+    [
+      "counts no pod of a higher number whose successor a StatefulSet creates only once this one is Ready",
+      undefined,
+      [{}, down],
+      { history: [restart(5, { pod: "web-2", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
+    ],
+    [
+      "counts it while this one is Ready",
+      "waiting until the successor of pod web-2 is healthy (maxUnavailable 1)",
+      [{}, {}],
+      { history: [restart(5, { pod: "web-2", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
+    ],
+    [
+      "counts one of a lower number",
+      "waiting until the successor of pod web-0 is healthy (maxUnavailable 1)",
+      [{}, down],
+      { history: [restart(5, { pod: "web-0", ...SIBLING })], view: { kind: "StatefulSet", replicas: 3 } },
     ],
     [
       "counts new pods of a DaemonSet whose rollout is stuck",

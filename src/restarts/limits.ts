@@ -217,10 +217,17 @@ const STUCK_TERMINATING_MS = 180_000;
 /** Pods that have not been Ready for this long do not hold others back. */
 const CHRONIC_MS = 3_600_000;
 
-/** As many pods are down as `maxUnavailable` allows. */
+/** Returns the number of a pod of a StatefulSet, which creates no successor before all pods of lower numbers are Ready; 0: it has none. */
+export function ordinalIn({ kind }: Pick<WorkloadView, "kind">, pod: string): number {
+  return kind === "StatefulSet" ? Number(/\d+$/.exec(pod)?.[0] ?? 0) : 0;
+}
+
+/** As many pods are down as `maxUnavailable` allows. A pod that is not Ready keeps successors of higher numbers away, and does not wait for them. */
 function tooManyDown({ pod, workload }: Due): Limit | undefined {
-  const { maxUnavailable } = workload;
-  const [down, others] = [downPods(workload), notReady(pod, workload)];
+  const { maxUnavailable, view, pods } = workload;
+  const isHeldUp = (name: string): boolean =>
+    !pod.ready && ordinalIn(view, name) > ordinalIn(view, pod.name) && !pods.some(one => one.view.name === name);
+  const [down, others] = [downPods(workload).filter(name => !isHeldUp(name)), notReady(pod, workload)];
   const isFull = Math.max(down.length, others.length + missing(pod, workload, down)) >= maxUnavailable;
   if (!isFull && !isLastReady(pod, workload)) return undefined;
   const [[restarted], [other]] = [down, others];

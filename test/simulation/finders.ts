@@ -53,7 +53,6 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "work is due too long at once": 21,
   "one busy worker is a reason to restart": 118,
   "restarts go on while no work is done": 195,
-  "a restart has failed before its pod has ended": 47,
   "a restart has failed before the Lease is due": 22,
   "401s with the shorter token are no harm": 97,
 };

@@ -44,14 +44,6 @@ export const MENDS: readonly Mutation[] = [
       /"tokenLifetime".*"tokenLifetime"/,
     ],
   ]),
-  ...inFile("src/restarts/history.ts", [
-    [
-      "a restart has failed before its pod has ended",
-      "Math.max(Date.parse(time) + graceMs, deletedAtMs)",
-      "(graceMs < 0 ? deletedAtMs : Date.parse(time))",
-      /"graceSeconds"/,
-    ],
-  ]),
   ...inFile("src/remedies/stall-detection/outcome.ts", [
     [
       "a restart has failed before the Lease is due",

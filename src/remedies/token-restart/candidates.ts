@@ -4,7 +4,7 @@ import { parseDuration } from "../../core/time";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
-import { barOf, isExhausted, type LimitedWorkload } from "../../restarts/limits";
+import { barOf, isExhausted, type LimitedWorkload, ordinalIn } from "../../restarts/limits";
 import {
   isBySandbox,
   isRejected,
@@ -68,7 +68,8 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
 
 /**
  * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
- * node that answers, with fresh evidence, with proof, not Ready, oldest. So a pod that cannot be healed does not keep the others waiting.
+ * node that answers, with fresh evidence, with proof, not Ready, of a StatefulSet that of the lowest number, oldest. So a pod that cannot be healed
+ * does not keep the others waiting.
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
   const healable = state.rejected.filter(pod => barOf(pod, state.workload.view) === undefined && canHeal(pod));
@@ -80,6 +81,7 @@ function nextOf(state: StateWithoutNext): Candidate | undefined {
     Number(isStale(pod)),
     Number(pod.proof === undefined),
     Number(pod.view.ready),
+    ordinalIn(state.workload.view, pod.view.name),
     pod.view.createdAtMs,
   ];
   const ranked = candidates.map(candidate => ({ candidate, rank: rank(candidate), name: candidate.pod.view.name }));

@@ -11,6 +11,17 @@ function logAll(scene: Scene): void {
   for (const { name } of scene.podList) scene.log(UNAUTHORIZED, name);
 }
 
+it("the pod of the lowest number is restarted first in a StatefulSet, which creates no successor behind one that is not Ready", async () => {
+  const scene = replicated(2);
+  const view = workload({ kind: "StatefulSet", replicas: 2 });
+  scene.workloadList = [view];
+  scene.object.spec.targets = [{ kind: "StatefulSet", name: view.name }];
+  const owner = { kind: "StatefulSet", name: view.name, uid: view.uid };
+  scene.podList = scene.podList.map(pod => ({ ...pod, owner, ready: false }));
+  const pass = await scene.passes(15, () => logAll(scene));
+  expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
+});
+
 describe("a pod that cannot be healed", () => {
   it("does not keep its siblings from their turn once the restarts of its incident are used up", async () => {
     const scene = replicated(2);

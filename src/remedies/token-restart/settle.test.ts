@@ -81,8 +81,20 @@ describe("an eviction", () => {
     ["still ends", [healthy(T - MINUTE, { uid: "a", deletedAtMs: T + 15 * MINUTE })], {}],
     ["is of a workload with a long grace period", [], { graceMs: 15 * MINUTE }],
   ])("has ten minutes from the end of the grace period on if its pod %s", (_, pods, over) => {
-    expect(outcomes(entry(), [...pods], 25 * MINUTE - 1, over)).toEqual(["Restarted"]);
-    expect(outcomes(entry(), [...pods], 25 * MINUTE, over)).toEqual(["Ineffective"]);
+    const all = [...pods, { ...healthy(T), unreadable: true }];
+    expect(outcomes(entry(), all, 25 * MINUTE - 1, over)).toEqual(["Restarted"]);
+    expect(outcomes(entry(), all, 25 * MINUTE, over)).toEqual(["Ineffective"]);
+  });
+
+  it.each<[string, string, ObservedPod[], Partial<RestartStatus>]>([
+    ["none was created", "Deployment", [], {}],
+    ["none was created on its node", "DaemonSet", [healthy(T, { nodeName: "b" })], { nodeName: "a" }],
+    ["only another pod was created since", "StatefulSet", [healthy(T, { name: "web-0" })], { pod: "web-1" }],
+  ])("has not been tried without a successor, where the workload lacks a pod: %s", (_, kind, pods, over) => {
+    const view = { kind, replicas: 2 } as Partial<WorkloadView>;
+    expect(outcomes(entry(over), pods, 300 * MINUTE, view)).toEqual(["Restarted"]);
+    const siblings = [...pods, healthy(T - MINUTE, { uid: "c" }), healthy(T - MINUTE, { uid: "d" })];
+    expect(outcomes(entry(over), siblings, 300 * MINUTE, view)).toEqual(["Replaced"]);
   });
 
   const again = (createdAtMs: number): ObservedPod => ({

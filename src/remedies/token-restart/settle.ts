@@ -4,8 +4,9 @@ import { workloadId } from "../../restarts/claims";
 import {
   isPresent,
   type Accused,
-  isCreatedAfter,
+  isInPlaceOf,
   isPodPresent,
+  mayReplace,
   PROVEN_BY_POD,
   isOverdue,
   settleOpenRestarts,
@@ -100,29 +101,19 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
   const present = workload.pods.filter(pod => isPresent(pod));
-  const heirs = present.filter(({ view }) => isOnItsNode(view, entry));
+  const heirs = present.filter(pod => isInPlaceOf(pod.view, entry));
   const isWhole = present.length >= workload.view.replicas && !heirs.some(pod => isRejectedFor(pod, entry));
   const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
   return isKnown ? "Replaced" : unknownOutcome(entry, context);
 }
 
-/** The oldest pod that is younger than the restart: with the same name in a StatefulSet, on the same node in a DaemonSet. */
+/** The oldest pod that may be the successor. */
 function successorOf(entry: RestartStatus, { workload, taken }: Context): ObservedPod | undefined {
   const [first] = workload.pods
-    .filter(pod => isPresent(pod) && pod.view.uid !== entry.podUID && isCreatedAfter(pod.view.createdAtMs, entry))
-    .filter(({ view }) => canReplace(view, entry, workload) && !taken.has(view.uid))
+    .filter(pod => mayReplace(pod, entry) && !taken.has(pod.view.uid))
     .sort(({ view: a }, { view: b }) => a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : 1));
   if (first !== undefined) taken.add(first.view.uid);
   return first;
-}
-
-function canReplace(pod: ObservedPod["view"], entry: RestartStatus, { view }: ObservedWorkload): boolean {
-  return view.kind === "StatefulSet" ? pod.name === entry.pod : isOnItsNode(pod, entry);
-}
-
-/** Only the pods of a DaemonSet belong to a node. */
-function isOnItsNode({ nodeName }: ObservedPod["view"], entry: RestartStatus): boolean {
-  return entry.nodeName === undefined || nodeName === entry.nodeName;
 }
 
 /**

@@ -58,6 +58,11 @@ interface Down {
   readonly atMs: number;
   readonly uid: string;
   readonly wasReady: boolean;
+  readonly name: string;
+}
+
+function ordinalOf({ name }: Pick<Down, "name">): number {
+  return Number(/\d+$/.exec(name)?.[0] ?? 0);
 }
 
 /** Checks every eviction at the moment when it is served. */
@@ -179,9 +184,13 @@ class RestartChecks {
     const wasReady = isReady(pod);
     const { uid } = pod.metadata;
     const others = this.#settle(key).filter(one => one.uid !== uid);
-    const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady }];
+    const { name } = pod.metadata;
+    const down = [...others, { atMs: this.sight.clock.now().getTime(), uid, wasReady, name }];
     this.#down.set(key, down);
-    const alike = down.filter(one => one.wasReady === wasReady).length;
+    // A StatefulSet creates no successor before all pods of lower numbers are Ready.
+    const isHeldUp = (one: Down): boolean =>
+      !wasReady && key.includes("/StatefulSet/") && ordinalOf(one) > ordinalOf({ name });
+    const alike = down.filter(one => one.wasReady === wasReady && !isHeldUp(one)).length;
     if (alike > most)
       this.report(2, `evicted ${pod.metadata.name}: ${alike} pods of ${key} are down, maxUnavailable is ${most}`);
     const isOther = ({ metadata: { uid, deletionTimestamp } }: Obj): boolean =>
