@@ -92,11 +92,11 @@ describe("bad input", () => {
   });
 
   /** Runs with another user and another cluster. */
-  function using(user: object, cluster: object = {}): ReturnType<typeof run> {
+  function using(user: object, cluster: object = {}, ...args: string[]): ReturnType<typeof run> {
     const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as object;
     const clusters = [{ name: "c", cluster: { server: "https://127.0.0.1:1", ...cluster } }];
     writeFileSync(`${kubeconfig}-changed`, JSON.stringify({ ...config, clusters, users: [{ name: "u", user }] }));
-    return run(["version", "--kubeconfig", `${kubeconfig}-changed`]);
+    return run(["version", "--kubeconfig", `${kubeconfig}-changed`, ...args]);
   }
   const plugin = (script: string, more: object = {}): object => ({
     exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sh", args: ["-c", script], ...more },
@@ -107,6 +107,11 @@ describe("bad input", () => {
       /^log in first\n.*credential plugin failed: log in first\n$/,
     );
     await expectSentence(using(plugin("echo secret-token")), "credentials: unusable");
+  });
+
+  it("is no credential plugin that takes longer than a request may, such as to ask a person to log in", async () => {
+    const login = plugin(`sleep 1.5; echo '{"status":{"token":"t"}}'`);
+    await expectSentence(using(login, {}, "--request-timeout", "1s"), "cannot reach https://127.0.0.1:1: ");
   });
 
   it("is named when the certificate authority is missing, whoever reads it first", async () => {

@@ -142,8 +142,9 @@ export class Session {
     this.#connection.close();
   }
 
-  /** Repeats a read that the API server has asked to repeat. */
+  /** Repeats a read that the API server has asked to repeat. As in kubectl, a credential plugin has time to ask a person to log in. */
   async #patiently<T>(read: () => Promise<T>): Promise<T> {
+    await this.#connection.access();
     for (let waits = 0; ; waits++) {
       try {
         return await read();
