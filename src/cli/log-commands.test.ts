@@ -77,6 +77,13 @@ describe("classify", () => {
     expect(status).toBe(1);
   });
 
+  it("obeys neither a name of a file nor a line that it cannot read", () => {
+    const path = join(folder, "\u001b[2J.log");
+    writeFileSync(path, "x: Unauthorized\n");
+    for (const { stdout, stderr } of [run("", "classify", path), run('{"id":1,"line":x\u001b[2J}', "classify", "--json")])
+      expect(stdout + stderr).toMatch(/^(?!.*\u001b).* \[2J/);
+  });
+
   it("summarizes a file with persistent 401s", () => {
     const denied = "failed to list *v1.Pod: Unauthorized";
     const { status, stdout } = run(

@@ -104,7 +104,7 @@ export async function answerLines<Question extends object>(
     const question = parse(text);
     if (typeof question !== "string") await write(process.stdout, `${safeJson(answer(question))}\n`);
     else {
-      await write(process.stderr, `line ${number}: ${question}; expected ${expected}\n`);
+      await write(process.stderr, terminalText(`line ${number}: ${question}; expected ${expected}\n`));
       process.exitCode = 1;
     }
   }

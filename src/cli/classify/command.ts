@@ -38,7 +38,7 @@ async function printSummary(file: string): Promise<void> {
   const log = new LogText(createDetector(loadSpec(undefined)));
   for await (const chunk of readLog(file)) log.push(chunk);
   log.end();
-  await write(process.stdout, summarize(file, log));
+  await write(process.stdout, terminalText(summarize(file, log)));
 }
 
 type Found = Exclude<LogClass, "none">;
