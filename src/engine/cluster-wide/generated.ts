@@ -82,14 +82,14 @@ function wantedObject(
   taken: ReadonlySet<string>,
 ): Wanted {
   const [kept] = found.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const listed = (kept === undefined ? [] : listedIn(kept)).filter(workload => workloads.includes(workload));
-  const others = workloads.filter(workload => !listed.includes(workload)).toSorted();
+  const others = new Set(workloads);
+  const listed = (kept === undefined ? [] : listedIn(kept)).filter(workload => others.delete(workload));
   return {
     ...(kept && { found: kept }),
     name: kept?.metadata.name ?? freeName(owner, taken),
     labels: { [MANAGED_BY_LABEL]: MANAGER, [GENERATED_FOR_LABEL]: owner.metadata.name },
     ownerReference: ownerReferenceTo(owner),
-    spec: specOf(owner, mode, [...listed, ...others].slice(0, MAX_TARGETS)),
+    spec: specOf(owner, mode, [...listed, ...[...others].toSorted()].slice(0, MAX_TARGETS)),
   };
 }
 
