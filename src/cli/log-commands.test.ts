@@ -80,7 +80,10 @@ describe("classify", () => {
   it("obeys neither a name of a file nor a line that it cannot read", () => {
     const path = join(folder, "\u001b[2J.log");
     writeFileSync(path, "x: Unauthorized\n");
-    for (const { stdout, stderr } of [run("", "classify", path), run('{"id":1,"line":x\u001b[2J}', "classify", "--json")])
+    for (const { stdout, stderr } of [
+      run("", "classify", path),
+      run('{"id":1,"line":x\u001b[2J}', "classify", "--json"),
+    ])
       expect(stdout + stderr).toMatch(/^(?!.*\u001b).* \[2J/);
   });
 

@@ -110,7 +110,7 @@ function fieldsOf(value: unknown): Fields {
 /** Returns undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
 function readConfig(file: string): Fields | undefined {
   try {
-    const config = fieldsOf(parse(readFileSync(file, "utf8")));
+    const config = fieldsOf(parse(readFileSync(file, "utf8"), { uniqueKeys: false }));
     for (const entry of [...arrayOf(config["clusters"]), ...arrayOf(config["users"])].map(fieldsOf))
       resolvePaths(fieldsOf(entry["cluster"] ?? entry["user"]), dirname(file));
     return config;
@@ -151,7 +151,9 @@ function entryOf(entries: readonly Fields[], kind: string, name: unknown): Field
 }
 
 function completeCluster(cluster: Fields, env: Io["env"]): void {
-  const server = textOf(cluster["server"]) ?? "";
+  // client-node compares the scheme as it is written.
+  const server = (textOf(cluster["server"]) ?? "").replace(/^https?:/i, scheme => scheme.toLowerCase());
+  cluster["server"] = server;
   cluster["proxy-url"] ||= proxyOf(server, env);
   // Else client-node refuses http.
   if (server.startsWith("http:")) cluster["insecure-skip-tls-verify"] = true;

@@ -55,6 +55,14 @@ describe("the command line", () => {
   });
 });
 
+it("takes a scheme in any case, and the last of several keys of one name, as kubectl does", async () => {
+  const text = readFileSync(kubeconfig, "utf8")
+    .replace("http://", "HTTP://")
+    .replace('"token":', '"token":"a","token":');
+  writeFileSync(`${kubeconfig}-odd`, text);
+  expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
+});
+
 const CLIENT = `client: ${cfg.version}\n`;
 
 it("says its own version without a cluster, and to a script only data", async () => {
