@@ -9,7 +9,7 @@ import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
-import { operatorNodeOptions } from "../../controllers/operator-image";
+import { operatorNodeOptions, operatorStage } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
 import { nodeRelease } from "../../lab/images";
 import { bundleEntry } from "../../operator/bundle";
@@ -101,7 +101,7 @@ export class World {
 
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
-    const env = { NODE_OPTIONS: operatorNodeOptions().join(" ") };
+    const env = { ...operatorStage().env, NODE_OPTIONS: operatorNodeOptions().join(" ") };
     const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: this.#bundle };
     const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env, ...program });
     this.defer(() => operator.stop());
