@@ -148,10 +148,9 @@ export class LeaseReadings {
         if ((known.reading.readMs ?? -Infinity) > startedMs) continue;
         if (isSlow) noteTrouble(known, startedMs);
         this.#note(known, byNamespace.get(namespace) ?? []);
-        this.#noteUnread(
-          known,
-          unread.find(object => object.namespace === namespace),
-        );
+        unread
+          .filter(object => object.namespace === namespace)
+          .forEach(object => this.#noteFailure(known, problemOf(unreadError("list leases", object))));
       }
     } catch (error) {
       if (error instanceof ForbiddenError && scope === undefined) {
@@ -213,11 +212,6 @@ export class LeaseReadings {
     known.reading = { ...known.reading, unknown };
     noteTrouble(known, this.#clock.monotonicMs());
     delete known.countedFromMs;
-  }
-
-  #noteUnread(known: Known, unread: Unread | undefined): void {
-    if (unread === undefined) return;
-    this.#noteFailure(known, problemOf(unreadError("list leases", unread)));
   }
 }
 

@@ -3,16 +3,16 @@ import { parseDuration } from "../../core/time";
 import type { ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { isPresent, isOpen } from "../../restarts/history";
-import type { PodView, ServiceAccountView } from "../../core/views";
+import { serviceAccountUser } from "../../core/text";
+import type { PodView, ServiceAccountView, SubjectView } from "../../core/views";
 import { PERSISTENT, type PersistenceRule } from "../../logs/persistence";
 import type { FindUnauthorized } from "../../logs/reading/container-log";
 import type { LogWatch, LogFinding, Watched } from "../../logs/reading/log-watch";
 import type { SandboxTraces } from "../../logs/sandboxes";
 import { withAudiences } from "../kit/pods";
 import type { Problem } from "../../core/errors";
-import { unlessForbidden } from "../kit/problems";
+import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
-import { requireApiUse } from "./api-use";
 import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
 import { workloadId } from "../../restarts/claims";
 import {
@@ -126,7 +126,7 @@ async function withProofs(targets: readonly TargetPods[], pass: Pass): Promise<W
     });
     return { view, pods: pods.map(proven) };
   });
-  return requireApiUse(workloads, { readers, namespace: object.metadata.namespace, problems: pass.problems });
+  return requireApiUse(workloads, pass);
 }
 
 /** A ServiceAccount; null: does not exist, undefined: cannot be read. */
@@ -173,4 +173,50 @@ function podBeforeLogs(view: PodView, account: Account, context: PodContext): Om
 /** A ServiceAccount that is being deleted counts as gone: the API server soon rejects its tokens. */
 function isGone(account: ServiceAccountView | null): boolean {
   return account?.deletedAtMs !== undefined || account === null;
+}
+
+// An invalid token does no harm to a pod that never uses it, such as a web server with the ServiceAccount `default`. Rights of its
+// own ServiceAccount show that a pod uses the API server.
+
+/**
+ * Weakens proofs that are sufficient alone where no binding names the ServiceAccount of the pod: a 401 must then confirm them. Bindings are
+ * read only if there is such a proof. `workloads` are of one namespace.
+ *
+ * @throws errors that are neither ForbiddenError nor TransientError
+ */
+async function requireApiUse(workloads: readonly WorkloadBeforeLogs[], pass: Pass): Promise<WorkloadBeforeLogs[]> {
+  const pods = workloads.flatMap(workload => workload.pods).filter(({ proof }) => proof?.alone === true);
+  const accounts = await unboundAccounts(
+    pods.map(({ view }) => view.serviceAccountName),
+    pass,
+  );
+  const required = (pod: PodBeforeLogs): PodBeforeLogs => {
+    const isUnseen = pod.proof?.alone === true && accounts.has(pod.view.serviceAccountName);
+    return isUnseen ? { ...pod, proof: { ...pod.proof, alone: false } } : pod;
+  };
+  return workloads.map(workload => ({ ...workload, pods: workload.pods.map(required) }));
+}
+
+/** Those of the ServiceAccounts that no binding is known to name. */
+async function unboundAccounts(
+  names: readonly string[],
+  { object, readers, problems }: Pass,
+): Promise<ReadonlySet<string>> {
+  const { namespace } = object.metadata;
+  let accounts = new Set(names);
+  for (const kind of ["RoleBinding", "ClusterRoleBinding"] as const) {
+    if (accounts.size === 0) break;
+    const bindings = await unlessUnreadable(() => readers.bindings(kind, namespace), problems);
+    // Groups do not count: Kubernetes itself gives every ServiceAccount some rights.
+    const bound = new Set((bindings ?? []).flatMap(({ subjects }) => subjects.map(one => accountOf(one, namespace))));
+    accounts = new Set([...accounts].filter(name => !bound.has(name)));
+  }
+  return accounts;
+}
+
+/** A ServiceAccount subject without a namespace is in the namespace of its binding. */
+function accountOf({ kind, name, namespace: own }: SubjectView, namespace: string): string | undefined {
+  const prefix = serviceAccountUser(namespace, "");
+  if (kind === "User" && name.startsWith(prefix)) return name.slice(prefix.length);
+  return kind === "ServiceAccount" && (own ?? namespace) === namespace ? name : undefined;
 }
