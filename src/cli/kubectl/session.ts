@@ -10,7 +10,7 @@ import { WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
 import { CliError, terminalText } from "../streams";
 import { type ClusterFlags, loadChosen } from "./kubeconfig";
-import { confirm, type Format, type Io, Output } from "./terminal";
+import { type Format, type Io, Output } from "./terminal";
 
 /** Flags of every command that talks to a cluster. */
 export interface SessionFlags extends ClusterFlags {
@@ -97,11 +97,6 @@ export class Session {
   /** Changes one object; for commands that have asked before. */
   write(request: ApiRequest): Promise<JsonObject> {
     return new Api(this.#connection, systemClock, this.#options).json<JsonObject>(request);
-  }
-
-  /** Asks before a write; `--yes` answers for a script. */
-  confirm(consequence: string, options: { yes?: boolean }): Promise<boolean> {
-    return confirm(consequence, options, this.io);
   }
 
   /** Says on a terminal what takes long. */

@@ -3,27 +3,8 @@ import { KINDS } from "../../core/kinds";
 import { type Mode, whyObserved } from "../../core/remedy";
 import { CliError } from "../streams";
 
-/** Kinds that a command line can name. */
-export type SubjectKind =
-  | "ControllerResilience"
-  | "ClusterControllerResilience"
-  | "Pod"
-  | "Deployment"
-  | "StatefulSet"
-  | "DaemonSet"
-  | "ServiceAccount"
-  | "RoleBinding"
-  | "ClusterRoleBinding";
-
-/** The object that a command line names. */
-export interface Subject {
-  readonly kind: SubjectKind;
-  /** Absent for a cluster-scoped object. */
-  readonly namespace?: string;
-  readonly name: string;
-}
-
-const ALIASES: Readonly<Record<SubjectKind, readonly string[]>> = {
+/** Kinds that a command line can name, and their short names. */
+const ALIASES = {
   [KIND]: ["cres"],
   [CLUSTER_KIND]: ["ccres"],
   Pod: ["po"],
@@ -33,7 +14,17 @@ const ALIASES: Readonly<Record<SubjectKind, readonly string[]>> = {
   ServiceAccount: ["sa"],
   RoleBinding: [],
   ClusterRoleBinding: [],
-};
+} as const satisfies Partial<Record<keyof typeof KINDS, readonly string[]>>;
+type SubjectKind = keyof typeof ALIASES;
+
+/** The object that a command line names. */
+export interface Subject {
+  readonly kind: SubjectKind;
+  /** Absent for a cluster-scoped object. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
 const NAMES = Object.keys(ALIASES) as SubjectKind[];
 
 /**

@@ -88,13 +88,10 @@ export class Output {
   }
 }
 
-const STYLES = /\x1b\[\d+m/g;
-
 /** Formats rows as kubectl does: columns without borders, two spaces apart. The first row is the head. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
-  const widthOf = (text: string): number => text.replaceAll(STYLES, "").length;
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map(row => widthOf(row[i] ?? ""))) + 2);
-  const lines = rows.map(row => row.map((text, i) => text + " ".repeat((widths[i] ?? 0) - widthOf(text))).join(""));
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map(row => row[i]?.length ?? 0)) + 2);
+  const lines = rows.map(row => row.map((text, i) => text.padEnd(widths[i] ?? 0)).join(""));
   return lines.map(line => `${line.trimEnd()}\n`).join("");
 }
 

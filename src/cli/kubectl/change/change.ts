@@ -9,7 +9,7 @@ import { isManaged } from "../../../core/owned";
 import { generatedFor } from "../../../engine/cluster-wide/generated";
 import { CALL } from "../command";
 import { CliError } from "../../streams";
-import { Exit, type ExitCode } from "../terminal";
+import { confirm, Exit, type ExitCode } from "../terminal";
 import type { OperatorState } from "../reader";
 import type { Session } from "../session";
 
@@ -45,7 +45,7 @@ export async function carryOut(session: Session, change: Change, flags: ChangeFl
   if (isDryRun || flags.yes === true) {
     await output.note(change.consequence);
   }
-  if (!isDryRun && !(await session.confirm(change.consequence, flags))) {
+  if (!isDryRun && !(await confirm(change.consequence, flags, session.io))) {
     await output.note("nothing was changed");
     return Exit.error;
   }

@@ -123,11 +123,11 @@ interface Objection {
 async function objectionTo(
   intent: Intent,
   mode: Mode,
-  tools: Pick<PlanTools, "may" | "operator">,
+  tools: Pick<PlanTools, "readers" | "operator">,
 ): Promise<Objection | undefined> {
   const { apiGroup, resource, verb } = requiredPermission(intent);
   const { namespace } = intent.target;
-  const may = await tools.may({ apiGroup, resource, verb, ...(namespace === undefined ? {} : { namespace }) });
+  const may = await tools.readers.may({ apiGroup, resource, verb, ...(namespace === undefined ? {} : { namespace }) });
   if (!may) {
     const message = `the operator may not ${verb} ${resource}`;
     return { unless: message, outcome: { result: "Forbidden", message } };

@@ -28,7 +28,6 @@ export interface PlanTools {
   readonly log: Log;
   /** Absent: the Lease could not be read. */
   readonly operator?: OperatorState;
-  readonly may: Readers["may"];
   /** Notes what was not read, or is not known. */
   readonly note: (sentence: string) => void;
 }
@@ -65,7 +64,6 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
     readers,
     remedies: createRemedies(),
     log: SILENT,
-    may: right => rights.may(right),
     note,
     ...(operator.state === undefined ? {} : { operator: operator.state }),
   };
