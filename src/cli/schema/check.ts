@@ -1,7 +1,9 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { Ajv, type ErrorObject } from "ajv";
-import { parse } from "yaml";
+import { LineCounter, parse, parseAllDocuments } from "yaml";
+import { oneLine } from "../../core/text";
 import { crdText } from "../crd-text";
+import { CliError } from "../streams";
 
 type Kind = "ControllerResilience" | "ClusterControllerResilience";
 
@@ -19,6 +21,39 @@ function parseSchema(kind: Kind): Schema {
     spec: { versions: [{ schema: { openAPIV3Schema: Schema } }] };
   };
   return crd.spec.versions[0].schema.openAPIV3Schema;
+}
+
+// Reads the objects of a file.
+
+/** Most characters of the text of a parser. */
+const LONGEST = 200;
+
+/** Returns the documents of a YAML or JSON file, without those that are empty. @throws CliError that says where it is neither */
+export function readYaml(text: string, file: string): unknown[] {
+  const lineCounter = new LineCounter();
+  // A pretty error quotes the text in lines of its own.
+  return parseAllDocuments(text, { lineCounter, prettyErrors: false }).flatMap(document => {
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const { line, col } = lineCounter.linePos(error.pos[0]);
+      throw errorOf(file, ` in line ${line}, column ${col}`, error);
+    }
+    return document.contents === null ? [] : [valueOf(document, file)];
+  });
+}
+
+/** An alias without its anchor is found only here. */
+function valueOf(document: { toJS(): unknown }, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw errorOf(file, "", error);
+  }
+}
+
+function errorOf(file: string, place: string, error: unknown): CliError {
+  const message = error instanceof Error ? error.message : "unknown";
+  return new CliError(`${file}: expected YAML or JSON, got an error${place}: ${oneLine(message).slice(0, LONGEST)}`);
 }
 
 // Checks an object or a part of it against the schema of the CRD, as the API server does.

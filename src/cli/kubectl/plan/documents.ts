@@ -5,8 +5,7 @@ import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { isObject, type JsonObject, objectOf, textOf } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { toSeconds } from "../../../core/time";
-import { checkSpec, schemaOf } from "../../schema/check";
-import { readYaml } from "../../yaml-documents";
+import { checkSpec, readYaml, schemaOf } from "../../schema/check";
 import { CliError } from "../../streams";
 import { type Io, safeText } from "../terminal";
 
