@@ -399,7 +399,7 @@ export interface RestartStatus {
    */
   cause: string;
   /**
-   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, it renews its Lease, or work that was due moves. Replaced: nothing confirms that it helped: the log of the successor, which is Ready, is empty, or there is none, such as after the workload was scaled down. Ineffective: the tokens of the successor are rejected, it renews no Lease, or nothing moves.
+   * Requested: recorded before the operator requests the restart. Restarted: the pod is gone, and the operator is watching its successor. Recovered: the tokens of the successor are accepted, it renews its Lease, or work that was due moves. Replaced: nothing confirms that it helped: the log of the successor, which is Ready, is empty or cannot be read, or there is none, such as after the workload was scaled down. Ineffective: the tokens of the successor are rejected, it renews no Lease, or nothing moves.
    */
   outcome: "Requested" | "Restarted" | "Recovered" | "Replaced" | "Ineffective";
   /**

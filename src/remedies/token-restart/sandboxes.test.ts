@@ -368,11 +368,11 @@ describe("the restart of an agent", () => {
     expect((await node.passes(6)).restarts).toMatchObject([{ outcome: "Recovered" }]);
   });
 
-  it("stays open while Events cannot be read, and is Ineffective in the end", async () => {
+  it("stays open while Events cannot be read, and is unconfirmed in the end", async () => {
     const node = await replaced();
     node.failing.sandboxEvents = new ForbiddenError("list events: forbidden (403)");
     expect((await node.passes(30)).restarts).toMatchObject([{ outcome: "Restarted" }]);
-    expect((await node.passes(90)).restarts).toMatchObject([{ outcome: "Ineffective" }]);
+    expect((await node.passes(90)).restarts).toMatchObject([{ outcome: "Replaced" }]);
   });
 });
 

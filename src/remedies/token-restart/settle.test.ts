@@ -81,7 +81,7 @@ describe("an eviction", () => {
     ["still ends", [healthy(T - MINUTE, { uid: "a", deletedAtMs: T + 15 * MINUTE })], {}],
     ["is of a workload with a long grace period", [], { graceMs: 15 * MINUTE }],
   ])("has ten minutes from the end of the grace period on if its pod %s", (_, pods, over) => {
-    const all = [...pods, { ...healthy(T), unreadable: true }];
+    const all = [...pods, { ...healthy(T, { ready: false }), unreadable: true }];
     expect(outcomes(entry(), all, 25 * MINUTE - 1, over)).toEqual(["Restarted"]);
     expect(outcomes(entry(), all, 25 * MINUTE, over)).toEqual(["Ineffective"]);
   });
@@ -172,7 +172,9 @@ describe("an eviction", () => {
   it("is not Recovered while the log of its successor cannot be read, unless the ServiceAccount was recreated", () => {
     const unreadable = { ...healthy(T + 1_000), unreadable: true };
     expect(outcomes(entry(), [unreadable], 10 * MINUTE - 1)).toEqual(["Restarted"]);
-    expect(outcomes(entry(), [unreadable], 10 * MINUTE)).toEqual(["Ineffective"]);
+    expect(outcomes(entry(), [unreadable], 10 * MINUTE)).toEqual(["Replaced"]);
+    const down = { ...unreadable, view: { ...unreadable.view, ready: false } };
+    expect(outcomes(entry(), [down], 10 * MINUTE)).toEqual(["Ineffective"]);
     expect(outcomes(entry(PROVEN), [unreadable], MINUTE)).toEqual(["Recovered"]);
   });
 

@@ -74,9 +74,13 @@ function accused({ view, pods }: ObservedWorkload): Accused[] {
   });
 }
 
-/** The outcome of an open restart whose effect is not known yet. */
-function unknownOutcome(entry: RestartStatus, { workload, nowMs }: Context): Outcome {
-  return isOverdue(entry, workload, nowMs) ? "Ineffective" : entry.outcome;
+/**
+ * The outcome of an open restart whose effect is not known yet. Nothing shows whether a Ready successor works whose log cannot be read, such as for a
+ * misspelt container in the spec.
+ */
+function unknownOutcome(entry: RestartStatus, { workload, nowMs }: Context, successor?: ObservedPod): Outcome {
+  if (!isOverdue(entry, workload, nowMs)) return entry.outcome;
+  return successor?.view.ready === true && !isObservable(successor, entry) ? "Replaced" : "Ineffective";
 }
 
 function outcomeOf(entry: RestartStatus, context: Context): Outcome {
@@ -91,7 +95,7 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
   if (effect !== undefined) return effect;
   // A few failed sandboxes keep such a restart open for no longer than a missing observation does.
   const isUndecided = entry.cause === Cause.CniCredentialRejected && successor.view.ready;
-  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context) : entry.outcome;
+  return isUndecided || !isObservable(successor, entry) ? unknownOutcome(entry, context, successor) : entry.outcome;
 }
 
 /**
