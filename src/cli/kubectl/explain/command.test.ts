@@ -36,7 +36,7 @@ it("explains a ClusterControllerResilience by its status", async () => {
   const { code, stdout, stderr } = await run(["explain", "ccres/all", "--kubeconfig", kubeconfig]);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/^ClusterControllerResilience all\n/);
-  expect(stdout).toContain("mode Observe, suspended");
+  expect(stdout).toContain("mode Enforce in 1 of 2 namespaces, suspended");
   expect(stdout).toContain("Ready was False ObjectsNotReady");
   expect(stdout).toContain("in all: namespaces: 2; enforced: 1; workloads: 5; protected: 4; objects: 2");
   expect(stdout).toContain("excluded: reason: OptedOut; count: 3");

@@ -50,6 +50,8 @@ export interface Action {
 /** Why one object of the operator is in its state. */
 export interface ObjectExplanation extends Subject {
   readonly mode: Mode;
+  /** In how many namespaces the mode of a ClusterControllerResilience is Enforce, in words. Absent: in none, as its own mode says. */
+  readonly enforced?: string;
   readonly suspended: boolean;
   readonly conditions: readonly ExplainedCondition[];
   /** What status says besides. */
@@ -110,13 +112,20 @@ function explainObject(object: OwnObject, { nowMs, live, events, operator }: Exp
   return {
     ...(isNamespaced(object) ? { kind: KIND, namespace: object.metadata.namespace } : { kind: CLUSTER_KIND }),
     name,
-    ...{ mode, suspended: object.spec.suspend, conditions: explainConditions(object) },
+    ...{ mode, ...enforcedBy(object), suspended: object.spec.suspend, conditions: explainConditions(object) },
     evidence: rowsOf(object)
       .filter(isShown)
       .map(row => textOfRow(row, { nowMs, acts })),
     actions: actionsFor(object, operator),
     timeline: told.filter((event, i) => !told.slice(i + 1).some(later => isSame(event, later))).slice(-EVENTS_SHOWN),
   };
+}
+
+function enforcedBy(object: OwnObject): Pick<ObjectExplanation, "enforced"> {
+  if (isNamespaced(object)) return {};
+  const { enforced, namespaces = 0 } = object.status ?? {};
+  if (enforced === undefined || (enforced === 0 && object.spec.mode === "Observe")) return {};
+  return { enforced: `mode Enforce in ${enforced} of ${namespaces} namespaces` };
 }
 
 /** Most Events that are shown of one object, the newest. */

@@ -45,9 +45,9 @@ function describeOperator({ leads, renewTime, breaker, lease }: OperatorState, l
 }
 
 function formatObject(object: ObjectExplanation, subject: string, look: Look): string[] {
-  const { conditions, evidence, actions, timeline, mode, suspended } = object;
+  const { conditions, evidence, actions, timeline, mode, enforced, suspended } = object;
   const title = describeSubject(object);
-  const flags = `${describeMode(mode)}${suspended ? ", suspended" : ""}`;
+  const flags = `${enforced ?? describeMode(mode)}${suspended ? ", suspended" : ""}`;
   return [
     title === subject ? `  ${flags}` : `${look.paint("bold", title)}  ${flags}`,
     ...heading(
