@@ -226,6 +226,18 @@ describe("evictions", () => {
       ["none", "percent"].map(name => `warning NeverEvictable PodDisruptionBudget ${name}`),
     );
   });
+
+  it("are told of a second replica only where it helps", async () => {
+    world["deployments"] = [workload("web", { replicas: 1 })];
+    const rules = [{ minAvailable: 1 }, { minAvailable: "100%" }, { maxUnavailable: 0 }];
+    world["poddisruptionbudgets"] = rules.map((rule, i) => budget(`budget-${i}`, rule));
+    const { stdout } = await audit();
+    expect(stdout.match(/Run two replicas|Set maxUnavailable: 1/g)?.sort()).toEqual([
+      "Run two replicas",
+      "Set maxUnavailable: 1",
+      "Set maxUnavailable: 1",
+    ]);
+  });
 });
 
 describe("--logs", () => {

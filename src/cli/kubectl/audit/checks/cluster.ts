@@ -83,7 +83,10 @@ export function neverEvictable({ budgets = [], workloads = [] }: AuditFacts): Fi
       {
         ...({ severity: "warning", check: "NeverEvictable", kind: "PodDisruptionBudget", namespace, name } as const),
         why: `it never allows an eviction of ${listOf(selected)} with ${count(replicas, "replica")} (${ruleOf(budget)}): no drain of its node ends, and no controller can replace a broken pod safely.`,
-        wayOut: replicas === 1 ? "Run two replicas, or delete the PodDisruptionBudget." : "Set maxUnavailable: 1.",
+        wayOut:
+          replicas === 1 && allowed(budget, 2) > 0
+            ? "Run two replicas, or delete the PodDisruptionBudget."
+            : "Set maxUnavailable: 1.",
       },
     ];
   });
