@@ -39,7 +39,7 @@ export const RESTART_REASONS = {
   WouldRestart: { event: "Warning", help: "It is only observed: set mode Enforce, or restart the pod by hand." },
   RestartBlocked: {
     event: "Warning",
-    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica, or delete the pod by hand.",
+    help: "The API server refuses the eviction for now, such as for a PodDisruptionBudget: add a replica (no help with `maxUnavailable: 0`), or delete the pod by hand.",
   },
   RestartDeferred: {
     event: "Normal",
