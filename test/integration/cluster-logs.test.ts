@@ -162,7 +162,7 @@ describe("a read whose bytes are still in use", () => {
       begun++;
       return ended;
     };
-    const [first, second] = [reader.read(ask(), look), reader.read(ask(), look)];
+    const [first, second] = [reader.read(ask(), look), reader.read(ask({ limitBytes: 999 }), look)];
     expect(
       await eventually(
         () => begun,
