@@ -114,7 +114,8 @@ describe("bad input", () => {
     expect((await using(plugin("echo log in first >&2; exit 1"))).stderr).toMatch(
       /^log in first\n.*credential plugin failed: log in first\n$/,
     );
-    await expectSentence(using(plugin("echo secret-token")), "credentials: unusable");
+    for (const answer of ["secret-token", "{}", '{"status":null}'])
+      await expectSentence(using(plugin(`echo '${answer}'`)), "printed no ExecCredential with a status");
   });
 
   it("is no credential plugin that takes longer than a request may, such as to ask a person to log in", async () => {

@@ -357,8 +357,8 @@ interface Plugin {
 
 /** What a credential plugin printed to standard error before it failed. Errors of another class may quote its credentials. */
 function saidByPlugin(config: KubeConfig, error: unknown): string | undefined {
-  const isOutput = error instanceof Error && error.constructor === Error && !("code" in error);
-  if (!isOutput || config.getCurrentUser()?.exec == null) return undefined;
+  if (config.getCurrentUser()?.exec == null || !(error instanceof Error) || "code" in error) return undefined;
+  if (error.constructor !== Error) return "the credential plugin printed no ExecCredential with a status";
   return `the credential plugin failed: ${oneLine(error.message).trim().slice(0, MAX_SAID) || "it said nothing"}`;
 }
 
