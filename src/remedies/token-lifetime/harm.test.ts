@@ -58,20 +58,6 @@ describe("401s after the change", () => {
     expect(reverts(scene)).toBe(0);
   });
 
-  it("revert it hours later, after the owner has deployed another template", async () => {
-    const scene = await bounded();
-    await scene.clock.run(100 * MINUTE);
-    scene.put("agent", withImage(scene.set().template, "agent:2"));
-    scene.roll("agent", 600);
-    const appliedTime = scene.clock.now().toISOString().replace(".000", "");
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime });
-    await scene.clock.run(79 * MINUTE);
-    scene.setLogs("persistent", 600);
-    expect(await scene.pass()).toMatchObject({ reason: "Reverted" });
-    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
-  });
-
   it.each<[string, (scene: Scene) => void]>([
     [
       "of a pod that is older than its ServiceAccount",
@@ -101,23 +87,6 @@ describe("401s after the change", () => {
     scene.setLogs("quiet", 3607);
     expect((await scene.pass()).message).toContain("reverting the template change");
   });
-
-  it("of pods that also have a longer token count as those of old pods", async () => {
-    const scene = await tried();
-    const both = { tokenExpirationSeconds: 600, maxTokenExpirationSeconds: 3607 };
-    scene.podList = scene.podList.map(pod => ({ ...pod, ...both }));
-    scene.setLogs("persistent");
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
-  });
-
-  it("of an earlier template do not revert the current one", async () => {
-    const scene = await bounded();
-    scene.setLogs("persistent", 600);
-    scene.put("agent", withImage(scene.set().template, "agent:2"));
-    await scene.pass();
-    expect(reverts(scene)).toBe(0);
-  });
 });
 
 describe("a reverted change", () => {
@@ -139,19 +108,6 @@ describe("a reverted change", () => {
     const count = scene.written.length;
     for (let i = 0; i < 4; i++) await scene.pass();
     expect(scene.written).toHaveLength(count);
-  });
-
-  it("proves nothing about the next template, whose old pods still get 401s", async () => {
-    const scene = await reverted();
-    const count = scene.written.length;
-    scene.put("agent", withImage(PLAIN, "agent:2"));
-    await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
-    scene.roll("agent", 3607);
-    scene.setLogs("quiet");
-    await scene.pass();
-    await scene.pass();
-    expect(scene.written).toHaveLength(count + 1);
   });
 
   it("is remembered for the same template of a recreated DaemonSet only", async () => {

@@ -10,13 +10,6 @@ function withAnother(scene: Scene): Scene {
   return scene;
 }
 
-/** The eviction of the first pod is refused. */
-function blocked(): Scene {
-  const scene = new Scene();
-  scene.evictionOutcome = { result: "Blocked", message: "its budget says no", retryAfterMs: 10_000 };
-  return scene;
-}
-
 describe("a blocked change", () => {
   it("gives the condition its worst reason, unless the report is stalled already", () => {
     const pending = (verb: "apply" | "evict", kind: string, name: string, outcome: Outcome): Execution => ({
@@ -44,17 +37,6 @@ describe("a blocked change", () => {
     ).message;
     expect(many.match(/apply DaemonSet a/g)).toHaveLength(5);
     expect(many).toMatch(/; 2 more\.$/);
-  });
-
-  it("is cleared after the write succeeds", async () => {
-    const scene = blocked();
-    await scene.run(20);
-    const held = await scene.pass();
-    expect(held).toMatchObject({ reason: "RestartBlocked", progressing: true });
-    expect(held.message).toContain("Pending: evict Pod agent-1: its budget says no.");
-    scene.evictionOutcome = undefined;
-    await scene.run(60);
-    expect((await scene.pass()).message).not.toContain("Pending");
   });
 
   it("of another generation is not reported before this generation tries it", async () => {
