@@ -41,7 +41,9 @@ async function review(binding: BindingView, readers: Readers): Promise<Review> {
   if (lacks.length > 0) return { lacks };
   const { namespace, roleRef } = binding;
   const role = await readers.role(roleRef.kind === "Role" ? "Role" : "ClusterRole", namespace, roleRef.name);
-  const excess = role === null ? undefined : excessOf(role.rules, binding);
+  // system:serviceaccount:NAMESPACE:NAME
+  const ownNamespace = (await readers.ownUser())?.split(":")[2];
+  const excess = role === null ? undefined : excessOf(role.rules, binding, ownNamespace);
   return { lacks, ...(excess === undefined ? {} : { excess }) };
 }
 

@@ -76,7 +76,8 @@ describe("a role", () => {
   ])("that may %s is too powerful in all namespaces", (_, one, excess) => {
     expect(excessOf([rule("", "pods", "get"), one], EVERYWHERE)).toBe(excess);
     expect(excessOf([one], SYSTEM)).toBe(excess);
-    expect(excessOf([one], HERE)).toBeUndefined();
+    expect(excessOf([one], HERE, "team")).toBe(excess);
+    expect(excessOf([one], HERE, "operator")).toBeUndefined();
   });
 
   const named = (one: RoleRule, ...resourceNames: string[]): RoleRule => ({ ...one, resourceNames });
@@ -118,6 +119,13 @@ describe("a role", () => {
     expect(excessOf([one], EVERYWHERE)).toBe(excess);
   });
 
+  it("is too powerful if it may create Secrets and read one, whose name it chooses", () => {
+    const read = named(rule("", "secrets", "get"), "web-tls");
+    expect(excessOf([read, rule("", "secrets", "create")], EVERYWHERE)).toBe("may get secrets");
+    expect(excessOf([read, named(rule("", "secrets", "create"), "web-tls")], EVERYWHERE)).toBeUndefined();
+    expect(excessOf([read, rule("", "secrets", "create")], HERE)).toBeUndefined();
+  });
+
   it("is not too powerful otherwise", () => {
     const harmless = [
       rule("", "secrets", "create", "update", "delete"),
@@ -140,6 +148,11 @@ class Roles extends Scene {
   rules: readonly RoleRule[] = [rule("*", "*", "*")];
   failure: Error | undefined;
   hangs = false;
+  user = "kubernetes-admin";
+
+  override ownUser(): Promise<string> {
+    return Promise.resolve(this.user);
+  }
 
   override role(_kind: string, _namespace: string, name: string): Promise<RoleView | null> {
     if (name === "view") return Promise.resolve({ rules: [] });
@@ -171,6 +184,15 @@ describe("a binding of a role that is too powerful", () => {
     );
     expect((await scene.pass()).events).toEqual([]);
     scene.rules = [rule("", "pods", "get")];
+    expect((await scene.pass()).intents).toMatchObject([{ verb: "patch" }]);
+  });
+
+  it("is not renewed in the operator's own namespace either, if it reaches credentials there", async () => {
+    const scene = await withDaysLeft(0.5);
+    scene.rules = [rule("", "serviceaccounts/token", "create")];
+    scene.user = "system:serviceaccount:team:controller-resilience";
+    expect(await scene.pass()).toMatchObject({ reason: "BindingRefused", intents: [] });
+    scene.user = "system:serviceaccount:other:controller-resilience";
     expect((await scene.pass()).intents).toMatchObject([{ verb: "patch" }]);
   });
 

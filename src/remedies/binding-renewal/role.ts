@@ -1,3 +1,4 @@
+import { SYSTEM_NAMESPACE } from "../../core/components";
 import type { BindingView, RoleRule } from "../../core/views";
 
 /** Resources on which these verbs let the holder of a role take rights that it was not given. */
@@ -36,8 +37,8 @@ const POWERS: readonly Power[] = [
 ];
 
 /**
- * In a ClusterRoleBinding, and in a RoleBinding of kube-system, which reach the credentials there. In any other RoleBinding, these rights end
- * at the pods and Secrets of its namespace (as Kubernetes' roles `edit` and `admin` do), or have no effect.
+ * In a ClusterRoleBinding, and in a RoleBinding of kube-system or the operator's namespace, which reach the credentials there. In any other
+ * RoleBinding, these rights end at the pods and Secrets of its namespace (as Kubernetes' roles `edit` and `admin` do), or have no effect.
  */
 const CLUSTER_POWERS: readonly Power[] = [
   // "Impersonate verb".
@@ -68,21 +69,30 @@ const CLUSTER_POWERS: readonly Power[] = [
   { group: "apiregistration.k8s.io", resources: ["apiservices"], verbs: CHANGE },
 ];
 
+/** A Secret of type service-account-token that names a ServiceAccount gets its token, so who may make one needs to read it alone. */
+const CREATE_SECRETS: Power = { group: CORE, resources: ["secrets"], verbs: ["create"], named: isEmpty };
+const READ_NAMED_SECRET: Power = { group: CORE, resources: ["secrets"], verbs: ["get", "list", "watch"] };
+
 /** Constrained impersonation (KEP 5284) puts what it allows into the verb: `impersonate:user-info`, `impersonate-on:user-info:list`. */
 const CONSTRAINED = /^impersonate(-on)?:/;
 
 /**
  * Says what lets the holder of a role take rights that it was not given, such as `may escalate clusterroles`; undefined if nothing does. An
  * operator that binds such a role is as good as cluster-admin. Pure.
+ *
+ * @param ownNamespace that of the operator, if it is known
  */
 export function excessOf(
   rules: readonly RoleRule[],
   { kind, namespace }: Pick<BindingView, "kind" | "namespace">,
+  ownNamespace?: string,
 ): string | undefined {
-  const reachesAll = kind === "ClusterRoleBinding" || namespace === "kube-system";
+  const reachesAll = kind === "ClusterRoleBinding" || [SYSTEM_NAMESPACE, ownNamespace].includes(namespace);
+  const makesTokens = rules.some(rule => powerIn(rule, [CREATE_SECRETS]) !== undefined);
+  const powers = makesTokens ? [...CLUSTER_POWERS, READ_NAMED_SECRET] : CLUSTER_POWERS;
   for (const rule of rules) {
     const found = powerIn(rule, POWERS) ?? constrained(rule) ?? allResources(rule);
-    const excess = found ?? (reachesAll ? powerIn(rule, CLUSTER_POWERS) : undefined);
+    const excess = found ?? (reachesAll ? powerIn(rule, powers) : undefined);
     if (excess !== undefined) return `may ${excess}`;
   }
   return undefined;
