@@ -77,6 +77,7 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
     clock,
     store,
     writer,
+    readers,
     log,
     metrics,
     leading,
@@ -445,6 +446,17 @@ describe("a restart", () => {
     store.get = () => Promise.reject(new TransientError("away"));
     await pass();
     expect(answered).toEqual([...readAndWritten, KEY]);
+  });
+
+  it("is known although the Namespace of its object cannot be read, so that it holds back none elsewhere", async () => {
+    const bench = makeBench();
+    bench.readers.namespace = () => Promise.reject(new TransientError("get namespaces: 500"));
+    bench.leading.yes = false;
+    await bench.pass();
+    expect(bench.answered).toEqual([]);
+    bench.leading.yes = true;
+    expect(await bench.pass()).toMatchObject({ next: "retry" });
+    expect([bench.answered, bench.store.writes]).toEqual([[KEY], []]);
   });
 });
 

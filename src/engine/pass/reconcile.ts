@@ -82,7 +82,7 @@ export class Reconciler {
     const { store, cachedReaders, restarts } = this.#ports;
     const read = cachedReaders === undefined ? undefined : store.cached(key);
     if (cachedReaders === undefined || read === undefined || hasNews(read)) return undefined;
-    const mode = await this.#modeOf(read, cachedReaders);
+    const mode = await this.#modeOf(read, cachedReaders, mayWrite);
     const object = mayWrite() ? restarts.load(key, read, mode) : read;
     const session = new ObjectSession(object, store, cachedReaders.clock, true);
     try {
@@ -103,14 +103,20 @@ export class Reconciler {
       return { next: "forget" };
     }
     const isDeleting = read.metadata.deletionTimestamp !== undefined;
-    const mode = isDeleting ? read.spec.mode : await this.#modeOf(read, readers);
+    const mode = isDeleting ? read.spec.mode : await this.#modeOf(read, readers, mayWrite);
     const object = mayWrite() ? restarts.load(key, read, mode) : read;
     const pass: Pass = { key, log, mayWrite, readers, mode, session: new ObjectSession(object, store, readers.clock) };
     return isDeleting ? await this.#finalize(pass) : await this.#reconcileObject(pass);
   }
 
-  #modeOf(object: ControllerResilience, readers: Readers): Promise<Mode> {
-    return passMode(object, this.#ports.mode ?? "Enforce", readers);
+  /** The restarts of an object whose Namespace cannot be read are loaded nevertheless: a new leader restarts nothing elsewhere before. */
+  async #modeOf(object: ControllerResilience, readers: Readers, mayWrite: () => boolean): Promise<Mode> {
+    try {
+      return await passMode(object, this.#ports.mode ?? "Enforce", readers);
+    } catch (error) {
+      if (mayWrite()) this.#ports.restarts.load(keyOf(object), object);
+      throw error;
+    }
   }
 
   /** Drops what is remembered of the object, and its metrics. */
