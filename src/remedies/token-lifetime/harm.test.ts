@@ -58,6 +58,20 @@ describe("401s after the change", () => {
     expect(reverts(scene)).toBe(0);
   });
 
+  it("revert it hours later, after the owner has deployed another template", async () => {
+    const scene = await bounded();
+    await scene.clock.run(100 * MINUTE);
+    scene.put("agent", withImage(scene.set().template, "agent:2"));
+    scene.roll("agent", 600);
+    const appliedTime = scene.clock.now().toISOString().replace(".000", "");
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded", appliedTime });
+    await scene.clock.run(79 * MINUTE);
+    scene.setLogs("persistent", 600);
+    expect(await scene.pass()).toMatchObject({ reason: "Reverted" });
+    expect(scene.entry()).toMatchObject({ outcome: "Reverted" });
+  });
+
   it.each<[string, (scene: Scene) => void]>([
     [
       "of a pod that is older than its ServiceAccount",
@@ -86,6 +100,14 @@ describe("401s after the change", () => {
     expect((await scene.pass()).message).not.toContain("reverting");
     scene.setLogs("quiet", 3607);
     expect((await scene.pass()).message).toContain("reverting the template change");
+  });
+
+  it("of an earlier template do not revert the current one", async () => {
+    const scene = await bounded();
+    scene.setLogs("persistent", 600);
+    scene.put("agent", withImage(scene.set().template, "agent:2"));
+    await scene.pass();
+    expect(reverts(scene)).toBe(0);
   });
 });
 
