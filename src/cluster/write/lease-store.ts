@@ -58,13 +58,13 @@ export class ApiLeaseStore implements LeaseStore {
   }
 
   #leaseOf(record: LeaseRecord): object {
-    const { annotations, resourceVersion } = record;
+    const { annotations = {}, resourceVersion } = record;
     return {
       apiVersion: API_VERSION,
       kind: "Lease",
       metadata: {
         ...record.others,
-        annotations,
+        ...(Object.keys(annotations).length > 0 && { annotations }),
         namespace: this.#namespace,
         name: this.#name,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
