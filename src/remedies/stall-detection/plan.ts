@@ -6,7 +6,7 @@ import { parseDuration } from "../../core/time";
 import { deniedOf } from "../../logs/traces";
 import { eventOf, newlySettled, type PlannedRestart, withAnswer, workloadId } from "../../restarts/claims";
 import { isOpen, restartsOf } from "../../restarts/history";
-import { describeDown, withPatience } from "../../restarts/limits";
+import { describeDown, UNHEALTHY_HINT, withPatience } from "../../restarts/limits";
 import { observationIncomplete, summarizeWorkloads, targetNotFound } from "../kit/finding";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
@@ -111,12 +111,19 @@ function withDecision(
   return withPatience({ ...stall, isStalled: false, ...decided, sentence: said }, wayOut, wait, now);
 }
 
-/** A restart whose outcome is open: nothing shows yet that it helped. */
+/** A restart whose outcome is open: nothing shows yet that it helped. Its successor may never be created. */
 function awaited({ workload: { view, pods }, now }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
   const id = workloadId(view);
-  const watched = describeDown({ pods, history: restartsOf(id, restarts), now }, STALL_CAUSES);
+  const history = restartsOf(id, restarts);
+  const watched = describeDown({ pods, history, now }, STALL_CAUSES);
   if (watched === undefined) return undefined;
-  return { status: "False", reason: "Restarting", sentence: `${id}: ${watched}.`, isProgressing: true };
+  const finding = {
+    status: "False",
+    reason: "Restarting",
+    sentence: `${id}: ${watched}.`,
+    isProgressing: true,
+  } as const;
+  return withPatience(finding, UNHEALTHY_HINT, { waitStartTime: history.at(-1)?.time ?? "" }, now);
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */

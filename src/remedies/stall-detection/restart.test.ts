@@ -133,6 +133,14 @@ describe("onStall: Restart", () => {
     expect(await scene.run(60)).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("is Stalled after an hour if no successor is created", async () => {
+    scene.executed(await stall());
+    scene.podList = [];
+    expect((await scene.wait(3_500)).stalled).toBeUndefined();
+    expect(await scene.wait(200)).toMatchObject({ reason: "Restarting", progressing: false });
+    expect((await scene.pass()).stalled?.message).toContain("see kubectl describe");
+  });
+
   it("is not Recovered by the first renewals, since some programs hang right after each start", async () => {
     scene.executed(await stall());
     replace("web-5d-b", true);
