@@ -71,6 +71,23 @@ describe("a change of a template", () => {
     expect(scene.count(600)).toBe(1);
   });
 
+  it("goes on once the log of the first pod was read at the end, a life of the token after it became Ready", async () => {
+    const scene = await begun(ordinary());
+    scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.readySinceMs! + 5 * MINUTE }));
+    const review = scene.review.bind(scene);
+    const readMs = scene.clock.now().getTime() + 1_120_000;
+    scene.review = async (key, pods) => {
+      const reviewed = await review(key, pods);
+      return new Map([...reviewed].map(([uid, one]) => [uid, { ...one, readMs: Math.min(one.readMs, readMs) }]));
+    };
+    await scene.run(119);
+    expect((await scene.pass()).message).toContain("has unread logs");
+    expect(scene.count(600)).toBe(1);
+    scene.review = review;
+    await scene.run(10);
+    expect(scene.count(600)).toBe(3);
+  });
+
   it("does not go on while the first pod is not Ready or its log is not read, and is restored after an hour", async () => {
     const scene = await begun(ordinary());
     scene.setLogs("unreadable", 600);
@@ -104,6 +121,38 @@ describe("a change of a template", () => {
     scene.object.spec.tokenLifetime!.defaultToken = "Leave";
     await scene.run(3);
     expect(json(scene.set().template)).toBe(json(PLAIN));
+  });
+
+  it("is proven by the first pod only, although the others were recreated meanwhile", async () => {
+    const scene = await begun(ordinary());
+    scene.setLogs("unreadable", 600);
+    for (const { name, maxTokenExpirationSeconds } of [...scene.podList]) {
+      if (maxTokenExpirationSeconds !== 600) scene.replacePod(name);
+    }
+    expect(scene.count(600)).toBe(3);
+    await scene.run(90);
+    expect(scene.last.message).toContain(
+      "trial on one node, 3 of 3 pods have tokens bounded to 10m; pod agent-4, the first",
+    );
+    expect(scene.set()).toMatchObject({ updateStrategy: "OnDelete" });
+    scene.setLogs("quiet");
+    await scene.run(2);
+    expect(scene.last).toMatchObject({ status: "True", reason: "Bounded" });
+  });
+
+  it("continues after a crash between any write and its record, as a trial", async () => {
+    const scene = ordinary();
+    await scene.pass();
+    await scene.passAndCrash();
+    await scene.run(16);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod"]);
+    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+    await scene.clock.run(15 * MINUTE);
+    await scene.passAndCrash();
+    await scene.run(4);
+    expect(scene.count(600)).toBe(3);
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
   });
 
   it("only observes in Observe mode", async () => {
