@@ -80,9 +80,9 @@ export class Cleanup {
 
   /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
   async release(session: ObjectSession, passes: readonly Reported[], swept: CleanupResult): Promise<void> {
-    const holds = ({ remedy, plan, reported: { status } }: Reported): boolean =>
+    const holds = ({ remedy, plan, reported: { status }, isBlind }: Reported): boolean =>
       // What is unknown may well exist.
-      remedy.cleanUp !== undefined && (plan.needsCleanup === true || status === "Unknown");
+      remedy.cleanUp !== undefined && (plan.needsCleanup === true || isBlind === true || status === "Unknown");
     if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
     await session.setFinalizer(false);
   }
@@ -136,6 +136,8 @@ export class Cleanup {
 /** A remedy's part of a pass after its report. */
 export interface Reported extends RemedyPass {
   readonly reported: Report;
+  /** Reads have failed. */
+  readonly isBlind?: boolean;
 }
 
 /** Reports whether the object has the operator's finalizer. */

@@ -237,6 +237,28 @@ describe("a remedy that fails", () => {
     });
   });
 
+  it("tells of no failure that is over within half a minute, and of one that lasts", async () => {
+    let tries = 0;
+    let isDown = false;
+    const failure = () => Promise.reject(new TransientError("list pods: HTTP 503"));
+    const observe = () => (isDown || tries++ % 2 === 1 ? failure() : Promise.resolve("facts"));
+    const rejected = makeDecision({ ...REJECTED, progressing: true });
+    const bench = makeBench({ remedies: [makeRemedy(rejected, { observe })], spec });
+    const next = async (): Promise<unknown> => {
+      const { next: then } = await bench.pass();
+      await bench.clock.run(20_000);
+      return [bench.conditions()["TokensAccepted"], then];
+    };
+    for (let pass = 0; pass < 5; pass++) expect(await next()).toContain("False/Rejected");
+    expect([bench.store.writes.length, bench.conditions()["Reconciling"]]).toEqual([1, "True/Progressing"]);
+    isDown = true;
+    expect(await next()).toEqual(["False/Rejected", "retry"]);
+    expect(await next()).toEqual(["False/Rejected", "retry"]);
+    expect(await next()).toEqual(["Unknown/ObserveFailed", "retry"]);
+    [isDown, tries] = [false, 0];
+    expect(await next()).toContain("False/Rejected");
+  });
+
   it("tells of one obstacle as long as it comes back, however else reads fail meanwhile", async () => {
     let tries = 0;
     const ways = ["list pods: HTTP 503", "get deployments app: timed out after 30 s", "list pods: socket hang up"];

@@ -1,4 +1,9 @@
-import type { ControllerResilience, ControllerResilienceStatus } from "../../api/controller-resilience";
+import { ConditionType } from "../../api/conditions";
+import type {
+  ControllerResilience,
+  ControllerResilienceStatus,
+  StatusCondition,
+} from "../../api/controller-resilience";
 import { type Random, STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import { nextConditions, boundStatus, hasNews } from "../../core/status";
 import { ConflictError, framesOf, GoneError, NotYetError, publicMessage, TerminalError } from "../../core/errors";
@@ -16,7 +21,7 @@ import { Executor, type ExecutionScope } from "../write/executor";
 import { Cleanup, hasFinalizer, type CleanupResult, type Reported } from "./cleanup";
 import { passMode, type OperatorMode, conditionUpdates, deletionUpdates, SUSPENDED } from "./ready";
 import { observeAndPlan, type RemedyPass, withPatience, withReport } from "./remedy-pass";
-import { Reporter } from "./reporter";
+import { GRACE_MS, Reporter } from "./reporter";
 
 /** What a pass works with. */
 export interface ReconcilerPorts {
@@ -48,8 +53,8 @@ export class Reconciler {
   readonly #executor: Executor;
   readonly #cleanup: Cleanup;
   readonly #reporter: Reporter;
-  /** What is told of failed reads, by object and remedy. */
-  readonly #told = new Map<string, Told & { readonly isStalled: boolean }>();
+  /** Of reads that fail now, by object and remedy. */
+  readonly #failures = new Map<string, ReadFailure>();
 
   constructor(ports: ReconcilerPorts) {
     this.#ports = ports;
@@ -123,7 +128,7 @@ export class Reconciler {
   forget(key: Key): void {
     const { remedies, log } = this.#ports;
     for (const remedy of remedies) {
-      this.#told.delete(`${key} ${remedy.name}`);
+      this.#failures.delete(`${key} ${remedy.name}`);
       try {
         remedy.forget?.(key);
       } catch (error) {
@@ -148,6 +153,7 @@ export class Reconciler {
     const status = this.#statusOf(pass, scope.restarts, passes, swept);
     if (!pass.mayWrite()) return { next: "recheck" };
     await pass.session.writeStatus(status);
+    for (const { remedy, isBlind } of passes) if (isBlind !== true) this.#failures.delete(`${pass.key} ${remedy.name}`);
     this.#ports.restarts.load(pass.key, pass.session.object, pass.mode);
     this.#report(pass, status, passes);
     if (!pass.mayWrite()) return { next: "recheck" };
@@ -207,30 +213,36 @@ export class Reconciler {
     for (const pass of planned) {
       const outcomes = await this.#executor.executeAll(pass.remedy, pass.plan.items, scope);
       const known = conditions.find(({ type }) => type === pass.remedy.condition);
-      const isTold = known?.reason === "ObserveFailed" && !hasNews(scope.object);
       const id = `${keyOf(scope.object)} ${pass.remedy.name}`;
-      const report = this.#steady(id, isTold, this.#unlessClockIsOff(await pass.report(outcomes)));
+      const seen = this.#unlessClockIsOff(await pass.report(outcomes));
+      const isBlind = seen.reason === "ObserveFailed";
+      const report = isBlind
+        ? this.#steady(id, hasNews(scope.object) ? [] : conditions, pass.remedy.condition, seen)
+        : seen;
       const written = [...outcomes.values()].flat();
       const failing = this.#executor.lasting(written);
-      passes.push({ ...pass, reported: withPatience(report, { known, failing, now: this.#now() }) });
+      passes.push({ ...pass, reported: withPatience(report, { known, failing, now: this.#now() }), isBlind });
       executions.push(...written);
     }
     return { passes, executions };
   }
 
-  /** What status tells of failed reads stays, until they succeed, the spec changes, or only a person can end them ({@link retell}). */
-  #steady(id: string, isTold: boolean, report: Report): Report {
-    const { reason, message, stalled } = report;
-    if (reason !== "ObserveFailed") return report;
-    const known = isTold ? this.#told.get(id) : undefined;
-    const isWorse = stalled !== undefined && known?.isStalled === false;
-    const told = retell(isWorse ? undefined : known, message, this.#ports.readers.clock.monotonicMs());
-    this.#told.set(id, { ...told, isStalled: stalled !== undefined });
-    return {
-      ...report,
-      message: told.message,
-      ...(stalled?.message === message && { stalled: { ...stalled, message: told.message } }),
-    };
+  /**
+   * What status tells stays while reads fail: for {@link GRACE_MS}, where they may succeed again, and then the first failure, until it is met no more
+   * ({@link retell}) or only a person can end it. A change of the spec ends both.
+   */
+  #steady(id: string, conditions: readonly StatusCondition[], condition: string, report: Report): Report {
+    const nowMs = this.#ports.readers.clock.monotonicMs();
+    const before = conditions.find(({ type }) => type === condition);
+    const { told, sinceMs = nowMs } = (before && this.#failures.get(id)) ?? {};
+    const isBrief = report.stalled === undefined && nowMs - sinceMs < GRACE_MS;
+    if (before !== undefined && before.reason !== "ObserveFailed" && isBrief) {
+      this.#failures.set(id, { sinceMs });
+      return asBefore(report, before, conditions);
+    }
+    const next = retold(told, report, nowMs);
+    this.#failures.set(id, { sinceMs, told: next });
+    return withMessage(report, next.message);
   }
 
   /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing, and what rests on it waits. */
@@ -298,6 +310,37 @@ export class Reconciler {
       .toString(16)
       .padStart(8, "0");
   }
+}
+
+/** Reads that fail. */
+interface ReadFailure {
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  /** Absent: status does not tell of it yet. */
+  readonly told?: Told & { readonly isStalled: boolean };
+}
+
+function retold(told: ReadFailure["told"], { message, stalled }: Report, nowMs: number) {
+  const isStalled = stalled !== undefined;
+  return { ...retell(isStalled && told?.isStalled === false ? undefined : told, message, nowMs), isStalled };
+}
+
+function withMessage(report: Report, message: string): Report {
+  const { stalled } = report;
+  return { ...report, message, ...(stalled?.message === report.message && { stalled: { ...stalled, message } }) };
+}
+
+/** A report that says what its condition, Reconciling and Stalled have said before. */
+function asBefore(report: Report, before: StatusCondition, conditions: readonly StatusCondition[]): Report {
+  const { status, reason, message } = before;
+  const isTrue = (type: string): StatusCondition | undefined =>
+    conditions.find(one => one.type === type && one.status === "True");
+  const [busy, stuck] = [isTrue(ConditionType.Reconciling), isTrue(ConditionType.Stalled)];
+  return {
+    ...{ ...report, status, reason, message },
+    progressing: busy?.message === message,
+    ...(stuck?.reason === reason && { stalled: { reason, message: stuck.message } }),
+  };
 }
 
 /** One pass over one object. */
