@@ -40,7 +40,7 @@ const judge = async (w: Widgets, ableForMs = Infinity, isHandled = false) => {
     workedMs: -Infinity,
     wasAccused: () => false,
   };
-  return { stuck: judgeKind(now) };
+  return { stuck: judgeKind(now).stuck };
 };
 
 describe("judgeKind", () => {
@@ -174,13 +174,13 @@ describe("judgeKind", () => {
         ...{ reading: await w.readings.kind(ask()), nowMs: w.clock.monotonicMs(), forMs: FOR, ableForMs: Infinity },
         ...{ isHandled: false, workedMs: -Infinity, wasAccused: () => true },
       });
-    expect(await again()).toMatchObject({ object: { name: "blue" } });
+    expect(await again()).toMatchObject({ stuck: { object: { name: "blue" } } });
     w.edit("green");
     await w.minutes(1);
     w.handle("blue");
     await w.minutes(1);
-    expect(await again()).toBeUndefined();
+    expect(await again()).toEqual({});
     await w.minutes(15);
-    expect(await again()).toMatchObject({ object: { name: "green" } });
+    expect(await again()).toMatchObject({ stuck: { object: { name: "green" } } });
   });
 });

@@ -32,18 +32,30 @@ export interface Stuck {
   readonly hasOthers: boolean;
 }
 
-/** Judges a kind; undefined: nothing shows that its controller is stalled. */
-export function judgeKind(one: Case): Stuck | undefined {
-  const { reading, forMs, ableForMs } = one;
-  if (reading.unknown !== undefined || ableForMs < forMs) return undefined;
-  const stuck = reading.due.filter(object => isStuck(object, one) || isStillStuck(object, one));
-  const [object] = stuck.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
-  return object && { object, hasOthers: stuck.length > 1 };
+/** What a kind shows of its controller. */
+export interface Verdict {
+  /** Absent: nothing shows that it is stalled. */
+  readonly stuck?: Stuck;
+  /** What has been due too long without proof: no controller was seen at work. Absent: there is none, or one is stuck. */
+  readonly unproven?: DueObject;
 }
 
-function isStuck(object: DueObject, one: Case): boolean {
+/** Judges a kind. */
+export function judgeKind(one: Case): Verdict {
+  const { reading, forMs, ableForMs } = one;
+  if (reading.unknown !== undefined || ableForMs < forMs) return {};
+  const due = reading.due.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
+  const late = due.filter(object => isLate(object, one));
+  const stuck = due.filter(object => isStillStuck(object, one) || (late.includes(object) && isAtWork(object, one)));
+  const [object] = stuck;
+  if (object !== undefined) return { stuck: { object, hasOthers: stuck.length > 1 } };
+  return late[0] === undefined ? {} : { unproven: late[0] };
+}
+
+/** It was done before, and is not now. */
+function isLate(object: DueObject, one: Case): boolean {
   const { reading, nowMs, forMs } = one;
-  return isExpected(object, one) && nowMs - stillFromMs(object, reading) >= forMs;
+  return object.wasDone && isLeft(object, one) && nowMs - stillFromMs(object, reading) >= forMs;
 }
 
 /** A reading that failed, or another process of this operator, does not take back what was found. */
@@ -52,11 +64,9 @@ function isStillStuck(object: DueObject, one: Case): boolean {
   return wasAccused(object) && isLeft(object, one) && nowMs - reading.movedMs >= forMs;
 }
 
-/** Its controller has handled the object before, and has worked lately, or since it started. */
-function isExpected(object: DueObject, one: Case): boolean {
-  const { reading, isHandled } = one;
-  const isAtWork = isHandled || reading.movedMs >= object.dueMs - MOVED_WITHIN_MS;
-  return object.wasDone && isLeft(object, one) && isAtWork;
+/** Its controller has worked lately, or since it started. */
+function isAtWork({ dueMs }: DueObject, { reading, isHandled }: Case): boolean {
+  return isHandled || reading.movedMs >= dueMs - MOVED_WITHIN_MS;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { KindReading } from "../../core/progress";
-import type { Stuck } from "../../evidence/progress/judge";
+import type { Verdict } from "../../evidence/progress/judge";
 import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
@@ -37,15 +37,13 @@ export interface Observed {
 }
 
 /** A kind that the controllers should handle, and what was read of it. */
-export interface ObservedKind {
+export interface ObservedKind extends Verdict {
   readonly kind: string;
   readonly reading: KindReading;
   /** The workloads that may handle it: the one with a queue of its name, else all. A finding is about the first. */
   readonly owners: readonly ObservedWorkload[];
   /** The log of its controller shows that its writes are refused. */
   readonly isRefused: boolean;
-  /** Work that is due while nothing moves. Absent: nothing shows that its controller is stalled. */
-  readonly stuck?: Stuck | undefined;
 }
 
 /** How restarts are limited: fields of tokenRestart, or their defaults. */

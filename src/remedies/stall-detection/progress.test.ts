@@ -120,7 +120,11 @@ describe("Progress", () => {
   it("is told of a kind that was quiet for hours, if its status was written since the pod was created", async () => {
     const [{ createdAtMs = 0 } = {}] = scene.podList;
     read([widget(16)], Infinity, { writtenMs: createdAtMs });
-    expect((await scene.pass()).reason).toBe("Active");
+    const before = await scene.pass();
+    expect([before.reason, before.message]).toEqual([
+      "Active",
+      "Widget shop/blue is due since 2025-01-01T12:44:00Z, which proves nothing: no controller was seen to handle a Widget.",
+    ]);
     read([widget(16)], Infinity, { writtenMs: createdAtMs + 1_000 });
     const { reason, message } = await scene.pass();
     expect([reason, message]).toEqual(["ProgressStopped", expect.stringContaining("no Widget moved since 2025")]);

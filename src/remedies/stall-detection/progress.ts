@@ -54,14 +54,14 @@ function observedKind(
   };
   const leaders = owners.map(owner => owner.pods.filter(pod => pod.leads));
   const tracks = pods.flatMap(({ track }) => track ?? []);
-  const stuck = judgeKind({
+  const verdict = judgeKind({
     ...{ reading, forMs, nowMs: clock.monotonicMs(), workedMs: workedOn(kind, tracks) ?? -Infinity },
     ableForMs: Math.min(...leaders.map(leading => Math.max(0, ...leading.map(ableOf))), Infinity),
     // Both times are the API server's, in whole seconds.
     isHandled: leaders.flat().every(({ view }) => reading.writtenMs > view.createdAtMs),
     wasAccused: due => wasAccused(due, { kind, writtenMs: reading.writtenMs }, object),
   });
-  return { kind, reading, owners, isRefused: false, stuck };
+  return { kind, reading, owners, isRefused: false, ...verdict };
 }
 
 /** Since then another of the same name may have come, or while no operator looked its controller may have worked again. */
@@ -99,9 +99,14 @@ export function hasOwnWork(scope: Scope): boolean {
 
 /** What the operator cannot tell of kinds. */
 export function notesOnKinds(scope: Scope): string[] {
-  return kindsOf(scope).flatMap(({ kind, reading, isRefused: refused }) => {
+  return kindsOf(scope).flatMap(({ kind, reading, isRefused: refused, unproven }) => {
     const { unanswered, due } = reading;
     if (unanswered !== undefined) return [`due of ${kind} fits no object, such as ${unanswered}.`];
+    if (unproven !== undefined) {
+      const id = objectId(kind, unproven, scope.workload.view.namespace);
+      const since = timeInMessage(scope.observed.epochMs + unproven.dueMs);
+      return [`${id} is due since ${since}, which proves nothing: no controller was seen to handle a ${kind}.`];
+    }
     if (!refused || due.length === 0) return [];
     const why = `The log of ${workloadId(scope.workload.view)} shows that its writes are refused`;
     return [`${why}, so it proves nothing that objects of kind ${kind} are due.`];
