@@ -298,9 +298,18 @@ export function isOverdue(
   { view: { graceMs = 0, replicas = 0 }, pods }: Pods & { readonly view: { graceMs?: number; replicas?: number } },
   nowMs: number,
 ): boolean {
-  const isTried = pods.filter(isPresent).length >= replicas || pods.some(pod => mayReplace(pod, entry));
+  const isTried = isWhole(entry, { view: { replicas }, pods }) || pods.some(pod => mayReplace(pod, entry));
   const { deletedAtMs = 0 } = pods.find(({ view }) => view.uid === entry.podUID)?.view ?? {};
   return isTried && !(nowMs - Math.max(Date.parse(entry.time) + graceMs, deletedAtMs) < UNKNOWN_MS);
+}
+
+/** Reports whether a workload lacks no pod that could be the successor: a pod of a DaemonSet that cannot end lacks on its own node only. */
+export function isWhole(
+  { nodeName }: RestartStatus,
+  { view: { replicas }, pods }: Pods & { readonly view: { replicas: number } },
+): boolean {
+  const isElsewhere = ({ view }: Pods["pods"][number]): boolean => nodeName !== undefined && view.nodeName !== nodeName;
+  return pods.filter(pod => isPresent(pod) || isElsewhere(pod)).length >= replicas;
 }
 
 /** Reports whether a pod may be the successor of a restarted one. */

@@ -97,6 +97,14 @@ describe("an eviction", () => {
     expect(outcomes(entry(over), siblings, 300 * MINUTE, view)).toEqual(["Replaced"]);
   });
 
+  it("is Replaced once the node of its DaemonSet is gone, also while a pod of another node cannot end", () => {
+    const ending = healthy(T - MINUTE, { uid: "c", nodeName: "c", deletedAtMs: T - 60 * MINUTE });
+    const pods = [healthy(T - MINUTE, { nodeName: "b" }), ending];
+    const of = (replicas: number): string[] =>
+      outcomes(entry({ nodeName: "a" }), pods, 2 * MINUTE, { kind: "DaemonSet", replicas });
+    expect([of(3), of(2)]).toEqual([["Restarted"], ["Replaced"]]);
+  });
+
   const again = (createdAtMs: number): ObservedPod => ({
     ...healthy(createdAtMs),
     logs: { state: "persistent", occasions: 9, firstMs: createdAtMs, lastMs: createdAtMs },

@@ -9,6 +9,7 @@ import {
   mayReplace,
   PROVEN_BY_POD,
   isOverdue,
+  isWhole,
   settleOpenRestarts,
 } from "../../restarts/history";
 import {
@@ -104,10 +105,9 @@ function outcomeOf(entry: RestartStatus, context: Context): Outcome {
  */
 function outcomeWithoutSuccessor(entry: RestartStatus, context: Context): Outcome {
   const { workload, nowMs } = context;
-  const present = workload.pods.filter(pod => isPresent(pod));
-  const heirs = present.filter(pod => isInPlaceOf(pod.view, entry));
-  const isWhole = present.length >= workload.view.replicas && !heirs.some(pod => isRejectedFor(pod, entry));
-  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && isWhole;
+  const heirs = workload.pods.filter(pod => isPresent(pod) && isInPlaceOf(pod.view, entry));
+  const works = isWhole(entry, workload) && !heirs.some(pod => isRejectedFor(pod, entry));
+  const isKnown = nowMs - Date.parse(entry.time) >= NO_SUCCESSOR_MS && works;
   return isKnown ? "Replaced" : unknownOutcome(entry, context);
 }
 
