@@ -4,7 +4,7 @@ import { parseDuration } from "../../core/time";
 import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
-import { barOf, isExhausted, type LimitedWorkload, ordinalIn } from "../../restarts/limits";
+import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
 import {
   isBySandbox,
   isRejected,
@@ -69,7 +69,7 @@ type StateWithoutNext = Omit<WorkloadState, "share" | "next">;
 /**
  * The candidate that is replaced first: one whose restarts are not used up, and whose restart the API server has not just refused, on a
  * node that answers, with fresh evidence, with proof, not Ready, of a StatefulSet that of the lowest number, oldest. So a pod that cannot be healed
- * does not keep the others waiting.
+ * does not keep the others waiting. If a limit holds it back, one that is not Ready has its turn, whose restart takes no further pod down.
  */
 function nextOf(state: StateWithoutNext): Candidate | undefined {
   const healable = state.rejected.filter(pod => barOf(pod, state.workload.view) === undefined && canHeal(pod));
@@ -84,9 +84,14 @@ function nextOf(state: StateWithoutNext): Candidate | undefined {
     ordinalIn(state.workload.view, pod.view.name),
     pod.view.createdAtMs,
   ];
-  const ranked = candidates.map(candidate => ({ candidate, rank: rank(candidate), name: candidate.pod.view.name }));
-  ranked.sort((a, b) => byRank(a.rank, b.rank) || (a.name < b.name ? -1 : 1));
-  return ranked[0]?.candidate;
+  const ranked = candidates
+    .map(candidate => ({ candidate, rank: rank(candidate), name: candidate.pod.view.name }))
+    .toSorted((a, b) => byRank(a.rank, b.rank) || (a.name < b.name ? -1 : 1))
+    .map(({ candidate }) => candidate);
+  const [first] = ranked;
+  const down = ranked.find(({ pod }) => !pod.view.ready);
+  const isHeld = ({ pod, claim }: Candidate): boolean => limitOf(pod.view, claim, limitedWorkload(state)) !== undefined;
+  return first && down && isHeld(first) && !isHeld(down) ? down : first;
 }
 
 function byRank(a: readonly number[], b: readonly number[]): number {
@@ -137,7 +142,7 @@ export function budgetOf(
 }
 
 /** The workload as its limits see it. */
-export function limitedWorkload({ workload, history, spec, pending, now }: WorkloadState): LimitedWorkload {
+export function limitedWorkload({ workload, history, spec, pending, now }: StateWithoutNext): LimitedWorkload {
   const { view, rolloutSinceMs } = workload;
   const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
   return { view, pods, rolloutSinceMs, history, maxUnavailable: spec.maxUnavailable, pending, now };

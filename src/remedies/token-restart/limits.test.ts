@@ -52,6 +52,16 @@ describe("a pod that cannot be healed", () => {
     expect((await scene.pass()).intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
   });
 
+  it.each([1, 2])("does not wait for one that is proven dead, Ready, and waits for it: %d more", async more => {
+    const scene = replicated(1 + more);
+    scene.accounts.set("other", scene.account("sa-9", 0, "other"));
+    scene.podList = scene.podList.map((pod, i) =>
+      i === 0 ? { ...pod, serviceAccountName: "other" } : { ...pod, ready: false },
+    );
+    const pass = await scene.passes(15, () => logAll(scene));
+    expect(pass.intents).toMatchObject([{ restart: { pod: `web-5d-${more}`, cause: "Unknown" } }]);
+  });
+
   it("does not hide the others while its ServiceAccount is missing", async () => {
     const scene = replicated(2);
     scene.podList = scene.podList.map((pod, i) => (i === 0 ? { ...pod, serviceAccountName: "old" } : pod));
