@@ -26,10 +26,10 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 38_700 },
-    { name: "source: files", found: source.length, budget: 246 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 61_800 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_280 },
+    { name: "source: lines", found: lines(source), budget: 39_020 },
+    { name: "source: files", found: source.length, budget: 243 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 62_280 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_200 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_900 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
