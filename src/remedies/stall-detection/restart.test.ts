@@ -96,6 +96,17 @@ describe("onStall: Restart", () => {
     expect(next.message).toContain("Lease team/web and no longer renews it. Evicting pod web-5d-a.");
   });
 
+  it("of a pod whose log cannot be read gives its turn to the next", async () => {
+    scene.podList.push(scene.pod("web-5d-b"));
+    scene.leaseList.push(lease({ name: "b", uid: "lb", holder: "web-5d-b_1" }));
+    await scene.run(120, () => scene.renew("web-5d-b_1"));
+    scene.logs.before = ({ pod }) => (pod === "web-5d-a" ? Promise.reject(new TransientError("timed out")) : undefined);
+    await scene.run(620, () => scene.renew("web-5d-b_1"));
+    scene.renewer = undefined;
+    await scene.run(20, () => scene.renew("web-5d-b_1"));
+    expect((await scene.run(320)).intents).toMatchObject([{ target: { name: "web-5d-b" } }]);
+  });
+
   it("does not begin with the next while the requests of the first are refused", async () => {
     scene.podList.push(scene.pod("web-5d-b"));
     scene.leaseList.push(lease({ name: "b", uid: "lb", holder: "web-5d-b_1" }));

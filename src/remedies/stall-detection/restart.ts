@@ -66,8 +66,8 @@ export const CHECKS: readonly Check<Candidate, RestartDecision>[] = [
 ];
 
 /**
- * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, or
- * whose eviction the API server has refused a moment ago, gives its turn to the next.
+ * Decides on the restart of the pod whose Lease has stood still for the longest time, or that does nothing. One that may not be restarted, whose
+ * log cannot be read, or whose eviction the API server has refused a moment ago, gives its turn to the next.
  */
 export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]): PodDecision | undefined {
   if (scope.spec.onStall !== "Restart") return undefined;
@@ -75,7 +75,7 @@ export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]):
   const history = restartsOf(workloadId(view), restarts);
   const candidates = pods.flatMap(pod => candidateOf(pod, scope, history));
   const rank = ({ pod }: Candidate): number =>
-    barOf(pod, view) === undefined ? Number(refusedRestart(pod.view, scope) !== undefined) : 2;
+    barOf(pod, view) === undefined ? Number(!isLogRead(pod) || refusedRestart(pod.view, scope) !== undefined) : 2;
   const [candidate] = candidates.toSorted((a, b) => rank(a) - rank(b) || standingMs(b) - standingMs(a));
   if (candidate === undefined) return undefined;
   const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
@@ -126,9 +126,13 @@ function reasonOf({ stale, idle }: Candidate): Reason {
   return stale.length > 0 || idle === undefined ? "LeaseNotRenewed" : idle.reason;
 }
 
+function isLogRead({ logs }: ObservedPod): boolean {
+  return logs.every(({ isRead }) => isRead);
+}
+
 /** Only its log may show that a restart cannot help. */
 function logUnread({ pod }: Candidate): RestartDecision | undefined {
-  if (pod.logs.every(({ isRead }) => isRead)) return undefined;
+  if (isLogRead(pod)) return undefined;
   const wait = "its log, which may show that its requests are refused, cannot be read or was not read yet";
   return deferred(wait, "see why its log cannot be read, or delete the pod by hand");
 }
