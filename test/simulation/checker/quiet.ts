@@ -19,12 +19,13 @@ const ALWAYS = new Set(["leases"]);
 /** Collects the writes since the last change of anything, and looks at them at the end. */
 export function checkQuiet(sight: Sight, report: Report): () => void {
   const writes: { readonly atMs: number; readonly what: string }[] = [];
+  const stalled = new Set<string>();
   let changedMs = 0;
   sight.onRequest(entry => {
     const { atMs, verb, resource, subresource, namespace, code } = entry;
     if (!["create", "update", "patch", "delete"].includes(verb) || ALWAYS.has(resource)) return;
     if (resource.endsWith("reviews") || code >= 300) return;
-    if (isNews(entry)) changedMs = sight.clock.monotonicMs();
+    if (isNews(entry) || isFirstStall(entry, stalled)) changedMs = sight.clock.monotonicMs();
     writes.push({
       atMs,
       what: `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} ${namespace ?? ""}/${nameOf(entry)}`,
@@ -60,6 +61,13 @@ function nameOf({ name = "", after }: Entry): string {
 function isNews({ resource, before, after }: Entry): boolean {
   if (resource.endsWith("rolebindings")) return true;
   return tellsOfLosses(before) && !tellsOfLosses(after);
+}
+
+/** A wait has lasted for an hour. Once for each object and reason, so that a condition that changes for ever is found. */
+function isFirstStall({ after }: Entry, known: Set<string>): boolean {
+  const conditions = after === undefined ? [] : conditionsIn(after);
+  const stalled = conditions.find(({ type, status }) => type === "Stalled" && status === "True");
+  return stalled !== undefined && known.size < known.add(`${after?.metadata.uid} ${stalled.reason}`).size;
 }
 
 function tellsOfLosses(object: Obj | undefined): boolean {
