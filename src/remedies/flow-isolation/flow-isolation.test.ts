@@ -341,6 +341,26 @@ describe("a level that objects share", () => {
   });
 });
 
+describe("a level that only a contested FlowSchema would use", () => {
+  it("is not created again and again, for another object to delete", async () => {
+    const scene = await provisioned(new Scene());
+    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
+    addLevel(scene, "team-level", "Limited");
+    for (let i = 0; i < 3; i++) {
+      scene.world.cluster.delete(scene.schema());
+      await scene.pass();
+    }
+    await other.pass();
+    const written = scene.written.length;
+    for (let i = 0; i < 3; i++) {
+      expect(await scene.pass()).toMatchObject({ reason: "Contested" });
+      await other.pass();
+    }
+    expect(scene.written.slice(written)).toEqual([]);
+    expect(scene.world.cluster.has(SHARED)).toBe(false);
+  });
+});
+
 /** Makes the spec name a level that the operator refuses, since its type limits nothing. */
 function refuse(scene: Scene): void {
   scene.change({ priorityLevel: "exempt" });

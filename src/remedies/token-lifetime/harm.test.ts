@@ -102,6 +102,15 @@ describe("401s after the change", () => {
     expect((await scene.pass()).message).toContain("reverting the template change");
   });
 
+  it("of pods that also have a longer token count as those of old pods", async () => {
+    const scene = await tried();
+    const both = { tokenExpirationSeconds: 600, maxTokenExpirationSeconds: 3607 };
+    scene.podList = scene.podList.map(pod => ({ ...pod, ...both }));
+    scene.setLogs("persistent");
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Rolling" });
+  });
+
   it("of an earlier template do not revert the current one", async () => {
     const scene = await bounded();
     scene.setLogs("persistent", 600);
