@@ -35,6 +35,16 @@ describe("the requests between two readings", () => {
     expect(late()).toEqual(["0-50: 50", "50-91: 41", "91-100: 10"]);
   });
 
+  it("are not counted twice when a counter falls and recovers", () => {
+    const spans = history(
+      [told("a", 1, 0, { s: 1_000 })],
+      [told("a", 1, 10_000, { s: 10 })],
+      [told("a", 1, 20_000, {})],
+      [told("a", 1, 30_000, { s: 1_001 })],
+    );
+    expect(spans()).toEqual(["0-10: 0", "10-20: 0", "20-30: 1"]);
+  });
+
   it("are counted once when one server is seen at two addresses", () => {
     const both = (atMs: number, s: number) => [told("a", 1, atMs, { s }), told("b", 1, atMs, { s })];
     expect(history(both(0, 0), both(10_000, 10), both(20_000, 30))()).toEqual(["0-10: 10", "10-20: 20"]);
