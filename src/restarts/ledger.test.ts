@@ -105,7 +105,8 @@ it("the status of an object has the outcomes that remedies settled, and counts r
   const before = [entry("a", "Restarted", 3 * MINUTE), entry("b", "Requested", 2 * MINUTE)];
   const { restarts, session } = makeBench({ restarts: before, restartsTotal: 7 });
   const after = [entry("a", "Recovered", 3 * MINUTE), entry("b", "Restarted", 2 * MINUTE)];
-  const settled = [{ causes: ["ServiceAccountRecreated"], restarts: after }];
+  // A plan returns all restarts, those of other causes as they were.
+  const settled = ["ServiceAccountRecreated", "LeaseNotRenewed"].map(cause => ({ causes: [cause], restarts: after }));
   expect(restarts.settle(session, settled).status()).toEqual({ restarts: after, restartsTotal: 8 });
 });
 
