@@ -28,8 +28,8 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 39_020 },
     { name: "source: files", found: source.length, budget: 243 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 62_280 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_200 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 62_320 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_210 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_900 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
