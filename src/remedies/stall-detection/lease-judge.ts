@@ -72,7 +72,8 @@ export function standingLeases(leases: readonly HeldLease[], forMs: number): Hel
 /** Returns a Lease that the pod still renews, or has taken lately. The first one, so that messages are stable. */
 export function otherRenewed(leases: readonly HeldLease[], forMs: number): HeldLease | undefined {
   return leases.find(
-    ({ track }) => !isReleased(track) && isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs),
+    ({ track, wasStale }) =>
+      !wasStale && !isReleased(track) && isSeenAlive(track) && track.standingMs < staleLimitMs(track, forMs),
   );
 }
 

@@ -271,6 +271,20 @@ describe("a program whose process restarted after it lost its Lease", () => {
 });
 
 describe("a new leader of the operator", () => {
+  it("takes a stale Lease for no other that the pod renews, if an API server first shows it as it was before", async () => {
+    await scene.run(LEARN);
+    hang();
+    expect(await scene.run(320)).toMatchObject({ reason: "LeaseNotRenewed" });
+    const now = scene.leaseList;
+    scene.failOver();
+    scene.leaseList = now.map(one => ({ ...one, holder: "gone", resourceVersion: "1" }));
+    await scene.leases("team");
+    scene.leaseList = now;
+    scene.time.advance(10_000);
+    await scene.leases("team", 0);
+    expect(await scene.pass()).toMatchObject({ status: "False", reason: "LeaseNotRenewed" });
+  });
+
   it("drops entries of evidence that this version does not know, since the API server would refuse the status", async () => {
     const entry = { workload: "Deployment/web", since: "2025-01-01T12:00:00Z", lease: "team/web" };
     const [stale, later] = [
