@@ -29,8 +29,3 @@ export function makeObject(
     ...(status === undefined ? {} : { status }),
   };
 }
-
-/** An object after a change of its spec. */
-export function nextGeneration<O extends ControllerResilience>(object: O): O {
-  return { ...object, metadata: { ...object.metadata, generation: object.metadata.generation + 1 } };
-}
