@@ -44,12 +44,17 @@ export interface Verdict {
 export function judgeKind(one: Case): Verdict {
   const { reading, forMs, ableForMs } = one;
   if (reading.unknown !== undefined || ableForMs < forMs) return {};
-  const due = reading.due.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
-  const late = due.filter(object => isLate(object, one));
-  const stuck = due.filter(object => isStillStuck(object, one) || (late.includes(object) && isAtWork(object, one)));
+  const isStuck = (object: DueObject): boolean =>
+    isStillStuck(object, one) || (isLate(object, one) && isAtWork(object, one));
+  const stuck = oldestFirst(reading.due.filter(isStuck));
   const [object] = stuck;
   if (object !== undefined) return { stuck: { object, hasOthers: stuck.length > 1 } };
-  return late[0] === undefined ? {} : { unproven: late[0] };
+  const [unproven] = oldestFirst(reading.due.filter(late => isLate(late, one)));
+  return unproven === undefined ? {} : { unproven };
+}
+
+function oldestFirst(due: readonly DueObject[]): DueObject[] {
+  return due.toSorted((a, b) => a.dueMs - b.dueMs || (nameOf(a) < nameOf(b) ? -1 : 1));
 }
 
 /** It was done before, and is not now. */
