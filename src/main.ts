@@ -9,7 +9,7 @@ import { describeError } from "./core/errors";
 import { handleProcessEvents, openHealthPort } from "./lifecycle";
 import { readSettings, runsOperator, type Settings } from "./settings";
 import { HealthServer } from "./telemetry/health-server";
-import { countRepeatedFailures, createLogger } from "./telemetry/logger";
+import { createLogger } from "./telemetry/logger";
 
 /** What pepr.ts needs of the operator. */
 export interface Operator {
@@ -41,7 +41,7 @@ export function createOperator(): Operator {
 function operatorOf(settings: Settings, server: string): Operator {
   const { identity, mode, healthHost: host, healthPort: port } = settings;
   const exit = (code: number): void => process.exit(code);
-  const log = countRepeatedFailures(createLogger({ level: settings.logLevel }), clock);
+  const log = createLogger({ level: settings.logLevel });
   log.info({ version: cfg.version, server, identity, mode }, "starting");
   const assembly = assemble(settings, {
     ...{ clock, random, log, exit },

@@ -5,7 +5,6 @@ import type { Scrape } from "../../src/cluster/measure/pod-metrics";
 import type { Log } from "../../src/core/ports";
 import type { Clock } from "../../src/core/time";
 import { readSettings } from "../../src/settings";
-import { countRepeatedFailures } from "../../src/telemetry/logger";
 import type { SentRequest } from "./server/api-servers";
 import { type Dice, ProcessClock } from "./time";
 
@@ -59,7 +58,7 @@ export class OperatorProcess {
     );
     this.#assembly = assemble(settings, {
       ...{ clock: this.clock, random, hasProcessMetrics: false },
-      log: countRepeatedFailures(this.#log({}), this.clock),
+      log: this.#log({}),
       loadKubeConfig: () => kubeConfigOf(context.token),
       send: (access, wire, signal) => this.#send({ ...wire, headers: { ...wire.headers, ...access.headers } }, signal),
       scrape: (request, signal) => this.#answered(() => context.scrape(request, signal)),
