@@ -66,7 +66,7 @@ function claimOf(token: string, word: string, previous: string): Claim | null {
   return addressClaim(token) ?? wordClaim(word, previous) ?? nameClaim(word);
 }
 
-const REFERRING = new Set(words("see visit refer docs documentation troubleshooting information details"));
+const REFERRING = new Set(words("see visit refer check docs documentation troubleshooting information details"));
 
 function addressClaim(token: string): Claim | null {
   const side = sideOfAddress(token);
@@ -226,27 +226,12 @@ const GROUPS_WITHOUT_DOT = new Set(["apps", "autoscaling", "batch", "extensions"
 const API_SERVER_PORT = "6443";
 /** Domains under which clouds run API servers, and the variable that every pod has for its own. */
 const API_SERVER_HOSTS = [".eks.amazonaws.com", ".azmk8s.io", ".k8s.ondigitalocean.com", "kubernetes_service_host"];
-/** Prefixes of documentation hosts. Such a URL explains an error. */
-const MANUALS = [
-  "docs.",
-  "doc.",
-  "kubernetes.io",
-  "www.",
-  "aka.ms",
-  "developer.",
-  "help.",
-  "support.",
-  "go.dev",
-  "pkg.go.dev",
-];
-
 /** Returns the server that a URL, a path or an address points to; null if the token is none of these or points to none. */
 function sideOfAddress(token: string): Side | null {
   const scheme = token.indexOf("://");
   if (scheme < 0) return isOwnAddress(token) || isOwnPath(token, true) ? "kubernetes" : null;
   const slash = token.indexOf("/", scheme + 3);
   const authority = lowerCase(token.slice(scheme + 3, slash < 0 ? undefined : slash));
-  if (MANUALS.some(m => authority.startsWith(m))) return null;
   const path = slash < 0 ? "" : token.slice(slash);
   if (isOwnAddress(authority, path) || isOwnPath(path, isNameless(token, authority))) return "kubernetes";
   return isUnclear(authority, path) ? null : "other";
@@ -256,12 +241,7 @@ function sideOfAddress(token: string): Side | null {
 function isOwnPath(path: string, hasNoName: boolean): boolean {
   const [bare = "", query = ""] = path.split("?", 2);
   if (!path.startsWith("/")) return false;
-  return isGroupPath(bare) || isCorePath(bare, hasNoName || isProxied(bare) || includesAny(query, LIST_QUERIES));
-}
-
-/** `/k8s/clusters/c-1/api/v1/pods`: Rancher's prefix of an API server's path. */
-function isProxied(path: string): boolean {
-  return path.startsWith("/k8s/clusters/");
+  return isGroupPath(bare) || isCorePath(bare, hasNoName || includesAny(query, LIST_QUERIES));
 }
 
 /**

@@ -33,23 +33,13 @@ const REJECTED_CLIENT = [
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "CONNECT", "LIST", "WATCH"];
 
-/** `"GET /path HTTP/1.1"`, unless a URL before it shows that this process sent it (debug lines of urllib3). */
+/** `"GET /path HTTP/1.1"`: a path without a host. */
 function hasRequestLine(text: string): boolean {
   for (let at = text.indexOf(" HTTP/"); at >= 0; at = text.indexOf(" HTTP/", at + 6)) {
     const start = text.lastIndexOf(" ", at - 1);
-    const method = METHODS.find(m => text.endsWith(m, start));
-    if (method === undefined || text.charAt(start + 1) !== "/") continue;
-    if (!endsInUrl(text.slice(Math.max(0, start - URL_REACH), start - method.length))) return true;
+    if (text.charAt(start + 1) === "/" && METHODS.some(method => text.endsWith(method, start))) return true;
   }
   return false;
-}
-
-/** Longest distance from the host's URL to the request line. */
-const URL_REACH = 300;
-
-function endsInUrl(before: string): boolean {
-  const trimmed = before.trimEnd().endsWith('"') ? before.trimEnd().slice(0, -1).trimEnd() : before.trimEnd();
-  return trimmed.slice(trimmed.lastIndexOf(" ") + 1).includes("://");
 }
 
 /** `GET /path 401 4.3 ms`, `| 401 | 59µs | 192.0.2.1 | GET "/path"`: a path with a latency or a client address. */
@@ -215,12 +205,12 @@ function hasCallerAfter(lower: string, preposition: string, from: number): boole
   return false;
 }
 
-/** An IPv4 address without a server's port. */
+/** An IPv4 address. */
 function isCaller(lower: string, start: number): boolean {
   const end = addressEnd(lower, start);
   const address = lower.slice(start, end);
   if (address.split(".").filter(part => part !== "").length !== 4) return false;
-  return !SERVER_PORTS.some(port => lower.startsWith(port, end)) && !isWordCode(lower.charCodeAt(end));
+  return !isWordCode(lower.charCodeAt(end));
 }
 
 function addressEnd(lower: string, start: number): number {
@@ -230,4 +220,3 @@ function addressEnd(lower: string, start: number): number {
 }
 
 const LONGEST_IPV4 = 16;
-const SERVER_PORTS = [":443", ":6443"];

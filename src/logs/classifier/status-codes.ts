@@ -87,9 +87,6 @@ export function codeAnswers(key: string, lower: string, denial: Denial): Answer[
 
 type Span = Pick<Answer, "at" | "end">;
 
-/** Protocol versions before the number of a status line. */
-const PROTOCOLS = ["http/1.0", "http/1.1", "http/2", "http/2.0", "http/3"];
-
 /** `[401 403 429]`, `401|403`: a list of statuses is a setting. */
 function isListed(lower: string, at: number, end: number): boolean {
   return isStatusNumber(lower, end + 1) || isStatusNumber(lower, end + 2) || isStatusNumber(lower, at - 4);
@@ -116,7 +113,6 @@ function codeKind(key: string, lower: string, { at, end }: Span): Answer["kind"]
 const LEADING = new Set("\"'`([{< \t:=");
 
 function isStatusBefore(lower: string, end: number): boolean {
-  if (PROTOCOLS.some(protocol => lower.endsWith(protocol, end))) return true;
   const word = wordBefore(lower, end);
   // "authorization failure (401)"
   if (word === "failure" && lower.startsWith(" (", end)) return true;
