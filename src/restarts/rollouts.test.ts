@@ -55,11 +55,13 @@ class Bench {
   readonly clock = new FakeClock();
   readonly writer = new RecordingWriter();
   readonly store = new MemoryObjects();
+  sinceOwnTroubleMs = Infinity;
   readonly #restarts;
   readonly #executor = new Executor({ writer: this.writer, clock: this.clock, metrics: new RecordingMetrics() });
 
   constructor(missing: Key[] = []) {
-    this.#restarts = makeRestarts(this.clock, undefined, { missing });
+    const sinceOwnTroubleMs = (): number => this.sinceOwnTroubleMs;
+    this.#restarts = makeRestarts(this.clock, undefined, { missing, sinceOwnTroubleMs });
     this.clock.advance(10_000);
   }
 
@@ -84,8 +86,8 @@ class Bench {
     this.#restarts.expect(keys);
   }
 
-  /** Begins a rollout for an object. */
-  async begin(key: Key, name = "agent"): Promise<string> {
+  /** Begins a rollout for an object, or goes on with it. */
+  async begin(key: Key, name = "agent", more: { goesOn?: true } = {}): Promise<string> {
     const object = (await this.store.get(key))!;
     const restarts = this.#restarts.settle(new ObjectSession(object, this.store, this.clock));
     const target = { apiVersion: "apps/v1", kind: "DaemonSet", namespace: object.metadata.namespace, name };
@@ -95,7 +97,7 @@ class Bench {
       body: {},
       why: "w",
       eventReason: "E",
-      rollout: { workload: `DaemonSet/${name}` },
+      rollout: { workload: `DaemonSet/${name}`, ...more },
     };
     const by = makeRemedy(undefined, {
       permissions: [{ apiGroup: "apps", resource: "daemonsets", verbs: ["patch"], why: "w" }],
@@ -206,5 +208,16 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("shop/b")).toBe("LeaderWarmup: ");
     bench.load("team/a");
     expect(await bench.begin("shop/b")).toBe("Executed");
+  });
+
+  it("neither begins nor goes on after its trial while the operator has trouble of its own, such as a clock that is off", async () => {
+    const bench = new Bench();
+    bench.load("team/a", "Trial");
+    bench.load("shop/b", "Trial");
+    const tries = async () => [await bench.begin("shop/b"), await bench.begin("shop/b", "agent", { goesOn: true })];
+    bench.sinceOwnTroubleMs = 0;
+    expect(await tries()).toEqual([expect.stringMatching("^OwnTrouble: "), expect.stringMatching("^OwnTrouble: ")]);
+    bench.sinceOwnTroubleMs = Infinity;
+    expect(await tries()).toEqual([WAITING, "Executed"]);
   });
 });

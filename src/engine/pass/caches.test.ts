@@ -92,17 +92,6 @@ describe("a pass on caches", () => {
     expect(bench.counts()).toMatchObject({ gets: 1, reads: 1 });
   });
 
-  it("writes nothing where live reads know better", async () => {
-    const bench = makeBench();
-    await bench.pass();
-    bench.fillCache();
-    bench.cachedReaders.names = ["deployment-a", "pod-1"];
-    const { status } = bench.store.objects.get(KEY)!;
-    await bench.pass();
-    expect(bench.counts().written).toBe(0);
-    expect(bench.store.objects.get(KEY)!.status).toEqual(status);
-  });
-
   it("does not end what status tells of live reads that fail", async () => {
     const bench = makeBench();
     let tries = 0;
@@ -129,32 +118,29 @@ describe("a pass on caches", () => {
     expect(bench.counts()).toMatchObject({ gets, reads });
   });
 
-  it("is repeated live where the object has changed, or is gone, since the watch last told", async () => {
+  it.each<[string, (store: MemoryObjects) => unknown]>([
+    ["the object has changed since the watch last told", store => store.put({ ...store.objects.get(KEY)! })],
+    [
+      "the cached object has a field that the definition has lost since",
+      store => {
+        const write = store.writeStatus.bind(store);
+        store.writeStatus = () => {
+          store.writeStatus = write;
+          return Promise.reject(new TerminalError('unknown field "spec.later"'));
+        };
+      },
+    ],
+  ])("is repeated live where %s", async (_, change) => {
     const bench = makeBench({ mode: "Observe", live: ["pod-2"] });
     await bench.pass();
     bench.fillCache();
     bench.cachedReaders.names = ["pod-1"];
-    bench.store.put({ ...bench.store.objects.get(KEY)! });
+    change(bench.store);
     expect(await bench.pass()).toMatchObject({ next: "recheck" });
     const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
     expect(conditions.map(({ message }) => message)).toContain("pod-2");
     bench.store.objects.clear();
     expect(await bench.pass()).toEqual({ next: "forget" });
-  });
-
-  it("is repeated live where the cached object has a field that the definition has lost since", async () => {
-    const bench = makeBench({ mode: "Observe", live: ["pod-2"] });
-    await bench.pass();
-    bench.fillCache();
-    bench.cachedReaders.names = ["pod-1"];
-    const write = bench.store.writeStatus.bind(bench.store);
-    bench.store.writeStatus = () => {
-      bench.store.writeStatus = write;
-      return Promise.reject(new TerminalError('unknown field "spec.later"'));
-    };
-    expect(await bench.pass()).toMatchObject({ next: "recheck" });
-    const { conditions = [] } = bench.store.objects.get(KEY)!.status!;
-    expect(conditions.map(({ message }) => message)).toContain("pod-2");
   });
 
   it.each<[string, ControllerResilienceStatus, string]>([
@@ -208,16 +194,6 @@ describe("a pass on caches", () => {
     expect(await bench.pass()).toEqual({ next: "forget" });
     expect(bench.counts().gets).toBe(3);
     expect(bench.cachedReaders.asked).toBe(0);
-  });
-
-  it("is not made of an object whose generation is not reported yet: status must be written", async () => {
-    const bench = makeBench();
-    await bench.pass();
-    const object = bench.store.objects.get(KEY)!;
-    bench.store.put({ ...object, metadata: { ...object.metadata, generation: object.metadata.generation + 1 } });
-    bench.fillCache();
-    await bench.pass();
-    expect([bench.counts().gets, bench.cachedReaders.asked]).toEqual([2, 0]);
   });
 
   it("pauses remedies of a suspended object, and those without a block", async () => {

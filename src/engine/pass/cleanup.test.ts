@@ -96,18 +96,6 @@ describe("an object with created objects outside its namespace", () => {
     expect(bench.finalizers()).toEqual([FINALIZER]);
   });
 
-  it("keeps the finalizers of others", async () => {
-    const bench = makeBench();
-    const object = bench.store.objects.get(KEY) ?? makeObject(KEY);
-    bench.store.put({ ...object, metadata: { ...object.metadata, finalizers: ["somebody/else"] } });
-    await bench.pass();
-    expect(bench.finalizers()).toEqual(["somebody/else", FINALIZER]);
-    bench.change({ deletionTimestamp: GONE });
-    await bench.pass();
-    await bench.pass();
-    expect(bench.finalizers()).toEqual(["somebody/else"]);
-  });
-
   it("gets no finalizer in Observe mode, nor while it is suspended", async () => {
     for (const spec of [{ mode: "Observe" as const }, { suspend: true }]) {
       const bench = makeBench(makeMaker(), { ...specWith("flowIsolation"), ...spec });
