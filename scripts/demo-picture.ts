@@ -44,7 +44,7 @@ export function demoPicture(): { path: string; from: string; text: () => Promise
 }
 
 /**
- * Draws a recording of the scenario stale-token: two bars show what Kubernetes sees and what the API server answers, lines what was told.
+ * Draws a recording: two bars show what Kubernetes sees and what the API server answers, lines what was told.
  * Without animation, or if the reader prefers none, it shows the end.
  *
  * @throws Error if the recording lacks a step of the story

@@ -7,12 +7,8 @@ export interface SchedulerOptions {
   readonly name: string;
   readonly image: string;
   readonly replicas?: number;
-  /** A Deployment by default; a DaemonSet has no replicas. */
-  readonly kind?: "Deployment" | "DaemonSet";
   /** The pods that it schedules; by default those that name it. */
   readonly schedulerName?: string;
-  /** Additional containers of its pods. */
-  readonly beside?: readonly object[];
 }
 
 /** All its objects except the namespace. Recreate `serviceAccount()` to make its token invalid. */
@@ -63,14 +59,14 @@ function configuration({ namespace, name, schedulerName = name }: SchedulerOptio
 }
 
 function workload(options: SchedulerOptions): object {
-  const { namespace, name, image, replicas = 1, kind = "Deployment", beside = [] } = options;
+  const { namespace, name, image, replicas = 1 } = options;
   const labels = { "app.kubernetes.io/name": name };
   return {
     apiVersion: "apps/v1",
-    kind,
+    kind: "Deployment",
     metadata: { namespace, name, labels },
     spec: {
-      ...(kind === "Deployment" ? { replicas } : {}),
+      replicas,
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
@@ -86,7 +82,6 @@ function workload(options: SchedulerOptions): object {
               command: ["kube-scheduler", "--config=/etc/scheduler/config.json", "--secure-port=0"],
               volumeMounts: [{ name: "config", mountPath: "/etc/scheduler", readOnly: true }],
             },
-            ...beside,
           ],
           volumes: [{ name: "config", configMap: { name } }],
         },

@@ -2,49 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Argument, Command } from "commander";
+import { Command } from "commander";
 import { operatorImage } from "../controllers/operator-image";
 import { takeDownOnceGone } from "../lab/down-once-gone";
 import { contextCluster, DEMO_LAB, type DemoCluster, labCluster } from "./cluster";
-import { CniCredential } from "./cni-credential";
-import { ExpiringBinding } from "./expiring-binding";
 import { demosOnClustersHere, forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
 import { type DemoOperator, OperatorInCluster, OperatorOnHost } from "./operator";
 import { writeRecording } from "./recording";
-import { Runaway } from "./runaway";
-import type { Play, Scenario } from "./scenario";
 import { StaleToken } from "./stale-token";
 import { Timeline } from "./timeline";
-import { TokenLifetime } from "./token-lifetime";
-
-/** All scenarios; `npm run demo` shows the first by default. */
-const scenarios: readonly Scenario[] = [
-  {
-    name: "stale-token",
-    about: "a recreated ServiceAccount makes a controller's token invalid",
-    start: (cluster, timeline) => new StaleToken(cluster, timeline),
-  },
-  {
-    name: "expiring-binding",
-    about: "a controller's RoleBinding expires after one minute",
-    start: (...on) => new ExpiringBinding(...on),
-  },
-  {
-    name: "cni-credential",
-    about: "a network plugin's credential is rejected, so no pod can start on a node",
-    start: (cluster, timeline) => new CniCredential(cluster, timeline),
-  },
-  {
-    name: "token-lifetime",
-    about: "a DaemonSet's token is valid for a year",
-    start: (cluster, timeline) => new TokenLifetime(cluster, timeline),
-  },
-  {
-    name: "runaway",
-    about: "a controller without backoff floods the API server",
-    start: (cluster, timeline) => new Runaway(cluster, timeline),
-  },
-];
 
 interface DemoOptions {
   readonly context?: string;
@@ -86,13 +52,13 @@ async function printComplaints(operator: DemoOperator): Promise<void> {
   for (const line of await operator.complaints()) console.error(`operator: ${line}`);
 }
 
-async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
+async function demo(options: DemoOptions): Promise<void> {
   const { context, hostProcess = false, keep = false, record } = options;
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
   let cluster: DemoCluster | undefined;
   let operator: DemoOperator | undefined;
-  let play: Play | undefined;
+  let play: StaleToken | undefined;
   const end = async (): Promise<void> => {
     await operator?.stop();
     if (!keep) await play?.cleanUp();
@@ -121,12 +87,12 @@ async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
     await operator.start();
     timeline.say("operator", "the operator is ready", "good");
 
-    play = scenario.start(cluster, timeline, operator);
+    play = new StaleToken(cluster, timeline);
     await play.prepare();
     const ending = await play.play();
     await play.show();
     timeline.heading(ending);
-    writeRecording(record, { scenario: scenario.name, ending, told: timeline.told });
+    writeRecording(record, { ending, told: timeline.told });
     if (keep) timeline.quote(`The cluster keeps running (${operator.afterwards}): ${cluster.hint}`);
   } catch (error) {
     if (operator !== undefined && !state.interrupted) await printComplaints(operator);
@@ -137,15 +103,8 @@ async function demo(scenario: Scenario, options: DemoOptions): Promise<void> {
   }
 }
 
-const [usual] = scenarios;
-const list = scenarios.map(({ name, about }) => `  ${name.padEnd(20)}${about}`);
-
 const program = new Command("npm run demo --")
   .description("Break a controller on a real cluster, and watch the operator heal it.")
-  .addArgument(
-    new Argument("[scenario]", "the failure to show").choices(scenarios.map(({ name }) => name)).default(usual?.name),
-  )
-  .addHelpText("after", `\nScenarios:\n${list.join("\n")}`)
   .option(
     "--context <name>",
     "use this context of your kubeconfig (default: start a lab, which needs Linux and root); implies --host-process",
@@ -159,10 +118,9 @@ const program = new Command("npm run demo --")
     "--record <file>",
     "write what happened since the failure as JSON; `npm run generate` draws docs/demo.svg from test/demo/recording.json",
   )
-  .action(async (name: string, options: DemoOptions) => {
+  .action(async (options: DemoOptions) => {
     try {
-      // Commander rejects other names.
-      await demo(scenarios.find(scenario => scenario.name === name)!, options);
+      await demo(options);
     } catch (error) {
       console.error(`\nThe demonstration failed: ${error instanceof Error ? error.message : String(error)}`);
       process.exitCode = 1;

@@ -1,7 +1,6 @@
 import { installShipped } from "../cluster/shipped";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
-import { type BindableRole, letOperatorBind } from "../enforcers/rights";
 import type { Lab } from "../lab";
 import type { Progress } from "../lab/progress";
 import { complaintsIn, parseLine } from "../operator/log";
@@ -16,8 +15,6 @@ export interface DemoOperator {
   readonly afterwards: string;
   /** Installs the operator and its prerequisites; resolves when it is ready. */
   start(): Promise<void>;
-  /** Grants the right to renew bindings of a role, as an installer does; the namespace of the role must exist. */
-  letBind(role: BindableRole): Promise<void>;
   /** The last warnings and errors of its log. */
   complaints(): Promise<string[]>;
   /** Stops everything that would outlive the cluster. */
@@ -36,10 +33,6 @@ export class OperatorInCluster implements DemoOperator {
 
   async start(): Promise<void> {
     await installShipped(this.lab, this.progress);
-  }
-
-  async letBind(role: BindableRole): Promise<void> {
-    await letOperatorBind(ClusterClient.of(this.lab), role);
   }
 
   async complaints(): Promise<string[]> {
@@ -75,10 +68,6 @@ export class OperatorOnHost implements DemoOperator {
     await install(this.client);
     this.process = OperatorProcess.start({ kubeconfig: await this.cluster.operatorKubeconfig() });
     await this.process.ready();
-  }
-
-  async letBind(role: BindableRole): Promise<void> {
-    await letOperatorBind(this.client, role);
   }
 
   complaints(): Promise<string[]> {

@@ -4,7 +4,6 @@ import type { Told } from "./timeline";
 
 /** What a run of `npm run demo -- --record FILE` has printed since the failure. */
 export interface Recording {
-  readonly scenario: string;
   /** The closing sentence. */
   readonly ending: string;
   readonly told: readonly Told[];

@@ -4,7 +4,6 @@ import { classify } from "../../src/logs/classifier/index";
 import { ClusterClient, isReady, type Pod } from "../cluster/client";
 import { kubeScheduler, type SchedulerOptions } from "../controllers/kube-scheduler";
 import type { DemoCluster } from "./cluster";
-import type { Play } from "./scenario";
 import { ConditionTeller, quoteObject } from "./telling";
 import type { Timeline } from "./timeline";
 
@@ -13,7 +12,7 @@ const NAME = "my-scheduler";
 const PATIENCE_MS = 240_000;
 
 /** Runs the scenario on one cluster and prints it on one timeline. */
-export class StaleToken implements Play {
+export class StaleToken {
   private readonly options: SchedulerOptions;
   private readonly client: ClusterClient;
   private readonly teller: ConditionTeller;
@@ -51,7 +50,7 @@ export class StaleToken implements Play {
     await this.tellCondition();
   }
 
-  /** Breaks the controller, and watches until it is healed. */
+  /** Breaks the controller, and watches until it is healed. Returns the closing sentence; throws if an expected step was not seen. */
   async play(): Promise<string> {
     const seconds = await this.breakAndWatch();
     const confirmed = this.timeline.seconds.toFixed(1);
@@ -86,7 +85,7 @@ export class StaleToken implements Play {
     await quoteObject(this.client, this.timeline, { namespace: this.namespace, name: NAME });
   }
 
-  /** Deletes what prepare() created. */
+  /** Deletes what prepare() created, also after a failure. */
   async cleanUp(): Promise<void> {
     const objects = kubeScheduler(this.options) as { kind: string; metadata: { name: string } }[];
     const bindings = objects.filter(({ kind }) => kind === "ClusterRoleBinding").map(({ metadata }) => metadata.name);

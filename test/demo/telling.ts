@@ -20,12 +20,6 @@ export class ConditionTeller {
   }
 }
 
-/** Prints a kubectl command and its output. */
-export async function quoteKubectl(client: ClusterClient, timeline: Timeline, args: readonly string[]): Promise<void> {
-  timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
-  timeline.quote(await client.output(args));
-}
-
 /** Prints the only object of a namespace, its conditions, and the Events of all objects with its name, as kubectl does. */
 export async function quoteObject(
   client: ClusterClient,
@@ -38,6 +32,7 @@ export async function quoteObject(
     ["get", "cres", "-n", namespace, "-o", `jsonpath=${conditions}`],
     ["get", "events", "-n", namespace, "--field-selector", `involvedObject.name=${name}`],
   ]) {
-    await quoteKubectl(client, timeline, args);
+    timeline.heading(`$ kubectl ${args.map(arg => (/[\s{]/.test(arg) ? `'${arg}'` : arg)).join(" ")}`);
+    timeline.quote(await client.output(args));
   }
 }

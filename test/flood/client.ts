@@ -47,16 +47,6 @@ export class LoopingClient {
     );
   }
 
-  /** Process id of the client. */
-  get pid(): number {
-    return this.child.pid ?? 0;
-  }
-
-  /** Requests per second, one number for each second. */
-  rates(): number[] {
-    return this.seconds.map(({ fromMs, toMs, latencies }) => (latencies.count / (toMs - fromMs)) * 1000);
-  }
-
   /** Measurements within a span of time, in milliseconds since the epoch. */
   between(fromMs: number, toMs: number): Summary {
     return summarize(this.seconds, fromMs, toMs);

@@ -30,8 +30,8 @@ interface Kubeconfig {
 const AFTER_FAILURE_MS = 100;
 const REPORT_MS = 1000;
 
-/** Sends one request; returns "none" if there was no answer. */
-type Ask = () => Promise<string>;
+/** Sends one request. Reports whether there was an answer. */
+type Ask = () => Promise<boolean>;
 
 function asker({ kubeconfig, path, connections }: Order): Ask {
   const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
@@ -45,9 +45,9 @@ function asker({ kubeconfig, path, connections }: Order): Ask {
   const options = { agent, headers: { authorization: `Bearer ${users[0].user.token}` } };
   return () =>
     new Promise(resolve => {
-      const fail = (): void => resolve("none");
+      const fail = (): void => resolve(false);
       const call = request(url, options, response => {
-        response.on("end", () => resolve(String(response.statusCode)));
+        response.on("end", () => resolve(true));
         response.on("error", fail);
         response.resume();
       });
@@ -57,23 +57,20 @@ function asker({ kubeconfig, path, connections }: Order): Ask {
 }
 
 class Report {
-  private answers: Record<string, number> = {};
   private latencies = new Latencies();
   private fromMs = Date.now();
   private total = 0;
 
   constructor(private readonly mostRequests: number) {}
 
-  take(answer: string, tookMs: number): void {
-    this.answers[answer] = (this.answers[answer] ?? 0) + 1;
+  take(tookMs: number): void {
     this.latencies.add(tookMs);
     this.total += 1;
     if (this.total >= this.mostRequests) this.end();
   }
 
   print(): void {
-    const second: Second = { fromMs: this.fromMs, toMs: Date.now(), answers: this.answers, latencies: this.latencies };
-    this.answers = {};
+    const second: Second = { fromMs: this.fromMs, toMs: Date.now(), latencies: this.latencies };
     this.latencies = new Latencies();
     this.fromMs = second.toMs;
     process.stdout.write(`${JSON.stringify(second)}\n`);
@@ -88,9 +85,9 @@ class Report {
 async function loop(ask: Ask, report: Report, pauseMs: number): Promise<never> {
   for (;;) {
     const fromMs = performance.now();
-    const answer = await ask();
-    report.take(answer, performance.now() - fromMs);
-    const waitMs = answer === "none" ? AFTER_FAILURE_MS : pauseMs;
+    const isAnswered = await ask();
+    report.take(performance.now() - fromMs);
+    const waitMs = isAnswered ? pauseMs : AFTER_FAILURE_MS;
     if (waitMs > 0) await new Promise(resolve => setTimeout(resolve, waitMs));
   }
 }

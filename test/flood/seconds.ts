@@ -5,8 +5,6 @@ export interface Second {
   /** Milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Number of answers by status, such as "403"; "none" for missing answers. */
-  readonly answers: Readonly<Record<string, number>>;
   readonly latencies: Latencies;
 }
 
@@ -16,7 +14,6 @@ export interface Summary {
   /** Milliseconds; NaN without answers. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  readonly answers: Readonly<Record<string, number>>;
 }
 
 /** Merges the seconds within a span of time. */
@@ -28,14 +25,5 @@ export function summarize(seconds: readonly Second[], fromMs: number, toMs: numb
     perSecond: tookMs === 0 ? 0 : (latencies.count / tookMs) * 1000,
     p50Ms: latencies.quantile(0.5),
     p99Ms: latencies.quantile(0.99),
-    answers: sumOf(within.map(second => second.answers)),
   };
-}
-
-function sumOf(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
-  const sum: Record<string, number> = {};
-  for (const answers of all) {
-    for (const [status, count] of Object.entries(answers)) sum[status] = (sum[status] ?? 0) + count;
-  }
-  return sum;
 }
