@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { type Before, type Mark, marksOf, MEASURED_BEFORE } from "./goals";
+import { goalsOf } from "./goals";
 
 /** One measured value. */
 export interface Figure {
@@ -21,31 +21,32 @@ export interface Report {
   readonly detail?: unknown;
 }
 
-/** A figure beside its goal and the old figure. */
-export interface Marked extends Figure, Mark {
+/** A figure beside its goal. */
+export interface Marked extends Figure {
+  readonly goal?: number;
   /** Undefined without a goal. */
   readonly isMet?: boolean;
 }
 
 /** The figures of a report with the goals of its scene and size. A goal is a largest value. */
 export function marked({ scene, size, figures }: Report): Marked[] {
-  const marks = marksOf(scene, size);
+  const goals = goalsOf(scene, size);
   return figures.map(figure => {
-    const mark = marks[figure.name] ?? {};
-    return { ...figure, ...mark, ...(mark.goal === undefined ? {} : { isMet: figure.value <= mark.goal }) };
+    const goal = goals[figure.name];
+    return goal === undefined ? figure : { ...figure, goal, isMet: figure.value <= goal };
   });
 }
 
 /** The figures of a report as a table. */
 export function renderReport(report: Report): string {
   const table = new Table({
-    head: [report.title, "measured", "goal", MEASURED_BEFORE, ""],
-    colAligns: ["left", "right", "right", "right", "left"],
+    head: [report.title, "measured", "goal", ""],
+    colAligns: ["left", "right", "right", "left"],
     style: { head: [], border: [], compact: true },
   });
-  for (const { name, value, goal, before, isMet } of marked(report)) {
+  for (const { name, value, goal, isMet } of marked(report)) {
     const verdict = isMet === undefined ? "" : isMet ? "ok" : "MISSED";
-    table.push([name, number(value), goal === undefined ? "" : `<= ${goal}`, inWords(before), verdict]);
+    table.push([name, number(value), goal === undefined ? "" : `<= ${goal}`, verdict]);
   }
   return [table.toString(), ...report.notes.map(note => `  ${note}`)].join("\n");
 }
@@ -68,9 +69,4 @@ export function renderVerdict(reports: readonly Report[]): string {
 export function number(value: number): string {
   if (Number.isNaN(value)) return "unknown";
   return Math.abs(value) >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(value < 1 ? 2 : 1);
-}
-
-function inWords(before: Before | undefined): string {
-  if (before === undefined) return "";
-  return typeof before === "number" ? number(before) : before.map(number).join(" to ");
 }
