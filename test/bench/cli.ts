@@ -5,7 +5,7 @@ import { benchClusterWide } from "./cluster-wide";
 import { benchFlow } from "./flow";
 import { benchHealing } from "./healing";
 import { scaleCommand } from "./scale/command";
-import { benchZoo } from "./zoo/zoo";
+import { benchHour, benchZoo } from "./zoo/zoo";
 
 interface Benchmark {
   readonly run: (print: (line: string) => void) => Promise<void>;
@@ -30,6 +30,11 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: "what stallDetection finds of real programs that stall, and after how long, in the lab",
     onlyNamed: true,
   },
+  "zoo-hour": {
+    run: benchHour,
+    about: "whether stallDetection accuses real programs that work, in an hour, in the lab",
+    onlyNamed: true,
+  },
 };
 
 const program = new Command("npm run bench --")
@@ -38,7 +43,7 @@ const program = new Command("npm run bench --")
     "[names...]",
     `which: ${Object.entries(benchmarks)
       .map(([name, { about }]) => `${name} (${about})`)
-      .join(", ")}; default: all but cluster-wide, scale and zoo`,
+      .join(", ")}; default: all but cluster-wide, scale, zoo and zoo-hour`,
   )
   .addCommand(scaleCommand())
   .action(async (names: string[]) => {

@@ -32,9 +32,18 @@ import type { Row } from "./watch";
 
 // Work is due, and nothing moves: each case of stall-cases.ts in a namespace of its own, all at once.
 
-/** How long the cases are watched, and when the operator restarts. */
-const WATCH_MS = 28 * 60_000;
-const OPERATOR_MS = 25.5 * 60_000;
+/** How long the cases are watched, and when the operator and the API server restart, in milliseconds. */
+export interface Pace {
+  readonly watchMs: number;
+  readonly operatorMs: readonly number[];
+  readonly apiServerMs: readonly number[];
+}
+
+const at = (...minutes: readonly number[]): number[] => minutes.map(one => one * 60_000);
+export const SHORT: Pace = { watchMs: 28 * 60_000, operatorMs: at(25.5), apiServerMs: [] };
+
+/** For those only of which nothing may be said. */
+export const HOUR: Pace = { watchMs: 60 * 60_000, operatorMs: at(1, 20, 40), apiServerMs: at(8, 45) };
 
 /** When the watches of the idle program are held: client-go opens one again after 5 to 10 minutes, which must have been seen. */
 const LATE_MS = 6 * 60_000;
@@ -67,14 +76,16 @@ export const METRICS_VALUES = [
 ];
 
 /** Starts the cases whose name fits, with their objects. Returns what watches them, once all is learned, and returns a row for each. */
-export async function startStalls(lab: Lab, pattern: RegExp, print: Print): Promise<() => Promise<Row[]>> {
+export async function startStalls(lab: Lab, pattern: RegExp, pace: Pace, print: Print): Promise<() => Promise<Row[]>> {
   const client = ClusterClient.of(lab);
   const images = await loadImages(lab);
   await client.apply(readFileSync(join(dirname(builtPath(SOURCE_CONTROLLER)), SOURCE_CONTROLLER.keep!.as), "utf8"));
   await client.apply(ROLES);
   await client.output(["delete", "clusterrolebinding", "--ignore-not-found", ...UNBOUND]);
   const signal = await startSilentServer(lab);
-  const cases = Object.entries(CASES).filter(([name]) => pattern.test(name));
+  const cases = Object.entries(CASES).filter(
+    ([name, { told }]) => pattern.test(name) && (pace !== HOUR || told === undefined),
+  );
   const seen = new Map(cases.map(([name]): [string, Seen] => [name, { wrong: [], actedMs: performance.now() }]));
   for (const [name] of cases) await client.createNamespace(name);
   await client.apply(cases.map(([name]) => widgetKind(name)));
@@ -92,7 +103,7 @@ export async function startStalls(lab: Lab, pattern: RegExp, print: Print): Prom
       }
     }),
   );
-  return () => watchAll({ client, cases, seen, signal, print });
+  return () => watchAll({ client, cases, seen, signal, pace, print });
 }
 
 const ROLES = [
@@ -159,14 +170,15 @@ interface Matrix {
   readonly cases: readonly (readonly [string, Case])[];
   readonly seen: ReadonlyMap<string, Seen>;
   readonly signal: (name: NodeJS.Signals) => void;
+  readonly pace: Pace;
   readonly print: Print;
 }
 
-async function watchAll({ client, cases, seen, signal, print }: Matrix): Promise<Row[]> {
+async function watchAll({ client, cases, seen, signal, pace, print }: Matrix): Promise<Row[]> {
   const beganMs = performance.now();
-  const endMs = beganMs + WATCH_MS;
+  const endMs = beganMs + pace.watchMs;
   signal("SIGUSR2");
-  const at = async (ms: number, what: string, act: () => unknown): Promise<void> => {
+  const after = async (ms: number, what: string, act: () => unknown): Promise<void> => {
     await sleep(ms);
     print(what);
     await act();
@@ -178,10 +190,12 @@ async function watchAll({ client, cases, seen, signal, print }: Matrix): Promise
     await one.act(hands).catch((error: unknown) => seen.get(namespace)!.wrong.push(`its act failed: ${String(error)}`));
   });
   const events = [
-    at(LATE_MS, "watches of the idle program are held", () => signal("SIGUSR2")),
-    at(ANSWER_MS, "the repository answers", () => signal("SIGHUP")),
-    at(OPERATOR_MS, "the operator restarts", () =>
-      client.output(["delete", "pods", "--all", "-n", OPERATOR.namespace, "--wait=false"]),
+    after(LATE_MS, "watches of the idle program are held", () => signal("SIGUSR2")),
+    after(ANSWER_MS, "the repository answers", () => signal("SIGHUP")),
+    ...pace.operatorMs.map(ms =>
+      after(ms, "the operator restarts", () =>
+        client.output(["delete", "pods", "--all", "-n", OPERATOR.namespace, "--wait=false"]),
+      ),
     ),
   ];
   while (performance.now() < endMs) {

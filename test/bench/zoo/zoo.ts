@@ -10,7 +10,7 @@ import { breakIt } from "../../simulation/pool";
 import { type Animal, ANIMALS } from "./animals";
 import { HEALTHY } from "./deaths";
 import { hasLease, type Images, loadImages, NAMESPACE, objectsOf } from "./programs";
-import { APART_MS, METRICS_VALUES, startStalls } from "./stalls";
+import { APART_MS, HOUR, METRICS_VALUES, type Pace, SHORT, startStalls } from "./stalls";
 import { View } from "./view";
 import { accusation, type Row, rowOf, watch } from "./watch";
 
@@ -23,13 +23,9 @@ const START_MS = 360_000;
 /** Long enough for the operator to see each Lease renewed four times, and each object without work. */
 const LEARN_MS = 140_000;
 
-/**
- * When the API server, and then etcd, are away, for how long, and how long afterwards an accusation may still come. By then the victims have
- * been healed, of which one is restarted at a time.
- */
+/** When the API server, and then etcd, are away, and for how long. By then the victims have been healed, of which one is restarted at a time. */
 const OUTAGES_MS = 22 * 60_000;
 const AWAY_MS = 60_000;
-const AFTERWARDS_MS = FOR_MS + 30_000;
 
 /** `WatchesDead` needs an hour of readings, and this operator five minutes, so that a run is short and the innocents are judged by it, too. */
 const HURRIED = breakIt({
@@ -46,14 +42,23 @@ type Print = (line: string) => void;
  *
  * @throws Error if an innocent is accused, or a victim is not found
  */
-export async function benchZoo(print: Print): Promise<void> {
+export function benchZoo(print: Print): Promise<void> {
+  return bench(SHORT, print);
+}
+
+/** Watches the innocents among them for an hour. @throws Error if one is accused */
+export function benchHour(print: Print): Promise<void> {
+  return bench(HOUR, print);
+}
+
+async function bench(pace: Pace, print: Print): Promise<void> {
   const beganMs = performance.now();
   const tell = (line: string): void =>
     print(`${((performance.now() - beganMs) / 60_000).toFixed(1).padStart(5)} ${line}`);
   const folder = mkdtempSync(join(tmpdir(), "zoo-"));
   const lab = await Lab.up({ name: "bench-zoo", onProgress: line => tell(`lab: ${line}`) });
   try {
-    const rows = await measure(lab, await bundleEntry(folder, [HURRIED]), tell);
+    const rows = await measure(lab, await bundleEntry(folder, pace === HOUR ? [] : [HURRIED]), pace, tell);
     const wrong = rows.filter(({ isWrong }) => isWrong);
     for (const { text } of rows) print(text);
     print(`${rows.length} rows, ${wrong.length} wrong`);
@@ -65,15 +70,15 @@ export async function benchZoo(print: Print): Promise<void> {
   }
 }
 
-async function measure(lab: Lab, bundle: string, print: Print): Promise<Row[]> {
+async function measure(lab: Lab, bundle: string, pace: Pace, print: Print): Promise<Row[]> {
   const pattern = new RegExp(process.env["ZOO"] ?? "");
   const client = ClusterClient.of(lab);
   await installChart(lab, METRICS_VALUES, print, bundle);
-  const watchStalls = await startStalls(lab, pattern, print);
+  const watchStalls = await startStalls(lab, pattern, pace, print);
   await client.createNamespace(NAMESPACE);
-  const animals = ANIMALS.filter(({ name }) => pattern.test(name));
+  const animals = ANIMALS.filter(({ name, death }) => pattern.test(name) && (pace !== HOUR || death === HEALTHY));
   const images = await loadImages(lab, new Set(animals.map(({ program }) => program)));
-  const zoo = { lab, client, view: new View(client), images, print, animals };
+  const zoo = { lab, pace, client, view: new View(client), images, print, animals };
   const running = await startAnimals(zoo);
   print(
     `${running.length} of ${animals.length} programs with their own death run; all are learned for ${LEARN_MS / 1_000} s`,
@@ -85,6 +90,7 @@ async function measure(lab: Lab, bundle: string, print: Print): Promise<Row[]> {
 
 interface Zoo {
   readonly lab: Lab;
+  readonly pace: Pace;
   readonly client: ClusterClient;
   readonly view: View;
   readonly animals: readonly Animal[];
@@ -131,14 +137,21 @@ function watchDeaths(animals: readonly Animal[], { client, view, print }: Zoo): 
   );
 }
 
-/** Of what is healthy nothing may be said while the API server and etcd are away. */
-async function outages(animals: readonly Animal[], { lab, view, print }: Zoo): Promise<Row[]> {
-  await sleep(OUTAGES_MS);
+/** Of what is healthy nothing may be said, whatever restarts and while the API server and etcd are away. */
+async function outages(animals: readonly Animal[], { lab, pace, view, print }: Zoo): Promise<Row[]> {
   const healthy = animals.filter(({ death }) => death === HEALTHY);
+  const watched = healthy.map(({ name }) => accusation(name, view, pace.watchMs));
+  const restarts = pace.apiServerMs.map(async ms => {
+    await sleep(ms);
+    print("the API server restarts");
+    await lab.restartApiServer();
+  });
+  await sleep(OUTAGES_MS);
   print("the API server is away, then etcd is suspended");
-  const away = lab.restartApiServer({ awayMs: AWAY_MS }).then(() => lab.suspend("etcd", AWAY_MS));
-  const accusations = await Promise.all(healthy.map(({ name }) => accusation(name, view, 2 * AWAY_MS + AFTERWARDS_MS)));
-  await away;
+  await lab.restartApiServer({ awayMs: AWAY_MS });
+  await lab.suspend("etcd", AWAY_MS);
+  const accusations = await Promise.all(watched);
+  await Promise.all(restarts);
   const accused = accusations.filter(one => one !== undefined);
   const head = `all ${healthy.length} healthy ones | API server away for ${AWAY_MS / 1_000} s, etcd suspended as long | all`;
   return [rowOf(head, accused.length === 0 ? undefined : accused.join("; "), true)];
