@@ -125,9 +125,12 @@ describe("Progress", () => {
       "Active",
       "Widget shop/blue is due since 2025-01-01T12:44:00Z, which proves nothing: no controller was seen to handle a Widget.",
     ]);
-    read([widget(16)], Infinity, { writtenMs: createdAtMs + 1_000 });
+    read([widget(60)], Infinity, { writtenMs: createdAtMs + 1_000 });
     const { reason, message } = await scene.pass();
-    expect([reason, message]).toEqual(["ProgressStopped", expect.stringContaining("no Widget moved since 2025")]);
+    expect([reason, message]).toEqual([
+      "ProgressStopped",
+      "Widget shop/blue (generation 7, observed 6) is due since 2025-01-01T12:00:00Z or earlier; no Widget moved since 2025-01-01T11:00:01Z.",
+    ]);
   });
 
   it.each([

@@ -132,8 +132,11 @@ function describeStuck(
   const seen =
     generation === undefined || observed === undefined ? "" : ` (generation ${generation}, observed ${observed})`;
   const are = hasOthers ? " and others are" : " is";
-  const moved = at(reading.movedMs === -Infinity ? dueMs : reading.movedMs);
+  const { movedMs, writtenMs, steadyMs } = reading;
+  // The clock of the API server tells of times before this process.
+  const moved = movedMs > -Infinity ? at(movedMs) : writtenMs > -Infinity ? timeInMessage(writtenMs) : at(dueMs);
+  const orEarlier = dueMs === steadyMs ? " or earlier" : "";
   const [first, ...rest] = owners.map(({ view }) => workloadId(view));
   const whose = rest.length === 0 ? "" : ` ${first ?? ""} or ${rest.join(" or ")} should handle it.`;
-  return `${id}${seen}${are} due since ${at(dueMs)}; no ${kind} moved since ${moved}.${whose}`;
+  return `${id}${seen}${are} due since ${at(dueMs)}${orEarlier}; no ${kind} moved since ${moved}.${whose}`;
 }
