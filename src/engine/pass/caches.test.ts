@@ -4,7 +4,7 @@ import type { ControllerResilience, ControllerResilienceStatus } from "../../api
 import { ConditionType } from "../../api/conditions";
 import { FINALIZER } from "../../api/names";
 import type { Readers } from "../../core/readers";
-import { TerminalError, TransientError } from "../../core/errors";
+import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import { defineRemedy } from "../../core/remedy";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
@@ -64,13 +64,19 @@ function makeBench({ live = [] as readonly string[], cached = [] as readonly str
   const [readers, cachedReaders] = [new Pods(clock, live), new Pods(clock, cached)];
   const paused: string[] = [];
   const remedies = [{ ...remedy, pause: (key: string) => void paused.push(key) }];
-  const restarts = makeRestarts(clock);
+  const restarts = makeRestarts(clock, undefined, { missing: [KEY] });
   const reconciler = makeReconciler({ store, writer, readers, cachedReaders, remedies, restarts });
   const pass = () => reconciler.reconcile(KEY, () => true);
   /** As the watch does. */
   const fillCache = (): void => void (store.cache = new Map(structuredClone(store.objects)));
   const counts = () => ({ gets, reads: readers.asked, written: writer.written.length });
-  return { clock, store, writer, readers, cachedReaders, pass, fillCache, counts, paused: () => paused };
+  /** What holds back a restart without proof for another object. */
+  const limit = async () => {
+    const session = new ObjectSession(store.put(makeObject("other/app")), store, clock);
+    const answer = await restarts.settle(session).request({ ...makeEviction("pod-1").restart!, cause: "Unknown" });
+    return "limit" in answer && answer.limit;
+  };
+  return { clock, store, writer, readers, cachedReaders, pass, fillCache, counts, limit, paused: () => paused };
 }
 
 describe("a pass on caches", () => {
@@ -194,6 +200,15 @@ describe("a pass on caches", () => {
     expect(await bench.pass()).toEqual({ next: "forget" });
     expect(bench.counts().gets).toBe(3);
     expect(bench.cachedReaders.asked).toBe(0);
+  });
+
+  it("tells a new leader the restarts of an object that it may not read live", async () => {
+    const bench = makeBench();
+    bench.fillCache();
+    bench.store.get = () => Promise.reject(new ForbiddenError("get controllerresiliences team/app: forbidden (403)"));
+    expect(await bench.limit()).toBe("LeaderWarmup");
+    expect(await bench.pass()).toEqual({ next: "give-up" });
+    expect(await bench.limit()).toBe("RestartPacer");
   });
 
   it("pauses remedies of a suspended object, and those without a block", async () => {

@@ -86,7 +86,12 @@ export class Reconciler {
   async #passOnCaches(key: Key, log: Log, mayWrite: () => boolean): Promise<PassResult | undefined> {
     const { store, cachedReaders, restarts } = this.#ports;
     const read = cachedReaders === undefined ? undefined : store.cached(key);
-    if (cachedReaders === undefined || read === undefined || hasNews(read)) return undefined;
+    if (cachedReaders === undefined || read === undefined) return undefined;
+    if (hasNews(read)) {
+      // Live reads may fail for ever, as in a namespace without a RoleBinding, and a new leader restarts nothing elsewhere before.
+      if (mayWrite()) restarts.load(key, read);
+      return undefined;
+    }
     const mode = await this.#modeOf(read, cachedReaders, mayWrite);
     const object = mayWrite() ? restarts.load(key, read, mode) : read;
     const session = new ObjectSession(object, store, cachedReaders.clock, true);
