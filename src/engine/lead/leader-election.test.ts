@@ -197,7 +197,7 @@ describe("losing the lead", () => {
   });
 });
 
-describe("the reason why the Lease was never seen", () => {
+describe("the reason why the Lease is not reached", () => {
   const forbidden = new ForbiddenError("get leases operators/controller-resilience: not allowed (403)");
 
   it("is reported until the Lease is seen with any holder", async () => {
@@ -218,11 +218,16 @@ describe("the reason why the Lease was never seen", () => {
     expect([follower.isLeader(), follower.failure()]).toEqual([false, null]);
   });
 
-  it("is not reported after the Lease was held once", async () => {
+  it("is reported again once the Lease was out of reach for two minutes, also of a former leader", async () => {
     const { clock, store, elector } = await leadingAlone();
     store.fault = () => Promise.reject(forbidden);
-    await clock.run(120_000);
+    await clock.run(110_000);
     expect([elector.isLeader(), elector.failure()]).toEqual([false, null]);
+    await clock.run(20_000);
+    expect(elector.failure()).toBe(`failed to acquire lease: ${forbidden.message}`);
+    store.fault = undefined;
+    await clock.run(20_000);
+    expect([elector.isLeader(), elector.failure()]).toEqual([true, null]);
   });
 });
 

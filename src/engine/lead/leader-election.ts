@@ -57,6 +57,8 @@ export interface ElectionPorts {
 
 /** Maximum wait that one answer of the API server can ask for. */
 const MAX_WAIT_MS = 60_000;
+/** A process that does not reach the Lease for so long is not ready: longer than one such wait. */
+const UNREACHED_MS = 120_000;
 /** Number of unanswered writes to remember, since the API server may have applied them. */
 const WRITES_REMEMBERED = 16;
 /** Attempts to release the Lease; few, because the process is about to exit. */
@@ -85,8 +87,8 @@ export class LeaderElector {
   #failures = 0;
   /** Why the last attempt failed; null if it succeeded. */
   #failure: string | null = "not requested yet";
-  /** Whether the Lease has been seen, with any holder. */
-  #wasSeen = false;
+  /** When an attempt last succeeded. */
+  #reachedMs = -Infinity;
   /** The last record of the Lease known to be ours, with its resourceVersion. */
   #held: LeaseRecord | undefined;
   /** The Lease that this process has created, and since when it is known to exist. */
@@ -108,11 +110,12 @@ export class LeaderElector {
   }
 
   /**
-   * Describes for /readyz why this process has never seen the Lease, such as missing rights or a missing namespace; null once it has
-   * seen it. A process that loses its Lease later stays Ready, since a short overload must not stop a rollout.
+   * Describes for /readyz why this process does not reach the Lease, such as missing rights or a missing namespace; null while it does, and for
+   * {@link UNREACHED_MS} after, since a short overload must not stop a rollout.
    */
   failure(): string | null {
-    return this.#wasSeen || this.#failure === null ? null : `failed to acquire lease: ${this.#failure}`;
+    const isShort = this.#ports.clock.monotonicMs() - this.#reachedMs < UNREACHED_MS;
+    return this.#failure === null || isShort ? null : `failed to acquire lease: ${this.#failure}`;
   }
 
   /** Starts to compete. */
@@ -146,6 +149,7 @@ export class LeaderElector {
       await this.#acquireOrRenew();
       this.#failures = 0;
       this.#failure = null;
+      this.#reachedMs = this.#ports.clock.monotonicMs();
     } catch (error) {
       this.#failures++;
       waitMs = Math.min(askedMs(error), MAX_WAIT_MS);
@@ -219,7 +223,6 @@ export class LeaderElector {
   }
 
   #see(found: LeaseRecord | null): void {
-    this.#wasSeen ||= found !== null;
     for (const annotation of this.#annotations) annotation.seen(found);
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
