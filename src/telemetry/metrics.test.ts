@@ -26,6 +26,7 @@ describe("the metrics", () => {
     expect(await samples(metrics)).toEqual(
       expect.arrayContaining([
         'controller_resilience_reconciles_total{controller="c",result="success"} 1',
+        'controller_resilience_reconciles_total{controller="c",result="error"} 0',
         'controller_resilience_reconcile_duration_seconds_bucket{le="0.25",controller="c"} 1',
         'controller_resilience_reconcile_duration_seconds_bucket{le="0.1",controller="c"} 0',
         "controller_resilience_identity_rejected 1",

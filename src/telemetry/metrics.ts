@@ -265,6 +265,8 @@ class LoopMetricsSet {
   /** Metrics of one loop, whose counters begin at 0. */
   of(name: string): LoopMetrics {
     for (const counter of [this.#adds, this.#retries]) counter.inc({ name }, 0);
+    // Prometheus sees no increase in the first sample of a series.
+    for (const result of ["error", "panic"]) this.#reconciles.inc({ controller: name, result }, 0);
     return {
       reconciled: (result, seconds) => {
         this.#reconciles.inc({ controller: name, result });
