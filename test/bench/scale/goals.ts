@@ -24,8 +24,6 @@ export const FIGURES = {
   oneRestarted: "  its restart recorded after s, median",
   manyKnown: "dead pods at once known after s, median",
   manyAll: "  all",
-  stopMedian: "SIGTERM to exit s, median",
-  stopLongest: "  of all, longest",
 } as const;
 
 /** The largest values that are good enough, by the names of figures. */
@@ -82,7 +80,6 @@ const GOALS: Readonly<Record<string, Goals>> = {
   "burst 0/1000": { [F.reportedRatio]: 1, [F.cpuRatio]: 1.3 },
   "start 2000/50": { [F.leads]: 3, [F.reported]: 15, [F.accepted]: 30 },
   "detect 500/25": { [F.oneKnown]: 5, [F.manyAll]: 10 },
-  "stop 500/25": { [F.stopLongest]: 1 },
 };
 
 /** The goals of a scene of this size. */

@@ -61,8 +61,8 @@ export async function launch(world: World, reasons: readonly string[], print: Pr
   return { operator, leads, reported, settled };
 }
 
-/** Stops the operator with SIGTERM. Returns how long it took, in seconds. */
-export async function terminate(operator: OperatorProcess): Promise<number> {
+/** Stops the operator with SIGTERM. */
+export async function terminate(operator: OperatorProcess): Promise<void> {
   const startMs = performance.now();
   operator.signal("SIGTERM");
   while (operator.exitCode === undefined) {
@@ -70,5 +70,4 @@ export async function terminate(operator: OperatorProcess): Promise<number> {
     await sleep(5);
   }
   if (operator.exitCode !== 0) throw new Error(`the operator ended with ${operator.exitCode}, expected 0`);
-  return (performance.now() - startMs) / 1000;
 }

@@ -17,19 +17,17 @@ export interface Report {
   readonly figures: readonly Figure[];
   /** More lines for a person. */
   readonly notes: readonly string[];
-  /** More data for programs. */
-  readonly detail?: unknown;
 }
 
 /** A figure beside its goal. */
-export interface Marked extends Figure {
+interface Marked extends Figure {
   readonly goal?: number;
   /** Undefined without a goal. */
   readonly isMet?: boolean;
 }
 
 /** The figures of a report with the goals of its scene and size. A goal is a largest value. */
-export function marked({ scene, size, figures }: Report): Marked[] {
+function marked({ scene, size, figures }: Report): Marked[] {
   const goals = goalsOf(scene, size);
   return figures.map(figure => {
     const goal = goals[figure.name];

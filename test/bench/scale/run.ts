@@ -1,8 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
-import { join } from "node:path";
-import { marked, type Report, renderReport, renderVerdict } from "./report";
+import { type Report, renderReport, renderVerdict } from "./report";
 import type { Choice, Scene, Size } from "./scene";
 import type { Print } from "./waiting";
 import { burst } from "./scenes/burst";
@@ -11,10 +8,9 @@ import { idle } from "./scenes/idle";
 import { noisy, pods } from "./scenes/pods";
 import { sick } from "./scenes/sick";
 import { start } from "./scenes/start";
-import { stop } from "./scenes/stop";
 
 /** All scenes, in the order of a run. */
-export const SCENES: readonly Scene[] = [pods, noisy, idle, sick, burst, start, detect, stop];
+export const SCENES: readonly Scene[] = [pods, noisy, idle, sick, burst, start, detect];
 
 /** What a person chooses, with the scenes and sizes. */
 export interface RunOptions extends Choice {
@@ -22,13 +18,10 @@ export interface RunOptions extends Choice {
   /** Instead of each scene's own sizes. */
   readonly size?: readonly Size[];
   readonly lab: string;
-  /** The folder of the JSON file; without it none is written. */
-  readonly out?: string;
 }
 
 /** Plays the scenes one after another, each in a new lab. A failure of one does not keep the others from running. Returns the number of failures. */
 export async function runScenes(options: RunOptions, print: Print): Promise<number> {
-  const startedAt = new Date().toISOString();
   const reports: Report[] = [];
   const failures: string[] = [];
   for (const scene of SCENES.filter(({ name }) => options.scene.includes(name))) {
@@ -46,29 +39,11 @@ export async function runScenes(options: RunOptions, print: Print): Promise<numb
         failures.push(`${scene.name} ${name}: ${error instanceof Error ? error.message : String(error)}`);
         print(`FAILED ${failures.at(-1) ?? ""}`);
       }
-      // After each of them, so that an interrupted run has a file, too.
-      if (options.out !== undefined) writeResults(options.out, { startedAt, options, failures }, reports);
     }
   }
   print(renderVerdict(reports));
   failures.forEach(failure => print(`FAILED ${failure}`));
   return failures.length;
-}
-
-function writeResults(folder: string, about: object, reports: readonly Report[]): void {
-  mkdirSync(folder, { recursive: true });
-  const machine = { cores: availableParallelism(), loadAverage: loadavg(), node: process.version };
-  const data = reports.map(report => ({ ...report, figures: marked(report) }));
-  const text = JSON.stringify({ commit: commit(), machine, ...about, reports: data }, undefined, 2);
-  writeFileSync(join(folder, "scale.json"), `${text}\n`);
-}
-
-function commit(): string {
-  try {
-    return execFileSync("git", ["describe", "--always", "--dirty"], { cwd: __dirname, encoding: "utf8" }).trim();
-  } catch {
-    return "unknown";
-  }
 }
 
 function seconds(sinceMs: number): string {

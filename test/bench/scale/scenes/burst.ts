@@ -68,7 +68,6 @@ export const burst: Scene = {
           ...trafficNotes(ours.traffic).map(note => `operator: ${note}`),
           ...trafficNotes(theirs.traffic).map(note => `reference: ${note}`),
         ],
-        detail: { operators, warmOperators, references },
       };
     }),
 };

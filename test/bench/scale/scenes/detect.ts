@@ -95,7 +95,6 @@ async function play(world: World, stage: Stage, { single, many }: Plan): Promise
     notes: [
       `seconds since ${CRITERION_MS / 1000} s after the first 401; ${single.length} single pods, then ${many.length} at once`,
     ],
-    detail: { singles, manyKnownS: knownS },
   };
 }
 

@@ -17,7 +17,7 @@ export const idle: Scene = {
       await createNamespaces(world, population.namespaces);
       print(`creating ${size.objects} objects in ${population.namespaces} namespaces`);
       await createObjects(world, population);
-      const { operator, leads, reported } = await launch(world, NOTHING);
+      const { operator } = await launch(world, NOTHING);
       await pass("settling", settle, print);
       await untilQuiet(world);
       const steady = await measureSteady(world, operator, seconds);
@@ -25,7 +25,6 @@ export const idle: Scene = {
         title: `${size.objects} idle objects in ${population.namespaces} namespaces`,
         figures: steadyFigures(steady),
         notes: steadyNotes(steady),
-        detail: { steady, leads, reported },
       };
     }),
 };

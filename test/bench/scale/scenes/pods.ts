@@ -39,7 +39,7 @@ function observe(stage: Stage, refusedPerSecond?: number): Promise<Omit<Report, 
     await createNamespaces(world, population.namespaces);
     await createWorkloads(world, population);
     await createObjects(world, population);
-    const { operator, leads, reported, settled } = await launch(world, HEALTHY);
+    const { operator } = await launch(world, HEALTHY);
     if (refusedPerSecond !== undefined) {
       const refused = new RefusedClient(world.lab, refusedPerSecond);
       world.defer(() => refused.stop());
@@ -51,7 +51,6 @@ function observe(stage: Stage, refusedPerSecond?: number): Promise<Omit<Report, 
       title: refusedPerSecond === undefined ? describeSize(size) : `${describeSize(size)}, noisy`,
       figures: steadyFigures(steady),
       notes: steadyNotes(steady),
-      detail: { steady, leads, reported, settled },
     };
   });
 }

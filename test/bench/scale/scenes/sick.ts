@@ -45,7 +45,6 @@ export const sick: Scene = {
           { name: FIGURES.cpu, value: steady.cpuPercent },
         ],
         notes: steadyNotes(steady),
-        detail: { steady },
       };
     });
   },
