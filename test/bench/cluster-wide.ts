@@ -66,19 +66,25 @@ function untilProtected(world: World, wanted: number, print: (line: string) => v
 }
 
 async function populate(world: World, name: string): Promise<void> {
-  await world.admin.create("/api/v1/namespaces", { metadata: { name } });
-  await world.admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
+  await addNamespace(world, name);
+  for (let index = 0; index < WORKLOADS_PER_NAMESPACE; index++) await addDeployment(world, name, `w${index}`);
+}
+
+/** Creates a namespace whose ServiceAccount `default` uses the API server. */
+export async function addNamespace({ admin }: World, name: string, labels: object = {}): Promise<void> {
+  await admin.create("/api/v1/namespaces", { metadata: { name, labels } });
+  await admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
     metadata: { name: "reads" },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
     subjects: [{ kind: "ServiceAccount", namespace: name, name: "default" }],
   });
-  for (let index = 0; index < WORKLOADS_PER_NAMESPACE; index++) await addDeployment(world, name, `w${index}`);
 }
 
-async function addDeployment(world: World, namespace: string, name: string): Promise<void> {
+/** Creates a Deployment without replicas. */
+export async function addDeployment({ admin }: World, namespace: string, name: string): Promise<void> {
   const labels = { app: name };
   const containers = [{ name: "main", image: "example.com/none:1" }];
-  await world.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
     metadata: { name },
     spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
   });

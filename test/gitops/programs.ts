@@ -24,47 +24,35 @@ export const SOURCE_KINDS = [
   "ocirepositories",
 ];
 
-/** Flux's controller that fetches sources, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. */
-export const SOURCE_CONTROLLER: GoProgram = {
-  name: "source-controller",
-  version: "v1.9.3",
-  sources: join(__dirname, "source-controller"),
-  package: "github.com/fluxcd/source-controller",
-  ldflags: "-s -w",
-  keep: {
-    module: "github.com/fluxcd/source-controller",
-    files: [
-      ...SOURCE_KINDS.map(kind => `config/crd/bases/source.toolkit.fluxcd.io_${kind}.yaml`),
-      "config/rbac/role.yaml",
-    ],
-    as: "sources.yaml",
-  },
-};
+/** A controller of Flux. Its go.mod repeats the controller's own, as above. */
+function fluxController(name: string, version: string, files: readonly string[], as: string): GoProgram {
+  const module = `github.com/fluxcd/${name}`;
+  return {
+    ...{ name, version, sources: join(__dirname, name), package: module, ldflags: "-s -w" },
+    keep: { module, files, as },
+  };
+}
 
-/** Flux's controller that applies manifests, in the newest version for Go 1.26. Its go.mod repeats the controller's own, as above. */
-export const KUSTOMIZE_CONTROLLER: GoProgram = {
-  name: "kustomize-controller",
-  version: "v1.9.6",
-  sources: join(__dirname, "kustomize-controller"),
-  package: "github.com/fluxcd/kustomize-controller",
-  ldflags: "-s -w",
-  keep: {
-    module: "github.com/fluxcd/kustomize-controller",
-    files: ["config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml"],
-    as: "kustomizations.yaml",
-  },
-};
+/** Fetches sources; in the newest version for Go 1.26. */
+export const SOURCE_CONTROLLER = fluxController(
+  "source-controller",
+  "v1.9.3",
+  [...SOURCE_KINDS.map(kind => `config/crd/bases/source.toolkit.fluxcd.io_${kind}.yaml`), "config/rbac/role.yaml"],
+  "sources.yaml",
+);
 
-/** Flux's controller that installs charts, in a version that the module proxy serves. Its go.mod repeats the controller's own, as above. */
-export const HELM_CONTROLLER: GoProgram = {
-  name: "helm-controller",
-  version: "v1.6.4",
-  sources: join(__dirname, "helm-controller"),
-  package: "github.com/fluxcd/helm-controller",
-  ldflags: "-s -w",
-  keep: {
-    module: "github.com/fluxcd/helm-controller",
-    files: ["config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"],
-    as: "helmreleases.yaml",
-  },
-};
+/** Applies manifests; in the newest version for Go 1.26. */
+export const KUSTOMIZE_CONTROLLER = fluxController(
+  "kustomize-controller",
+  "v1.9.6",
+  ["config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml"],
+  "kustomizations.yaml",
+);
+
+/** Installs charts; in a version that the module proxy serves. */
+export const HELM_CONTROLLER = fluxController(
+  "helm-controller",
+  "v1.6.4",
+  ["config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"],
+  "helmreleases.yaml",
+);

@@ -1,9 +1,8 @@
-import { KubeConfig } from "@kubernetes/client-node";
 import type { Api } from "../../src/cluster/http/api";
-import { Connection } from "../../src/cluster/http/connection";
+import type { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
-import { systemClock } from "../../src/cluster/system";
-import { apiOver } from "./cluster-operator";
+import { ForbiddenError } from "../../src/core/errors";
+import { apiOver, connectionOf } from "./cluster-operator";
 import { type Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
@@ -86,9 +85,10 @@ export class Authors {
     return author;
   }
 
-  /** A user that exists already, such as a controller of the cluster. */
+  /** A user that exists already, such as a controller of the cluster: an administrator impersonates it. */
   user(name: string): Author {
-    const connection = new Connection(() => asUser(name), systemClock);
+    const admin = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentUser();
+    const connection = connectionOf({ ...admin, impersonateUser: name });
     this.#connections.push(connection);
     return { name, api: apiOver(connection) };
   }
@@ -132,12 +132,21 @@ function isCluster(right: Right): boolean {
   return right.isCluster === true;
 }
 
-/** Returns an administrator who impersonates another user. */
-function asUser(name: string): KubeConfig {
-  const admin = loadKubeConfigFile(suiteLab().kubeconfigPath);
-  const [cluster, user] = [admin.getCurrentCluster(), admin.getCurrentUser()];
-  if (cluster === null || user === null) throw new Error("the lab's kubeconfig has no cluster or user");
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster, { ...user, impersonateUser: name });
-  return config;
+interface Write {
+  readonly method: "POST" | "PATCH" | "PUT";
+  readonly path: string;
+  readonly body: object;
+}
+
+/** Sends a dry run of a write. Returns the API server's refusal, or undefined if it accepts the write. */
+export async function refused({ api, name }: Author, { method, path, body }: Write): Promise<string | undefined> {
+  const what = { what: `${method} as ${name}`, query: { dryRun: "All" } };
+  const contentType = method === "PATCH" ? { contentType: "application/merge-patch+json" as const } : {};
+  try {
+    await api.json({ ...what, method, path, body, ...contentType });
+    return undefined;
+  } catch (error) {
+    if (error instanceof ForbiddenError) return error.message;
+    throw error;
+  }
 }

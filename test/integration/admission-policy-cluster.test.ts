@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { ForbiddenError } from "../../src/core/errors";
 import { installAdmissionPolicy, POLICY_KINDS, removeAdmissionPolicy } from "../cluster/admission-policy";
 import { type ChartObject, renderChart } from "../cluster/chart";
-import { type Author, Authors, CLUSTER_OBJECTS, type Right, RIGHTS } from "./admission-authors";
+import { type Author, Authors, CLUSTER_OBJECTS, refused, type Right, RIGHTS } from "./admission-authors";
 import { Admin, eventually } from "./cluster-world";
 
 // The policy for ClusterControllerResiliences on a real API server: their author needs the rights in all namespaces.
@@ -46,27 +45,6 @@ function refusal(author: Author, spec: object): Promise<string | undefined> {
   const kind = "ClusterControllerResilience";
   const body = { apiVersion: "controller-resilience.io/v1alpha1", kind, metadata: { name: "new" }, spec };
   return refused(author, { method: "POST", path: PATH, body });
-}
-
-interface Write {
-  readonly method: "POST" | "PATCH" | "PUT";
-  readonly path: string;
-  readonly body: object;
-}
-
-/** The same for any write. */
-async function refused({ api, name }: Author, { method, path, body }: Write): Promise<string | undefined> {
-  const contentType = method === "PATCH" ? { contentType: "application/merge-patch+json" as const } : {};
-  try {
-    await api.json({
-      ...{ what: `${method} as ${name}`, method, path, query: { dryRun: "All" }, body },
-      ...contentType,
-    });
-    return undefined;
-  } catch (error) {
-    if (error instanceof ForbiddenError) return error.message;
-    throw error;
-  }
 }
 
 const withRights = (...rights: Right[]): Promise<Author> => authors.with([CREATE, ...rights], CLUSTER_OBJECTS);

@@ -2,7 +2,7 @@ import { Api } from "../../src/cluster/http/api";
 import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
-import { KubeConfig } from "@kubernetes/client-node";
+import { KubeConfig, type User } from "@kubernetes/client-node";
 import { type Admin, options } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
@@ -37,7 +37,7 @@ export async function clientWith(admin: Admin, namespace: string, rules: readonl
   await admin.create(`${RBAC}/clusterrolebindings`, { metadata: { name }, roleRef, subjects: [subject] });
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const { status } = await admin.create<{ status: { token: string } }>(path, { spec: { expirationSeconds: 3600 } });
-  return new Connection(() => withToken(status.token), systemClock);
+  return connectionOf({ token: status.token });
 }
 
 /** The bounded client over that API client, which the adapters use. */
@@ -45,10 +45,11 @@ export function apiOver(connection: Connection): Api {
   return new Api(connection, systemClock, options);
 }
 
-function withToken(token: string): KubeConfig {
+/** A connection to the suite's API server with other credentials, or as another user, than its kubeconfig has. */
+export function connectionOf(user: Partial<User>): Connection {
   const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
   if (cluster === null) throw new Error("the lab's kubeconfig has no cluster");
   const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster, { name: "operator", token });
-  return config;
+  config.loadFromClusterAndUser(cluster, { name: "user", ...user });
+  return new Connection(() => config, systemClock);
 }

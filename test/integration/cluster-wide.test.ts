@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterControllerResilience } from "../../src/api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../src/api/controller-resilience";
 import { forEach } from "../cluster/for-each";
+import { addDeployment, addNamespace as addEmptyNamespace } from "../bench/cluster-wide";
 import { World } from "../bench/scale/world";
 import { ClusterClient } from "../cluster/client";
 import { bringDown } from "../lab/down";
@@ -33,23 +34,10 @@ beforeAll(async () => {
 
 afterAll(() => (world as World | undefined)?.down());
 
+/** Adds a namespace with a workload. */
 async function addNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
-  await world.admin.create("/api/v1/namespaces", { metadata: { name, labels } });
-  await world.admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
-    metadata: { name: "reads" },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
-    subjects: [{ kind: "ServiceAccount", namespace: name, name: "default" }],
-  });
-  await addDeployment(name, "web");
-}
-
-async function addDeployment(namespace: string, name: string, more: object = {}): Promise<void> {
-  const labels = { app: name };
-  const containers = [{ name: "main", image: "example.com/none:1", ...more }];
-  await world.admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
-    metadata: { name },
-    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
-  });
+  await addEmptyNamespace(world, name, labels);
+  await addDeployment(world, name, "web");
 }
 
 async function apply(name: string, spec: object): Promise<void> {

@@ -1,14 +1,13 @@
-import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FLOW_PREFIX } from "../../src/api/names";
 import type { Api } from "../../src/cluster/http/api";
-import { Connection } from "../../src/cluster/http/connection";
+import type { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { RequestCounts } from "../../src/cluster/measure/request-counts";
 import { readServerCounts } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
 import type { Refusal, RequestRates } from "../../src/core/readers";
-import { apiOver, clientWith } from "./cluster-operator";
+import { apiOver, clientWith, connectionOf } from "./cluster-operator";
 import { Admin, eventually } from "./cluster-world";
 import { suiteLab } from "./suite-lab";
 
@@ -33,10 +32,7 @@ async function accountConnection(name: string): Promise<Connection> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.create(accounts, { metadata: { name } });
   const { status } = await admin.create<{ status: { token: string } }>(`${accounts}/${name}/token`, { spec: {} });
-  const config = new KubeConfig();
-  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster();
-  config.loadFromClusterAndUser(cluster!, { name, token: status.token });
-  return new Connection(() => config, systemClock);
+  return connectionOf({ token: status.token });
 }
 
 /** Sends requests one by one; returns the uid of the FlowSchema of the last. Each is answered 403, which counts, too. */
@@ -126,10 +122,7 @@ describe("the requests of a FlowSchema, as the API server counts them", () => {
     const source = { api, clock: systemClock };
     const before = (await readServerCounts(source)).refused;
     await request(5);
-    const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster()!;
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(cluster, { name: "nobody", token: "invalid" });
-    const nobody = new Connection(() => config, systemClock);
+    const nobody = connectionOf({ token: "invalid" });
     connections.push(nobody);
     const wire = { method: "GET", path: "/api/v1/namespaces", headers: {} };
     (await nobody.send(await nobody.access(), wire, new AbortController().signal)).resume();

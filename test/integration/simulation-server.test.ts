@@ -1,15 +1,11 @@
-import { KubeConfig } from "@kubernetes/client-node";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Api } from "../../src/cluster/http/api";
-import { Connection } from "../../src/cluster/http/connection";
-import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
-import { systemClock } from "../../src/cluster/system";
+import type { Api } from "../../src/cluster/http/api";
 import { type Answered, differences, essenceOf, Player, type Send } from "../simulation/server/comparison";
 import { REQUESTS } from "../simulation/server/requests";
 import { bodyOf, ServerWorld } from "../simulation/server/testing";
+import { apiOver, connectionOf } from "./cluster-operator";
 import { Admin, options } from "./cluster-world";
-import { suiteLab } from "./suite-lab";
 
 // The simulated API servers against a real one: the same requests, and the same answers.
 
@@ -21,10 +17,7 @@ let simulated: Player;
 function apiOf(token: string): Api {
   const known = limited.get(token);
   if (known !== undefined) return known;
-  const cluster = loadKubeConfigFile(suiteLab().kubeconfigPath).getCurrentCluster()!;
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser(cluster, { name: "limited", token });
-  const api = new Api(new Connection(() => config, systemClock), systemClock, options);
+  const api = apiOver(connectionOf({ token }));
   limited.set(token, api);
   return api;
 }

@@ -7,12 +7,12 @@ export function intentsOf(plan: Plan): readonly Intent[] {
   return plan.items.flatMap(({ intents }) => intents);
 }
 
-/** The same outcome for each intent of a plan. */
-export function outcomesOf(plan: Plan, outcome: Outcome): Outcomes {
+/** The same outcome for each intent of a plan, or what `execute` returns, in order. */
+export function outcomesOf(plan: Plan, outcome: Outcome | ((intent: Intent) => Outcome)): Outcomes {
+  const execute = typeof outcome === "function" ? outcome : () => outcome;
   const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
-  return new Map(
-    withIntents.map(({ id, intents }) => [id, intents.map((intent): Execution => ({ intent, outcome }))] as const),
-  );
+  const executed = (intent: Intent): Execution => ({ intent, outcome: execute(intent) });
+  return new Map(withIntents.map(({ id, intents }) => [id, intents.map(executed)] as const));
 }
 
 const OUTCOMES: readonly Outcome[] = [

@@ -7,9 +7,12 @@ import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
+import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
+import { binding as bindingOf, workload as web } from "../../../core/testing/views";
 import type { BindingKind, BindingView, WorkloadView } from "../../../core/views";
 import { createBindingRenewal } from "../remedy";
+
+export { web };
 
 /** The defaults of the API server. */
 export const DEFAULTS: BindingRenewalSpec = {
@@ -91,20 +94,13 @@ export class Scene extends EmptyReaders {
   /** Creates a binding now, by default the RoleBinding `edit` for ServiceAccount `web`, whose renewal is requested by the annotation. */
   bind(over: Partial<BindingView> = {}, requested = true): BindingView {
     const kind = over.kind ?? "RoleBinding";
-    const binding: BindingView = {
-      kind,
-      namespace: kind === "RoleBinding" ? "team" : "",
-      name: "edit",
-      uid: `uid-${++this.#created}`,
-      resourceVersion: "1",
+    const binding = bindingOf({
+      ...{ kind, namespace: kind === "RoleBinding" ? "team" : "", name: "edit" },
+      ...{ uid: `uid-${++this.#created}`, resourceVersion: "1", roleRef: EDIT, subjects: [account("web")] },
       createdAtMs: Math.floor(this.clock.now().getTime() / 1000) * 1000,
-      labels: {},
-      skip: false,
-      roleRef: EDIT,
-      subjects: [account("web")],
       ...over,
       annotations: { ...(requested ? { [RENEW_ANNOTATION]: "true" } : {}), ...over.annotations },
-    };
+    });
     this.bindingList.set(`${kind}/${binding.name}`, binding);
     return binding;
   }
@@ -135,11 +131,7 @@ export class Scene extends EmptyReaders {
     const planned = await this.plan();
     const { plan } = planned;
     expectContract(this.remedy, planned, this.clock.now());
-    const outcomes = new Map(
-      plan.items
-        .filter(({ intents }) => intents.length > 0)
-        .map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.#execute(intent) }))] as const),
-    );
+    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
     const reported = planned.report(outcomes, this.clock.now());
     this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
     return { ...reported, intents: intentsOf(plan) };
@@ -198,19 +190,4 @@ export class Scene extends EmptyReaders {
   override may({ verb, name = "" }: Right): Promise<boolean> {
     return Promise.resolve(!this.lacking.has(`${verb} ${name}`));
   }
-}
-
-/** The Deployment `web`. */
-export function web(): WorkloadView {
-  return {
-    kind: "Deployment",
-    namespace: "team",
-    name: "web",
-    uid: "w",
-    resourceVersion: "1",
-    labels: {},
-    skip: false,
-    serviceAccountName: "web",
-    replicas: 1,
-  };
 }

@@ -1,12 +1,12 @@
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
 import { FINALIZER } from "../../../api/names";
-import type { Mode, Outcomes, Plan, Report } from "../../../core/remedy";
+import type { Mode, Plan, Report } from "../../../core/remedy";
 import type { Intent, Outcome } from "../../../core/intent";
 import type { RequestRates } from "../../../core/readers";
 import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
-import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
+import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
 import { makeObject } from "../../../core/testing/objects";
 import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../../../core/views";
 import { createFlowIsolation } from "../remedy";
@@ -147,11 +147,7 @@ export class Scene extends EmptyReaders {
     expectContract(this.remedy, planned, this.clock.now());
     const intents = intentsOf(plan);
     this.#hold(plan, intents);
-    const outcomes: Outcomes = new Map(
-      plan.items
-        .filter(item => item.intents.length > 0)
-        .map(item => [item.id, item.intents.map(intent => ({ intent, outcome: this.#execute(intent) }))]),
-    );
+    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
     const reported = planned.report(outcomes, this.clock.now());
     this.object = { ...this.object, status: { ...this.object.status, ...reported.lists } };
     const { needsCleanup } = plan;

@@ -7,7 +7,8 @@ import { runToEnd } from "../../../core/slices";
 import { EmptyReaders } from "../../../core/testing/empty-readers";
 import { FakeClock } from "../../../core/testing/fake-clock";
 import { makeObject } from "../../../core/testing/objects";
-import { expectContract, intentsOf } from "../../../core/testing/remedy-contract";
+import { expectContract, intentsOf, outcomesOf } from "../../../core/testing/remedy-contract";
+import { pod as podOf } from "../../../core/testing/views";
 import { executedRestart } from "../../../restarts/testing/history";
 import type { DaemonSetView, PodView, SandboxEventView, ServiceAccountView, WorkloadView } from "../../../core/views";
 import type { PodLogReview, PodLogState, ReviewedPod } from "../../../logs/pod-log-review";
@@ -186,10 +187,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
     const { plan } = planned;
     expectContract(this.remedy, planned, this.clock.now());
     this.#restarts = plan.restarts ?? [];
-    const withIntents = plan.items.filter(({ intents }) => intents.length > 0);
-    const outcomes = new Map(
-      withIntents.map(({ id, intents }) => [id, intents.map(intent => ({ intent, outcome: this.#execute(intent) }))]),
-    );
+    const outcomes = outcomesOf(plan, intent => this.#execute(intent));
     const reported = planned.report(outcomes, this.clock.now());
     const status = { ...this.object.status, ...reported.lists, restarts: [...this.#restarts, ...this.#requested] };
     this.object = { ...this.object, status };
@@ -313,25 +311,13 @@ export class Scene extends EmptyReaders implements PodLogReview {
   /** A pod of the DaemonSet that is Ready immediately. */
   makePod(name: string, tokenExpirationSeconds: number): PodView {
     const createdAtMs = this.clock.now().getTime();
-    return {
-      namespace: "team",
-      name: `${name}-${++this.#pods}`,
-      uid: `uid-${name}-${this.#pods}`,
-      resourceVersion: "1",
-      createdAtMs,
-      phase: "Running",
-      ready: true,
-      readySinceMs: createdAtMs,
-      serviceAccountName: "agent",
-      mountsToken: true,
-      tokenExpirationSeconds,
-      maxTokenExpirationSeconds: tokenExpirationSeconds,
-      labels: {},
-      skip: false,
+    return podOf({
+      ...{ name: `${name}-${++this.#pods}`, uid: `uid-${name}-${this.#pods}`, createdAtMs, readySinceMs: createdAtMs },
+      ...{ serviceAccountName: "agent", labels: {}, containers: [] },
+      ...{ tokenExpirationSeconds, maxTokenExpirationSeconds: tokenExpirationSeconds },
       owner: { kind: "DaemonSet", name, uid: `uid-${name}` },
-      containers: [],
       ...(this.isAgent && { hostNetwork: true, cniFolder: true }),
-    };
+    });
   }
 
   /** As PodLogReview; quiet by default. A new leader reads the logs in the course of its first passes. */
