@@ -25,7 +25,6 @@ export default defineConfig({
             "test/lab/**/*.test.ts",
             "test/enforcers/**/*.test.ts",
             "test/flood/**/*.test.ts",
-            "test/demo/**/*.test.ts",
             "test/chaos/**/*.test.ts",
             "test/attack/**/*.test.ts",
             "test/bench/**/*.test.ts",

@@ -108,6 +108,13 @@ class Bench {
   }
 }
 
+/** Two objects whose change is planned. */
+function planned(): Bench {
+  const bench = new Bench();
+  for (const key of ["team/a", "shop/b"]) bench.load(key, "Planned");
+  return bench;
+}
+
 const WAITING =
   "Rollout: waiting for the rollout of DaemonSet/agent by team/a; the operator rolls out one template at a time";
 
@@ -132,9 +139,7 @@ describe("the rollout of a changed template", () => {
   });
 
   it("waits for one that was begun and is not in status yet, for ten minutes", async () => {
-    const bench = new Bench();
-    bench.load("team/a", "Planned");
-    bench.load("shop/b", "Planned");
+    const bench = planned();
     expect(await bench.begin("team/a")).toBe("Executed");
     expect(await bench.begin("shop/b")).toBe(WAITING);
     bench.load("team/a", "Planned");
@@ -145,9 +150,7 @@ describe("the rollout of a changed template", () => {
   });
 
   it("waits for one that is being written by another pass, until that is refused", async () => {
-    const bench = new Bench();
-    bench.load("team/a", "Planned");
-    bench.load("shop/b", "Planned");
+    const bench = planned();
     let refuse: (error: Error) => void = () => undefined;
     bench.writer.answer = () => new Promise((_, reject) => (refuse = reject));
     const first = bench.begin("team/a");
@@ -160,9 +163,7 @@ describe("the rollout of a changed template", () => {
   });
 
   it("counts as begun if the answer was lost", async () => {
-    const bench = new Bench();
-    bench.load("team/a", "Planned");
-    bench.load("shop/b", "Planned");
+    const bench = planned();
     bench.writer.answer = () => Promise.reject(new UnavailableError("500", 1_000));
     expect(await bench.begin("team/a")).toBe("Blocked");
     bench.writer.answer = () => Promise.resolve();
@@ -191,9 +192,7 @@ describe("the rollout of a changed template", () => {
   });
 
   it("waits for one that was begun in an earlier term no longer than otherwise", async () => {
-    const bench = new Bench();
-    bench.load("team/a", "Planned");
-    bench.load("shop/b", "Planned");
+    const bench = planned();
     expect(await bench.begin("team/a")).toBe("Executed");
     bench.leadAgain(["shop/b"]);
     bench.load("shop/b", "Planned");

@@ -8,10 +8,26 @@ async function learned(over: ConstructorParameters<typeof Scene>[0] = {}): Promi
   return scene;
 }
 
+/** Then it renews it no more. */
+async function hung(): Promise<Scene> {
+  const scene = await learned();
+  scene.renewer = undefined;
+  return scene;
+}
+
+/** It is accused, and was not restarted only because of the skip annotation. */
+async function accused(): Promise<Scene> {
+  const scene = await hung();
+  const setSkip = (skip: boolean): void => void (scene.podList = scene.podList.map(pod => ({ ...pod, skip })));
+  setSkip(true);
+  await scene.run(320);
+  setSkip(false);
+  return scene;
+}
+
 describe("a pod that could not renew", () => {
   it("has time to renew once its node answers again, and is restarted only if it does not", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
+    const scene = await hung();
     const setUnreachable = (nodeUnreachable: boolean): void => {
       scene.podList = scene.podList.map(pod => ({ ...pod, nodeUnreachable }));
     };
@@ -23,8 +39,7 @@ describe("a pod that could not renew", () => {
   });
 
   it.each(["main", "sidecar"] as const)("has time while its %s container waits for its next life", async role => {
-    const scene = await learned();
-    scene.renewer = undefined;
+    const scene = await hung();
     const lastFinishedAtMs = scene.nowMs;
     const waiting = { name: "manager", role, restartCount: 1, running: false, lastFinishedAtMs };
     scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, waiting] }));
@@ -36,8 +51,7 @@ describe("a pod that could not renew", () => {
     [40, 3_600],
     [180, 300],
   ])("has none left, %d s after its last renewal a sidecar has restarted, and %d s later", async (after, seconds) => {
-    const scene = await learned();
-    scene.renewer = undefined;
+    const scene = await hung();
     await scene.run(after);
     const proxy = { name: "proxy", role: "main", restartCount: 1, running: true, startedAtMs: scene.nowMs } as const;
     scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, proxy] }));
@@ -47,11 +61,7 @@ describe("a pod that could not renew", () => {
   });
 
   it("needs a person if its container keeps restarting for an hour", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    await scene.run(320);
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    const scene = await accused();
     const restart = (): void => scene.restartContainer("web-5d-a");
     expect(await scene.run(60, restart)).toMatchObject({ reason: "RestartDeferred", progressing: true, intents: [] });
     const pass = await scene.run(3_600, restart);
@@ -60,11 +70,7 @@ describe("a pod that could not renew", () => {
   });
 
   it("and is accused already has time, too, when its container starts again", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    await scene.run(320);
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    const scene = await accused();
     scene.restartContainer("web-5d-a");
     expect(await scene.pass()).toMatchObject({ reason: "RestartDeferred", intents: [] });
     expect((await scene.run(70)).intents).toHaveLength(1);
@@ -93,11 +99,7 @@ describe("a pod that paused for long once", () => {
 
 describe("a restart", () => {
   it("does not follow from a reading that later ones have not confirmed", async () => {
-    const scene = await learned();
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: true }));
-    await scene.run(320);
-    scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
+    const scene = await accused();
     scene.isDown = true;
     expect(await scene.run(30)).toMatchObject({ reason: "RestartDeferred", intents: [] });
     scene.isDown = false;

@@ -15,10 +15,15 @@ function hang(): void {
   scene.renewer = undefined;
 }
 
+/** The Lease was renewed before. */
+async function learnAndHang(): Promise<void> {
+  await scene.run(LEARN);
+  hang();
+}
+
 describe("a Lease that is no longer renewed", () => {
   it("is reported after `for`, within one reading, and not before", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect(await scene.run(290)).toMatchObject({ status: "True", reason: "Active" });
     const pass = await scene.run(20);
     expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed", intents: [] });
@@ -29,23 +34,20 @@ describe("a Lease that is no longer renewed", () => {
   });
 
   it("asks for a pass at the time when it may be stale", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect((await scene.run(200)).recheckAfterMs).toBe(301_000 - 200_000);
   });
 
   it("needs four durations of the Lease, however short `for` is", async () => {
     scene = new Scene({ for: "1m" });
     scene.leaseList = [lease({ holder: "web-5d-a_0b5c", durationMs: 60_000 })];
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect((await scene.run(230)).reason).toBe("Active");
     expect((await scene.run(20)).reason).toBe("LeaseNotRenewed");
   });
 
   it("tells of 401s in the log of its holder, which need no duration of their own", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     await scene.run(300);
     scene.log(UNAUTHORIZED);
     expect((await scene.run(30)).message).toContain("and its requests get 401 responses");
@@ -61,8 +63,7 @@ describe("a Lease that is no longer renewed", () => {
     scene.podList = [scene.pod("web-5d-a", over)];
     scene.leaseList = [lease({ holder })];
     scene.renewer = holder;
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect((await scene.run(900)).reason).toBe(isFound ? "LeaseNotRenewed" : "Active");
   });
 
@@ -70,8 +71,7 @@ describe("a Lease that is no longer renewed", () => {
     scene.podList = [scene.pod("web-5d"), scene.pod("web-5d-a")];
     scene.leaseList = [lease({ holder: "web-5d-a-x" })];
     scene.renewer = "web-5d-a-x";
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect(await scene.run(900)).toMatchObject({ reason: "Active" });
   });
 
@@ -80,8 +80,7 @@ describe("a Lease that is no longer renewed", () => {
     scene.podList = [scene.pod(long)];
     scene.renewer = `${"w".repeat(62)}_0b5c`;
     scene.leaseList = [lease({ holder: scene.renewer })];
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect((await scene.run(320)).reason).toBe("LeaseNotRenewed");
     scene.podList = [scene.pod(long), scene.pod(`${"w".repeat(62)}-5d-b`)];
     expect((await scene.run(20)).reason).toBe("Active");
@@ -94,8 +93,7 @@ describe("a Lease that is no longer renewed", () => {
       scene.podList = [agent];
       scene.renewer = "node-1_0b5c";
       scene.leaseList = [lease({ holder: "node-1_0b5c" })];
-      await scene.run(LEARN);
-      hang();
+      await learnAndHang();
       expect((await scene.run(320)).reason).toBe(leases.length === 0 ? "Active" : "LeaseNotRenewed");
     }
   });
@@ -123,16 +121,14 @@ describe("a Lease that is no longer renewed", () => {
 
   it("is not excused by another one that its pod has released", async () => {
     scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_0b5c" }));
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     await scene.run(280);
     scene.take("", "shard");
     expect((await scene.run(30)).reason).toBe("LeaseNotRenewed");
   });
 
   it("is reported until it is renewed", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     await scene.run(320);
     scene.renewer = "web-5d-a_0b5c";
     expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
@@ -147,8 +143,7 @@ describe("innocent", () => {
   };
 
   it("a rolling update: the holder is gone, and a new pod takes over", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     scene.podList = [
       { ...scene.pod("web-5d-a"), deletedAtMs: scene.nowMs },
       scene.pod("web-5d-b", { createdAtMs: scene.nowMs }),
@@ -168,8 +163,7 @@ describe("innocent", () => {
     scene.renewer = "web-0";
     scene.leaseList = [lease({ holder: "web-0" })];
     scene.podList = [scene.pod("web-0", { owner })];
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     scene.podList = [];
     await isInnocent();
     scene.podList = [scene.pod("web-0", { owner, uid: "again", createdAtMs: scene.nowMs })];
@@ -198,16 +192,14 @@ describe("innocent", () => {
   ])("a Lease that is released and not taken, by a pod %s", async (_, change, acquired = lease().acquired ?? "") => {
     scene.leaseList = [lease({ holder: "web-5d-a_0b5c", acquired })];
     scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_1" }));
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     scene.release();
     change();
     await isInnocent(3_600);
   });
 
   it("unknown: while Leases can't be read nothing new is accused, and time does not count", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     await scene.run(200);
     scene.isDown = true;
     expect(await scene.run(900)).toMatchObject({ status: "Unknown", reason: "ObserveFailed", intents: [] });
@@ -236,14 +228,12 @@ describe("innocent", () => {
     const { durationMs, ...rest } = lease({ holder: "web-5d-a_0b5c" });
     expect(durationMs).toBe(15_000);
     scene.leaseList = [rest];
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     await isInnocent();
   });
 
   it("leader election switched off by an upgrade: the old Lease stays, by a new pod or a new process", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     scene.restartContainer("web-5d-a");
     const pass = await scene.run(900);
     expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
@@ -262,8 +252,7 @@ describe("innocent", () => {
 
 describe("a program whose process restarted after it lost its Lease", () => {
   it("is reported once its log shows that its requests fail", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     scene.restartContainer("web-5d-a");
     const pass = await scene.run(320, () => scene.log(UNAUTHORIZED));
     expect(pass).toMatchObject({ status: "False", reason: "LeaseNotRenewed" });
@@ -272,8 +261,7 @@ describe("a program whose process restarted after it lost its Lease", () => {
 
 describe("a new leader of the operator", () => {
   it("takes a stale Lease for no other that the pod renews, if an API server first shows it as it was before", async () => {
-    await scene.run(LEARN);
-    hang();
+    await learnAndHang();
     expect(await scene.run(320)).toMatchObject({ reason: "LeaseNotRenewed" });
     const now = scene.leaseList;
     scene.failOver();
