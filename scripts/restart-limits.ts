@@ -59,10 +59,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     "The operator watches the Lease for four of its durations, while the containers run: see why they restart.",
   ],
   leaderWarmup: [DEFERRED, "A new leader reads the restarts of all objects."],
-  ownTrouble: [
-    DEFERRED,
-    "The operator itself got a 401 or lost the API server in the last two minutes, or its clock is off.",
-  ],
+  ownTrouble: [DEFERRED, "The operator itself got a 401 or lost the API server in the last two minutes."],
   breakerTripped: [
     "BreakerTripped",
     "Two within an hour failed: find the cause, then reset the [breaker](reliability.md#the-restart-breaker).",
@@ -107,7 +104,7 @@ Then follow, over all objects, those of restarts without [proof](reliability.md#
 
 ${list(Object.keys(WITHOUT_PROOF))}
 
-Finally, the operator makes one restart per 10 s over all objects, or one per 2 s if the token is proven dead.
+Finally, the operator makes one restart per 10 s over all objects, or one per 2 s if the token is proven dead, and none while its clock is off.
 `;
 }
 

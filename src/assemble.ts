@@ -106,7 +106,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
     writer: new ApiWriter(createApi()),
     readers,
     cachedReaders: cachedReaders(readers, informers, own.objects),
-    sinceOwnTroubleMs: () => (clockOffset.trouble() === null ? reachability.sinceTroubleMs() : 0),
+    sinceOwnTroubleMs: () => reachability.sinceTroubleMs(),
     clockTrouble: () => clockOffset.trouble(),
     clusterWide: { store: new ApiClusterObjectStore(shared.api), ...own.clusterWide },
     ...{ store, events, remedies, random, log, metrics, keyMemory },

@@ -136,7 +136,7 @@ const LIMITS: Readonly<Record<LimitReason, string>> = {
   PassTime: "the time limit for the writes of one pass; the next pass continues",
   LeaderWarmup: "the new leader, which is still loading the restarts and rollouts of all namespaces",
   Breaker: "the restart breaker",
-  OwnTrouble: "the operator's own trouble with the API server",
+  OwnTrouble: "the operator's own trouble with the API server or its clock",
   UnprovenRestart: "another restart without proof, whose outcome is still open",
   Rollout: "the rollout of another DaemonSet",
   RestartPacer: "the operator's restart pace",

@@ -149,19 +149,18 @@ function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">
 }
 
 function createRestarts(
-  { readers, lease, events, sinceOwnTroubleMs }: EnginePorts,
+  enginePorts: EnginePorts,
   { restartIntervalMs }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
+  const { readers, lease, events } = enginePorts;
   const onTripped = (note: string): void => {
     events.record({
       ...{ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note },
     });
   };
-  return new Restarts(
-    { ...ports, clock: readers.clock, lease: lease.ref, onTripped, ...(sinceOwnTroubleMs && { sinceOwnTroubleMs }) },
-    restartIntervalMs,
-  );
+  const shared = { ...enginePorts, clock: readers.clock, lease: lease.ref };
+  return new Restarts({ ...shared, ...ports, onTripped }, restartIntervalMs);
 }
 
 /** Each replica reports the state that it reads from the Lease; the leader records an Event of the reset. */

@@ -19,6 +19,7 @@ class Bench {
   readonly store = new MemoryObjects();
   readonly notes: string[] = [];
   sinceOwnTroubleMs = Infinity;
+  clockTrouble: string | null = null;
   last: Extract<Outcome, { result: "Limited" }> | undefined;
   #restarts = makeRestarts(this.clock);
 
@@ -31,6 +32,7 @@ class Bench {
     this.#restarts = makeRestarts(this.clock, 1, {
       breaker: this.breaker,
       sinceOwnTroubleMs: () => this.sinceOwnTroubleMs,
+      clockTrouble: () => this.clockTrouble,
       onTripped: note => void this.notes.push(note),
     });
     this.fullPass();
@@ -176,6 +178,17 @@ describe("an unproven restart", () => {
     bench.sinceOwnTroubleMs = 120_000;
     expect(await bench.restart("team/b", "b-1")).toBe("Requested");
   });
+
+  it.each(["Unknown", "ServiceAccountRecreated", "TokenTooLong"] as const)(
+    "waits while the operator's clock is off, also one for %s: each proof compares times",
+    async cause => {
+      const bench = new Bench();
+      bench.clockTrouble = "the operator's clock is about 2400 s behind an API server's";
+      expect(await bench.restart("team/a", "a-1", { cause })).toBe("OwnTrouble");
+      bench.clockTrouble = null;
+      expect(await bench.restart("team/a", "a-1", { cause })).toBe("Requested");
+    },
+  );
 });
 
 describe("the breaker", () => {

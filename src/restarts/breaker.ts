@@ -32,6 +32,8 @@ export interface BreakerPorts {
   readonly lease: ObjectRef;
   /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
   readonly sinceOwnTroubleMs?: () => number;
+  /** What is wrong with the operator's clock, or null. */
+  readonly clockTrouble?: () => string | null;
   /** Called once when the breaker trips, with sentences for people. */
   readonly onTripped?: (note: string) => void;
 }
@@ -76,6 +78,11 @@ export class Breaker {
       const latestMs = Math.max(timeMs, Date.parse(entry.time));
       if (isReplaced || nowMs - latestMs >= 2 * HOUR_MS) this.#restarts.delete(id);
     }
+  }
+
+  /** Proofs and limits compare times of others with the operator's own. */
+  clockOff(): Deferral | undefined {
+    return (this.#ports.clockTrouble?.() ?? null) === null ? undefined : limited("OwnTrouble", RECHECK_MS);
   }
 
   /** The operator's own trouble with the API server may be everybody's. */

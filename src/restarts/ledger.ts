@@ -168,10 +168,14 @@ export class ObjectRestarts {
     this.#shared = shared;
   }
 
-  /** Returns what defers a restart that the limits of its workload allow, in this order: the other plan of this pass, then {@link WITHOUT_PROOF}. */
+  /**
+   * Returns what defers a restart that the limits of its workload allow, in this order: the other plan of this pass, a clock that is off, then
+   * {@link WITHOUT_PROOF}.
+   */
   deferral(claim: RestartClaim): Deferral | undefined {
     if (this.#requested.has(claim.workload)) return limited("SamePass", RECHECK_MS);
-    return isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined;
+    const off = this.#shared.breaker.clockOff();
+    return off ?? (isUnproven(claim) ? firstMatch(Object.values(WITHOUT_PROOF), this.#shared) : undefined);
   }
 
   /** Returns for how long the restart pacer defers a restart. It is asked last, since it has one permit for all objects. */
@@ -208,7 +212,7 @@ export class ObjectRestarts {
   /** Returns what defers the rollout of a changed template, or the end of its trial: by a clock that is off, logs seem quiet. */
   rolloutDeferral(claim: RolloutClaim): Deferral | undefined {
     const { breaker, rollouts, warmup } = this.#shared;
-    const trouble = breaker.ownTrouble();
+    const trouble = breaker.clockOff() ?? breaker.ownTrouble();
     return trouble ?? (claim.goesOn ? undefined : rollouts.deferral(this.#session.object, claim, warmup));
   }
 
