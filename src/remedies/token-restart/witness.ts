@@ -18,7 +18,7 @@ const USELESS_AGE_MS = 60_000;
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
 const HOLDS_MS = 300_000;
 
-/** The counters prove nothing before they cover this time, in milliseconds. */
+/** The counters prove nothing before they cover this time, in milliseconds, or have been tried for as long. */
 const COVERED_MS = 30_000;
 
 /** Clocks of nodes differ from that of the API server by less than this, in milliseconds; else the kubelet's tokens would fail. */
@@ -28,6 +28,8 @@ const CLOCK_MARGIN_MS = 10_000;
 export class Witness {
   #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
+  /** Since when the counters of an API server cannot be read. */
+  #failingFromMs: number | undefined;
 
   /** Empty: no restart without proof may follow, or there is no witness. */
   async ask(
@@ -36,13 +38,22 @@ export class Witness {
     readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
   ): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
     if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) return {};
-    const nowMs = readers.clock.monotonicMs();
-    const refusals = refusalsIn(await readers.requestRates(this.#ageMs));
-    this.#ageMs = refusals === undefined ? USELESS_AGE_MS : AGE_MS;
+    return { refusals: await this.#refusals(readers), serverWithoutKey: await readers.serverWithoutKey(AGE_MS) };
+  }
+
+  async #refusals(readers: Pick<Readers, "requestRates" | "clock">): Promise<Refusals | undefined> {
+    const { clock } = readers;
+    const nowMs = clock.monotonicMs();
+    const rates = await readers.requestRates(this.#ageMs);
+    const refusals = refusalsIn(rates);
+    const isRead = rates.unknown === undefined && rates.servers.read >= rates.servers.found;
+    this.#failingFromMs = isRead ? undefined : (this.#failingFromMs ?? nowMs);
+    const isBrief = nowMs - (this.#failingFromMs ?? -Infinity) < COVERED_MS;
+    this.#ageMs = refusals === undefined && !isBrief ? USELESS_AGE_MS : AGE_MS;
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
-    const isHeld = nowMs - this.#known.atMs < HOLDS_MS;
-    const serverWithoutKey = await readers.serverWithoutKey(AGE_MS);
-    return { refusals: isHeld ? this.#known.refusals : undefined, serverWithoutKey };
+    if (nowMs - this.#known.atMs < HOLDS_MS) return this.#known.refusals;
+    const atMs = clock.now().getTime();
+    return isBrief ? { fromMs: atMs, toMs: atMs, count: 0 } : undefined;
   }
 }
 
