@@ -39,11 +39,17 @@ export class ContainerLog {
   /** The traces without that record: what it says may be taken back when it goes on. */
   #settled = Traces.NONE;
   #skippedAtMs: number | undefined;
+  #fromMs: number | undefined;
   #requests = 0;
 
   /** Requests of all reads. */
   get requests(): number {
     return this.#requests;
+  }
+
+  /** Time of the first line of the first read: the kubelet may have moved earlier ones to another file. -Infinity: there was none. */
+  get fromMs(): number {
+    return this.#fromMs ?? -Infinity;
   }
 
   /** When a part of the log was last skipped, because it is written faster than it can be read; undefined if never. */
@@ -97,6 +103,7 @@ export class ContainerLog {
     }
     this.#cursor = taken.cursor;
     if (taken.fresh.length > 0) yield* this.#foldLines(taken, life, options);
+    else if (!taken.more) this.#fromMs ??= -Infinity;
     if (taken.cursor.life !== life) this.#dropUnfinished();
   }
 
@@ -111,6 +118,7 @@ export class ContainerLog {
     const rest = lastRecord(text);
     const [firstMs, lastMs] = [timeAt(text, 0), timeAt(text, lastLine(text))];
     let settled = this.#settled;
+    this.#fromMs ??= firstMs;
     if (firstMs !== undefined && taken.gap) settled = settled.withGap(firstMs);
     if (firstMs !== undefined) settled = settled.withLine(firstMs, life);
     const last: ((traces: Traces) => Traces)[] = [];

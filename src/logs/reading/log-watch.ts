@@ -69,7 +69,7 @@ export interface LogFinding {
   readonly quiet: QuietTime;
   /** What else the search has found, by topic. */
   readonly topics: ReadonlyMap<string, UnauthorizedTrace>;
-  /** The log was searched from this time on, or from the start of its container. Absent: it was not read yet. */
+  /** The log was searched from this time on: the first line that was there, or the start of its container. Absent: it was not read yet. */
   readonly searchedFromMs?: number;
   /** Why the log can't be read: forbidden, or several failures in a row. */
   readonly error?: { readonly forbidden: boolean; readonly message: string };
@@ -194,7 +194,7 @@ class WatchedLog implements RoundsLog {
   }
 
   get #searchedFromMs(): number {
-    return (this.#firstReadMs ?? Infinity) - this.#search.windowMs;
+    return Math.max((this.#firstReadMs ?? Infinity) - this.#search.windowMs, this.#log.fromMs);
   }
 
   /** The 401s of the API server, or the kubelet's where they count and are the younger ones. */

@@ -118,6 +118,13 @@ describe("403s", () => {
     expect((await scene.run(1_200)).status).toBe("True");
   });
 
+  it("are innocent if the log begins with them, since the kubelet moves earlier lines to another file", async () => {
+    for (let ms = scene.nowMs - 240_000; ms < scene.nowMs; ms += 30_000)
+      scene.logs.write("web-5d-a", "main", { ms, text: denial() });
+    expect(await scene.run(1_800, every(30, denial))).toMatchObject({ status: "True", reason: "Active" });
+    expect(scene.object.status?.stalls).toEqual([]);
+  });
+
   it("are innocent of a program that is denied in more namespaces than the operator follows", async () => {
     scene.podList = [scene.pod("web-5d-a", { createdAtMs: scene.nowMs })];
     scene.bindingList = [binding({ namespace: "ns-1" })];
