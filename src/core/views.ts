@@ -109,6 +109,8 @@ export interface WorkloadView extends Omit<Identity, "createdAtMs" | "deletedAtM
   readonly tokenAudiences?: readonly string[];
   /** Desired replicas; for a DaemonSet the number of nodes it is scheduled to. */
   readonly replicas: number;
+  /** Ready pods as its controller counts them. Absent: it has not counted yet. */
+  readonly readyReplicas?: number;
   /** terminationGracePeriodSeconds of its pod template. Absent: not set. */
   readonly graceMs?: number;
   /** A component of the cluster, as its pod template or name shows. Absent: it is not. */

@@ -71,6 +71,20 @@ describe("maxUnavailable", () => {
       [{}],
       { maxUnavailable: 2, view: { replicas: 2 } },
     ],
+    [
+      "counts a pod that its controller counts as Ready no longer",
+      "waiting until all pods are Ready (maxUnavailable 1)",
+      [{}, {}],
+      { view: { readyReplicas: 1 } },
+    ],
+    ["does not, if all are dead", undefined, [{ isDead: true }, { isDead: true }], { view: { readyReplicas: 1 } }],
+    ["allows another beside it", undefined, [{}, {}, {}], { maxUnavailable: 2, view: { readyReplicas: 2 } }],
+    [
+      "spares the last one that its controller counts",
+      "waiting until all pods are Ready (maxUnavailable 2)",
+      [{}, {}],
+      { maxUnavailable: 2, view: { readyReplicas: 1 } },
+    ],
     ["does not count a pod that has not been Ready for an hour while others are", undefined, [forLong, {}, {}]],
     ["counts it while no other pod is Ready", FIRST, [forLong, {}]],
     [

@@ -228,18 +228,28 @@ function tooManyDown({ pod, workload }: Due): Limit | undefined {
   const isHeldUp = (name: string): boolean =>
     !pod.ready && ordinalIn(view, name) > ordinalIn(view, pod.name) && !pods.some(one => one.view.name === name);
   const [down, others] = [downPods(workload).filter(name => !isHeldUp(name)), notReady(pod, workload)];
-  const isFull = Math.max(down.length, others.length + missing(pod, workload, down)) >= maxUnavailable;
+  const hidden = unseen(pod, workload);
+  const isFull = Math.max(down.length, others.length + missing(pod, workload, down) + hidden) >= maxUnavailable;
   if (!isFull && !isLastReady(pod, workload)) return undefined;
   const [[restarted], [other]] = [down, others];
-  const rest = other === undefined ? "all pods exist" : `pod ${other} is Ready`;
+  const all = hidden > 0 ? "all pods are Ready" : "all pods exist";
+  const rest = other === undefined ? all : `pod ${other} is Ready`;
   const wait = restarted === undefined ? rest : `the successor of pod ${restarted} is healthy`;
   return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
 }
 
+/** Number of pods that seem to be Ready, and that the workload's own controller counts no longer: those known here may be minutes old. */
+function unseen({ ready }: PodView, { view: { readyReplicas = Infinity }, pods }: LimitedWorkload): number {
+  const present = pods.filter(isPresent);
+  if (!ready || present.every(({ isDead }) => isDead === true)) return 0;
+  return Math.max(0, present.filter(({ view }) => view.ready).length - readyReplicas);
+}
+
 /** Reports whether no other of several pods is Ready, whatever `maxUnavailable` allows: what stops one successor may stop the next. */
-function isLastReady({ uid, ready }: PodView, workload: LimitedWorkload): boolean {
-  const others = workload.pods.filter(one => isPresent(one) && one.view.uid !== uid);
-  if (!ready || workload.view.replicas < 2 || others.some(({ view }) => view.ready)) return false;
+function isLastReady(pod: PodView, workload: LimitedWorkload): boolean {
+  const others = workload.pods.filter(one => isPresent(one) && one.view.uid !== pod.uid);
+  if (!pod.ready || workload.view.replicas < 2) return false;
+  if (others.filter(({ view }) => view.ready).length > unseen(pod, workload)) return false;
   return absent(workload) > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
 }
 

@@ -18,6 +18,15 @@ describe("workloadView", () => {
     });
   });
 
+  it("has the Ready pods as its controller counts them", () => {
+    const ready = (kind: "Deployment" | "DaemonSet", status: object) =>
+      workloadView(kind, { metadata, spec: { template }, status })?.readyReplicas;
+    expect(ready("Deployment", { observedGeneration: 1, readyReplicas: 2 })).toBe(2);
+    expect(ready("DaemonSet", { observedGeneration: 1, numberReady: 3 })).toBe(3);
+    expect(ready("Deployment", { observedGeneration: 1 })).toBe(0);
+    expect(ready("Deployment", {})).toBeUndefined();
+  });
+
   it("knows a component of the cluster, and a program that logs the 401s of others, by its names, labels and pods", () => {
     const view = (name: string, labels: object, spec: object) =>
       workloadView("Deployment", { metadata: { ...metadata, name, labels }, spec: { template: { spec } } });

@@ -3,6 +3,7 @@ import type {
   V1DaemonSetSpec,
   V1DaemonSetStatus,
   V1Deployment,
+  V1DeploymentStatus,
   V1PodSpec,
   V1StatefulSet,
 } from "@kubernetes/client-node";
@@ -52,8 +53,16 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
       annotations: unlessEmpty(projectAnnotationsOf(metadata)),
       ...programOf({ namespace, names: [name, serviceAccountName], labels, ...signsOf(pods) }),
       rollout: rolloutView(kind, raw),
+      readyReplicas: readyReplicasOf(raw),
     }),
   };
+}
+
+/** As in the API server, an absent number is 0. */
+function readyReplicasOf(raw: unknown): number | undefined {
+  const { status } = objectOf(raw) as { status?: Received<V1DeploymentStatus & V1DaemonSetStatus> };
+  if (status?.observedGeneration === undefined) return undefined;
+  return status.numberReady ?? status.readyReplicas ?? 0;
 }
 
 function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
