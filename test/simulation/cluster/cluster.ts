@@ -292,7 +292,7 @@ function rightsOf(access: Access, servers: number): Rights {
     },
     issue: ({ namespace, serviceAccount, pod, podUid, lifeSeconds }) =>
       access.issueToken({ namespace, serviceAccount, podName: pod, podUid, lifeSeconds }),
-    accepts: (token, server) => access.authenticate(token, server) !== undefined,
+    accepts: (token, server) => access.accepts(token, server),
     acceptsNew: server => access.keysOf(server).includes(access.signer),
     allows: ({ namespace, serviceAccount }, { verb, group, resource, namespace: where, name }) =>
       access.authorize(

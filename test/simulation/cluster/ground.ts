@@ -13,7 +13,7 @@ export interface TokenOwner {
 /** What the cluster needs of the servers' identities and rights. */
 export interface Rights {
   issue(owner: TokenOwner & { readonly pod: string; readonly podUid: string; readonly lifeSeconds: number }): string;
-  /** Whether a server accepts a token. */
+  /** Whether a server accepts a token that it has not seen lately. */
   accepts(token: string, server: number): boolean;
   allows(owner: TokenOwner, asked: Asked): boolean;
   /** Whether a server accepts tokens that are issued now. */

@@ -1,4 +1,5 @@
 import type { TokenState } from "../programs/program";
+import { LEEWAY_MS, REMEMBERS_MS } from "../server/access";
 import type { Obj } from "../server/objects";
 import { type Ground, nowMs, type TokenOwner } from "./ground";
 import { DEFAULT_TOKEN_SECONDS } from "./pods";
@@ -7,7 +8,10 @@ import { DEFAULT_TOKEN_SECONDS } from "./pods";
 interface Issued {
   readonly owner: TokenOwner;
   readonly accountUid: string;
+  /** When the servers no longer accept it, if nothing else happens. */
   readonly expiresMs: number;
+  /** By server: until when it remembers that it accepted it, and with which keys. */
+  readonly remembered: { readonly untilMs: number; readonly keys: number }[];
   known: Known;
 }
 
@@ -57,8 +61,9 @@ export class Tokens {
     const asked = expirationSeconds ?? DEFAULT_TOKEN_SECONDS;
     const owner = { namespace, serviceAccount };
     const token = ground.rights.issue({ ...owner, pod: name, podUid: uid, lifeSeconds: asked });
-    const expiresMs = nowMs(ground) + (asked === DEFAULT_TOKEN_SECONDS ? EXTENDED_SECONDS : asked) * 1_000;
-    this.#issued.set(token, { owner, accountUid: account.metadata.uid, expiresMs, known: UNKNOWN });
+    const seconds = asked === DEFAULT_TOKEN_SECONDS ? EXTENDED_SECONDS : asked;
+    const expiresMs = nowMs(ground) + seconds * 1_000 + LEEWAY_MS;
+    this.#issued.set(token, { owner, accountUid: account.metadata.uid, expiresMs, remembered: [], known: UNKNOWN });
     this.#ofPod.set(uid, [...(this.#ofPod.get(uid) ?? []), token]);
     return token;
   }
@@ -66,7 +71,14 @@ export class Tokens {
   /** How a server answers a request with this token, before it looks at rights. */
   isAccepted(token: string | undefined, server: number): boolean {
     const issued = token === undefined ? undefined : this.#issued.get(token);
-    return issued !== undefined && this.#isAccepted(token!, issued, server);
+    if (issued === undefined) return false;
+    const now = nowMs(this.ground);
+    const keys = this.ground.rights.keysVersion();
+    const { untilMs, keys: knownKeys } = issued.remembered[server] ?? { untilMs: 0, keys };
+    if (now < untilMs && knownKeys === keys) return true;
+    if (!this.#isAccepted(token!, issued, server)) return false;
+    issued.remembered[server] = { untilMs: now + REMEMBERS_MS, keys };
+    return true;
   }
 
   #isAccepted(token: string, issued: Issued, server: number): boolean {

@@ -93,12 +93,14 @@ export class OtherCluster implements Program {
   }
 }
 
-/** Asks only the kubelet of its node, which has the API server review its token. */
+/** Asks only the kubelet of its node, which has the API server review its token, and remembers for two minutes that it is valid (authentication.webhook.cacheTTL). */
 export class KubeletClient implements Program {
   /** Of its 401s only those can be told from a wrong setup of the kubelet whose token is proven to be dead. */
   logged401Ms: number | undefined;
   #context: ProgramContext | undefined;
   #token: string | undefined;
+  /** What the kubelet remembers. */
+  #valid: { readonly token?: string | undefined; readonly untilMs: number } = { untilMs: 0 };
 
   constructor(private readonly options: { readonly everyMs: number; readonly rereads: boolean }) {}
 
@@ -118,7 +120,7 @@ export class KubeletClient implements Program {
   #scrape(): void {
     const context = this.#context!;
     context.after(this.options.everyMs * context.dice.between(0.9, 1.1), () => this.#scrape());
-    const refused = context.ask(this.#current(), SCRAPE) === 401;
+    const refused = this.#isRefused(context);
     if (refused && this.truth().healedByRestart) this.logged401Ms = context.nowMs();
     const head = klog(refused ? "E" : "I", context.nowMs(), "scraper.go:149");
     context.log(
@@ -126,6 +128,16 @@ export class KubeletClient implements Program {
         ? `${head}"Failed to scrape node" err="request failed, status: \\"401 Unauthorized\\"" node="https://192.0.2.10:10250/metrics/resource"`
         : `${head}"Scraped node"`,
     );
+  }
+
+  #isRefused(context: ProgramContext): boolean {
+    const token = this.#current();
+    const nowMs = context.nowMs();
+    if (this.#valid.token === token && nowMs < this.#valid.untilMs) return false;
+    const answer = context.ask(token, SCRAPE);
+    // What it may do is another matter.
+    if (answer === 200 || answer === 403) this.#valid = { token, untilMs: nowMs + 120_000 };
+    return answer === 401;
   }
 
   #current(): string | undefined {

@@ -28,12 +28,29 @@ describe("a token", () => {
     expect(access.authenticate("other")).toBeUndefined();
   });
 
-  it("dies at its end", async () => {
+  it("dies a minute after its end", async () => {
     const token = tokenOf();
-    await clock.run(599_000);
-    expect(access.authenticate(token)).toBeDefined();
-    await clock.run(600_000);
+    await clock.run(660_000);
+    expect(access.accepts(token, 0)).toBe(true);
+    await clock.run(660_001);
     expect(access.authenticate(token)).toBeUndefined();
+  });
+
+  it("is accepted for ten seconds more by a server that remembers it, unless its keys change", async () => {
+    const token = tokenOf();
+    access.authenticate(token, 0);
+    store.delete("serviceaccounts", "a", "kai");
+    await clock.run(9_000);
+    const answers = (): boolean[] => [0, 1].map(server => access.authenticate(token, server) !== undefined);
+    expect(answers()).toEqual([true, false]);
+    expect(access.accepts(token, 0)).toBe(false);
+    await clock.run(10_000);
+    expect(answers()).toEqual([false, false]);
+    store.create("serviceaccounts", { metadata: { name: "kai", namespace: "a" } });
+    const next = tokenOf();
+    expect(access.authenticate(next, 0)).toBeDefined();
+    access.rotateKey();
+    expect(access.authenticate(next, 0)).toBeUndefined();
   });
 
   it("lives a year if the kubelet asked for an hour, and is stale then", async () => {
@@ -60,7 +77,7 @@ describe("a token", () => {
     const token = tokenOf({ podName: "p", podUid: uid });
     store.delete("pods", "a", "p", { graceSeconds: 30 });
     await clock.run(89_000);
-    expect(access.authenticate(token)).toBeDefined();
+    expect(access.accepts(token, 0)).toBe(true);
     await clock.run(90_000);
     expect(access.authenticate(token)).toBeUndefined();
   });

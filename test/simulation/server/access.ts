@@ -40,6 +40,8 @@ interface Claims {
   readonly warnafter: number | undefined;
   /** Whom it stood for when it was last accepted. */
   identity?: Identity;
+  /** By server: until when it remembers that it accepted it. */
+  readonly rememberedMs: number[];
 }
 
 /** The audience of the API servers, and the issuer of tokens. */
@@ -49,8 +51,11 @@ export const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
 const EXTENDED_SECONDS = 3607;
 const YEAR_SECONDS = 365 * 86_400;
 
-/** A deleted object is valid for a token for so long after its deletionTimestamp. */
-const LEEWAY_MS = 60_000;
+/** A token is accepted for so long after its end, or after the deletionTimestamp of its objects (pkg/serviceaccount/claims.go, jwt.DefaultLeeway). */
+export const LEEWAY_MS = 60_000;
+
+/** An API server remembers a token that it accepted for so long (pkg/kubeapiserver/options, TokenSuccessCacheTTL). It starts anew with other keys. */
+export const REMEMBERS_MS = 10_000;
 
 /** Who may do everything. */
 export const ADMIN: Identity = { user: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
@@ -105,7 +110,7 @@ export class Access {
       warnafter,
     };
     const token = this.#encode(claims);
-    this.#claims.set(token, claims);
+    this.#claims.set(token, { ...claims, rememberedMs: [] });
     return token;
   }
 
@@ -116,8 +121,23 @@ export class Access {
     const claims = this.#claims.get(token);
     const nowMs = this.#clock.now().getTime();
     if (claims === undefined || !this.keysOf(server).includes(claims.kid)) return undefined;
-    const isValid = nowMs < 1000 * claims.exp && claims.aud.includes(AUDIENCE) && this.#isBoundToLiving(claims, nowMs);
-    return isValid ? identityOf(claims, nowMs) : undefined;
+    if (!(nowMs < claims.rememberedMs[server]!)) {
+      if (!this.#isValid(claims, nowMs)) return undefined;
+      claims.rememberedMs[server] = nowMs + REMEMBERS_MS;
+    }
+    return identityOf(claims, nowMs);
+  }
+
+  /** Whether a server that remembers nothing accepts a token. */
+  accepts(token: string, server: number): boolean {
+    const claims = this.#claims.get(token);
+    const isKnown = claims !== undefined && this.keysOf(server).includes(claims.kid);
+    return isKnown && this.#isValid(claims, this.#clock.now().getTime());
+  }
+
+  #isValid(claims: Claims, nowMs: number): boolean {
+    const isCurrent = nowMs <= 1000 * claims.exp + LEEWAY_MS && claims.aud.includes(AUDIENCE);
+    return isCurrent && this.#isBoundToLiving(claims, nowMs);
   }
 
   authorize(identity: Identity, attributes: Attributes): boolean {
@@ -175,7 +195,7 @@ export class Access {
     );
   }
 
-  #encode({ sub, aud, iat, exp, kid, namespace, account, pod, warnafter }: Claims): string {
+  #encode({ sub, aud, iat, exp, kid, namespace, account, pod, warnafter }: Omit<Claims, "rememberedMs">): string {
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const bound = {
       namespace,
