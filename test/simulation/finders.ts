@@ -50,6 +50,7 @@ export const FINDERS: Readonly<Record<string, number>> = {
   "two rollouts begin in one moment": 56,
   "a refused eviction counts after a failed write": 34,
   "work that takes long is none": 19,
+  "busy workers are no stall": 10,
   "work is due too long at once": 21,
   "one busy worker is a reason to restart": 118,
   "restarts go on while no work is done": 195,

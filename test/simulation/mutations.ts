@@ -143,6 +143,12 @@ export const MUTATIONS: readonly Mutation[] = [
       "return slowestMs < Infinity ? leastMs : times * slowestMs;",
       /"program":"widgets-slow"/,
     ],
+    [
+      "busy workers are no stall",
+      "const fullMs = Math.max(fullFromMs, idleFromMs);",
+      "const fullMs = Math.max(fullFromMs, idleFromMs, Infinity);",
+      /"program":"widgets-hanging"/,
+    ],
   ]),
   ...inFile("src/evidence/progress/judge.ts", [
     [

@@ -17,6 +17,9 @@ const RECOVERS_MS = 5 * MINUTE;
 /** Told so long after `for`: two minutes, and what the reading of the kind takes (docs/remedies/stall-detection.md). */
 const TOLD_MS = 3 * MINUTE;
 
+/** All workers are busy for so long, if nothing waits or is due (docs/remedies/stall-detection.md). */
+const BUSY_MS = 30 * MINUTE;
+
 /** A kind that has not moved for an hour before is not judged. */
 const JUDGED_MS = 55 * MINUTE;
 
@@ -57,10 +60,8 @@ class ProgressChecks {
       const { uid } = object.metadata;
       if (!canTell || pods.some(({ state }) => state !== "works")) this.#badMs.set(uid, this.#nowMs);
       this.#accused(object, pods);
-      const { progress = [] } = blockOf(object, "stallDetection") as { progress?: readonly { for?: string }[] };
-      const [first] = progress;
-      if (first === undefined || (object["spec"] as { suspend?: boolean }).suspend === true) continue;
-      for (const pod of pods) if (pod.state === "stuck") this.#untold(object, pod, parseDuration(first.for || "15m"));
+      if ((object["spec"] as { suspend?: boolean }).suspend === true) continue;
+      for (const pod of pods) if (pod.state === "stuck") this.#untold(object, pod);
     }
   }
 
@@ -110,20 +111,15 @@ class ProgressChecks {
     );
   }
 
-  /** Only if the operator could see it all: the objects that were not due yet, the last move, and all since then. */
-  #untold(object: Obj, pod: Truth, forMs: number): void {
-    const { namespace, name } = object.metadata;
-    const { labels } = this.sight.store.get("pods", pod.namespace, pod.name)!.metadata;
-    const key = `${namespace}/${labels?.["app"]}`;
-    const movedMs = this.#moved.get(key)?.atMs ?? Infinity;
-    const due = this.sight.store.list("widgets", namespace).filter(widget => keyOf(widget) === key);
-    const dueMs = due.map(({ metadata }) => this.#dueMs.get(metadata.uid) ?? Infinity);
-    // What was due before the last move is stuck alone.
-    const waitedMs = this.#nowMs - Math.min(...dueMs.filter(ms => ms > movedMs));
-    if (waitedMs < forMs + TOLD_MS || waitedMs > JUDGED_MS) return;
+  #untold(object: Obj, pod: Truth): void {
+    const withinMs = toldWithin(object, pod);
+    const sinceMs = this.#nowMs - pod.sinceMs;
+    const waitedMs = pod.cause === "workers-hang" ? Math.min(sinceMs, withinMs) : this.#waitedMs(pod);
+    if (waitedMs < withinMs || waitedMs > JUDGED_MS) return;
     if (this.sight.calmSinceMs() < waitedMs + 5 * MINUTE) return;
     const said = conditionsIn(object).find(({ type }) => type === "ControllersActive");
     if (said?.status !== "True") return;
+    const { namespace, name } = object.metadata;
     const minutes = Math.round(waitedMs / MINUTE);
     this.#tell(
       `${pod.uid} untold`,
@@ -131,11 +127,32 @@ class ProgressChecks {
     );
   }
 
+  /** For how long work is due. Only if the operator could see it all: the objects that were not due yet, the last move, and all since then. */
+  #waitedMs({ namespace, name }: Truth): number {
+    const { labels } = this.sight.store.get("pods", namespace, name)!.metadata;
+    const key = `${namespace}/${labels?.["app"]}`;
+    const movedMs = this.#moved.get(key)?.atMs ?? Infinity;
+    const due = this.sight.store.list("widgets", namespace).filter(widget => keyOf(widget) === key);
+    const dueMs = due.map(({ metadata }) => this.#dueMs.get(metadata.uid) ?? Infinity);
+    // What was due before the last move is stuck alone.
+    return this.#nowMs - Math.min(...dueMs.filter(ms => ms > movedMs));
+  }
+
   #tell(key: string, sentence: string): void {
     if (this.#told.has(key)) return;
     this.#told.add(key);
     this.report(12, sentence);
   }
+}
+
+/** Of a program that has told of each object, only the metrics show that no worker is done. Infinity: nothing shows it. */
+function toldWithin(object: Obj, { cause }: Truth): number {
+  const { progress: [first] = [], metrics } = blockOf(object, "stallDetection") as {
+    readonly progress?: readonly { readonly for?: string }[];
+    readonly metrics?: object;
+  };
+  if (cause === "workers-hang") return metrics === undefined ? Infinity : BUSY_MS + TOLD_MS;
+  return first === undefined ? Infinity : parseDuration(first.for || "15m") + TOLD_MS;
 }
 
 function observedOf({ status }: Obj): number | undefined {

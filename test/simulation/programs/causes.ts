@@ -100,6 +100,12 @@ export const CAUSES = {
     log: "nothing",
     sentence: "All of its workers wait for each other.",
   },
+  "workers-hang": {
+    state: "stuck",
+    healedByRestart: true,
+    log: "nothing",
+    sentence: "Each of its workers waits for an answer, and has said before that it works on its object.",
+  },
   "watch-silent": {
     state: "stuck",
     healedByRestart: true,

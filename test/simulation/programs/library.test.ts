@@ -60,6 +60,28 @@ describe("programs", () => {
     expect(cluster.truths()[0]?.logged401Ms).toBeGreaterThan(clock.now().getTime() - 6 * MINUTE);
   });
 
+  it("that asks only the kubelet is refused once that has forgotten it, within two minutes", async () => {
+    const { clock, store, cluster } = withWeb("kubelet-only", { replicas: 6 });
+    await clock.run(5 * MINUTE);
+    recreate(store, "shop", "web");
+    const isTold = (): boolean[] => cluster.truths().map(({ logged401Ms }) => logged401Ms !== undefined);
+    await clock.run(5 * MINUTE + 20_000);
+    expect(isTold()).toContain(false);
+    await clock.run(7.5 * MINUTE);
+    expect(isTold()).not.toContain(false);
+  });
+
+  it("that is refused was let in for some seconds by a server that remembered it", async () => {
+    const { clock, store } = withWeb("client-go-new", { leaseSeconds: 15 });
+    await clock.run(5 * MINUTE);
+    recreate(store, "shop", "web");
+    const recreatedMs = clock.now().getTime();
+    await clock.run(6 * MINUTE);
+    const { renewTime } = store.get("leases", "shop", "web")!["spec"] as { renewTime: string };
+    expect(Date.parse(renewTime)).toBeGreaterThan(recreatedMs);
+    expect(Date.parse(renewTime)).toBeLessThanOrEqual(recreatedMs + 10_000);
+  });
+
   it("that is silent says nothing, and is as dead", async () => {
     const { clock, store, cluster } = withWeb("silent");
     await clock.run(5 * MINUTE);
@@ -251,6 +273,7 @@ describe("a program that handles Widgets", () => {
     ["widgets", "none"],
     ["widgets-slow", "none"],
     ["widgets-blocked", "workers-blocked"],
+    ["widgets-hanging", "workers-hang"],
     ["widgets-deaf", "watch-silent"],
     ["widgets-poisoned", "workers-poisoned"],
     ["widgets-one-poisoned", "worker-blocked"],

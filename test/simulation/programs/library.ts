@@ -12,7 +12,7 @@ import {
   KUBE_RS,
   type Wording,
 } from "./wordings";
-import { type Fate, WidgetController } from "./widgets";
+import { WidgetController, type WidgetOptions } from "./widgets";
 
 /** What every program of the library needs to know of its workload. */
 export interface Place {
@@ -52,6 +52,7 @@ export const PROGRAMS = [
   "widgets",
   "widgets-slow",
   "widgets-blocked",
+  "widgets-hanging",
   "widgets-deaf",
   "widgets-poisoned",
   "widgets-one-poisoned",
@@ -91,6 +92,8 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
   widgets: place => handlesWidgets(place, {}),
   "widgets-slow": place => handlesWidgets(place, { takesMs: [985_000, 999_000] }),
   "widgets-blocked": place => handlesWidgets(place, { fate: { what: "blocks", afterMs: 35 * MINUTE } }),
+  "widgets-hanging": place =>
+    handlesWidgets(place, { tellsFirst: true, fate: { what: "blocks", afterMs: 25 * MINUTE } }),
   "widgets-deaf": place => handlesWidgets(place, { fate: { what: "deaf", afterMs: 70 * MINUTE } }),
   "widgets-poisoned": place => handlesWidgets(place, { fate: { poisoned: 4, afterMs: 35 * MINUTE } }),
   "widgets-one-poisoned": place => handlesWidgets(place, { fate: { poisoned: 1, afterMs: 20 * MINUTE } }),
@@ -99,14 +102,14 @@ const OTHERS: Partial<Record<ProgramName, (place: Place) => ProgramFactory>> = {
 /** All of its lives have one fate. */
 function handlesWidgets(
   place: Place,
-  { takesMs = [50, 4_000], fate }: { readonly takesMs?: readonly [number, number]; readonly fate?: Fate },
+  { takesMs = [50, 4_000], fate, ...more }: Partial<Omit<WidgetOptions, "base">>,
 ): ProgramFactory {
   const { namespace } = place;
   const list = { verb: "list", group: "example.com", resource: "widgets", kind: "Widget", namespace };
   const shared = fate && { ...fate };
   return dice => {
     const own = { ...base(place, CONTROLLER_RUNTIME, dice), watches: [list], worksEveryMs: 10 * MINUTE };
-    return new WidgetController({ base: own, takesMs, ...(shared && { fate: shared }) });
+    return new WidgetController({ base: own, takesMs, ...more, ...(shared && { fate: shared }) });
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Obj } from "../server/objects";
+import type { CauseName } from "./causes";
 import { Controller, type ControllerOptions } from "./controller";
 import type { Answer, Asked, Program, ProgramContext, Truth } from "./program";
 
@@ -21,7 +22,10 @@ export const WIDGETS = {
             type: "object",
             properties: {
               spec: { type: "object", properties: { color: { type: "string" }, paused: { type: "boolean" } } },
-              status: { type: "object", properties: { observedGeneration: { type: "integer" } } },
+              status: {
+                type: "object",
+                properties: { observedGeneration: { type: "integer" }, phase: { type: "string" } },
+              },
             },
           },
         },
@@ -44,6 +48,11 @@ export function isPaused({ spec }: Obj): boolean {
   return (spec as { paused?: boolean }).paused === true;
 }
 
+/** A Widget that its controller works on, as its status says. */
+export function isProgressing(widget: Obj | undefined): boolean {
+  return (widget?.["status"] as { phase?: string } | undefined)?.phase === "Progressing";
+}
+
 /** What comes over a program, shared by all of its lives. */
 export interface Fate {
   /** Since its first start, on average. */
@@ -57,14 +66,18 @@ export interface Fate {
   isTaken?: boolean;
 }
 
-interface WidgetOptions {
+/** How it works. */
+export interface WidgetOptions {
   readonly base: ControllerOptions;
   /** How long a reconcile takes, in milliseconds. */
   readonly takesMs: readonly [number, number];
+  /** It writes to the status of an object before it works on it. */
+  readonly tellsFirst?: boolean;
   readonly fate?: Fate;
 }
 
-const WORKERS = 4;
+/** As many as one of its workers each. */
+export const WORKERS = 4;
 
 /** It looks at its queue so often. */
 const TICK_MS = 5_000;
@@ -122,12 +135,21 @@ export class WidgetController implements Program {
     // What it lost shows with its next list, or in its successor.
     const isUnseen = truth.state === "access-gone" && !this.#base.isRefused;
     if (!this.#base.leads || (truth.state !== "works" && !isUnseen)) return truth;
-    const healedByRestart = !isUnseen;
-    if (this.#isBlocked) return { state: "stuck", cause: "workers-blocked", healedByRestart };
-    if (this.#base.isDeaf) return { state: "stuck", cause: "watch-silent", healedByRestart };
+    const cause = this.#stuckBy();
+    if (cause !== undefined) return { state: "stuck", cause, healedByRestart: !isUnseen };
     const blocked = [...this.#busy.values()].filter(({ untilMs }) => untilMs === Infinity).length;
     if (blocked >= WORKERS) return { state: "stuck", cause: "workers-poisoned", healedByRestart: false };
     return blocked > 0 && !isUnseen ? { ...truth, cause: "worker-blocked" } : truth;
+  }
+
+  get #tellsFirst(): boolean {
+    return this.options.tellsFirst === true;
+  }
+
+  #stuckBy(): CauseName | undefined {
+    if (this.#isBlocked && !this.#tellsFirst) return "workers-blocked";
+    if (this.#isBlocked && this.#busy.size >= WORKERS) return "workers-hang";
+    return this.#base.isDeaf ? "watch-silent" : undefined;
   }
 
   /** Its page of metrics. */
@@ -177,7 +199,7 @@ export class WidgetController implements Program {
       if (!this.#isBlocked && untilMs <= nowMs) this.#finish(name, widgets.get(name), untilMs - sinceMs);
     for (const name of this.#queue) {
       if (this.#busy.size >= WORKERS) break;
-      if (!this.#busy.has(name)) this.#take(name, nowMs);
+      if (!this.#busy.has(name)) this.#take(name, widgets.get(name), nowMs);
     }
   }
 
@@ -198,9 +220,10 @@ export class WidgetController implements Program {
     }
   }
 
-  #take(name: string, nowMs: number): void {
+  #take(name: string, widget: Obj | undefined, nowMs: number): void {
     this.#queue.delete(name);
     const { takesMs, fate } = this.options;
+    if (this.#tellsFirst && widget !== undefined && !isPaused(widget)) this.#write(widget, "Progressing");
     const isPoison = Number(name.slice(name.lastIndexOf("-") + 1)) < (fate?.poisoned ?? 0) && nowMs >= fate!.atMs!;
     const lastsMs = isPoison || this.#isBlocked ? Infinity : this.#context!.dice.between(...takesMs);
     this.#busy.set(name, { sinceMs: nowMs, untilMs: nowMs + lastsMs });
@@ -209,7 +232,7 @@ export class WidgetController implements Program {
   /** A worker is done with an object, which may be gone by then, and writes its status. */
   #finish(name: string, widget: Obj | undefined, tookMs: number): void {
     const context = this.#context!;
-    const answer = widget === undefined || isPaused(widget) ? 200 : this.#write(widget);
+    const answer = widget === undefined || isPaused(widget) ? 200 : this.#write(widget, "Done");
     this.#busy.delete(name);
     this.#done[BUCKETS.findIndex(le => tookMs <= le * 1_000)]!++;
     if (answer === 200) return;
@@ -217,10 +240,14 @@ export class WidgetController implements Program {
     context.after(RETRY_MS, () => this.#queue.add(name));
   }
 
-  #write({ metadata: { name, generation }, status }: Obj): Answer {
-    const observedGeneration = this.#told.get(name) ?? generation;
-    if ((status as { observedGeneration?: number } | undefined)?.observedGeneration === observedGeneration) return 200;
-    const answer = this.#context!.writeStatus(this.#base.token, "widgets", name, { observedGeneration });
+  #write({ metadata: { name, generation }, status }: Obj, phase: string): Answer {
+    const next = {
+      observedGeneration: this.#told.get(name) ?? generation,
+      ...(this.#tellsFirst && { phase }),
+    };
+    const { observedGeneration, phase: before } = (status ?? {}) as Partial<typeof next>;
+    if (observedGeneration === next.observedGeneration && before === next.phase) return 200;
+    const answer = this.#context!.writeStatus(this.#base.token, "widgets", name, next);
     return this.#count("PUT", answer);
   }
 }

@@ -129,7 +129,7 @@ function restoredBreaker(dice: Dice): Scene {
 
 const FATES: readonly ProgramName[] = [
   ...(["widgets", "widgets-slow", "widgets-one-poisoned"] as const),
-  ...(["widgets-blocked", "widgets-blocked", "widgets-deaf", "widgets-poisoned"] as const),
+  ...(["widgets-blocked", "widgets-hanging", "widgets-deaf", "widgets-poisoned"] as const),
 ];
 
 /** A program with a queue handles what people change, or does so no more. */

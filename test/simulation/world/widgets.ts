@@ -1,5 +1,5 @@
 import type { WorkloadPlan } from "../cluster/install";
-import { WIDGETS } from "../programs/widgets";
+import { isProgressing, WIDGETS, WORKERS } from "../programs/widgets";
 import type { NewObj } from "../server/objects";
 import type { Dice } from "../time";
 import { type Kinds, refOf } from "./kind";
@@ -21,22 +21,24 @@ export function installWidgets(
   workload: WorkloadPlan,
   dice: Dice,
 ): void {
-  const { namespace, name, changesEveryMinutes } = workload;
+  const { namespace, name, program, changesEveryMinutes } = workload;
   if (store.get("customresourcedefinitions", undefined, WIDGETS.metadata.name) === undefined) {
     store.create("customresourcedefinitions", WIDGETS as NewObj);
     const labels = { "controller-resilience.io/aggregate-to-progress": "true" };
     const rules = [{ apiGroups: ["example.com"], resources: ["widgets"], verbs: ["get", "list"] }];
     store.create(READER.resource, { metadata: { name: READER.name, labels }, rules });
   }
-  const names = Array.from({ length: COUNT }, (_, at) => `${name}-${at}`);
+  const count = program === "widgets-hanging" ? WORKERS : COUNT;
+  const names = Array.from({ length: count }, (_, at) => `${name}-${at}`);
   for (const one of names.filter(widget => store.get("widgets", namespace, widget) === undefined))
     store.create("widgets", { metadata: { namespace, name: one, labels: { app: name } }, spec: { color: "blue" } });
   if (changesEveryMinutes === undefined) return;
   let changes = 0;
   habit(cluster, { everyMs: 60_000 * changesEveryMinutes, dice }, () => {
     changes++;
+    // As a tool does that waits until the last change is done.
     for (const one of names)
-      if (dice.chance(0.7))
+      if (dice.chance(0.7) && !isProgressing(store.get("widgets", namespace, one)))
         edit(cluster, { resource: "widgets", namespace, name: one }, draft => {
           draft["spec"] = { ...(draft["spec"] as object), color: `color-${changes}` };
         });
