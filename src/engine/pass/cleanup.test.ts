@@ -158,6 +158,21 @@ describe("an object that is deleted", () => {
     expect(bench.store.objects.has(KEY)).toBe(false);
   });
 
+  it("stays if the lead is lost while its created objects are looked for, which needs the lead", async () => {
+    let leads = true;
+    let looks = 0;
+    const cleanUp = () => {
+      looks++;
+      leads = false;
+      return Promise.resolve([]);
+    };
+    const bench = makeBench(makeMaker({ cleanUp }));
+    await bench.pass();
+    bench.change({ deletionTimestamp: GONE });
+    for (let pass = 0; pass < 2; pass++) expect(await bench.pass(() => leads)).toEqual({ next: "recheck" });
+    expect([looks, bench.finalizers()]).toEqual([1, [FINALIZER]]);
+  });
+
   it("stays while something can't be deleted", async () => {
     const bench = makeBench();
     await bench.pass();

@@ -95,12 +95,15 @@ function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"),
 describe("a wrong clock of the operator", () => {
   const trouble = "the operator's clock is about 210 s ahead of an API server's";
 
-  it("leaves what is False as it is, and needs a person nevertheless: what rests on the clock waits", async () => {
-    const bench = makeBench({ remedies: [makeRemedy(REJECTED)] });
+  it.each([
+    ["takes no True for granted", makeDecision(), "Unknown/ObserveFailed"],
+    ["leaves what is False as it is", REJECTED, "False/Rejected"],
+  ])("%s, and needs a person: what rests on the clock waits", async (_, decision, expected) => {
+    const bench = makeBench({ remedies: [makeRemedy(decision)] });
     bench.trouble.clock = trouble;
     await bench.pass();
     const { TokensAccepted, Stalled } = bench.conditions();
-    expect([TokensAccepted, Stalled]).toEqual(["False/Rejected", "True/ObserveFailed"]);
+    expect([TokensAccepted, Stalled]).toEqual([expected, "True/ObserveFailed"]);
   });
 });
 
