@@ -49,9 +49,6 @@ export const RESTARTED_AT_ANNOTATION = `${GROUP}/restarted-at`;
 /** On a FlowSchema of the operator: the priority levels that it needs, separated by commas. After a throttle it returns to the first. */
 export const LEVELS_ANNOTATION = `${GROUP}/priority-levels`;
 
-/** How often the operator has restored a level that all objects share. */
-export const RESTORED_ANNOTATION = `${GROUP}/restored`;
-
 /** The manager of an object. Its value is {@link MANAGER} on every object that this operator creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 

@@ -88,7 +88,7 @@ export async function describeObject(scene: Scene): Promise<State> {
     restartsTotal,
     bindings: bindings?.map(({ name, state }) => `${name} ${state}`),
     daemonSets: daemonSets?.map(({ name, outcome }) => `${name} ${outcome}`),
-    flows: flows?.map(({ serviceAccount, state, changes }) => `${serviceAccount} ${state} ${changes ?? 0}`),
+    flows: flows?.map(({ serviceAccount, state }) => `${serviceAccount} ${state}`),
   };
 }
 

@@ -612,11 +612,7 @@ export interface FlowStatus {
    */
   relapses?: number;
   /**
-   * Number of times that the operator reverted changes of other clients since generation, at most two.
-   */
-  changes?: number;
-  /**
-   * Generation of this object for which changes are counted.
+   * Generation of this object for which the flow was last planned.
    */
   generation?: number;
 }

@@ -11,7 +11,7 @@ import {
   UnavailableError,
   WaitError,
 } from "../../core/errors";
-import type { Intent } from "../../core/intent";
+import type { Execution, Intent } from "../../core/intent";
 import type { Key } from "../../core/ports";
 import { FakeClock } from "../../core/testing/fake-clock";
 import { Executor } from "./executor";
@@ -65,8 +65,9 @@ function makeBench(
     const { result } = await restarts.settle(other).request(makeEviction().restart!);
     return result === "Requested";
   };
+  const lasting = (...executions: Execution[]) => executor.lasting(executions);
   const outcomes = () => (scope.restarts.status().restarts ?? []).map(({ outcome }) => outcome);
-  const actions = { execute, isTried, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes };
+  const actions = { execute, isTried, cleanUp, executeAll, withdrawAll, isPacerFree, outcomes, lasting };
   return { clock, store, writer, metrics, log, restarts, asked, leading, ...actions };
 }
 
@@ -176,6 +177,27 @@ describe("an intent", () => {
     await clock.run(10_000);
     expect(await execute(makePatch())).toEqual(expected);
     expect(writer.written).toHaveLength(2);
+  });
+
+  it("for what the operator owns outside of namespaces, and which is undone each time, waits as after a refusal", async () => {
+    const { execute, writer, clock, lasting } = makeBench();
+    const target = { ...makePatch().target, namespace: undefined } as unknown as Intent["target"];
+    const again = makePatch("level", { verb: "apply", target });
+    const times: number[] = [];
+    for (let second = 0; second < 3_700; second++) {
+      const outcome = await execute(again);
+      if (outcome.result === "Executed") times.push(second);
+      else
+        expect(outcome).toMatchObject({
+          result: "Blocked",
+          message: expect.stringContaining("another writer") as unknown,
+        });
+      expect(lasting({ intent: again, outcome }) !== undefined).toBe(outcome.result === "Blocked" && second >= 3_600);
+      clock.advance(1_000);
+    }
+    expect(times.slice(0, 7)).toEqual([0, 10, 30, 70, 150, 310, 610]);
+    expect(writer.written).toHaveLength(times.length);
+    expect(await execute({ ...again, body: { spec: { another: true } } })).toEqual({ result: "Executed" });
   });
 
   it("without an answer fails after a minute", async () => {

@@ -73,10 +73,13 @@ type By = Pick<RemedyDeclaration, "name" | "permissions">;
 export class Executor {
   readonly #ports: ExecutorPorts;
   readonly #backoff: WriteBackoff;
+  /** Of writes that have taken effect and that another writer may undo: the same write waits then as after a refusal. */
+  readonly #undone: WriteBackoff;
 
   constructor(ports: ExecutorPorts) {
     this.#ports = ports;
     this.#backoff = new WriteBackoff(ports.clock);
+    this.#undone = new WriteBackoff(ports.clock);
   }
 
   /** Writes of this namespace that failed and are not tried again yet. */
@@ -84,10 +87,14 @@ export class Executor {
     return this.#backoff.pendingIn(namespace);
   }
 
-  /** Returns one of these writes that has failed for an hour; a restart that waits has its own limit, and what is only observed is not tried. */
+  /**
+   * Returns one of these writes that has failed, or was undone, for an hour; a restart that waits has its own limit, and what is only observed is
+   * not tried.
+   */
   lasting(executions: readonly Execution[]): Execution | undefined {
     return executions.find(({ intent, outcome: { result } }) => {
-      return intent.restart === undefined && result !== "Observed" && this.#backoff.isLasting(intent);
+      const isUndone = result === "Blocked" && this.#undone.isLasting(intent);
+      return intent.restart === undefined && result !== "Observed" && (isUndone || this.#backoff.isLasting(intent));
     });
   }
 
@@ -116,6 +123,7 @@ export class Executor {
     const objection = objectionOf(CHECKS, by, intent, scope) ?? this.#deferred(intent, scope);
     if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
+    if (outcome.result === "Executed" && isOwn(intent)) this.#undone.note(intent, undoneBy(intent));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     if (intent.restart && outcome.result === "Limited")
       this.#ports.metrics.count("restarts_deferred_total", { limit: outcome.limit });
@@ -150,7 +158,7 @@ export class Executor {
     const restart = intent.restart && restarts.deferral(intent.restart);
     const deferral = restart ?? (intent.rollout && restarts.rolloutDeferral(intent.rollout));
     if (deferral !== undefined) return deferral;
-    const standing = this.#backoff.pending(intent);
+    const standing = this.#backoff.pending(intent) ?? this.#undone.pending(intent);
     if (standing !== undefined) return standing;
     if (isLate === true) return { result: "Limited", limit: "PassTime", retryAfterMs: NEXT_PASS_MS };
     return intent.restart && restarts.pace(intent.restart);
@@ -208,6 +216,16 @@ export class Executor {
     await withDeadline(this.#ports.clock, WRITE_DEADLINE_MS, what, () => this.#ports.writer.write(intent));
     return { result: "Executed" };
   }
+}
+
+/** What the operator makes outside of namespaces. Who changes or deletes it lets the next pass plan the same write again. */
+function isOwn({ verb, target }: Intent): boolean {
+  return target.namespace === undefined && (verb === "create" || verb === "apply");
+}
+
+function undoneBy({ target: { kind, name } }: Intent): Outcome {
+  const message = `another writer has changed or deleted ${kind} ${name} since it was last written`;
+  return { result: "Blocked", message, retryAfterMs: 0 };
 }
 
 type Check<Scope> = (by: By, intent: Intent, scope: Scope) => Outcome | undefined;

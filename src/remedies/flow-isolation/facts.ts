@@ -13,7 +13,7 @@ export type Owner = Pick<ControllerResilience, "metadata">;
 /** Everything that a plan depends on: plain data, as observed. */
 export interface FlowIsolationFacts {
   readonly mode: Mode;
-  /** Of the ControllerResilience: restored changes are counted per generation. */
+  /** Of the ControllerResilience. */
   readonly generation: number;
   readonly owner: Owner;
   readonly accounts: readonly AccountFacts[];

@@ -70,7 +70,6 @@ describe("a ServiceAccount of the targets", () => {
       flowSchema: schema,
       priorityLevel: SHARED,
       state: "Normal",
-      changes: 0,
       generation: 1,
     });
   });
@@ -84,7 +83,7 @@ describe("a ServiceAccount of the targets", () => {
     expect(precedences).toEqual([890, 889]);
   });
 
-  it("has level workload-high of kube-system there, also after the shared level, which is no contest", async () => {
+  it("has level workload-high of kube-system there, also after the shared level", async () => {
     const scene = new Scene({}, undefined, undefined, "kube-system/it");
     await provisioned(scene);
     expect(scene.level()).toBe(SHARED);
@@ -92,7 +91,6 @@ describe("a ServiceAccount of the targets", () => {
     await provisioned(scene);
     expect(await scene.pass()).toMatchObject({ reason: "Isolated", intents: [] });
     expect(scene.level()).toBe("workload-high");
-    expect(scene.entry()).toMatchObject({ changes: 0 });
     expect([...scene.world.cluster.keys()]).not.toContain(SHARED);
   });
 
@@ -221,44 +219,16 @@ describe("a change by another client", () => {
     ["a FlowSchema", (scene: Scene) => scene.edit(scene.schema(), spoilt)],
     ["a FlowSchema's annotations", (scene: Scene) => scene.edit(scene.schema(), { annotations: {} })],
     ["a FlowSchema that is deleted", (scene: Scene) => void scene.world.cluster.delete(scene.schema())],
-  ])("is reverted twice per generation if it is %s, then reported by name", async (_, change) => {
+    ["a level", (scene: Scene) => scene.edit(SHARED, spoilt)],
+  ])("is reverted if it is %s", async (what, change) => {
     const scene = await provisioned(new Scene());
-    for (const changes of [1, 2]) {
-      change(scene);
-      await scene.pass();
-      expect(reasons(scene).at(-1)).toBe("FlowPutBack");
-      expect(scene.entry()).toMatchObject({ changes });
-      expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
-    }
     change(scene);
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Contested", intents: [], stalled: {} });
-    expect(scene.written).toHaveLength(2);
-    scene.change({});
     await scene.pass();
-    await scene.pass();
-    expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
-    expect(scene.entry()).toMatchObject({ changes: 0, generation: 2 });
+    expect(reasons(scene)).toEqual(["FlowPutBack"]);
+    expect(await scene.pass(), what).toMatchObject({ reason: "Isolated" });
   });
 
-  it("is reverted twice in all if it is of a level, however many objects share it, then reported by name", async () => {
-    const one = await provisioned(new Scene());
-    const other = await provisioned(new Scene({}, one.clock, one.world, "team/that"));
-    for (const count of [1, 2]) {
-      one.edit(SHARED, spoilt);
-      for (const scene of [one, other, one, other]) await scene.pass();
-      expect(reasons(one)).toEqual(Array(count).fill("FlowPutBack"));
-    }
-    one.edit(SHARED, spoilt);
-    for (const scene of [one, other, one])
-      expect(await scene.pass()).toMatchObject({ status: "False", reason: "Contested", intents: [], stalled: {} });
-    expect((await one.pass()).message).toContain("field manager kubectl-edit wrote it last");
-    one.world.cluster.delete(SHARED);
-    for (const scene of [one, other, one]) await scene.pass();
-    expect(reasons(one)).toEqual(["FlowPutBack", "FlowPutBack", "FlowProvisioned"]);
-    expect(other.written).toEqual([]);
-  });
-
-  it("does not count as contested if the operator has not written yet after a change of the object", async () => {
+  it("is none if the operator has not written yet after a change of the object", async () => {
     const scene = await provisioned(new Scene());
     scene.change(onRunaway("Throttle"));
     scene.outcome = { result: "Failed", message: "no" };
@@ -267,7 +237,6 @@ describe("a change by another client", () => {
     scene.outcome = undefined;
     expect((await scene.pass()).message).not.toContain("were changed");
     expect(new Set(reasons(scene))).toEqual(new Set(["FlowProvisioned"]));
-    expect(scene.entry()).toMatchObject({ changes: 0 });
     expect(await scene.pass()).toMatchObject({ reason: "Isolated" });
     expect(scene.entry()).toMatchObject({ generation: 2 });
   });
@@ -338,26 +307,6 @@ describe("a level that objects share", () => {
     // Leases are isolated all the same.
     const written = [...words(scene), ...words(other)].filter(word => word.includes("PriorityLevelConfiguration"));
     expect(written).toEqual([`create PriorityLevelConfiguration ${LEASES} FlowProvisioned`]);
-  });
-});
-
-describe("a level that only a contested FlowSchema would use", () => {
-  it("is not created again and again, for another object to delete", async () => {
-    const scene = await provisioned(new Scene());
-    const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
-    addLevel(scene, "team-level", "Limited");
-    for (let i = 0; i < 3; i++) {
-      scene.world.cluster.delete(scene.schema());
-      await scene.pass();
-    }
-    await other.pass();
-    const written = scene.written.length;
-    for (let i = 0; i < 3; i++) {
-      expect(await scene.pass()).toMatchObject({ reason: "Contested" });
-      await other.pass();
-    }
-    expect(scene.written.slice(written)).toEqual([]);
-    expect(scene.world.cluster.has(SHARED)).toBe(false);
   });
 });
 

@@ -7,12 +7,10 @@ import { isThrottleable, throttles } from "./facts";
 import {
   entryOf,
   type Flow,
-  isContested,
   isInQuarantine,
   isLeftToOther,
   isPutBack,
   isQuarantined,
-  MAX_CHANGES,
   measured,
   nameOf,
   piecesOf,
@@ -80,7 +78,6 @@ const CHECKS: readonly Check[] = [
   probation,
   // What blocks the operator.
   nameTaken,
-  contested,
   shadowed,
   dangling,
   throttledInObserveMode,
@@ -108,12 +105,10 @@ function notThrottled(flow: Flow): Write["otherwise"] {
   return { finding, entry: entryOf({ ...flow, throttle: before }) };
 }
 
-/** What the operator does not release, other findings report: a foreign or contested FlowSchema, and any in Observe mode. */
+/** What the operator does not release, other findings report: a foreign FlowSchema, and any in Observe mode. */
 function releasing(flow: Flow): Finding | undefined {
   const { release, own, facts } = flow;
-  if (release === undefined || own.is === "foreign" || isContested(flow) || facts.mode !== "Enforce") {
-    return undefined;
-  }
+  if (release === undefined || own.is === "foreign" || facts.mode !== "Enforce") return undefined;
   if (release === "Due") {
     const sentence = `${nameOf(flow)} is being released: its throttle is over.`;
     return { status: "False", reason: "Throttled", sentence, isProgressing: true };
@@ -183,26 +178,9 @@ function probation(flow: Flow): Finding | undefined {
 function nameTaken(flow: Flow): Finding | undefined {
   const piece = piecesOf(flow).find(({ is }) => is === "foreign");
   if (piece === undefined) return undefined;
-  const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut(flow, piece)}`;
+  const wayOut = refersToQuarantine(piece) ? ` It is in quarantine. ${howToRelease(flow)}` : "";
+  const sentence = `${nameOf(flow)}: FlowSchema ${piece.wanted.name} was not made by the operator, which leaves it alone. Delete it, or restore its labels.${wayOut}`;
   return { status: "False", reason: "NameTaken", sentence, isStalled: true };
-}
-
-function contested(flow: Flow): Finding | undefined {
-  const piece = piecesOf(flow).find(({ is }) => is === "different" || is === "missing");
-  if (piece === undefined || !isContested(flow)) return undefined;
-  const sentence = `${nameOf(flow)}: ${restoredInVain(piece)} before this object changes.${wayOut(flow, piece)}`;
-  return { status: "False", reason: "Contested", sentence, isStalled: true };
-}
-
-/** The beginning of a sentence about an object that others change again and again. */
-export function restoredInVain({ wanted: { kind, name }, view }: Piece): string {
-  const manager = view?.lastManager;
-  const who = manager === undefined ? "" : `; field manager ${manager} wrote it last`;
-  return `${kind} ${name} was restored ${MAX_CHANGES} times and changed again each time${who}. The operator does not restore it again`;
-}
-
-function wayOut(flow: Flow, piece: Piece): string {
-  return refersToQuarantine(piece) ? ` It is in quarantine. ${howToRelease(flow)}` : "";
 }
 
 function shadowed(flow: Flow): Finding | undefined {
@@ -259,8 +237,7 @@ function howToRelease({ own, facts, spec }: Flow): string {
 
 /** The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that. */
 export function mayWrite(flow: Flow, isLevelUsable: boolean): boolean {
-  const isToBeWritten = isLevelUsable || flow.throttle.state === "Throttled" || isInQuarantine(flow);
-  return isToBeWritten && !isContested(flow);
+  return isLevelUsable || flow.throttle.state === "Throttled" || isInQuarantine(flow);
 }
 
 /** The write of its FlowSchemas; undefined when there is none, or when its level cannot be used. */

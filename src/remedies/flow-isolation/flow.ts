@@ -9,9 +9,6 @@ import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from
 import { isOfOther, shadowOf } from "./shadow";
 import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
 
-/** How often the operator restores what another field manager changes, for one generation of the object. */
-export const MAX_CHANGES = 2;
-
 /** One ServiceAccount's flow, before its findings. */
 export interface Flow {
   readonly facts: FlowIsolationFacts;
@@ -209,17 +206,6 @@ export function isPutBack({ account, facts, level }: Flow): boolean {
   return account.record?.generation === facts.generation && account.record.priorityLevel === level;
 }
 
-/** Another manager changed it so often that the operator leaves it alone. */
-export function isContested(flow: Flow): boolean {
-  return isPutBack(flow) && changesOf(flow.account, flow.facts) >= MAX_CHANGES;
-}
-
-/** How often something of it was restored for the counted generation of the object. */
-export function changesOf(account: AccountFacts, facts: FlowIsolationFacts): number {
-  const { record } = account;
-  return record?.generation === facts.generation ? (record.changes ?? 0) : 0;
-}
-
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */
 export function isQuarantined({ throttle, release }: { throttle: Throttle; release?: Flow["release"] }): boolean {
   return throttle.state === "Throttled" && release === undefined;
@@ -229,7 +215,8 @@ export function isQuarantined({ throttle, release }: { throttle: Throttle; relea
 export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, own, level, rate } = flow;
   // Nothing but releases is written while the targets are not understood.
-  const generation = facts.notUnderstood === undefined ? facts.generation : account.record?.generation;
+  const isDone = facts.notUnderstood === undefined && piecesOf(flow).every(({ is }) => is === "right");
+  const generation = isDone ? facts.generation : account.record?.generation;
   // The level that the operator wrote, even where another manager has changed it since.
   const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
   return {
@@ -238,7 +225,6 @@ export function entryOf(flow: Flow): FlowStatus {
     ...(priorityLevel === undefined ? {} : { priorityLevel }),
     ...(rate === undefined ? {} : { requestsPerSecond: rate }),
     ...stateOf(flow),
-    changes: changesOf(account, facts),
     ...(generation === undefined ? {} : { generation }),
   };
 }

@@ -1,9 +1,8 @@
 import { isLevelUsed } from "../../core/owned";
-import { RESTORED_ANNOTATION } from "../../api/names";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts, Spec } from "./facts";
-import { type Flow, isContested, isQuarantined, MAX_CHANGES } from "./flow";
-import { type FlowItem, levelId, mayWrite, restoredInVain, STUCK_AFTER_MS } from "./flow-item";
+import { type Flow, isQuarantined } from "./flow";
+import { type FlowItem, levelId, mayWrite, STUCK_AFTER_MS } from "./flow-item";
 import { isReserved, LEASE_LEVEL, QUARANTINE_LEVEL } from "./levels";
 import { buildWrite, EVENT, type Piece, pieceOf, type Wanted, wantedLevels } from "./objects";
 import type { Finding } from "./reasons";
@@ -56,8 +55,7 @@ function isNeeded(
 ): boolean {
   if (is === "foreign" || isLevelUsed(wanted, schemas ?? [])) return true;
   if (wanted.name === LEASE_LEVEL) return leases;
-  // A contested flow keeps its level, but is not written, so it needs no new one.
-  return flows.some(flow => is !== "missing" || !isContested(flow));
+  return flows.length > 0;
 }
 
 function isLeaseWritten(flow: Flow, isUsable: boolean): boolean {
@@ -84,8 +82,7 @@ function levelItem(piece: Piece, nowMs: number): FlowItem {
   const what = `PriorityLevelConfiguration ${wanted.name}`;
   const step = is === "different" ? "PutBack" : "Provision";
   const why = step === "PutBack" ? `${what} was changed; restoring it.` : `Creating ${what}.`;
-  const annotations = step === "PutBack" ? { [RESTORED_ANNOTATION]: String(restoredOf(piece) + 1) } : {};
-  const intent = buildWrite({ ...piece, wanted: { ...wanted, annotations } }, { why, eventReason: EVENT[step] });
+  const intent = buildWrite(piece, { why, eventReason: EVENT[step] });
   return { ...item, intents: intent === undefined ? [] : [intent], write: { step, why } };
 }
 
@@ -104,15 +101,5 @@ function levelFinding(piece: Piece, nowMs: number): Finding | undefined {
     const sentence = `${what} ${state}. The operator creates it again afterwards.`;
     return { status: "False", reason: "Progressing", sentence, isProgressing: !isStalled, isStalled };
   }
-  return is === "different" && restoredOf(piece) >= MAX_CHANGES ? contested(piece) : undefined;
-}
-
-function contested(piece: Piece): Finding {
-  const sentence = `${restoredInVain(piece)}; if it is deleted, the operator creates it as it was.`;
-  return { status: "False", reason: "Contested", sentence, isStalled: true };
-}
-
-/** The level itself says how often, so that all objects and leaders restore it twice together. */
-function restoredOf({ view }: Piece): number {
-  return Number(view?.annotations[RESTORED_ANNOTATION] ?? 0) || 0;
+  return undefined;
 }

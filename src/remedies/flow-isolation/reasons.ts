@@ -27,10 +27,6 @@ export const REASONS = {
     event: "Warning",
     help: "A level does not exist, or `priorityLevel` names one that custom controllers must not use.",
   },
-  Contested: {
-    event: "Warning",
-    help: "A FlowSchema or level was changed three times by others.",
-  },
   FlowShadowed: {
     event: "Warning",
     help: "Another FlowSchema matches all requests first; name the ServiceAccount in one object only.",

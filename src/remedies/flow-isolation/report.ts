@@ -94,32 +94,14 @@ function written(planned: FlowStatus, plan: FlowPlan, outcomes: Outcomes): FlowS
   const write = plan.items.find(item => item.id === id)?.write;
   const executed = (outcomes.get(id) ?? []).filter(isExecuted);
   const entry = entryAfter(planned, write, executed);
-  // Every flow depends on the levels.
-  const provisioned = plan.items.filter(item => item.write?.step === "Provision" && (item.id === id || isLevel(item)));
   const isWritten = executed.some(({ intent }) => intent.target.name === entry.flowSchema);
   const level = isWritten ? plan.levels[entry.serviceAccount] : undefined;
-  const isPutBack = write?.step === "PutBack" && executed.length > 0;
-  return {
-    ...unfinished(entry, pendingWrites(provisioned.flatMap(item => outcomes.get(item.id) ?? []))),
-    ...(level === undefined ? {} : { priorityLevel: level }),
-    ...(isPutBack ? { changes: (entry.changes ?? 0) + 1 } : {}),
-  };
+  return { ...entry, ...(level === undefined ? {} : { priorityLevel: level }) };
 }
 
 function entryAfter(planned: FlowStatus, write: Write | undefined, executed: readonly Execution[]): FlowStatus {
   const otherwise = write?.otherwise;
   return otherwise === undefined || isThrottleWritten(executed) ? planned : otherwise.entry;
-}
-
-/**
- * An entry whose first write failed has no generation, so that the next try counts as the first, not as putting something back. Where
- * something was put back before, it had been right once: that count stays, and so does it that the flow was given up.
- */
-function unfinished(entry: FlowStatus, failed: readonly Execution[]): FlowStatus {
-  if (failed.length === 0 || (entry.changes ?? 0) > 0 || entry.state === "GivenUp") return entry;
-  const begun = { ...entry };
-  delete begun.generation;
-  return begun;
 }
 
 /** A write is tried again. A throttle that cannot be lifted does harm now, so it stays the reason. */

@@ -149,7 +149,7 @@ const RESTARTS_SHOWN = 5;
 
 /** Identify the entry, or are only for the operator. The time of the last 401 is written rarely, so it would look old. */
 const HIDDEN = new Set(
-  "kind name namespace workload serviceAccount uid podUID serviceAccountUID leaseVersion fingerprint changes generation latestExpiryTime lastUnauthorizedTime observedGeneration mode".split(
+  "kind name namespace workload serviceAccount uid podUID serviceAccountUID leaseVersion fingerprint generation latestExpiryTime lastUnauthorizedTime observedGeneration mode".split(
     " ",
   ),
 );
