@@ -42,8 +42,6 @@ const SAID: Readonly<Record<Exclude<LogClass, "none">, readonly string[]>> = {
     "leader election lost",
     "failed to renew lease shop/web-leader: timed out waiting for the condition",
     "failed to renew lease shop/web-leader: context deadline exceeded",
-    "Failed to update lock: etcdserver: request timed out",
-    'Failed to update lock: Put "https://10.96.0.1:443/apis/coordination.k8s.io/v1/namespaces/shop/leases/web?timeout=5s": context deadline exceeded',
   ],
   "watch-ended": [
     'watch of *v1.Pod ended with: an error on the server ("unable to decode an event from the watch stream: http2: client connection lost") has prevented the request from succeeding',

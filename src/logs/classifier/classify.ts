@@ -9,7 +9,7 @@ import { includesAny, phrases, wordBefore } from "./text";
  * What a log record says about the requests of its own process to the API server.
  * - `unauthorized`: the API server answered a request 401.
  * - `forbidden`: the API server answered a request 403.
- * - `lease-lost`: the process lost its Lease, or could not renew it in time.
+ * - `lease-lost`: the process lost its Lease. An attempt that failed is none: the next may succeed, and one on standby makes them, too.
  * - `watch-ended`: a watch broke or its resource version expired; clients relist.
  * - `throttled`: requests waited or were rejected because of their rate.
  * - `none`: anything else, including every 401 from or to another process.
@@ -61,18 +61,13 @@ function isUnreadableForbidden(record: ParsedRecord): boolean {
   return includesAny(record.lower, [": unknown (get ", '"unknown (get ']);
 }
 
-/** Whether the process lost leadership or could not renew the lock, for a reason other than a denial. */
+/** Whether the process lost leadership, for a reason other than a denial. */
 function isLeaseLost(record: ParsedRecord): boolean {
   const { lower } = record;
   if (includesAny(lower, LEADERSHIP_LOST)) return true;
   // "Migration leader lost: node-7" is the end of a task that one process had to do.
   const leader = lower.indexOf("leader lost");
-  if (leader >= 0 && wordBefore(lower, leader - 1) === "") return true;
-  // Two candidates wrote at the same time; the next attempt succeeds.
-  if (lower.includes("operation cannot be fulfilled")) return false;
-  if (includesAny(lower, LOCK_NOT_RENEWED)) return true;
-  // `?timeout=5s` in the URL is the limit and no outcome.
-  return includesAny(lower, LOCK_NOT_READ) && includesAny(lower.replaceAll("timeout=", ""), TOO_LATE);
+  return leader >= 0 && wordBefore(lower, leader - 1) === "";
 }
 
 const LEADERSHIP_LOST = [
@@ -84,13 +79,6 @@ const LEADERSHIP_LOST = [
     "cannot renew lease, renew deadline exceeded, stepping down as leader, giving up leadership, stopped being a leader",
   ),
 ];
-const LOCK_NOT_RENEWED = ["failed to update lock", "failed to update lease", "failed to tryacquireorrenew"];
-const LOCK_NOT_READ = [
-  "error retrieving resource lock",
-  "error retrieving lease lock",
-  "error initially creating lease",
-];
-const TOO_LATE = ["timeout", "timed out", "deadline exceeded", "request canceled"];
 
 /** Whether a watch ended or its resource version expired, so that the client relists. */
 function isWatchEnded(record: ParsedRecord): boolean {

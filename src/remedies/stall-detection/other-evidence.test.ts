@@ -182,6 +182,19 @@ describe("lost Leases", () => {
     expect((await scene.run(3_600)).status).toBe("True");
   });
 
+  it("are no attempts that came too late, which one on standby makes, too", async () => {
+    const late =
+      'E0101 12:00:00.000000       1 leaderelection.go:461] "Error retrieving lease lock" err="context deadline exceeded"';
+    expect(
+      (
+        await scene.run(
+          600,
+          every(120, () => late),
+        )
+      ).status,
+    ).toBe("True");
+  });
+
   it("once, with many lines, is a normal day", async () => {
     await scene.run(60);
     expect(
