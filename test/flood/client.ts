@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Latencies } from "./latencies";
 import type { Order } from "./program";
 import { summarize, type Second, type Summary } from "./seconds";
 
@@ -66,8 +65,7 @@ export class LoopingClient {
 
   private take(line: string): void {
     try {
-      const second = JSON.parse(line) as Omit<Second, "latencies"> & { latencies: [number, number][] };
-      this.seconds.push({ ...second, latencies: Latencies.of(second.latencies) });
+      this.seconds.push(JSON.parse(line) as Second);
     } catch {
       this.complaint = line;
     }

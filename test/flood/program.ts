@@ -4,7 +4,6 @@
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { parse } from "yaml";
-import { Latencies } from "./latencies";
 import type { Second } from "./seconds";
 
 /** The parameters of the program. */
@@ -57,21 +56,21 @@ function asker({ kubeconfig, path, connections }: Order): Ask {
 }
 
 class Report {
-  private latencies = new Latencies();
+  private latenciesMs: number[] = [];
   private fromMs = Date.now();
   private total = 0;
 
   constructor(private readonly mostRequests: number) {}
 
   take(tookMs: number): void {
-    this.latencies.add(tookMs);
+    this.latenciesMs.push(Number(tookMs.toFixed(3)));
     this.total += 1;
     if (this.total >= this.mostRequests) this.end();
   }
 
   print(): void {
-    const second: Second = { fromMs: this.fromMs, toMs: Date.now(), latencies: this.latencies };
-    this.latencies = new Latencies();
+    const second: Second = { fromMs: this.fromMs, toMs: Date.now(), latenciesMs: this.latenciesMs };
+    this.latenciesMs = [];
     this.fromMs = second.toMs;
     process.stdout.write(`${JSON.stringify(second)}\n`);
   }

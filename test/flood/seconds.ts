@@ -1,11 +1,12 @@
-import { Latencies } from "./latencies";
+import { quantile } from "../bench/scale/requests";
 
 /** Answers to a client within about a second. */
 export interface Second {
   /** Milliseconds since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  readonly latencies: Latencies;
+  /** Of each answer, in milliseconds. */
+  readonly latenciesMs: readonly number[];
 }
 
 /** Answers to a client within a span of time. */
@@ -20,10 +21,10 @@ export interface Summary {
 export function summarize(seconds: readonly Second[], fromMs: number, toMs: number): Summary {
   const within = seconds.filter(second => second.fromMs >= fromMs && second.toMs <= toMs);
   const tookMs = within.reduce((sum, second) => sum + second.toMs - second.fromMs, 0);
-  const latencies = Latencies.sum(within.map(second => second.latencies));
+  const sorted = within.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b);
   return {
-    perSecond: tookMs === 0 ? 0 : (latencies.count / tookMs) * 1000,
-    p50Ms: latencies.quantile(0.5),
-    p99Ms: latencies.quantile(0.99),
+    perSecond: tookMs === 0 ? 0 : (sorted.length / tookMs) * 1000,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
   };
 }
