@@ -3,7 +3,11 @@ import { MOST_WORKERS } from "./test/cluster/workers";
 
 // A failure names all that was found, since often nobody can look again.
 // A busy machine answers late; only a failure waits for so long.
-const common = { chaiConfig: { truncateThreshold: 2000 }, expect: { poll: { timeout: 100_000 } } };
+const common = {
+  chaiConfig: { truncateThreshold: 2000 },
+  expect: { poll: { timeout: 100_000 } },
+  setupFiles: ["test/end-with-vitest.ts"],
+};
 
 // Suites that differ in what they need: nothing, a control plane, a node, and, only when asked for, time.
 export default defineConfig({
@@ -16,7 +20,7 @@ export default defineConfig({
         test: {
           ...common,
           name: "unit",
-          setupFiles: ["test/unit-setup.ts"],
+          setupFiles: [...common.setupFiles, "test/unit-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           include: [
@@ -42,7 +46,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/setup.ts"],
-          setupFiles: ["test/integration/worker.ts"],
+          setupFiles: [...common.setupFiles, "test/integration/worker.ts"],
           testTimeout: 400_000,
           hookTimeout: 400_000,
         },
@@ -55,7 +59,6 @@ export default defineConfig({
           maxConcurrency: 8,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
-          setupFiles: ["test/e2e/worker.ts"],
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },
@@ -99,7 +102,6 @@ export default defineConfig({
           name: "nightly",
           include: ["test/nightly/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
-          setupFiles: ["test/e2e/worker.ts"],
           testTimeout: 1_800_000,
           hookTimeout: 300_000,
         },

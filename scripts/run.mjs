@@ -36,6 +36,11 @@ if (!installed()) {
   }
 }
 
+// npm's shell passes no signal on, so this process ends once its parent has ended.
+const parent = process.ppid;
+const isByNpm = process.env.npm_lifecycle_event !== undefined;
+if (isByNpm) setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGTERM"), 1_000).unref();
+
 const [, , file, ...rest] = process.argv;
 const script = resolve(root, file);
 process.argv = [process.argv[0], script, ...rest];

@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, setPriority, tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { startBound } from "./lab/commands";
 
 const root = join(__dirname, "..");
 const colors = process.stdout.isTTY ? "1" : "0";
@@ -22,19 +22,19 @@ interface ExecuteOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** Runs a program. Resolves with its exit code, or with the signal that ended it. */
+/** Runs a program, which ends with this process. Resolves with its exit code, or with the signal that ended it. */
 export async function execute(
   name: string,
   args: readonly string[],
   { write, yields = false, env = {} }: ExecuteOptions,
 ): Promise<number | string> {
-  const child = spawn(name, args, {
+  const child = startBound([name, ...args], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: { FORCE_COLOR: colors, ...process.env, ...env },
   });
   if (yields && child.pid !== undefined) setPriority(child.pid, NICENESS);
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", write);
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", write);
   const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
   return code ?? signal ?? "no exit code";
 }

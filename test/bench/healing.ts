@@ -14,7 +14,7 @@ const BLOCKS = [
 
 /** Seconds from a recreated ServiceAccount to the next Ready pod: controllers one by one, with the proof and with their logs alone. */
 export async function benchHealing(print: (line: string) => void): Promise<void> {
-  const cluster = await labCluster(line => print(`lab: ${line}`), "bench");
+  const cluster = await labCluster(line => print(`lab: ${line}`), { name: "bench" });
   let operator: OperatorProcess | undefined;
   try {
     await install(new ClusterClient(cluster.kubectl));

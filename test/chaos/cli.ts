@@ -1,7 +1,6 @@
 // `npm run chaos`: injects faults into a running operator on a real API server, and reports the results.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { Lab } from "../lab";
-import { takeDownOnceGone } from "../lab/down-once-gone";
 import { printer } from "../lab/progress";
 import { crash, type CrashChoice } from "./crash";
 import { renderFindings } from "./findings";
@@ -11,23 +10,6 @@ import { everything, suites } from "./suites";
 
 /** Runs if no suite is named. */
 const ALL = "all";
-
-/** Cleanup functions of the running suites. */
-const ending = new Set<() => Promise<void>>();
-
-/** Labs that are being started. */
-const starting = new Set<string>();
-
-let isInterrupted = false;
-
-async function interrupt(): Promise<never> {
-  isInterrupted = true;
-  await Promise.allSettled([...ending].map(end => end()));
-  for (const lab of starting) takeDownOnceGone(lab);
-  process.exit(130);
-}
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void interrupt());
 
 interface Flags {
   readonly seed: number;
@@ -41,7 +23,7 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1 }: Flags): Prom
   console.log(`seed ${seed}: ${chosen.map(({ name }) => name).join(", ")}`);
   const [alone, together] = [chosen.filter(({ isAlone }) => isAlone), chosen.filter(({ isAlone }) => !isAlone)];
   const work = async (waiting: Suite[], job: number): Promise<void> => {
-    for (let suite = waiting.shift(); suite !== undefined && !isInterrupted; suite = waiting.shift()) {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
       const startedMs = performance.now();
       try {
         findings.push(...(await onStage(suite, seed, job)));
@@ -60,31 +42,20 @@ async function inject(chosen: readonly Suite[], { seed, jobs = 1 }: Flags): Prom
   process.exitCode = isAsPromised ? 0 : 1;
 }
 
-/** Runs one suite on its own lab, and cleans up after it, also after a failure or an interrupt. */
+/** Runs one suite on its own lab, and cleans up after it, also after a failure. */
 async function onStage(suite: Suite, seed: number, job: number): Promise<readonly Finding[]> {
   const name = `${process.env["CHAOS_LAB"] ?? "chaos"}-${job}`;
-  const isOurs = Lab.find(name) === undefined;
   const ends: (() => Promise<void>)[] = [];
-  const endAll = async (): Promise<void> => {
-    // A failed cleanup does not prevent the others.
-    for (let last = ends.pop(); last !== undefined; last = ends.pop()) {
-      await last().catch((error: unknown) => console.error(`${suite.name}: ${String(error)}`));
-    }
-  };
-  // An interrupt and the suite that it ends clean up one after the other, so that the process does not exit before the lab is gone.
-  let ended = Promise.resolve();
-  const end = (): Promise<void> => (ended = ended.then(endAll));
-  ending.add(end);
   const print = (line: string): void => console.log(line.replace(/^/gm, `${suite.name}: `));
-  if (isOurs) starting.add(name);
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress: printer(process.stderr) });
-  starting.delete(name);
-  if (isOurs) ends.push(() => lab.down());
+  if (!lab.stays) ends.push(() => lab.down());
   try {
     return await suite.run({ seed, lab, print, defer: last => void ends.push(last) });
   } finally {
-    await end();
-    ending.delete(end);
+    // A failed cleanup does not prevent the others.
+    for (const end of ends.toReversed()) {
+      await end().catch((error: unknown) => console.error(`${suite.name}: ${String(error)}`));
+    }
   }
 }
 

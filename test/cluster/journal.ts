@@ -1,7 +1,7 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Lab } from "../lab";
+import { startBound, stopChild } from "../lab/commands";
 
 /** The fields that every object has. */
 export interface Kept {
@@ -34,7 +34,7 @@ export class Journal<T extends Kept> {
   /** Starts a watch, at a path such as /api/v1/namespaces/default/pods. */
   static start<T extends Kept>(lab: Lab, path: string): Journal<T> {
     const url = `${path}${path.includes("?") ? "&" : "?"}watch=true&timeoutSeconds=3600`;
-    return new Journal<T>(path, spawn("kubectl", ["get", "--raw", url], { env: lab.environment }));
+    return new Journal<T>(path, startBound(["kubectl", "get", "--raw", url], { env: lab.environment }));
   }
 
   /** All changes in order; throws if some may have been missed. */
@@ -49,12 +49,9 @@ export class Journal<T extends Kept> {
   }
 
   /** Stops the watch and its process. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.isStopping = true;
-    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.pid === undefined) return;
-    const exit = once(this.child, "exit");
-    this.child.kill();
-    await exit;
+    return stopChild(this.child);
   }
 
   private take(line: string): void {

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { operatorImage } from "../controllers/operator-image";
-import { takeDownOnceGone } from "../lab/down-once-gone";
-import { contextCluster, DEMO_LAB, type DemoCluster, labCluster } from "./cluster";
+import { contextCluster, type DemoCluster, labCluster } from "./cluster";
 import { demosOnClustersHere, forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
 import { type DemoOperator, OperatorInCluster, OperatorOnHost } from "./operator";
 import { writeRecording } from "./recording";
@@ -23,7 +22,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** The demonstration's own lab, unless the user has named a cluster. Tells what it is going to do, and builds the operator meanwhile. */
 async function clusterOf(
-  { context, hostProcess = false }: DemoOptions,
+  { context, hostProcess = false, keep = false }: DemoOptions,
   timeline: Timeline,
   folder: string,
 ): Promise<DemoCluster> {
@@ -36,7 +35,7 @@ async function clusterOf(
   const say = (who: string) => (line: string) => void timeline.say(who, line);
   // What fails here fails again when it is needed, and is reported then.
   const building = hostProcess ? undefined : operatorImage(say("operator")).catch(() => undefined);
-  const cluster = await labCluster(say("lab"));
+  const cluster = await labCluster(say("lab"), { stays: keep });
   await building;
   return cluster;
 }
@@ -56,6 +55,7 @@ async function demo(options: DemoOptions): Promise<void> {
   const { context, hostProcess = false, keep = false, record } = options;
   const timeline = new Timeline();
   const folder = mkdtempSync(join(tmpdir(), "controller-resilience-demo-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   let cluster: DemoCluster | undefined;
   let operator: DemoOperator | undefined;
   let play: StaleToken | undefined;
@@ -63,17 +63,14 @@ async function demo(options: DemoOptions): Promise<void> {
     await operator?.stop();
     if (!keep) await play?.cleanUp();
     if (!keep) await cluster?.close();
-    rmSync(folder, { recursive: true, force: true });
   };
   const state = { interrupted: false };
   const onSignal = (): void => {
     if (state.interrupted) return;
     state.interrupted = true;
     console.error("\nInterrupted; cleaning up ...");
-    if (cluster === undefined && context === undefined) {
-      takeDownOnceGone(DEMO_LAB);
-      process.exit(130);
-    }
+    // The demonstration's own lab ends with this process.
+    if (context === undefined) process.exit(130);
     void end().finally(() => process.exit(130));
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);

@@ -20,18 +20,16 @@ export interface DemoCluster {
   close(): Promise<void>;
 }
 
-/** Name of the lab that a demonstration starts. */
-export const DEMO_LAB = "demo";
-
-/** Starts the demonstration's own lab. */
-export async function labCluster(onProgress: (line: string) => void, name = DEMO_LAB): Promise<DemoCluster> {
-  const lab = await Lab.up({ name, onProgress });
-  if (!lab.hasNode) {
-    await lab.down();
+/** Starts the demonstration's own lab, which outlives this process if it stays. */
+export async function labCluster(
+  onProgress: (line: string) => void,
+  { name = "demo", stays = false } = {},
+): Promise<DemoCluster> {
+  const lab = await Lab.up({ name, stays, onProgress });
+  if (!lab.hasNode)
     throw new Error(
       "the demonstration needs a real node, which requires Linux and root; without them, name a cluster with --context",
     );
-  }
   onProgress("loading the image of kube-scheduler");
   const image = await schedulerImage();
   await lab.loadImage(image.tar);

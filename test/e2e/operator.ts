@@ -1,13 +1,13 @@
 import { inject } from "vitest";
 import { ClusterClient } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
-import { findLab, workerLabName } from "../cluster/worker-labs";
+import { workerLab } from "../cluster/worker-labs";
 import type { Lab } from "../lab";
 import { OperatorProcess } from "../operator/process";
 
 /** The lab of this worker. No other test file uses it at the same time. */
 export function suiteLab(): Lab {
-  return findLab(workerLabName(inject("e2eLabs")));
+  return workerLab(inject("e2eLabs"));
 }
 
 /** kubectl on the lab, as administrator: for what tests do, never for what the operator does. */

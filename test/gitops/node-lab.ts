@@ -1,7 +1,6 @@
 import { nodeControllerImage } from "../controllers/images";
 import { operatorImage } from "../controllers/operator-image";
 import { Lab } from "../lab";
-import { bringDown } from "../lab/down";
 import { built, type GoProgram } from "../lab/go-build";
 import { ensurePackages, NODE_REQUIREMENTS } from "../lab/packages";
 
@@ -24,14 +23,7 @@ export async function nodeLab<T>(
   await ensurePackages(NODE_REQUIREMENTS, print);
   for (const program of programs) await built(program, name, print);
   const images = [await operatorImage(print), await nodeControllerImage()] as const;
-  // A killed run may have left it behind.
-  await bringDown(name);
-  try {
-    const lab = await Lab.up({ name, onProgress: print });
-    for (const { tar } of images) await lab.loadImage(tar);
-    return await setUp({ lab, image: images[1].reference });
-  } catch (error) {
-    await bringDown(name);
-    throw error;
-  }
+  const lab = await Lab.up({ name, onProgress: print });
+  for (const { tar } of images) await lab.loadImage(tar);
+  return setUp({ lab, image: images[1].reference });
 }

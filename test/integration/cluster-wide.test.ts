@@ -5,7 +5,6 @@ import { forEach } from "../cluster/for-each";
 import { addDeployment, addNamespace as addEmptyNamespace } from "../bench/cluster-wide";
 import { World } from "../bench/scale/world";
 import { ClusterClient } from "../cluster/client";
-import { bringDown } from "../lab/down";
 import { ownLabName } from "./suite-lab";
 
 // ClusterControllerResiliences on a real API server, with the operator as a process. The workloads have no replicas: nothing depends on their pods.
@@ -23,9 +22,7 @@ let client: ClusterClient;
 const spaceName = (index: number): string => `team-${String(index).padStart(3, "0")}`;
 
 beforeAll(async () => {
-  const name = ownLabName("wide");
-  await bringDown(name);
-  world = await World.up({ name, print: silent });
+  world = await World.up({ name: ownLabName("wide"), print: silent });
   client = ClusterClient.of(world.lab);
   await forEach(NAMESPACES, index => addNamespace(spaceName(index), { team: index % 2 === 0 ? "even" : "odd" }));
   const operator = world.startOperator();

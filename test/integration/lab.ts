@@ -6,15 +6,9 @@ import { type Progress, silent } from "../lab/progress";
 
 const CRDS = ["controllerresilience", "clustercontrollerresilience"];
 
-/** Brings up a control plane with the project's CRD. */
+/** Brings up a control plane with the project's CRDs. */
 export async function bringUp(name: string, onProgress: Progress = silent): Promise<void> {
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress });
-  try {
-    for (const name of CRDS)
-      await lab.apply(readFileSync(join(import.meta.dirname, `../../crds/${name}.yaml`), "utf8"));
-    await ClusterClient.of(lab).untilServed(CRDS.map(name => `crd/${name}s.controller-resilience.io`));
-  } catch (error) {
-    await lab.down();
-    throw error;
-  }
+  for (const name of CRDS) await lab.apply(readFileSync(join(import.meta.dirname, `../../crds/${name}.yaml`), "utf8"));
+  await ClusterClient.of(lab).untilServed(CRDS.map(name => `crd/${name}s.controller-resilience.io`));
 }

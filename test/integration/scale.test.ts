@@ -5,7 +5,6 @@ import { createNamespaces, createObjects, createWorkloads } from "../bench/scale
 import { HEALTHY } from "../bench/scale/scene";
 import { measureSteady, type Steady, untilQuiet } from "../bench/scale/steady";
 import { World } from "../bench/scale/world";
-import { bringDown } from "../lab/down";
 import { ownLabName } from "./suite-lab";
 
 // The short version of `npm run bench -- scale`. That one measures durations, processor time and memory as well; this one counts requests only.
@@ -43,10 +42,7 @@ let world: World | undefined;
 let steady: Steady;
 
 beforeAll(async () => {
-  const name = ownLabName("scale");
-  // What an interrupted run left would be counted.
-  await bringDown(name);
-  world = await World.up({ name, nodes: NODES, print: silent });
+  world = await World.up({ name: ownLabName("scale"), nodes: NODES, print: silent });
   await createNamespaces(world, POPULATION.namespaces);
   await createWorkloads(world, POPULATION);
   await createObjects(world, POPULATION);

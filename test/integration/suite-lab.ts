@@ -1,10 +1,10 @@
 import { inject } from "vitest";
-import { findLab, workerLabName } from "../cluster/worker-labs";
+import { workerLab } from "../cluster/worker-labs";
 import type { Lab } from "../lab";
 
 /** The lab of this worker. No other test file uses it at the same time. */
 export function suiteLab(): Lab {
-  return findLab(workerLabName(inject("integrationLabs")));
+  return workerLab(inject("integrationLabs"));
 }
 
 /** The name of a lab that one test file brings up for itself. */

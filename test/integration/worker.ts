@@ -1,17 +1,15 @@
 import { readFileSync } from "node:fs";
-import { inject } from "vitest";
-import { workerLabName } from "../cluster/worker-labs";
-import { Lab } from "../lab";
 import { readState } from "../lab/state";
 import { statusOf } from "../lab/status";
 import { bringUp } from "./lab";
+import { suiteLab } from "./suite-lab";
 
-// Runs before each test file: brings up the lab of this worker, unless an earlier test file has done so. If an earlier one has left it broken,
-// only that file fails: this says what has ended and why, and starts it again.
+// Runs before each test file. If an earlier one has left the lab of this worker broken, only that file fails: this says what has ended and why, and
+// starts it again.
 
 const LINES = 15;
 
-const name = workerLabName(inject("integrationLabs"));
+const { name } = suiteLab();
 
 /** The last lines of the log of each component that does not run. */
 async function describeDead(lab: string): Promise<string[]> {
@@ -23,12 +21,8 @@ async function describeDead(lab: string): Promise<string[]> {
   });
 }
 
-if (Lab.find(name) === undefined) {
+const dead = await describeDead(name);
+if (dead.length > 0) {
+  console.error(dead.join("\n"));
   await bringUp(name);
-} else {
-  const dead = await describeDead(name);
-  if (dead.length > 0) {
-    console.error(dead.join("\n"));
-    await bringUp(name);
-  }
 }

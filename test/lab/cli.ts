@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { installChart } from "../cluster/chart";
 import { deployScheduler } from "../controllers/deploy-scheduler";
-import { bringDown } from "./down";
+import { bringDown, bringDownOrphans } from "./down";
 import { labsFolder } from "./folders";
 import { type Minor, MINORS, parseMinor } from "./kubernetes";
 import { Lab } from "./lab";
@@ -51,7 +51,7 @@ command("up", "start a lab; for a running lab, start only the missing components
   .action(async ({ name, controlPlaneOnly, kubernetes }: UpFlags) => {
     const flag = name === "lab" ? "" : ` --name ${name}`;
     sayHowToCleanUp(flag);
-    const lab = await Lab.up({ name, controlPlaneOnly, kubernetes, onProgress: progress });
+    const lab = await Lab.up({ name, controlPlaneOnly, stays: true, kubernetes, onProgress: progress });
     progress(`the lab "${name}" is up: Kubernetes ${lab.version}`);
     console.log(
       `export KUBECONFIG=${lab.kubeconfigPath}\n# shell with kubectl: npm run lab -- shell${flag}; remove the lab: npm run lab -- down${flag}`,
@@ -60,7 +60,9 @@ command("up", "start a lab; for a running lab, start only the missing components
 
 command("down", "stop a lab and remove everything it created, also after an interrupted start")
   .option("--all", "all labs of this user", false)
-  .action(async ({ name, all }: NameOption & { all: boolean }) => {
+  .option("--orphans", "the labs of tests and demonstrations whose process has ended", false)
+  .action(async ({ name, all, orphans }: NameOption & { all: boolean; orphans: boolean }) => {
+    if (orphans) return bringDownOrphans(progress);
     const names = all ? labNames() : [name];
     for (const each of names) {
       const was = await bringDown(each, progress);

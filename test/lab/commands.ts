@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
 
 export interface CommandResult {
   stdout: string;
@@ -16,6 +17,29 @@ export interface CommandOptions {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const KILLED = 128 + 9;
 const NOT_STARTED = 127;
+
+const STOP_MS = 10_000;
+
+/** Starts a program that is bound to this process: on Linux, the kernel sends it this signal when this process ends, however it ends. */
+export function startBound(
+  argv: readonly string[],
+  options: SpawnOptions,
+  signal: "KILL" | "TERM" = "KILL",
+): ChildProcess {
+  const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", signal, "--"] : [];
+  const [command = "", ...args] = [...bound, ...argv];
+  return spawn(command, args, options);
+}
+
+/** Stops a child with SIGTERM, and after 10 s with SIGKILL. Does nothing if it has ended. */
+export async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const exit = once(child, "exit");
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+  await exit;
+  clearTimeout(timer);
+}
 
 /** Runs a command to its end and returns its output, also after a failure. */
 export function run(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {

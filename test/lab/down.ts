@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { endCgroups } from "./cgroups";
 import { must } from "./commands";
 import { foldersOf, labsFolder } from "./folders";
+import { isOrphan } from "./keeper";
 import { takeLock } from "./lock";
 import { killAll } from "./processes";
 import { type Progress, silent } from "./progress";
@@ -12,8 +13,21 @@ import { labNames, readState } from "./state";
 /** A running `up` ends within this time, or was stopped by the `down` that waits for it. */
 const LOCK_TIMEOUT_MS = 60_000;
 
-/** Removes a lab, complete or partial; returns false if there was none. */
-export async function bringDown(name: string, progress: Progress = silent): Promise<boolean> {
+/** Removes every lab whose process has ended. */
+export async function bringDownOrphans(progress: Progress): Promise<void> {
+  const isOrphaned = (name: string): boolean => {
+    const lab = readState(name);
+    return lab !== undefined && isOrphan(lab);
+  };
+  const ends = labNames()
+    .filter(isOrphaned)
+    .map(name => bringDown(name, progress, () => isOrphaned(name)));
+  const failed = (await Promise.allSettled(ends)).find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}
+
+/** Removes a lab, complete or partial; returns false if there was none, or if it is not wanted once it is locked. */
+export async function bringDown(name: string, progress = silent, isWanted = (): boolean => true): Promise<boolean> {
   const { folder, lock: path } = foldersOf(name);
   if (!existsSync(folder) && !existsSync(path)) return false;
   const lock = await takeLock({
@@ -22,6 +36,7 @@ export async function bringDown(name: string, progress: Progress = silent): Prom
     onWait: () => progress(`another process is changing the lab "${name}"; waiting for it`),
   });
   try {
+    if (!isWanted()) return false;
     await takeDown(name);
     rmSync(path, { force: true });
     removeEmptyRoots();

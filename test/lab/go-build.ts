@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -13,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { must, run } from "./commands";
+import { must, run, startBound } from "./commands";
 import { cacheFolder } from "./folders";
 import { takeLock } from "./lock";
 import { MARKER } from "./processes";
@@ -127,15 +126,14 @@ interface GoRun {
 
 /** Runs `go` and returns its output lines; the kernel kills it when this process exits. */
 async function go(args: string[], { program, env, onTick }: GoRun): Promise<string[]> {
-  const bound = process.platform === "linux" ? ["setpriv", "--pdeathsig", "TERM"] : [];
   const [verb = "", ...rest] = args;
   const modules = program.modules === undefined ? [] : [`-modfile=${join(program.modules, "go.mod")}`];
-  const argv = [...bound, "go", "-C", program.sources, verb, ...modules, ...rest];
-  const child = spawn(argv[0] ?? "", argv.slice(1), { env, stdio: ["ignore", "pipe", "pipe"] });
+  const argv = ["go", "-C", program.sources, verb, ...modules, ...rest];
+  const child = startBound(argv, { env, stdio: ["ignore", "pipe", "pipe"] }, "TERM");
   const said: string[] = [];
   const printed: string[] = [];
-  createInterface({ input: child.stderr }).on("line", line => said.push(line));
-  createInterface({ input: child.stdout }).on("line", line => printed.push(line));
+  createInterface({ input: child.stderr! }).on("line", line => said.push(line));
+  createInterface({ input: child.stdout! }).on("line", line => printed.push(line));
   const ticking = setInterval(() => onTick(said.length), TELL_EVERY_MS);
   const limit = setTimeout(() => child.kill("SIGTERM"), BUILD_TIMEOUT_MS);
   const code = await new Promise<number | null>((resolve, reject) => {

@@ -22,6 +22,8 @@ export interface LabOptions {
   /** "lab" by default. */
   name?: string;
   controlPlaneOnly?: boolean;
+  /** The lab outlives this process; by default, a new lab ends with it. */
+  stays?: boolean;
   onProgress?: Progress;
   /** The API server of a new lab records this user's requests: {@link Lab.auditLogPath}. */
   auditedUser?: string;
@@ -43,18 +45,21 @@ export class Lab {
 
   /** Brings a lab up; quick if it is up already. */
   static async up(options: LabOptions = {}): Promise<Lab> {
-    const { name = "lab", controlPlaneOnly = false, onProgress = silent, auditedUser } = options;
+    const { name = "lab", controlPlaneOnly = false, stays = false, onProgress = silent, auditedUser } = options;
     const { kubernetes = askedMinor() } = options;
-    return new Lab(
-      await bringUp({ name, controlPlaneOnly, progress: onProgress, auditedUser, kubernetes }),
-      onProgress,
-    );
+    const state = await bringUp({ name, controlPlaneOnly, stays, progress: onProgress, auditedUser, kubernetes });
+    return new Lab(state, onProgress);
   }
 
   /** Returns a lab that is up; undefined if there is none of this name. */
   static find(name = "lab", onProgress: Progress = silent): Lab | undefined {
     const state = readState(name);
     return state?.phase === "ready" ? new Lab(state, onProgress) : undefined;
+  }
+
+  /** Whether the lab outlives the process that brought it up. */
+  get stays(): boolean {
+    return this.state.owner === undefined;
   }
 
   get name(): string {

@@ -3,17 +3,10 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { foldersOf } from "./folders";
-import type { LabState } from "./state";
+import type { LabState, ProcessRecord } from "./state";
 
 /** In the environment of every process that a lab starts, with the lab's id. */
 export const MARKER = "CONTROLLER_RESILIENCE_LAB";
-
-/** A process, identified so that a later one with the same number is not mistaken for it. */
-interface ProcessRecord {
-  pid: number;
-  /** In clock ticks since boot: field 22 of /proc/PID/stat. */
-  startTime: number;
-}
 
 const POLL_MS = 20;
 const KILL_TIMEOUT_MS = 10_000;

@@ -3,6 +3,13 @@ import { basename } from "node:path";
 import { foldersOf, labsFolder, problemWithName } from "./folders";
 import type { Minor } from "./kubernetes";
 
+/** A process, identified so that a later one with the same number is not mistaken for it. */
+export interface ProcessRecord {
+  pid: number;
+  /** In clock ticks since boot: field 22 of /proc/PID/stat. */
+  startTime: number;
+}
+
 /**
  * The resources of a lab, recorded before the first of them is created, so that `down` finds them
  * whatever interrupted `up`.
@@ -16,6 +23,8 @@ export interface LabState {
   /** Determines addresses and ports. */
   index: number;
   phase: "creating" | "ready";
+  /** The process that the lab ends with; undefined if it outlives the process that brought it up. */
+  owner?: ProcessRecord;
   createdAt: string;
   version: string;
   /** The minor version that was asked for; undefined if any will do. */

@@ -7,11 +7,13 @@ import { run } from "./commands";
 import { takeDown } from "./down";
 import { foldersOf, labsFolder, PROJECT } from "./folders";
 import { takeLock, type Lock } from "./lock";
+import { endWithThisProcess, isOrphan } from "./keeper";
 import { startKwok } from "./kwok";
 import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
 import type { Minor } from "./kubernetes";
 import { makePki } from "./pki";
 import { canHaveKubelet, findPrograms, linkPrograms } from "./programs";
+import { recordOfPid } from "./processes";
 import type { Progress } from "./progress";
 import { startContainerd, startNode } from "./node";
 import { startControlPlane, startSandbox, waitForControllers } from "./control-plane";
@@ -21,6 +23,8 @@ interface UpOptions {
   name: string;
   /** Without kubelet and containerd: needs no root, and is up in a few seconds. */
   controlPlaneOnly: boolean;
+  /** A new lab outlives this process. */
+  stays: boolean;
   progress: Progress;
   /** The API server of a new lab records the requests of this user. */
   auditedUser?: string | undefined;
@@ -65,8 +69,10 @@ async function bringUpLocked(options: UpOptions): Promise<LabState> {
   return lab;
 }
 
-/** Throws if the lab of this name is not what was asked for. */
-async function refuseOther({ name, kind, version }: LabState, asked: UpOptions): Promise<void> {
+/** Throws if the lab of this name is not what was asked for, or ends with another process: a test's worker may repair the lab of its parent. */
+async function refuseOther({ name, kind, version, owner }: LabState, asked: UpOptions): Promise<void> {
+  if (owner !== undefined && ![process.pid, process.ppid].includes(owner.pid))
+    throw new Error(`the lab "${name}" belongs to process ${owner.pid}; wait for its end, or choose another name`);
   const way = "remove it first (down), or choose another name";
   const { kubernetes, controlPlaneOnly } = asked;
   if (kubernetes !== undefined && version !== "" && !version.startsWith(`v${kubernetes}.`))
@@ -75,11 +81,11 @@ async function refuseOther({ name, kind, version }: LabState, asked: UpOptions):
     throw new Error(`the lab "${name}" has only a control plane; ${way}`);
 }
 
-/** Removes the remains of an interrupted start or of a restart of the machine. */
+/** Removes the remains of an interrupted start, of a process that has ended, or of a restart of the machine. */
 async function removeRemains(name: string, progress: Progress): Promise<void> {
   const before = readState(name);
-  if (before === undefined || (before.phase === "ready" && isWhole(before))) return;
-  progress(`an earlier start of "${name}" was interrupted: removing its remains`);
+  if (before === undefined || (before.phase === "ready" && isWhole(before) && !isOrphan(before))) return;
+  progress(`an earlier "${name}" was interrupted: removing its remains`);
   await takeDown(name);
 }
 
@@ -99,16 +105,18 @@ async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<La
 }
 
 /** Records the resources of the lab before any of them is created. */
-async function create({ name, auditedUser, kubernetes }: UpOptions, kind: LabState["kind"]): Promise<LabState> {
+async function create({ name, stays, auditedUser, kubernetes }: UpOptions, kind: LabState["kind"]): Promise<LabState> {
   const lock = await takeAllocation();
   try {
     const id = randomBytes(8).toString("hex");
+    const owner = stays ? undefined : recordOfPid(process.pid);
     const lab: LabState = {
       name,
       id,
       kind,
       index: await freeIndex(heldIndices(), kind === "node" ? await jointIsFree() : portsAreFree),
       phase: "creating",
+      ...(owner === undefined ? {} : { owner }),
       createdAt: new Date().toISOString(),
       version: "",
       ...(kubernetes === undefined ? {} : { kubernetes }),
@@ -122,6 +130,7 @@ async function create({ name, auditedUser, kubernetes }: UpOptions, kind: LabSta
       kwokConfigs: [],
     };
     writeState(lab);
+    if (owner !== undefined) endWithThisProcess(lab);
     return lab;
   } finally {
     lock.release();

@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { startBound, stopChild } from "../lab/commands";
 import { freePort } from "../lab/free-port";
 import { ensurePrometheus } from "../lab/prometheus";
 import { exampleConfig } from "./prometheus-config";
@@ -47,7 +47,7 @@ export class PrometheusProcess {
       `--storage.tsdb.path=${join(folder, "data")}`,
       `--web.listen-address=127.0.0.1:${port}`,
     ];
-    return new PrometheusProcess(spawn("prometheus", args, { stdio: "ignore" }), folder, port);
+    return new PrometheusProcess(startBound(["prometheus", ...args], { stdio: "ignore" }), folder, port);
   }
 
   /** Returns the alerts that fire. @throws while Prometheus does not answer, or does not scrape */
@@ -68,8 +68,7 @@ export class PrometheusProcess {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.child, "exit");
-    if (this.child.kill("SIGTERM")) await ended;
+    await stopChild(this.child);
     rmSync(this.folder, { recursive: true, force: true });
   }
 

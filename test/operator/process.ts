@@ -1,13 +1,19 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { startBound, stopChild } from "../lab/commands";
 import { complaintsIn, type LogLine, parseLine } from "./log";
 
 const root = join(__dirname, "..", "..");
 
 /** The entry point of `npm start`. */
 export const ENTRY = "src/cli/start.ts";
+
+/** Whether the process with these metrics leads. */
+export function leads(metrics: string): boolean {
+  return /^controller_resilience_leader 1$/m.test(metrics);
+}
 
 /** How to run the operator as a host process. */
 export interface OperatorOptions {
@@ -22,7 +28,7 @@ export interface OperatorOptions {
   readonly bundle?: string | undefined;
 }
 
-/** The operator as a host process, run by the entry point of `npm start`, with a free health port. */
+/** The operator as a host process, run by the entry point of `npm start`, with a free health port. It ends with this process. */
 export class OperatorProcess {
   readonly log: LogLine[] = [];
   /** Output lines that are not JSON, such as a crash report. */
@@ -48,8 +54,7 @@ export class OperatorProcess {
     bundle,
   }: OperatorOptions): OperatorProcess {
     const program = bundle === undefined ? [join(root, "scripts", "run.mjs"), ENTRY] : [bundle];
-    const command = [...nodeArgs, ...program, "--health-port", "0", ...args];
-    const child = spawn(node, command, {
+    const child = startBound([node, ...nodeArgs, ...program, "--health-port", "0", ...args], {
       cwd: root,
       // A lab's API server has just started; tests and demonstrations do not wait for its clients to settle.
       env: { ...process.env, RESILIENCE_API_SERVER_SETTLE_SECONDS: "0", KUBECONFIG: kubeconfig, ...env },
@@ -85,7 +90,7 @@ export class OperatorProcess {
 
   /** Whether the operator leads, according to its metrics; false if they can't be read. */
   async leads(): Promise<boolean> {
-    return /^controller_resilience_leader 1$/m.test((await this.probe("/metrics")).text);
+    return leads((await this.probe("/metrics")).text);
   }
 
   /** Waits until /readyz returns 200; throws with the end of its log after a time limit or if it exits. */
@@ -115,9 +120,7 @@ export class OperatorProcess {
 
   /** Stops the operator with SIGTERM, and after 10 s with SIGKILL. Returns its exit code. */
   async stop(): Promise<number> {
-    if (this.exit === undefined) this.child.kill("SIGTERM");
-    for (let waitedMs = 0; this.exit === undefined && waitedMs < 10_000; waitedMs += 50) await sleep(50);
-    if (this.exit === undefined) this.child.kill("SIGKILL");
+    await stopChild(this.child);
     while (this.exit === undefined) await sleep(20);
     return this.exitCode ?? 128;
   }

@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { takeDownOnceGone } from "../../lab/down-once-gone";
 import { Lab } from "../../lab";
 import { type RunOptions, runScenes, SCENES } from "./run";
-import { endWorlds, type Size } from "./scene";
+import { type Size } from "./scene";
 
 /** `npm run bench -- scale`. */
 export function scaleCommand(): Command {
@@ -42,15 +41,8 @@ async function run(options: RunOptions): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void interrupt(options.lab));
   const failures = await runScenes(options, line => console.log(line));
   process.exitCode = failures === 0 ? 0 : 1;
-}
-
-async function interrupt(lab: string): Promise<never> {
-  await endWorlds();
-  takeDownOnceGone(lab);
-  process.exit(130);
 }
 
 function whole(text: string): number {

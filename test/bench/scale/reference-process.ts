@@ -1,6 +1,6 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { startBound, stopChild } from "../../lab/commands";
 import { type GoProgram } from "../../lab/go-build";
 
 /** A controller with controller-runtime that does what the operator does for an object without a target. */
@@ -34,7 +34,7 @@ export class ReferenceProcess {
       `--lease-namespace=${lease.namespace}`,
       `--lease-name=${lease.name}`,
     ];
-    this.#child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
+    this.#child = startBound([program, ...args], { stdio: ["ignore", "ignore", "pipe"] });
     this.#child.stderr?.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-2_000)));
     this.#child.on("exit", () => (this.#ended = true));
   }
@@ -49,10 +49,7 @@ export class ReferenceProcess {
   }
 
   /** Stops it with SIGTERM, and after 10 s with SIGKILL. */
-  async stop(): Promise<void> {
-    if (!this.#ended) this.#child.kill("SIGTERM");
-    for (let waitedMs = 0; !this.#ended && waitedMs < 10_000; waitedMs += 50) await sleep(50);
-    if (!this.#ended) this.#child.kill("SIGKILL");
-    while (!this.#ended) await sleep(20);
+  stop(): Promise<void> {
+    return stopChild(this.#child);
   }
 }

@@ -50,8 +50,6 @@ export const HEALTHY = ["Accepted"] as const;
 /** The reasons of an object that targets nothing. */
 export const NOTHING = ["TargetNotFound", "NothingToDo"] as const;
 
-const open = new Set<World>();
-
 /** Uses a new lab, and takes it down, also after a failure. */
 export async function useWorld<T>(
   { lab, print, size, nodes, profile }: Stage,
@@ -59,16 +57,9 @@ export async function useWorld<T>(
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const world = await World.up({ ...options, name: lab, print, profile, nodes: size.pods === 0 ? 0 : nodes });
-  open.add(world);
   try {
     return await work(world);
   } finally {
     await world.down();
-    open.delete(world);
   }
-}
-
-/** Takes down every lab of this process. */
-export async function endWorlds(): Promise<void> {
-  await Promise.all([...open].map(world => world.down()));
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { Connection } from "../../../src/cluster/http/connection";
@@ -11,6 +10,7 @@ import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
 import { operatorNodeOptions, operatorStage } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
+import { foldersOf } from "../../lab/folders";
 import { nodeRelease } from "../../lab/images";
 import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
@@ -69,11 +69,11 @@ export class World {
       if (!passing) print(`lab: ${line}`);
     };
     const lab = await Lab.up({ name, controlPlaneOnly: true, auditedUser, onProgress });
-    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-scale-"));
+    const folder = join(foldersOf(name).folder, "scale");
+    mkdirSync(folder, { recursive: true });
     const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
     const world = new World(lab, admin, new LogFiles(folder, victims), print);
     if (profile !== undefined) world.#nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${resolve(profile)}`];
-    world.defer(() => rmSync(folder, { recursive: true, force: true }));
     world.defer(() => lab.down());
     world.defer(() => admin.connection.close());
     try {
