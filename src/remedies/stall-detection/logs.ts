@@ -2,7 +2,7 @@ import { RESTING_INTERVAL_MS } from "../../core/readers";
 import { parseDuration } from "../../core/time";
 import type { PodView } from "../../core/views";
 import { PERSISTENT, persistenceOf, type PersistenceRule, type UnauthorizedTrace } from "../../logs/persistence";
-import { watchedContainers } from "../../logs/reading/log-watch";
+import { type LogFinding, type Watched, watchedContainers } from "../../logs/reading/log-watch";
 import { findStalls } from "../../logs/detector";
 import { deniedOf, type DeniedRequest, LEASE_LOST, REFUSED, THROTTLED } from "../../logs/traces";
 import type { LostBinding } from "./lost-bindings";
@@ -27,12 +27,14 @@ export async function readLogs(
   const search = { windowMs: PERSISTENT.windowMs, find: findStalls, rule, wokenBy: REFUSALS };
   await memory.logs.want(readers, watched, search);
   const nowMs = readers.clock.now().getTime();
+  const finding = (item: Watched): LogFinding => memory.logs.finding(item, rule, nowMs);
   const logs = watched.map((item): ContainerLog => {
-    const { topics, searchedFromMs, persistence, readMs = -Infinity, error } = memory.logs.finding(item, rule, nowMs);
+    const { topics, searchedFromMs, persistence, readMs = -Infinity, error, isNew } = finding(item);
     if (error !== undefined && !problems.some(({ message }) => message === error.message)) problems.push(error);
     const has401 = persistence.state !== "quiet";
     const isRead = nowMs - readMs < READ_WITHIN_MS;
-    return { ...item, topics, has401, isRead, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
+    const isUnread = readMs === -Infinity && error === undefined && !isNew;
+    return { ...item, topics, has401, isRead, isUnread, ...(searchedFromMs === undefined ? {} : { searchedFromMs }) };
   });
   const byPod = new Map<string, ContainerLog[]>(pods.map(({ uid }) => [uid, []]));
   for (const log of logs) byPod.get(log.pod.uid)?.push(log);

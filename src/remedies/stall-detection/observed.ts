@@ -96,6 +96,8 @@ export interface ContainerLog {
   readonly has401: boolean;
   /** It was read lately. */
   readonly isRead: boolean;
+  /** It was never read, for no known reason. */
+  readonly isUnread: boolean;
 }
 
 /** What the functions of one workload share. */

@@ -3,6 +3,7 @@ import type { StatusOwner } from "../../core/metrics";
 import { LostBindings } from "./lost-bindings";
 import { STALLED } from "./remedy";
 import { beforeEach, describe, expect, it } from "vitest";
+import { NotYetError } from "../../core/errors";
 import { deniedIn } from "../../logs/detector";
 import { binding, Scene } from "./testing/scene";
 
@@ -51,6 +52,16 @@ describe("the denied request in a record", () => {
     ])
       expect(deniedIn(text)).toBeUndefined();
   });
+});
+
+it("is unknown while no log was read: it may show each of these", async () => {
+  const keep = scene.rounds.keep.bind(scene.rounds);
+  scene.rounds.keep = () => Promise.resolve();
+  await expect(scene.pass()).rejects.toThrow(NotYetError);
+  scene.time.advance(4_000);
+  expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "ObserveFailed", progressing: true });
+  scene.rounds.keep = keep;
+  expect(await scene.pass()).toMatchObject({ status: "True", reason: "Active" });
 });
 
 describe("403s", () => {

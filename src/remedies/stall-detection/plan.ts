@@ -131,9 +131,15 @@ function calm(scope: Scope): Finding {
   const { view, pods } = scope.workload;
   const id = workloadId(view);
   if (pods.length === 0) return { status: "True", reason: "NothingToDo", sentence: `${id} has no pods.` };
+  if (pods.some(({ logs }) => logs.some(({ isUnread }) => isUnread))) return logsUnread(id);
   const notes = [...unsureLeases(scope), ...otherLeases(scope), ...notesOnDenials(scope), ...notesOnKinds(scope)];
   if (notes.length === 0) return { status: "True", reason: "Active", sentence: `${id} shows no sign of a stall.` };
   return { status: "True", reason: "Active", sentence: notes.join(" "), isNotable: true };
+}
+
+/** Without a number: each log that is read would be a write of status. */
+function logsUnread(id: string): Finding {
+  return { status: "Unknown", reason: "ObserveFailed", sentence: `${id}: logs not read yet.`, isProgressing: true };
 }
 
 function unsureLeases({ workload, forMs }: Scope): string[] {
