@@ -271,7 +271,7 @@ describe("the breaker", () => {
     bench.breaker.state = "mainte\nnance";
     expect(await bench.restart("team/a", "p1")).toBe("Breaker");
     expect(bench.last?.detail).toBe(
-      `Restart breaker tripped: mainte nance; no pod is restarted without proof until a person resets it; find the cause of the 401 responses, ${RESET}`,
+      `Restart breaker tripped: mainte nance; no pod is restarted without proof until a person resets it; find out why they did not help, ${RESET}`,
     );
     expect(bench.notes).toEqual([]);
   });

@@ -168,5 +168,5 @@ function describeTripped(why: string | undefined, { namespace = "", name }: Obje
   if (why === undefined) return `Restart breaker unknown: the Lease was not read yet; ${rest} it is.`;
   const shown = why.replaceAll(/\p{Cc}+/gu, " ").slice(0, MAX_WHY) || "no reason given";
   const command = `kubectl annotate lease -n ${namespace} ${name} ${BREAKER_ANNOTATION}-`;
-  return `Restart breaker tripped: ${shown}; ${rest} a person resets it; find the cause of the 401 responses, then run: ${command}`;
+  return `Restart breaker tripped: ${shown}; ${rest} a person resets it; find out why they did not help, then run: ${command}`;
 }

@@ -31,7 +31,7 @@ const OPTIONS = [
   new Option("--dry-run", "let the API server check the change, and store nothing"),
 ];
 
-const RESET_EXAMPLES = [["breaker reset", "after the cause of the 401 responses is found"]] as const;
+const RESET_EXAMPLES = [["breaker reset", "after the cause is found"]] as const;
 
 /** `breaker reset`: lets unproven restarts go on. */
 export function registerBreaker(program: Command, shell: Shell): void {
@@ -44,7 +44,7 @@ export function registerBreaker(program: Command, shell: Shell): void {
     usage: "reset",
     summary: "let restarts without proof go on",
     description:
-      "Reset the restart breaker: remove its annotation from the operator's Lease. Find the cause of the 401 responses first.",
+      "Reset the restart breaker: remove its annotation from the operator's Lease. Find out first why the restarts did not help.",
     examples: RESET_EXAMPLES,
     options: [...OPTIONS, operatorOption()],
     run: resetBreaker,

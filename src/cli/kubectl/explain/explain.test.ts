@@ -76,7 +76,7 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(one?.conditions[0]?.help).toContain("until a person resets the breaker");
   expect(one?.actions).toEqual([
     {
-      text: "find the cause of the 401 responses, then reset the breaker:",
+      text: "find out why the restarts did not help, then reset the breaker:",
       command: "kubectl resilience breaker reset",
     },
   ]);

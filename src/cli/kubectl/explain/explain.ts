@@ -265,7 +265,7 @@ function actionsFor(
   const isTripped = object.status?.conditions?.some(({ reason }) => reason === "BreakerTripped") === true;
   const find = { text: "find out why no replica of the operator leads:", command: `kubectl get pods -n ${namespace}` };
   const reset = {
-    text: "find the cause of the 401 responses, then reset the breaker:",
+    text: "find out why the restarts did not help, then reset the breaker:",
     command: commandFor(`breaker reset${flag}`),
   };
   return [...(leads ? [] : [find]), ...resume(object), ...(isTripped ? [reset] : []), ...ofItsParts(object)];
