@@ -167,6 +167,26 @@ describe("an intent", () => {
     expect(await bench.execute(makePatch())).toEqual(expected);
   });
 
+  it("that fails, or succeeds again, looks at no other: thousands may have failed", async () => {
+    const { clock, execute, writer } = makeBench();
+    writer.answer = () => Promise.reject(new TransientError("no"));
+    let looks = 0;
+    const other = makePatch("other");
+    const target = {
+      ...other.target,
+      get name() {
+        return (looks++, "other");
+      },
+    };
+    await execute({ ...other, target });
+    const before = looks;
+    await execute(makePatch("one"));
+    writer.answer = () => Promise.resolve();
+    clock.advance(2_000);
+    expect((await execute(makePatch("one"))).result).toBe("Executed");
+    expect(looks).toBe(before);
+  });
+
   it("that is forbidden is not retried in every pass, since only a change of the rights helps", async () => {
     const { execute, writer, clock } = makeBench();
     writer.answer = () => Promise.reject(new ForbiddenError("a policy says no"));

@@ -11,6 +11,8 @@ const REFUSED: BackoffBounds = { firstMs: 10_000, lastMs: 300_000 };
 const PLAIN: BackoffBounds = { firstMs: 2_000, lastMs: 60_000 };
 /** Failures are forgotten this long after their backoff ended, such as those of pods that are gone. */
 const REMEMBERED_MS = 900_000;
+/** They are looked through for that so often, in milliseconds. */
+const FORGET_MS = 60_000;
 
 /** What fails for this long hardly succeeds by itself, and what is unknown hardly becomes known. In milliseconds. */
 export const LASTING_MS = 3_600_000;
@@ -35,6 +37,8 @@ export function retell(told: Told | undefined, message: string, nowMs: number): 
 
 interface Failure {
   readonly intent: Intent;
+  /** Tells the writes to one target apart. */
+  readonly body: string;
   readonly outcome: Outcome;
   readonly told?: Told | undefined;
   readonly untilMs: number;
@@ -51,7 +55,9 @@ interface Failure {
  */
 export class WriteBackoff {
   readonly #clock: Clock;
-  readonly #failures = new Map<string, Failure>();
+  /** By target, one of each body: thousands of writes may fail, as with a broken webhook. */
+  readonly #failures = new Map<string, readonly Failure[]>();
+  #forgottenMs = -Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -59,7 +65,7 @@ export class WriteBackoff {
 
   /** The outcome of a write that is in backoff, with the time left; undefined when the write may be tried. */
   pending(intent: Intent): Outcome | undefined {
-    const failure = this.#failures.get(idOf(intent));
+    const failure = this.#find(intent);
     const leftMs = (failure?.untilMs ?? 0) - this.#clock.monotonicMs();
     if (failure === undefined || leftMs <= 0) return undefined;
     const { outcome } = failure;
@@ -68,57 +74,65 @@ export class WriteBackoff {
 
   /** Records a failure. Returns the outcome with the backoff: what the server asked for, or longer after several in a row. */
   note(intent: Intent, noted: Outcome): Outcome {
-    this.#forgetOld();
     const nowMs = this.#clock.monotonicMs();
-    const before = this.#failures.get(idOf(intent));
+    if (nowMs - this.#forgottenMs >= FORGET_MS) this.#forgetOld(nowMs);
+    const known = this.#failures.get(targetOf(intent)) ?? [];
+    const failures = known.filter(failure => isRemembered(failure, nowMs));
+    const body = bodyOf(intent);
+    const before = failures.find(failure => failure.body === body);
     const { outcome, told } = asTold(noted, before?.told, nowMs);
     const count = before?.count ?? 0;
-    const sinceMs = Math.min(nowMs, ...this.#ofTarget(intent).map(([, failure]) => failure.sinceMs));
+    const sinceMs = Math.min(nowMs, ...failures.map(failure => failure.sinceMs));
     const askedMs = "retryAfterMs" in outcome ? outcome.retryAfterMs : 0;
     const bounds = isPlainFailure(intent, outcome) ? PLAIN : REFUSED;
     // The next pass reads the object anew, so a conflict waits for nothing.
     const waitMs = outcome.result === "Conflict" ? 0 : Math.max(askedMs, doubled(bounds, count));
-    this.#failures.set(idOf(intent), {
-      ...{ intent, outcome, told },
+    const failure = {
+      ...{ intent, body, outcome, told },
       untilMs: nowMs + waitMs,
       untilWallMs: this.#clock.now().getTime() + waitMs,
       count: count + 1,
       sinceMs,
-    });
+    };
+    this.#failures.set(targetOf(intent), [...failures.filter(one => one !== before), failure]);
     return this.pending(intent) ?? outcome;
   }
 
   /** Reports whether a write has failed for an hour, and lately. */
   isLasting(intent: Intent): boolean {
-    const { sinceMs, untilMs } = this.#failures.get(idOf(intent)) ?? { sinceMs: Infinity, untilMs: 0 };
+    const failure = this.#find(intent);
     const nowMs = this.#clock.monotonicMs();
-    return nowMs - sinceMs >= LASTING_MS && nowMs - untilMs <= REMEMBERED_MS;
+    return failure !== undefined && nowMs - failure.sinceMs >= LASTING_MS && isRemembered(failure, nowMs);
   }
 
   /** The writes of a namespace, and those outside of namespaces, that are in backoff. */
   pendingIn(namespace: string): PendingWrite[] {
-    return [...this.#failures.values()].flatMap(({ intent, outcome, untilMs, untilWallMs }) => {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#failures.values()].flat().flatMap(({ intent, outcome, untilMs, untilWallMs }) => {
       const { verb, target, restart } = intent;
-      const isOver = untilMs <= this.#clock.monotonicMs();
-      if (isOver || (target.namespace ?? namespace) !== namespace) return [];
+      if (untilMs <= nowMs || (target.namespace ?? namespace) !== namespace) return [];
       return [{ verb, target, outcome, untilMs: untilWallMs, ...(restart && { restart }) }];
     });
   }
 
   /** Forgets the failures of an intent that was executed, those with other bodies included. */
   clear(intent: Intent): void {
-    for (const [id] of this.#ofTarget(intent)) this.#failures.delete(id);
+    this.#failures.delete(targetOf(intent));
   }
 
-  #ofTarget(intent: Intent): [string, Failure][] {
-    const target = targetOf(intent);
-    return [...this.#failures].filter(([, failure]) => targetOf(failure.intent) === target);
+  #find(intent: Intent): Failure | undefined {
+    return this.#failures.get(targetOf(intent))?.find(({ body }) => body === bodyOf(intent));
   }
 
-  #forgetOld(): void {
-    const oldestMs = this.#clock.monotonicMs() - REMEMBERED_MS;
-    for (const [id, { untilMs }] of this.#failures) if (untilMs < oldestMs) this.#failures.delete(id);
+  #forgetOld(nowMs: number): void {
+    this.#forgottenMs = nowMs;
+    for (const [target, failures] of this.#failures)
+      if (!failures.some(failure => isRemembered(failure, nowMs))) this.#failures.delete(target);
   }
+}
+
+function isRemembered({ untilMs }: Failure, nowMs: number): boolean {
+  return nowMs - untilMs <= REMEMBERED_MS;
 }
 
 /** What else than a failure the API server says may be a person's word, and is told at once. */
@@ -133,8 +147,8 @@ function isPlainFailure({ restart }: Intent, { result }: Outcome): boolean {
   return restart === undefined && result === "Failed";
 }
 
-function idOf(intent: Intent): string {
-  return `${targetOf(intent)} ${intent.restart === undefined ? JSON.stringify(intent.body) : ""}`;
+function bodyOf({ restart, body }: Intent): string {
+  return restart === undefined ? JSON.stringify(body) : "";
 }
 
 function targetOf({ verb, target }: Intent): string {
