@@ -23,6 +23,11 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Reports whether a list of a rule, as of RBAC or of flow control, names the value or has a star. */
+export function isNamedIn(list: readonly unknown[], value: string): boolean {
+  return list.includes(value) || list.includes("*");
+}
+
 /** Returns the value if it is a string, else undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

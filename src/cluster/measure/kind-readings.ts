@@ -1,5 +1,5 @@
 import { ForbiddenError, GoneError, type Problem, problemOf, TerminalError } from "../../core/errors";
-import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
+import { arrayOf, isNamedIn, type JsonObject, objectOf, textOf } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import {
   guessResource,
@@ -351,7 +351,7 @@ export class KindWritersReadings {
     for (const raw of arrayOf(groups)) {
       const { name, preferredVersion } = objectOf(raw);
       const [group, version] = [textOf(name) ?? "", textOf(objectOf(preferredVersion)["version"]) ?? ""];
-      const own = rules.filter(({ apiGroups }) => isIn(apiGroups, group));
+      const own = rules.filter(({ apiGroups }) => isNamedIn(apiGroups, group));
       if (found.length >= MAX_KINDS || own.length === 0 || BUILT_IN.has(group) || !group.includes(".")) continue;
       await pause(this.#clock, PAUSE_MS);
       found.push(...(await this.#kindsIn(group, version, own)));
@@ -364,7 +364,7 @@ export class KindWritersReadings {
     const kinds = new Set(arrayOf(document?.["resources"]).flatMap(one => textOf(objectOf(one)["kind"]) ?? []));
     return [...kinds].flatMap(kind => {
       const { plural, hasStatus } = resourceIn(document, kind) ?? {};
-      const isAllowed = plural !== undefined && rules.some(({ resources }) => isIn(resources, plural));
+      const isAllowed = plural !== undefined && rules.some(({ resources }) => isNamedIn(resources, plural));
       if (!isAllowed || plural !== guessResource(kind) || hasStatus === undefined) return [];
       return [{ resource: { group, version, plural }, kind, hasStatus }];
     });
@@ -380,12 +380,8 @@ export class KindWritersReadings {
     });
     const rules = arrayOf(objectOf(review["status"])["resourceRules"]).map(objectOf);
     return rules
-      .filter(({ verbs, resourceNames }) => isIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0)
+      .filter(({ verbs, resourceNames }) => isNamedIn(arrayOf(verbs), "list") && arrayOf(resourceNames).length === 0)
       .map(({ apiGroups, resources }) => ({ apiGroups: arrayOf(apiGroups), resources: arrayOf(resources) }))
       .filter(({ apiGroups }) => apiGroups.some(group => !BUILT_IN.has(textOf(group) ?? "")));
   }
-}
-
-function isIn(list: readonly unknown[], name: string): boolean {
-  return list.includes(name) || list.includes("*");
 }

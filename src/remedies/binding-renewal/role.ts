@@ -1,4 +1,5 @@
 import { SYSTEM_NAMESPACE } from "../../core/components";
+import { isNamedIn } from "../../core/json";
 import type { BindingView, RoleRule } from "../../core/views";
 
 /** Resources on which these verbs let the holder of a role take rights that it was not given. */
@@ -105,8 +106,8 @@ function constrained({ resources, verbs }: RoleRule): string | undefined {
 
 function powerIn(rule: RoleRule, powers: readonly Power[]): string | undefined {
   for (const { group, resources, verbs, named } of powers) {
-    if (!matches(rule.apiGroups, group) || isLimited(rule, named)) continue;
-    const verb = verbs.find(one => matches(rule.verbs, one));
+    if (!isNamedIn(rule.apiGroups, group) || isLimited(rule, named)) continue;
+    const verb = verbs.find(one => isNamedIn(rule.verbs, one));
     const resource = resources.find(one => allows(rule, one));
     if (verb !== undefined && resource !== undefined) return `${verb} ${resource}`;
   }
@@ -115,7 +116,7 @@ function powerIn(rule: RoleRule, powers: readonly Power[]): string | undefined {
 
 /** With Secrets, whatever else there is. */
 function allResources({ apiGroups, resources, verbs }: RoleRule): string | undefined {
-  const isAll = verbs.length > 0 && resources.includes("*") && matches(apiGroups, CORE);
+  const isAll = verbs.length > 0 && resources.includes("*") && isNamedIn(apiGroups, CORE);
   return isAll ? `${verbs.join(", ")} all resources ("*")` : undefined;
 }
 
@@ -127,9 +128,5 @@ function isLimited({ resourceNames = [] }: RoleRule, named: Power["named"]): boo
 /** As RBAC does: a star stands for all resources and subresources, and before a subresource for all resources (pkg/apis/rbac/v1/evaluation_helpers.go). */
 function allows({ resources }: RoleRule, resource: string): boolean {
   const [, subresource] = resource.split("/");
-  return matches(resources, resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
-}
-
-function matches(values: readonly string[], value: string): boolean {
-  return values.includes("*") || values.includes(value);
+  return isNamedIn(resources, resource) || (subresource !== undefined && resources.includes(`*/${subresource}`));
 }

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf } from "../../core/json";
+import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
 import { isManaged, levelOf } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
@@ -63,7 +63,7 @@ function takes(rules: readonly JsonObject[], { verb, isNamespaced }: (typeof SAM
     .flatMap(rule => listIn(rule, "resourceRules"))
     .filter(({ namespaces, clusterScope }) => (isNamespaced ? hasStar(namespaces) : clusterScope === true))
     .filter(({ apiGroups, resources }) => hasStar(apiGroups) && hasStar(resources))
-    .some(({ verbs }) => hasStar(verbs) || arrayOf(verbs).includes(verb));
+    .some(({ verbs }) => isNamedIn(arrayOf(verbs), verb));
 }
 
 /** Subjects by rule: views do not change, and each is compared with every ServiceAccount. */
