@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Connection } from "../../src/cluster/http/connection";
-import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
-import { systemClock } from "../../src/cluster/system";
 import { WaitError } from "../../src/core/errors";
 import { Admin, eventually } from "../cluster/admin";
 import { ClusterClient } from "../cluster/client";
 import { install, OPERATOR } from "../cluster/installation";
 import type { Lab } from "../lab";
+import { foldersOf } from "../lab/folders";
 import { bundleEntry } from "../operator/bundle";
-import { type OperatorOptions, OperatorProcess } from "../operator/process";
+import { leads, type OperatorOptions, OperatorProcess } from "../operator/process";
 import type { Upstream } from "./api-proxy";
 import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
@@ -54,7 +51,6 @@ export class Rig implements Replica {
   readonly #replicas: Replica[] = [];
   /** When the operator was first seen to lead, by the monotonic clock. */
   #ledFromMs = Infinity;
-  #isDown = false;
 
   private constructor(
     readonly proxy: CrashProxy,
@@ -67,11 +63,11 @@ export class Rig implements Replica {
 
   /** Installs the operator on that lab and starts it. */
   static async up(lab: Lab, env: OperatorOptions["env"] = {}, version = PRESENT): Promise<Rig> {
-    const folder = mkdtempSync(join(tmpdir(), "controller-resilience-chaos-"));
+    const folder = mkdtempSync(join(foldersOf(lab.name).folder, "rig-"));
     const bundle = await version.bundle(folder);
     const client = ClusterClient.of(lab);
     await version.install(client);
-    const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
+    const admin = Admin.of(lab);
     const { ca, ...serving } = lab.certificates;
     const upstream = { server: lab.server, ca, serving };
     const proxy = new CrashProxy(upstream);
@@ -91,16 +87,14 @@ export class Rig implements Replica {
     return rig;
   }
 
-  /** Stops everything. No process can start afterwards. */
+  /** Stops everything. */
   async down(): Promise<void> {
-    this.#isDown = true;
     for (const { operator, proxy } of [...this.#replicas, this]) {
       await operator.stop();
       await proxy.stop();
     }
     await this.hands.node.stop();
     this.hands.admin.connection.close();
-    rmSync(this.way.folder, { recursive: true, force: true });
   }
 
   /** Starts another operator process with its own proxy, perhaps of another version. It ends with the rig. */
@@ -182,7 +176,6 @@ export class Rig implements Replica {
   }
 
   #start({ url } = this.proxy, bundle = this.how.bundle): OperatorProcess {
-    if (this.#isDown) throw new Error("the run was interrupted");
     return OperatorProcess.start({ ...this.how, bundle, kubeconfig: this.#writeKubeconfig(url) });
   }
 
@@ -191,11 +184,6 @@ export class Rig implements Replica {
     writeFileSync(path, kubeconfigVia(url, this.way.kubeconfig), { mode: 0o600 });
     return path;
   }
-}
-
-/** Whether the process with these metrics leads. */
-export function leads(metrics: string): boolean {
-  return /^controller_resilience_leader 1$/m.test(metrics);
 }
 
 export function passesIn(metrics: string): number {

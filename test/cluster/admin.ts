@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Api } from "../../src/cluster/http/api";
-import type { Connection } from "../../src/cluster/http/connection";
+import { Connection } from "../../src/cluster/http/connection";
 import { systemClock } from "../../src/cluster/system";
+import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
+import type { Lab } from "../lab";
 
 /** User agent of the tests' own requests. */
 export const options = { userAgent: "controller-resilience/test" };
@@ -12,6 +14,11 @@ export class Admin {
 
   constructor(readonly connection: Connection) {
     this.api = new Api(connection, systemClock, options);
+  }
+
+  /** The administrator of a lab. */
+  static of({ kubeconfigPath }: Pick<Lab, "kubeconfigPath">): Admin {
+    return new Admin(new Connection(() => loadKubeConfigFile(kubeconfigPath), systemClock));
   }
 
   get<T>(path: string): Promise<T> {

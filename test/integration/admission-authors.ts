@@ -3,7 +3,7 @@ import type { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { ForbiddenError } from "../../src/core/errors";
 import { apiOver, connectionOf } from "./cluster-operator";
-import { type Admin, eventually } from "./cluster-world";
+import { type Admin, eventually } from "../cluster/admin";
 import { suiteLab } from "./suite-lab";
 
 /** A right that an author may have: in the namespace of its objects, or for a cluster-scoped resource in the whole cluster. */

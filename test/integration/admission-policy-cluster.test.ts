@@ -3,7 +3,8 @@ import { parseAllDocuments } from "yaml";
 import { installAdmissionPolicy, POLICY_KINDS, removeAdmissionPolicy } from "../cluster/admission-policy";
 import { type ChartObject, renderChart } from "../cluster/chart";
 import { type Author, Authors, CLUSTER_OBJECTS, refused, type Right, RIGHTS } from "./admission-authors";
-import { Admin, eventually } from "./cluster-world";
+import { eventually } from "../cluster/admin";
+import { suiteAdmin } from "./suite-lab";
 
 // The policy for ClusterControllerResiliences on a real API server: their author needs the rights in all namespaces.
 
@@ -11,7 +12,7 @@ const PATH = "/apis/controller-resilience.io/v1alpha1/clustercontrollerresilienc
 
 const OWNER = { apiVersion: "controller-resilience.io/v1alpha1", kind: "ClusterControllerResilience" };
 
-const admin = new Admin();
+const admin = suiteAdmin();
 let namespace: string;
 let authors: Authors;
 

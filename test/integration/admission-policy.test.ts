@@ -9,14 +9,15 @@ import { CHANGES, FULL } from "./admission-changes";
 import { installAdmissionPolicy, removeAdmissionPolicy } from "../cluster/admission-policy";
 import { shippedRules } from "../cluster/installation";
 import { clientWith } from "./cluster-operator";
-import { Admin, eventually } from "./cluster-world";
+import { Admin, eventually } from "../cluster/admin";
+import { suiteAdmin } from "./suite-lab";
 
 // The policy on a real API server. For each remedy: an author with the necessary rights, authors who lack one of them, and the changes that an author
 // without rights may make.
 
 type Spec = Readonly<Record<string, unknown>>;
 
-const admin = new Admin();
+const admin = suiteAdmin();
 let namespace: string;
 let objects: string;
 let authors: Authors;

@@ -7,8 +7,7 @@ import { bundleCli } from "../../scripts/bundle-cli";
 import { documentedCommands, follow } from "../cluster/documented";
 import { StandInKubelet } from "../cluster/kubelet";
 import { type Expected, LOG_WORD, type Planted, plantProblems } from "../cluster/planted-problems";
-import { Admin } from "./cluster-world";
-import { suiteLab } from "./suite-lab";
+import { suiteAdmin, suiteLab } from "./suite-lab";
 
 // `kubectl resilience audit` on a real API server with planted problems: it finds each of them, and nothing else.
 
@@ -17,7 +16,7 @@ interface Report {
   unread: string[];
 }
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const audit = (...args: string[]): ReturnType<typeof run> =>
   run(["audit", "--kubeconfig", suiteLab().kubeconfigPath, ...args]);
 

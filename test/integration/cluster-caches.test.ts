@@ -10,7 +10,9 @@ import { OwnWatch } from "../../src/cluster/watch/own-objects";
 import type { Readers } from "../../src/core/readers";
 import type { ClusterKind } from "../../src/core/views";
 import { apiOver, clientWith, RULES } from "./cluster-operator";
-import { Admin, eventually, keepingLog, keepingMetrics } from "./cluster-world";
+import { eventually } from "../cluster/admin";
+import { keepingLog, keepingMetrics } from "./cluster-world";
+import { suiteAdmin } from "./suite-lab";
 
 // The caches of a real API server must have what live reads return: only then does a pass on caches conclude what a live one would.
 
@@ -29,7 +31,7 @@ const CLUSTER_RULES = [
   },
 ];
 
-const admin = new Admin();
+const admin = suiteAdmin();
 let connection: Connection;
 let namespace: string;
 

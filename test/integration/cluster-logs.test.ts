@@ -7,12 +7,14 @@ import type { LogChunk, LogRequest } from "../../src/core/readers";
 import { FakeClock } from "../../src/core/testing/fake-clock";
 import { StandInKubelet } from "../cluster/kubelet";
 import { clientWith, RULES } from "./cluster-operator";
-import { Admin, eventually, keepingMetrics, options } from "./cluster-world";
+import { eventually, options } from "../cluster/admin";
+import { keepingMetrics } from "./cluster-world";
+import { suiteAdmin } from "./suite-lab";
 
 // Logs through a real API server from a fake kubelet that answers like a real one, and hangs on command. Deadlines pass on a fake clock, so a
 // slow machine is never mistaken for a kubelet that hangs.
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const kubelet = new StandInKubelet();
 const DEADLINE_MS = 1_500;
 const NODE = `node-${process.pid}`;

@@ -3,7 +3,7 @@ import { Connection } from "../../src/cluster/http/connection";
 import { loadKubeConfigFile } from "../../src/cluster/testing/kubeconfig";
 import { systemClock } from "../../src/cluster/system";
 import { KubeConfig, type User } from "@kubernetes/client-node";
-import { type Admin, options } from "./cluster-world";
+import { type Admin, options } from "../cluster/admin";
 import { suiteLab } from "./suite-lab";
 
 /** The exact rights that the adapters of src/cluster need in the namespaces of the objects. */

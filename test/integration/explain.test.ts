@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../../src/cli/kubectl/testing/run";
-import { Admin } from "./cluster-world";
-import { suiteLab } from "./suite-lab";
+import { suiteAdmin, suiteLab } from "./suite-lab";
 
 // `kubectl resilience explain` and its neighbours on a real API server. No operator runs: status and Events are the test's own.
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const call = (...args: string[]): ReturnType<typeof run> =>
   run([...args, "-n", namespace, "--kubeconfig", suiteLab().kubeconfigPath]);
 const MINUTE = 60_000;

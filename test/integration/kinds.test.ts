@@ -6,7 +6,8 @@ import type { KindReading } from "../../src/core/progress";
 import type { Clock } from "../../src/core/time";
 import { questionOf } from "../../src/evidence/progress/due";
 import { apiOver, clientWith } from "./cluster-operator";
-import { Admin, eventually } from "./cluster-world";
+import { eventually } from "../cluster/admin";
+import { suiteAdmin } from "./suite-lab";
 
 // Kinds with and without a status subresource, read from a real API server with the rights that an administrator aggregates.
 
@@ -21,7 +22,7 @@ const fast: Clock = {
   after: (ms, callback) => systemClock.after(ms / SPEED, callback),
 };
 
-const admin = new Admin();
+const admin = suiteAdmin();
 let namespace: string;
 let connection: Connection;
 let readings: KindReadings;

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { kubeconfigVia } from "../chaos/kubeconfig";
 import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
@@ -192,11 +193,9 @@ class Relay {
 
   /** Writes a kubeconfig for this proxy beside the original; returns its path. */
   kubeconfig(path: string): string {
-    const config = JSON.parse(readFileSync(path, "utf8")) as { clusters: { cluster: { server: string } }[] };
     const { port } = this.#server.address() as AddressInfo;
-    for (const { cluster } of config.clusters) cluster.server = `https://127.0.0.1:${port}`;
     const relayed = join(path, "..", "relayed.kubeconfig");
-    writeFileSync(relayed, JSON.stringify(config), { mode: 0o600 });
+    writeFileSync(relayed, kubeconfigVia(`https://127.0.0.1:${port}`, path), { mode: 0o600 });
     return relayed;
   }
 

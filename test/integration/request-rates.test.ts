@@ -8,8 +8,8 @@ import { readServerCounts } from "../../src/cluster/measure/metrics";
 import { systemClock } from "../../src/cluster/system";
 import type { Refusal, RequestRates } from "../../src/core/readers";
 import { apiOver, clientWith, connectionOf } from "./cluster-operator";
-import { Admin, eventually } from "./cluster-world";
-import { suiteLab } from "./suite-lab";
+import { eventually } from "../cluster/admin";
+import { suiteAdmin, suiteLab } from "./suite-lab";
 
 // The API server's counters of a FlowSchema that matches a ServiceAccount's requests, read with exactly the rights that this needs.
 
@@ -20,7 +20,7 @@ const RULES = [
 const FLOWS = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const UID_HEADER = "x-kubernetes-pf-flowschema-uid";
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const connections: Connection[] = [admin.connection];
 let namespace: string;
 let flowSchema: string;

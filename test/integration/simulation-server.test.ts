@@ -5,11 +5,12 @@ import { type Answered, differences, essenceOf, Player, type Send } from "../sim
 import { REQUESTS } from "../simulation/server/requests";
 import { bodyOf, ServerWorld } from "../simulation/server/testing";
 import { apiOver, connectionOf } from "./cluster-operator";
-import { Admin, options } from "./cluster-world";
+import { options } from "../cluster/admin";
+import { suiteAdmin } from "./suite-lab";
 
 // The simulated API servers against a real one: the same requests, and the same answers.
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const limited = new Map<string, Api>();
 let real: Player;
 let simulated: Player;

@@ -13,7 +13,8 @@ import {
 import { planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
 import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
 import type { DaemonSetView } from "../../src/core/views";
-import { Admin, eventually } from "./cluster-world";
+import { eventually } from "../cluster/admin";
+import { suiteAdmin } from "./suite-lab";
 
 // Plans for pod templates against a real API server: real server-side apply, real ownership of fields, real admission.
 
@@ -31,7 +32,7 @@ interface PodSpec {
   readonly initContainers?: readonly { readonly name: string; readonly volumeMounts?: readonly Mount[] }[];
 }
 
-const admin = new Admin();
+const admin = suiteAdmin();
 const writer = new ApiWriter(admin.api);
 let namespace: string;
 

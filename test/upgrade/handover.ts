@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "../chaos/calls";
-import { passesIn, type Replica, leads } from "../chaos/rig";
+import { passesIn, type Replica } from "../chaos/rig";
 import { until } from "../chaos/scenario";
+import { leads } from "../operator/process";
 
 const LOOK_MS = 100;
 

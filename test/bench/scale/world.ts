@@ -1,9 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
-import { Connection } from "../../../src/cluster/http/connection";
-import { systemClock } from "../../../src/cluster/system";
-import { loadKubeConfigFile } from "../../../src/cluster/testing/kubeconfig";
 import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
@@ -71,7 +68,7 @@ export class World {
     const lab = await Lab.up({ name, controlPlaneOnly: true, auditedUser, onProgress });
     const folder = join(foldersOf(name).folder, "scale");
     mkdirSync(folder, { recursive: true });
-    const admin = new Admin(new Connection(() => loadKubeConfigFile(lab.kubeconfigPath), systemClock));
+    const admin = Admin.of(lab);
     const world = new World(lab, admin, new LogFiles(folder, victims), print);
     if (profile !== undefined) world.#nodeArgs = ["--cpu-prof", `--cpu-prof-dir=${resolve(profile)}`];
     world.defer(() => lab.down());
