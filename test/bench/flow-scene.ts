@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LevelSettings, QUARANTINE_SETTINGS, SHARED_SETTINGS } from "../../src/remedies/flow-isolation/levels";
+import { ClusterClient } from "../cluster/client";
 import { FORBIDDEN_PATH, readablePath, reader, withoutRights } from "../flood/accounts";
 import { FLOOD, LoopingClient, type ClientOptions } from "../flood/client";
 import { summarize, type Summary } from "../flood/seconds";
@@ -50,7 +51,7 @@ export class FlowScene {
 
   /** Creates the accounts, and starts the two measured clients. */
   static async start(lab: Lab): Promise<FlowScene> {
-    await lab.apply([
+    await ClusterClient.of(lab).apply([
       { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
       ...withoutRights(NAMESPACE, ACCOUNTS.flood),
       ...reader(NAMESPACE, ACCOUNTS.other),
@@ -86,7 +87,8 @@ export class FlowScene {
 
   /** Assigns the flood to a level, and its neighbour to the shared one. */
   async isolate(floodLevel: string): Promise<void> {
-    await this.lab.apply([...LEVELS, flowSchema(ACCOUNTS.neighbour, SHARED), flowSchema(ACCOUNTS.flood, floodLevel)]);
+    const schemas = [flowSchema(ACCOUNTS.neighbour, SHARED), flowSchema(ACCOUNTS.flood, floodLevel)];
+    await ClusterClient.of(this.lab).apply([...LEVELS, ...schemas]);
   }
 
   /** Deletes the schemas, so that all clients are on the default level of ServiceAccounts. */

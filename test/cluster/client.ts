@@ -4,17 +4,10 @@ import type {
   ControllerResilienceSpec,
   StatusCondition,
 } from "../../src/api/controller-resilience";
-import type { Lab } from "../lab";
-
-/** Result of a kubectl call. */
-export interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import type { CommandResult, Lab } from "../lab";
 
 /** Runs kubectl against one cluster; a failure is a result. */
-export type Kubectl = (args: readonly string[], stdin?: string) => Promise<Said>;
+export type Kubectl = (args: readonly string[], stdin?: string) => Promise<CommandResult>;
 
 /** The fields of a pod that tests use. */
 export interface Pod {

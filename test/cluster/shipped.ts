@@ -4,6 +4,7 @@ import { parseAllDocuments } from "yaml";
 import { OPERATOR_IMAGE, operatorImage } from "../controllers/operator-image";
 import type { Lab } from "../lab";
 import { type Progress, silent } from "../lab/progress";
+import { ClusterClient } from "./client";
 import { OPERATOR } from "./installation";
 
 const DEPLOYMENT = "controller-resilience";
@@ -23,7 +24,9 @@ export async function installShipped(lab: Lab, progress: Progress = silent): Pro
   if (!lab.hasNode) throw new Error(`the lab "${lab.name}" has no node, so no pod can run in it`);
   await lab.loadImage((await operatorImage(progress)).tar);
   progress("applying deploy/install.yaml");
-  await lab.apply(forLab(readFileSync(join(__dirname, "..", "..", "deploy", "install.yaml"), "utf8")));
+  await ClusterClient.of(lab).apply(
+    forLab(readFileSync(join(__dirname, "..", "..", "deploy", "install.yaml"), "utf8")),
+  );
   const rollout = ["rollout", "status", `deployment/${DEPLOYMENT}`, "-n", OPERATOR.namespace];
   const timeoutMs = (ROLLOUT_S + 10) * 1000;
   const { code, stdout, stderr } = await lab.kubectl([...rollout, `--timeout=${ROLLOUT_S}s`], { timeoutMs });

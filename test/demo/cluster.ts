@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ClusterClient, type Kubectl, type Said } from "../cluster/client";
+import { ClusterClient, type Kubectl } from "../cluster/client";
 import { OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
+import { run } from "../lab/commands";
 import { schedulerImage } from "../lab/images";
 
 /** The cluster of a demonstration: its own lab, or a cluster that the user named. */
@@ -19,6 +19,9 @@ export interface DemoCluster {
   readonly hint: string;
   close(): Promise<void>;
 }
+
+/** Longer than any call waits, such as for a rollout. */
+const KUBECTL_TIMEOUT_MS = 600_000;
 
 /** Starts the demonstration's own lab, which outlives this process if it stays. */
 export async function labCluster(
@@ -49,8 +52,10 @@ export async function labCluster(
 
 /** Uses the cluster of a context of the user's kubeconfig. */
 export async function contextCluster(context: string, folder: string): Promise<DemoCluster> {
-  const kubectl = (args: readonly string[], stdin?: string): Promise<Said> =>
-    runKubectl(["--context", context, ...args], stdin);
+  if ((await run(["kubectl", "version", "--client"])).code === 127)
+    throw new Error("--context needs kubectl on the PATH");
+  const kubectl: Kubectl = (args, stdin = "") =>
+    run(["kubectl", "--context", context, ...args], { stdin, timeoutMs: KUBECTL_TIMEOUT_MS });
   const client = new ClusterClient(kubectl);
   const version = JSON.parse(await client.output(["version", "-o", "json"])) as {
     serverVersion: { gitVersion: string };
@@ -86,19 +91,4 @@ async function writeTokenKubeconfig(view: string, token: string, folder: string)
   const path = join(folder, "operator.kubeconfig");
   await writeFile(path, JSON.stringify(config), { mode: 0o600 });
   return path;
-}
-
-function runKubectl(args: readonly string[], stdin = ""): Promise<Said> {
-  return new Promise((resolve, reject) => {
-    const child = spawn("kubectl", args, { stdio: "pipe" });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-    child.on("error", error =>
-      reject("code" in error && error.code === "ENOENT" ? new Error("--context needs kubectl on the PATH") : error),
-    );
-    child.on("close", code => resolve({ code: code ?? 1, stdout, stderr }));
-    child.stdin.end(stdin);
-  });
 }

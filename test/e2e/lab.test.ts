@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ClusterClient } from "../cluster/client";
 import { Lab } from "../lab";
 import { must } from "../lab/commands";
 import { BRIDGE } from "../lab/components";
@@ -48,7 +49,7 @@ describe("a lab", () => {
   beforeAll(async () => {
     bystander = await Lab.up({ name: BYSTANDER });
     gateway = await gatewayOf(BYSTANDER);
-    await bystander.apply(pod("untouched"));
+    await ClusterClient.of(bystander).apply([pod("untouched")]);
     await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/untouched", "--timeout=170s"]);
   });
 
@@ -67,7 +68,7 @@ describe("a lab", () => {
   it("comes up after an interrupted start, reuses what is running, and goes down with its pods", async () => {
     await interruptUp(join(foldersOf(NAME).processes, "kube-apiserver"), "SIGKILL");
     const lab = await Lab.up({ name: NAME });
-    await lab.apply(pod("short-lived"));
+    await ClusterClient.of(lab).apply([pod("short-lived")]);
     await mustSucceed(lab, ["wait", "--for=condition=Ready", "pod/short-lived", "--timeout=170s"]);
     const state = readState(NAME);
     const { processes } = traces(state);
@@ -79,7 +80,8 @@ describe("a lab", () => {
 
   it("restarts a component that has died, and keeps the cluster's objects", async () => {
     const lab = await Lab.up({ name: NAME });
-    await lab.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" } });
+    const kept = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "kept", namespace: "default" } };
+    await ClusterClient.of(lab).apply([kept]);
     const etcd = running(readState(NAME)!, "etcd")!;
     signalTo(etcd, "SIGKILL");
     while (isAlive(etcd)) await sleep(20);
@@ -95,7 +97,7 @@ describe("a lab", () => {
     const before = kubelet();
     await bystander.restartKubelet();
     expect(kubelet()).not.toBe(before);
-    await bystander.apply(pod("after-the-kubelet"));
+    await ClusterClient.of(bystander).apply([pod("after-the-kubelet")]);
     await mustSucceed(bystander, ["wait", "--for=condition=Ready", "pod/after-the-kubelet", "--timeout=170s"]);
   });
 

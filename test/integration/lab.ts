@@ -9,6 +9,8 @@ const CRDS = ["controllerresilience", "clustercontrollerresilience"];
 /** Brings up a control plane with the project's CRDs. */
 export async function bringUp(name: string, onProgress: Progress = silent): Promise<void> {
   const lab = await Lab.up({ name, controlPlaneOnly: true, onProgress });
-  for (const name of CRDS) await lab.apply(readFileSync(join(import.meta.dirname, `../../crds/${name}.yaml`), "utf8"));
-  await ClusterClient.of(lab).untilServed(CRDS.map(name => `crd/${name}s.controller-resilience.io`));
+  const client = ClusterClient.of(lab);
+  for (const name of CRDS)
+    await client.apply(readFileSync(join(import.meta.dirname, `../../crds/${name}.yaml`), "utf8"));
+  await client.untilServed(CRDS.map(name => `crd/${name}s.controller-resilience.io`));
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { ClusterClient } from "../cluster/client";
 import { auditLogOf } from "./audit";
 import { writeCniConfig, type CniPlugin } from "./cni";
 import { run, type CommandOptions, type CommandResult } from "./commands";
@@ -34,7 +35,6 @@ export interface LabOptions {
 const TOKEN_DURATION = "1h";
 /** Longer than building kwok takes. */
 const CHANGE_TIMEOUT_MS = 1_800_000;
-const FIELD_MANAGER = "lab";
 
 /** A cluster of real Kubernetes components on this machine. */
 export class Lab {
@@ -128,14 +128,6 @@ export class Lab {
     return helm(args, { env: this.environment });
   }
 
-  /** Applies manifests (YAML text, or objects) with server-side apply; throws with kubectl's output. */
-  async apply(manifests: string | object | readonly object[]): Promise<void> {
-    const stdin = typeof manifests === "string" ? manifests : asList(manifests);
-    const args = ["apply", "--server-side", "--force-conflicts", `--field-manager=${FIELD_MANAGER}`, "--filename=-"];
-    const { stderr, code } = await this.kubectl(args, { stdin });
-    if (code !== 0) throw new Error(`\`kubectl apply\` failed: ${stderr.trim()}`);
-  }
-
   /** The path of a kubeconfig with the rights of a ServiceAccount: a real token, from the API server's TokenRequest. */
   async serviceAccountKubeconfig(namespace: string, name: string, duration = TOKEN_DURATION): Promise<string> {
     const args = ["create", "token", name, `--namespace=${namespace}`, `--duration=${duration}`];
@@ -180,7 +172,7 @@ export class Lab {
   async addKwokNodes(count: number): Promise<void> {
     await this.change(async state => {
       await startKwok(state, this.progress);
-      await this.apply(kwokNodes(state.kwokNodes, count));
+      await ClusterClient.of(this).apply(kwokNodes(state.kwokNodes, count));
       state.kwokNodes += count;
       writeState(state);
       await waitForKwokNodes(state);
@@ -208,9 +200,4 @@ export class Lab {
       lock.release();
     }
   }
-}
-
-function asList(objects: object | readonly object[]): string {
-  const items = Array.isArray(objects) ? objects : [objects];
-  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }

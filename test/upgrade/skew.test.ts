@@ -94,9 +94,7 @@ beforeAll(async () => {
 }, 1_800_000);
 
 afterAll(async () => {
-  // If beforeAll failed, its error must stay visible.
-  await (rig as Rig | undefined)?.down();
-  await (lab as Lab | undefined)?.down();
+  await lab.down();
   rmSync(folder, { recursive: true, force: true });
 });
 

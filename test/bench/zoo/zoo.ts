@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { installChart } from "../../cluster/chart";
 import { ClusterClient } from "../../cluster/client";
 import { Lab } from "../../lab";
+import { foldersOf } from "../../lab/folders";
 import { bundleEntry } from "../../operator/bundle";
 import { breakIt } from "../../simulation/pool";
 import { type Animal, ANIMALS } from "./animals";
@@ -55,9 +53,9 @@ async function bench(pace: Pace, print: Print): Promise<void> {
   const beganMs = performance.now();
   const tell = (line: string): void =>
     print(`${((performance.now() - beganMs) / 60_000).toFixed(1).padStart(5)} ${line}`);
-  const folder = mkdtempSync(join(tmpdir(), "zoo-"));
   const lab = await Lab.up({ name: "bench-zoo", onProgress: line => tell(`lab: ${line}`) });
   try {
+    const folder = foldersOf(lab.name).folder;
     const rows = await measure(lab, await bundleEntry(folder, pace === HOUR ? [] : [HURRIED]), pace, tell);
     const wrong = rows.filter(({ isWrong }) => isWrong);
     for (const { text } of rows) print(text);
@@ -66,7 +64,6 @@ async function bench(pace: Pace, print: Print): Promise<void> {
       throw new Error(`expected no false accusation and every victim found, got ${wrong.length} wrong`);
   } finally {
     await lab.down();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
