@@ -36,7 +36,8 @@ export async function bringDown(name: string, progress = silent, isWanted = (): 
     onWait: () => progress(`another process is changing the lab "${name}"; waiting for it`),
   });
   try {
-    if (!isWanted()) return false;
+    // Once the folder is gone, what remains is the lock.
+    if (existsSync(folder) && !isWanted()) return false;
     await takeDown(name);
     rmSync(path, { force: true });
     removeEmptyRoots();

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { foldersOf } from "./folders";
+import { labsFolder } from "./folders";
 import { isOrphan } from "./keeper";
 import { Lab } from "./lab";
 import { isAlive, recordOf, recordOfPid } from "./processes";
@@ -14,19 +14,22 @@ import { type LabState, readState } from "./state";
 
 const root = join(__dirname, "..", "..");
 
-/** Brings up a lab with one process, and starts a process that is bound to this one, and a worker like those of vitest. */
+/** Brings up a lab with one process and one without, and starts a process that is bound to this one, and a worker like those of vitest. */
 const OWNER = `
 const { spawn } = require("node:child_process");
 const { startBound } = require("./test/lab/commands");
 const { endWithThisProcess } = require("./test/lab/keeper");
 const { recordOfPid, start } = require("./test/lab/processes");
 const { writeState } = require("./test/lab/state");
-const lab = {
-  name: "kept", id: "keeper-test-" + process.pid, kind: "control-plane", phase: "ready", index: 0, version: "v1.36.3", kwokNodes: 0,
-  owner: recordOfPid(process.pid),
-};
-writeState(lab);
-endWithThisProcess(lab);
+const [lab] = ["kept", "empty"].map((name, index) => {
+  const id = "keeper-test-" + index + "-" + process.pid;
+  const version = "v1.36.3";
+  const owner = recordOfPid(process.pid);
+  const state = { name, id, kind: "control-plane", phase: "ready", index, version, kwokNodes: 0, owner };
+  writeState(state);
+  endWithThisProcess(state);
+  return state;
+});
 start(lab, { name: "etcd", argv: ["sleep", "600"], group: "" }).then(() => {
   const bound = startBound(["sleep", "600"], { stdio: "ignore" });
   const code = 'require("./test/end-with-vitest"); setInterval(() => undefined, 1_000); process.send("runs")';
@@ -66,7 +69,7 @@ it.each(["SIGINT", "SIGKILL"] as const)("a lab and bound processes end with thei
   expect(records.map(isAlive)).toEqual([true, true, true]);
   expect(isOrphan(lab)).toBe(false);
   child.kill(signal);
-  await expect.poll(() => existsSync(foldersOf("kept").folder)).toBe(false);
+  await expect.poll(() => existsSync(labsFolder())).toBe(false);
   expect(records.map(isAlive)).toEqual([false, false, false]);
 });
 
@@ -75,6 +78,6 @@ it("a lab of another process is refused while that runs", async () => {
   const up = Lab.up({ name: "kept", controlPlaneOnly: true });
   await expect(up).rejects.toThrow(`the lab "kept" belongs to process ${child.pid}; wait for its end`);
   child.kill("SIGKILL");
-  await expect.poll(() => existsSync(foldersOf("kept").lock)).toBe(false);
+  await expect.poll(() => existsSync(labsFolder())).toBe(false);
   expect(isOrphan(lab)).toBe(true);
 });
