@@ -109,11 +109,11 @@ async function startAnimals(zoo: Zoo): Promise<readonly Animal[]> {
   return running;
 }
 
-async function start({ name, program, evidence, variant }: Animal, { client, view }: Zoo): Promise<void> {
+async function start({ name, program, evidence, variant }: Animal, { client, pace, view }: Zoo): Promise<void> {
   await view.untilReady(name, { count: variant.replicas ?? 1, hasLease: hasLease(program) }, START_MS);
   await client.protect(NAMESPACE, name, {
     targets: [{ kind: variant.kind ?? "Deployment", name }],
-    stallDetection: { for: `${FOR_MS / 1_000}s`, evidence },
+    stallDetection: { for: pace === HOUR ? "5m" : `${FOR_MS / 1_000}s`, evidence },
   });
   const seen = await view.condition(name, ({ status }) => status === "True", START_MS);
   if (seen === undefined) throw new Error(`${name} was not active after ${START_MS / 1_000} s`);
