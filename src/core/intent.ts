@@ -54,7 +54,7 @@ export interface RestartClaim {
   readonly workedMs?: number;
   readonly limits: RestartLimits;
   /** Of the object. Restarts of an earlier one that did not help are forgiven. Absent: none are. */
-  readonly generation?: number;
+  readonly generation?: number | undefined;
 }
 
 /** What an intent that begins the rollout of a changed pod template must say of itself: the operator rolls out one at a time. */

@@ -1,5 +1,5 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { RestartLimits } from "../../core/intent";
+import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
@@ -16,7 +16,7 @@ import { RolloutWaits } from "../../restarts/limits";
 
 /** What one pass has read. */
 export interface Observed {
-  readonly generation: number;
+  readonly generation: RestartClaim["generation"];
   readonly mode: Mode;
   /** status.restarts. */
   readonly restarts: readonly RestartStatus[];

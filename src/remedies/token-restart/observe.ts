@@ -14,7 +14,7 @@ import type { Problem } from "../../core/errors";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
 import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
-import { workloadId } from "../../restarts/claims";
+import { forgivingGeneration, workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
@@ -81,7 +81,7 @@ export async function observeTargets(
     return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
   };
   return {
-    generation: object.metadata.generation,
+    generation: forgivingGeneration(object),
     mode: object.mode,
     restarts: object.status?.restarts ?? [],
     previousTargets,
