@@ -23,6 +23,7 @@ describe("workloadView", () => {
       workloadView(kind, { metadata, spec: { template }, status })?.readyReplicas;
     expect(ready("Deployment", { observedGeneration: 1, readyReplicas: 2 })).toBe(2);
     expect(ready("DaemonSet", { observedGeneration: 1, numberReady: 3 })).toBe(3);
+    expect(ready("DaemonSet", { observedGeneration: 1, numberReady: 3, numberMisscheduled: 2 })).toBe(5);
     expect(ready("Deployment", { observedGeneration: 1 })).toBe(0);
     expect(ready("Deployment", {})).toBeUndefined();
   });

@@ -58,11 +58,11 @@ export function workloadView(kind: WorkloadView["kind"], raw: unknown): Workload
   };
 }
 
-/** As in the API server, an absent number is 0. */
+/** A DaemonSet's status counts pods on nodes where it would start none any more, such as for a new taint, apart. An absent number is 0. */
 function readyReplicasOf(raw: unknown): number | undefined {
   const { status } = objectOf(raw) as { status?: Received<V1DeploymentStatus & V1DaemonSetStatus> };
   if (status?.observedGeneration === undefined) return undefined;
-  return status.numberReady ?? status.readyReplicas ?? 0;
+  return (status.numberReady ?? status.readyReplicas ?? 0) + (status.numberMisscheduled ?? 0);
 }
 
 function programOf(signs: Signs): Pick<WorkloadView, "isComponent" | "logsForeign401s"> {
