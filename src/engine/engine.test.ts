@@ -32,6 +32,7 @@ function makeBench(limits = ENDLESS, claimOf = SHARED) {
   const events = new RecordingEvents();
   const log = new RecordingLog();
   const metrics = new RecordingMetrics();
+  const trouble: { clock: string | null } = { clock: null };
   const shared = {
     clock,
     events,
@@ -62,13 +63,14 @@ function makeBench(limits = ENDLESS, claimOf = SHARED) {
       {
         ...shared,
         readers,
+        clockTrouble: () => trouble.clock,
         remedies: [remedy],
         random: () => 0.5,
       },
       { identity },
     );
   };
-  return { ...shared, makeEngine };
+  return { ...shared, trouble, makeEngine };
 }
 
 describe("the engine", () => {
@@ -103,6 +105,21 @@ describe("the engine", () => {
     );
     await second.stop();
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("restarts nothing while the operator's clock is off, whatever the proof", async () => {
+    const { clock, store, writer, trouble, makeEngine } = makeBench(ENDLESS, pod => ({
+      workload: `Deployment/${pod}`,
+      cause: "ServiceAccountRecreated",
+    }));
+    store.put(makeObject("team/a", specWith("tokenRestart")));
+    trouble.clock = "the operator's clock is about 2400 s behind an API server's";
+    makeEngine("only").start();
+    await clock.run(60_000);
+    expect(writer.written).toEqual([]);
+    trouble.clock = null;
+    await clock.run(20_000);
+    expect(writer.written.length).toBeGreaterThan(0);
   });
 
   it("pauses while it fails to renew its Lease, and resumes in the same process", async () => {
