@@ -36,7 +36,7 @@ export async function bundleOperator(module: string): Promise<void> {
     external: ["pino-pretty"],
     metafile: true,
     logLevel: "error",
-    plugins: [builtModule(module)],
+    plugins: [builtModule(module), withoutApiClients()],
   });
   refuseDevelopmentPackages(metafile);
   copyFileSync(join(root, "LICENSE"), join(IMAGE_FOLDER, "LICENSE"));
@@ -84,5 +84,23 @@ function builtModule(path: string): Plugin {
   return {
     name: "built-module",
     setup: build => build.onResolve({ filter: /^\.\.\/\.\.\/pepr$/ }, () => ({ path })),
+  };
+}
+
+/**
+ * Leaves out the generated API clients of `@kubernetes/client-node`, of which nothing calls one (docs/adr/0007). The classes stay, since its own
+ * modules extend them; to make one fails.
+ */
+function withoutApiClients(): Plugin {
+  const files = /@kubernetes\/client-node\/dist\/gen\/(apis\/[A-Z]\w*Api|types\/Ob\w+API)\.js$/;
+  const empty = (name: string): string =>
+    `export class ${name} { constructor() { throw new TypeError("${name} is not in this bundle"); } }`;
+  return {
+    name: "without-api-clients",
+    setup: build =>
+      build.onLoad({ filter: files }, ({ path }) => {
+        const classes = [...readFileSync(path, "utf8").matchAll(/^export class (\w+)/gm)].map(([, name = ""]) => name);
+        return { contents: classes.map(empty).join("\n") };
+      }),
   };
 }

@@ -29,7 +29,7 @@ describe("the operator's Dockerfile", () => {
   it("runs the operator itself as a user by number, so that runAsNonRoot can be checked and signals arrive", () => {
     expect(stage.user).toBe("65532:65532");
     expect(stage.entrypoint).toEqual(["/usr/local/bin/node", "--max-semi-space-size=4", "/app/operator.js"]);
-    expect(stage.env).toEqual({ MALLOC_ARENA_MAX: "1" });
+    expect(stage.env).toEqual({ MALLOC_MMAP_THRESHOLD_: "32000" });
   });
 
   it("copies only Node.js with its license and the output of the build", () => {
