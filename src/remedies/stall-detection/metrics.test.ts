@@ -98,7 +98,7 @@ describe("a pod whose queue has items and finishes none", () => {
     ]);
   });
 
-  it.each(["401", "403", "422"])("is not restarted while its requests are answered %s", async code => {
+  it.each(["401", "403", "422"])("is restarted only a quarter of an hour after its requests got %s", async code => {
     let count = 0;
     const requests = { gets: 1, puts: 1, accepted: 1 };
     const more = (): Program => ({
@@ -108,6 +108,9 @@ describe("a pod whose queue has items and finishes none", () => {
     const pass = await serve(920, more);
     expect(pass).toMatchObject({ reason: "QueueStuck", intents: [] });
     expect(pass.message).toContain("Not restarted: its requests get 401, 403 or 422 responses");
+    const last = more();
+    expect(await serve(890, last)).toMatchObject({ reason: "QueueStuck", intents: [] });
+    expect(await serve(30, last)).toMatchObject({ reason: "Restarting" });
   });
 
   it("is reported where all workers are busy with items that they do not finish, and restarted once work waits", async () => {

@@ -1,5 +1,12 @@
 import { timeInMessage } from "../../core/time";
-import { isOfKind, type QueueFinding, stuckQueues, stuckWorkers, watchesDeadSince } from "../../evidence/metrics/judge";
+import {
+  isOfKind,
+  type QueueFinding,
+  STUCK_MS,
+  stuckQueues,
+  stuckWorkers,
+  watchesDeadSince,
+} from "../../evidence/metrics/judge";
 import { deniedOf, REFUSED_WRITE } from "../../logs/traces";
 import { isRunning, otherRenewed } from "./lease-judge";
 import { hasRecent } from "./logs";
@@ -107,9 +114,10 @@ export function hasQueueOf(kind: string, { pods }: ObservedWorkload): boolean {
   return pods.some(({ track }) => [...(track?.queues.keys() ?? [])].some(queue => isOfKind(queue, kind)));
 }
 
-/** Reports whether requests of an idle pod are refused: its work cannot succeed then, and a restart does not change that. */
-export function isRefusedWork({ track, logs, idle }: ObservedPod, epochMs: number, nowMs: number): boolean {
-  if (epochMs + (track?.requests?.refusedMs ?? -Infinity) >= (idle?.sinceMs ?? Infinity)) return true;
+/** Reports whether requests of a pod were refused in the last quarter of an hour: its work cannot succeed then, and a restart does not change that. */
+export function isRefusedWork({ track, logs }: ObservedPod, nowMs: number): boolean {
+  const refusedMs = track?.requests?.refusedMs;
+  if (track !== undefined && refusedMs !== undefined && track.readMs - refusedMs < STUCK_MS) return true;
   const isRefusal = (topic: string): boolean => topic === REFUSED_WRITE || deniedOf(topic) !== undefined;
   return logs.some(log => log.has401 || hasRecent(log, isRefusal, nowMs));
 }

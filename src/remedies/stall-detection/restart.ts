@@ -145,8 +145,8 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 
 /** What it is denied, it is denied after a restart. tokenRestart heals 401s. */
 function workRefused(candidate: Candidate): RestartDecision | undefined {
-  const { stale, idle, pod, observed, now } = candidate;
-  if (stale.length > 0 || idle === undefined || !isRefusedWork(pod, observed.epochMs, now.getTime())) return undefined;
+  const { stale, idle, pod, now } = candidate;
+  if (stale.length > 0 || idle === undefined || !isRefusedWork(pod, now.getTime())) return undefined;
   const sentence = "Not restarted: its requests get 401, 403 or 422 responses, and a restart may not change that.";
   return held(reasonOf(candidate), sentence, { isStalled: true });
 }

@@ -22,7 +22,8 @@ const NOTICED_WITHIN: Partial<Readonly<Record<CauseName, number>>> = {
   "token-expired": 10 * MINUTE,
   // Five minutes without a renewal, or four times the longest pause of the last hour (docs/remedies/stall-detection.md).
   hangs: 12 * MINUTE,
-  // Fifteen minutes without an item done (docs/remedies/stall-detection.md), once two changes of specs have filled the queue.
+  // Fifteen minutes without an item done, once two changes of specs have filled the queue, and as long since a request was refused
+  // (docs/remedies/stall-detection.md, docs/why-not-restarted.md).
   "workers-blocked": 30 * MINUTE,
 };
 
