@@ -56,11 +56,11 @@ function nameOf({ name = "", after }: Entry): string {
 }
 
 /**
- * A renewal changes the world; what it may change is promise 5. So does the end of the hour for which lost Leases count.
+ * A renewal changes the world; what it may change is promise 5. So does time: the hour ends for which lost Leases count, or the kubelet has
+ * certainly renewed a token that was older than its ServiceAccount, up to 49 minutes later (docs/remedies/token-restart.md).
  */
 function isNews({ resource, before, after }: Entry): boolean {
-  if (resource.endsWith("rolebindings")) return true;
-  return tellsOfLosses(before) && !tellsOfLosses(after);
+  return resource.endsWith("rolebindings") || (passes(before) && !passes(after));
 }
 
 /** A wait has lasted for an hour. Once for each object and reason, so that a condition that changes for ever is found. */
@@ -70,8 +70,13 @@ function isFirstStall({ after }: Entry, known: Set<string>): boolean {
   return stalled !== undefined && known.size < known.add(`${after?.metadata.uid} ${stalled.reason}`).size;
 }
 
-function tellsOfLosses(object: Obj | undefined): boolean {
-  return object !== undefined && conditionsIn(object).some(({ reason }) => reason === "LeadershipLost");
+/** Whether a condition tells of what time ends. */
+function passes(object: Obj | undefined): boolean {
+  const conditions = object === undefined ? [] : conditionsIn(object);
+  return conditions.some(
+    ({ reason, message }) =>
+      reason === "LeadershipLost" || (reason === "Suspected" && message.includes("is older than its ServiceAccount")),
+  );
 }
 
 /** A binding that has expired, or is about to, is news: the passage of time changed it. */
