@@ -71,7 +71,7 @@ export const ClusterReason = {
   ObjectsNotReady: "ObjectsNotReady",
   /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */
   Refused: "Refused",
-  /** Ready: reading or writing in a namespace fails; the operator tries again. */
+  /** Ready: reading or writing in a namespace fails; the operator tries again. Covered is Unknown while reading fails, with this reason or Refused. */
   Failed: "Failed",
   /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
   Unprotected: "Unprotected",

@@ -46,6 +46,8 @@ export interface NamespaceResult {
   readonly namespace: string;
   readonly share?: NamespaceShare;
   readonly failure?: NamespaceFailure;
+  /** It could not be looked at now; else a write failed. */
+  readonly isUnread?: boolean;
 }
 
 /** When, and in which mode of the operator. */
@@ -130,7 +132,7 @@ function conditionsOf(object: ClusterControllerResilience, counts: Counts, cover
   const reconciling: ConditionUpdate = isBusy
     ? { ...ready, type: ConditionType.Reconciling, status: "True" }
     : { type: ConditionType.Reconciling, status: "False", reason: "Idle", message: "Idle." };
-  return [ready, coveredOf(coverage), reconciling, stalled];
+  return [ready, coveredOf(coverage, counts), reconciling, stalled];
 }
 
 const SUSPENDED: ConditionUpdate = {
@@ -214,10 +216,15 @@ function stalledOf(object: ClusterControllerResilience, counts: Counts): Conditi
   return { type, status: "True", reason: ClusterReason.ObjectsNotReady, message: messages.join(" ") };
 }
 
-function coveredOf(coverage: Coverage): ConditionUpdate {
+/** What was not read may lack protection. */
+function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
   const type = ConditionType.Covered;
   const open = coverage.counts.filter(({ protection }) => protection === "unprotected");
   const [unprotected, safe] = [countOf(coverage, "unprotected"), countOf(coverage, "protected")];
+  const unread = failures.filter(({ isUnread }) => isUnread);
+  const why = unread[0]?.failure;
+  if (unprotected === 0 && why !== undefined)
+    return { type, status: "Unknown", reason: why.reason, message: `${failuresIn(unread)} ${why.message}` };
   if (unprotected === 0) {
     const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(countOf(coverage, "excluded"))}).`;
     return { type, status: "True", reason: ClusterReason.AllProtected, message };

@@ -92,8 +92,9 @@ export class Results {
       const kept = this.#byNamespace.get(namespace);
       const last = kept?.outcome?.plan.shares.get(uid);
       const share = last?.generation === generation ? last : undefined;
-      const failure = reported(kept?.failures.get("") ?? kept?.failures.get(uid), nowMs);
-      return { namespace, ...(share && { share }), ...(failure && { failure }) };
+      const unread = kept?.failures.get("");
+      const failure = reported(unread ?? kept?.failures.get(uid), nowMs);
+      return { namespace, ...(share && { share }), ...(failure && { failure, isUnread: unread !== undefined }) };
     });
   }
 

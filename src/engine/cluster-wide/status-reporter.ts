@@ -152,7 +152,8 @@ export class StatusReporter {
     const failure = reported(this.#unlisted, this.#nowMs());
     if (failure === undefined) return [];
     if (this.#unlisted?.isRefused === true) return [NO_NAMESPACES];
-    return [{ namespace: "*", failure: { ...failure, message: `Failed to list Namespaces: ${failure.message}` } }];
+    const message = `Failed to list Namespaces: ${failure.message}`;
+    return [{ namespace: "*", failure: { ...failure, message }, isUnread: true }];
   }
 
   /** An Event when a person has to act on this object, and when that has ended. A generated object that is Stalled has its own Events. */
@@ -182,7 +183,7 @@ function refOf({ metadata: { name, uid } }: ClusterControllerResilience): Object
 
 /** No cluster is without namespaces. */
 const NO_NAMESPACES: NamespaceResult = {
-  namespace: "*",
+  ...{ namespace: "*", isUnread: true },
   failure: {
     reason: "Refused",
     message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
