@@ -155,13 +155,15 @@ describe("a change of a template", () => {
     expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
   });
 
-  it("only observes in Observe mode", async () => {
+  it("only observes in Observe mode, and calls a person, since OnDelete holds up every update", async () => {
     const scene = await begun(ordinary());
     scene.object.spec.mode = "Observe";
     await scene.run(100);
     expect(scene.lines).toHaveLength(2);
     expect(scene.last.reason).toBe("WouldChange");
-    expect(scene.last.message).toContain("DaemonSet agent: updateStrategy OnDelete of the trial holds every update");
+    const words = "DaemonSet agent: updateStrategy OnDelete of the trial holds every update";
+    expect(scene.last.message).toContain(words);
+    expect(scene.last.stalled?.message).toContain(words);
   });
 
   it("is named while the object is suspended", async () => {

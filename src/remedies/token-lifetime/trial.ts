@@ -38,7 +38,7 @@ import {
 } from "./subject";
 import { planKeep } from "./template/plan";
 
-/** A trial that does not go on leaves OnDelete in place; undefined: there is none. Pure. */
+/** A trial that does not go on leaves OnDelete in place, so a person must act; undefined: there is none. Pure. */
 export function describeHeldTrials(entries: readonly Pick<DaemonSetStatus, "name" | "outcome">[]): string | undefined {
   const names = entries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
   if (names.length === 0) return undefined;
@@ -237,9 +237,8 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
   if (blocker !== undefined)
     return { ...waitingFor(subject, blocker, "restoring its template"), entry: entryWithChange(subject, "Trial") };
   const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
-  const finding = inTrial(subject, sentence);
-  const reason = after === "Contested" ? { reason: "Contested" as const } : {};
-  return enforced(subject, { ...finding, ...reason, intents: [buildRelease(subject.daemonSet, sentence)], after });
+  const finding = inTrial(subject, sentence, after === "Contested" ? "Contested" : "Rolling");
+  return { ...finding, intents: [buildRelease(subject.daemonSet, sentence)], after };
 }
 
 function replacing(subject: Subject): DaemonSetFinding | undefined {
@@ -272,7 +271,7 @@ function evicting(subject: Subject, { pod }: ObservedPod): DaemonSetFinding {
     const at = timeInMessage(nowMs + budget.retryAfterMs);
     return trialFinding(subject, `the next pod can be replaced at ${at} (${budget.limit})`);
   }
-  return enforced(subject, { ...trialFinding(subject, `evicting pod ${pod.name}`), intents: [intent] });
+  return { ...trialFinding(subject, `evicting pod ${pod.name}`), intents: [intent] };
 }
 
 function proving(subject: Subject): DaemonSetFinding | undefined {
@@ -289,26 +288,24 @@ function passed(subject: Subject): DaemonSetFinding {
   // While the operator's clock is off, a log seems quiet.
   const rollout = { workload: workloadOf(daemonSet.view), goesOn: true } as const;
   const intents = [{ ...buildChange(daemonSet.view, patch, sentence), rollout }];
-  return enforced(subject, { ...finding, intents, after: "Rolling" });
+  return { ...finding, intents, after: "Rolling" };
 }
 
 function trialFinding(subject: Subject, detail: string): DaemonSetFinding {
   return inTrial(subject, `${nameOf(subject)}: trial on one node, ${describeProgress(subject)}; ${detail}.`);
 }
 
-function inTrial(subject: Subject, sentence: string): DaemonSetFinding {
+/** @param reason while the operator acts */
+function inTrial(subject: Subject, sentence: string, reason: "Contested" | "Rolling" = "Rolling"): DaemonSetFinding {
   const entry = entryWithChange(subject, "Trial");
-  const held = subject.observed.mode !== "Enforce" ? describeHeldTrials([entry]) : undefined;
+  const held = subject.observed.mode === "Enforce" ? undefined : describeHeldTrials([entry]);
   return {
     status: "False",
-    reason: "Rolling",
+    reason: held === undefined ? reason : "WouldChange",
     sentence: held === undefined ? sentence : `${sentence} ${held}`,
     entry,
-    isProgressing: true,
+    isProgressing: held === undefined,
+    isStalled: held !== undefined,
     recheckAfterMs: RECHECK_MS,
   };
-}
-
-function enforced({ observed }: Subject, finding: DaemonSetFinding): DaemonSetFinding {
-  return observed.mode === "Enforce" ? finding : { ...finding, reason: "WouldChange", isProgressing: false };
 }
