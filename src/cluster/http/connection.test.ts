@@ -1,9 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { type AddressInfo, connect, createServer as createSocketServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { locateCluster } from "./connection";
+import { systemClock } from "../system";
+import { authority, issue, named } from "../testing/certificates";
+import { Api } from "./api";
+import { Connection, locateCluster } from "./connection";
 
 const SERVICE_ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -73,4 +78,70 @@ describe("locateCluster", () => {
     };
     expect(() => locateCluster(nothing)).toThrow("found no cluster; expected a kubeconfig");
   });
+});
+
+describe("behind a proxy", () => {
+  const ca = authority();
+  const { key, certificate } = issue("server", named("10.9.8.7", "localhost", "api.example.test"), ca);
+  const server = createServer({ key, cert: certificate }, (_, response) => response.end("{}"));
+  let asked: string;
+  const pass = (socket: Socket, target: string, answer: string | Buffer): void => {
+    asked = target;
+    socket.write(answer);
+    const upstream = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    upstream.pipe(socket).pipe(upstream);
+    for (const end of [socket, upstream]) end.on("error", () => end.destroy());
+  };
+  /** SOCKS 5 (RFC 1928), or CONNECT. */
+  const proxy = createSocketServer(socket => {
+    socket.once("data", hello => {
+      const [, target] = /^CONNECT (\S+)/.exec(hello.toString("latin1")) ?? [];
+      if (target !== undefined) pass(socket, target, "HTTP/1.1 200 OK\r\n\r\n");
+      else socket.write(Buffer.from([5, 0]));
+      if (target === undefined)
+        socket.once("data", words => {
+          const isName = words[3] === 3;
+          const host = isName ? words.subarray(5, -2).toString() : words.subarray(4, -2).join(".");
+          pass(socket, `${host}:${words.readUInt16BE(words.length - 2)}`, Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+        });
+    });
+  });
+  beforeAll(async () => {
+    for (const one of [server, proxy]) await new Promise<void>(resolve => one.listen(0, "::", resolve));
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    for (const one of [server, proxy]) one.close();
+  });
+
+  it.each<[string, string, object?]>([
+    ["http://127.0.0.1", "[fd00::1]:6443", { tlsServerName: "api.example.test" }],
+    ["http://[::1]", "api.example.test:6443"],
+    ["socks5://127.0.0.1", "api.example.test:6443"],
+    ["socks5://[::1]", "api.example.test:6443"],
+    ["socks5://127.0.0.1", "10.9.8.7:6443"],
+  ])("%s reaches %s, as Go does", async (through, address, more = {}) => {
+    expect((await ask(through, address, more)).toString()).toBe("{}");
+    expect(asked).toBe(address);
+  });
+
+  it("does not trust a certificate without the server's address", async () => {
+    await expect(ask("socks5://127.0.0.1", "10.1.1.1:6443")).rejects.toThrow("10.1.1.1 is not in the cert's list");
+  });
+
+  async function ask(through: string, address: string, more: object = {}): Promise<Buffer> {
+    const proxyUrl = `${through}:${(proxy.address() as AddressInfo).port}`;
+    const caData = Buffer.from(ca.certificate).toString("base64");
+    const cluster = { name: "c", server: `https://${address}`, caData, proxyUrl, skipTLSVerify: false, ...more };
+    const connection = new Connection(() => {
+      const config = new KubeConfig();
+      config.loadFromClusterAndUser(cluster, { name: "u" });
+      return config;
+    }, systemClock);
+    try {
+      return await new Api(connection, systemClock, { userAgent: "t" }).bytes({ what: "get /", path: "/" });
+    } finally {
+      connection.close();
+    }
+  }
 });

@@ -1,6 +1,8 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
-import { KubeConfig } from "@kubernetes/client-node";
+import { isIPv6 } from "node:net";
+import { checkServerIdentity } from "node:tls";
+import { type Cluster, KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
 import { oneLine } from "../../core/text";
@@ -26,6 +28,8 @@ export interface ServerAddress {
   readonly port: number;
   /** Before every path; without a slash at the end. */
   readonly prefix: string;
+  /** The name that its certificate must have. */
+  readonly name: string;
 }
 
 /** One of the API servers of a cluster, at its own address. */
@@ -242,7 +246,7 @@ export class Connection {
     }
     const { agent, instanceAgent } = this.#keepAgents(options);
     return {
-      server: addressOf(cluster.server),
+      server: addressOf(cluster),
       agent,
       instanceAgent,
       headers: options.headers as Record<string, string>,
@@ -265,6 +269,7 @@ export class Connection {
     if (this.#agents?.identity === identity) return this.#agents;
     if (this.#agents !== null) retire(this.#agents.agent, this.#agents.instanceAgent);
     const agent = options.agent as Agent;
+    asInGo(agent);
     Object.assign(agent, { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: MAX_IDLE_SOCKETS });
     this.#agents = { agent, instanceAgent: instanceAgentOf(options), identity };
     return this.#agents;
@@ -274,10 +279,10 @@ export class Connection {
 function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   const { instance, isFresh = false, path } = wire;
-  const { hostname, port, prefix } = access.server;
+  const { hostname, port, prefix, name } = access.server;
   const options: RequestOptions = {
     ...(instance === undefined
-      ? { agent: access.agent, hostname, port, path: prefix + path }
+      ? { agent: access.agent, hostname, port, path: prefix + path, checkServerIdentity: identityCheck(name) }
       : { agent: access.instanceAgent, hostname: instance.address, port: instance.port, path }),
     ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
     method: wire.method,
@@ -307,15 +312,48 @@ function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOpt
   return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, ...kept });
 }
 
-function addressOf(server: string): ServerAddress {
+function addressOf({ server, tlsServerName }: Pick<Cluster, "server" | "tlsServerName">): ServerAddress {
+  if (!URL.canParse(server)) throw new TerminalError("the kubeconfig: expected the server's URL, got another text");
   const { protocol, hostname, port, pathname } = new URL(server);
   const isPlain = protocol === "http:";
   return {
     isPlain,
-    hostname: hostname.replace(/^\[|\]$/g, ""),
+    hostname: bareHost(hostname),
     port: port === "" ? (isPlain ? 80 : 443) : Number(port),
     prefix: pathname.replace(/\/$/, ""),
+    name: tlsServerName || bareHost(hostname),
   };
+}
+
+/** The host of a URL, of an IPv6 address without its brackets. */
+export function bareHost(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+/** socks-proxy-agent drops an IP address, and Node would then look for `localhost` in the certificate. */
+function identityCheck(name: string): NonNullable<RequestOptions["checkServerIdentity"]> {
+  return (_, certificate) => checkServerIdentity(name, certificate);
+}
+
+/** An agent of hpagent, or of socks-proxy-agent. */
+interface ProxyAgent {
+  proxy?: URL | { readonly host: string };
+  createConnection: (options: { readonly host: string }, callback: unknown) => unknown;
+}
+
+/** Does with a proxy as Go does: an IPv6 address has brackets in its URL and in CONNECT only, and a SOCKS proxy resolves names. */
+function asInGo(agent: Agent): void {
+  const proxied = agent as unknown as ProxyAgent;
+  const { proxy } = proxied;
+  if (proxy instanceof URL) {
+    const { protocol, username, password, port } = proxy;
+    const connect = proxied.createConnection.bind(agent);
+    const createConnection: ProxyAgent["createConnection"] = (options, callback) =>
+      connect(isIPv6(options.host) ? { ...options, host: `[${options.host}]` } : options, callback);
+    const hostname = bareHost(proxy.hostname);
+    Object.assign(agent, { proxy: { protocol, username, password, port, hostname }, createConnection });
+  } else if (proxy !== undefined)
+    Object.assign(agent, { proxy: { ...proxy, host: bareHost(proxy.host) }, shouldLookup: false });
 }
 
 /** The same agent without connections to reuse. A proxy's agent stays as it is. */
