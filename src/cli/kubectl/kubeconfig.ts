@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { parse } from "yaml";
-import { tellPlugin } from "../../cluster/http/connection";
+import { bareHost, tellPlugin } from "../../cluster/http/connection";
 import { TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
 import type { Io } from "./terminal";
@@ -110,7 +110,7 @@ function fieldsOf(value: unknown): Fields {
 /** Returns undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
 function readConfig(file: string): Fields | undefined {
   try {
-    const config = fieldsOf(parse(readFileSync(file, "utf8"), { uniqueKeys: false }));
+    const config = fieldsOf(parse(readFileSync(file, "utf8"), { uniqueKeys: false, merge: true }));
     for (const entry of [...arrayOf(config["clusters"]), ...arrayOf(config["users"])].map(fieldsOf))
       resolvePaths(fieldsOf(entry["cluster"] ?? entry["user"]), dirname(file));
     return config;
@@ -151,8 +151,11 @@ function entryOf(entries: readonly Fields[], kind: string, name: unknown): Field
 }
 
 function completeCluster(cluster: Fields, env: Io["env"]): void {
-  // client-node compares the scheme as it is written.
-  const server = (textOf(cluster["server"]) ?? "").replace(/^https?:/i, scheme => scheme.toLowerCase());
+  // client-node compares the scheme as it is written. For kubectl a server without one is an http server.
+  const written = textOf(cluster["server"]) ?? "";
+  const server = /^(https?:\/\/|$)/i.test(written)
+    ? written.replace(/^https?:/i, scheme => scheme.toLowerCase())
+    : `http://${written}`;
   cluster["server"] = server;
   cluster["proxy-url"] ||= proxyOf(server, env);
   // Else client-node refuses http.
@@ -186,7 +189,7 @@ export function proxyOf(server: string, env: Io["env"]): string | undefined {
   const [scheme, usual] = protocol === "https:" ? ["HTTPS", "443"] : ["HTTP", "80"];
   const of = (name: string): string => env[name] || env[name.toLowerCase()] || "";
   const proxy = of(`${scheme}_PROXY`);
-  if (proxy === "" || isExempt(hostname.replace(/^\[|\]$/g, ""), port || usual, of("NO_PROXY"))) return undefined;
+  if (proxy === "" || isExempt(bareHost(hostname), port || usual, of("NO_PROXY"))) return undefined;
   return /^[a-z0-9+]+:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
 }
 

@@ -55,10 +55,19 @@ describe("the command line", () => {
   });
 });
 
-it("takes a scheme in any case, and the last of several keys of one name, as kubectl does", async () => {
-  const text = readFileSync(kubeconfig, "utf8")
-    .replace("http://", "HTTP://")
-    .replace('"token":', '"token":"a","token":');
+it.each(["HTTP://", ""])("takes %j as the scheme of an http server, as kubectl does", async scheme => {
+  writeFileSync(`${kubeconfig}-odd`, readFileSync(kubeconfig, "utf8").replace("http://", scheme));
+  expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
+});
+
+it("takes the last of several keys of one name, and merges anchors, as kubectl does", async () => {
+  const [, server = ""] = /"server":("[^"]*")/.exec(readFileSync(kubeconfig, "utf8")) ?? [];
+  const text = `
+    shared: &shared { server: ${server}, insecure-skip-tls-verify: true }
+    clusters: [{ name: c, cluster: { <<: *shared } }]
+    users: [{ name: u, user: { token: a, token: b } }]
+    contexts: [{ name: here, context: { cluster: c, user: u } }]
+    current-context: here`;
   writeFileSync(`${kubeconfig}-odd`, text);
   expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
 });
