@@ -127,6 +127,11 @@ describe("bad input", () => {
       await expectSentence(using(plugin(`echo '${answer}'`)), "printed no ExecCredential with a status");
   });
 
+  it("names a credential plugin that is not installed, with the hint of the kubeconfig", async () => {
+    const words = "failed to start the credential plugin no-such-login (ENOENT). Install it.";
+    await expectSentence(using(plugin("", { command: "no-such-login", installHint: "Install it.\n" })), words);
+  });
+
   it("is no credential plugin that takes longer than a request may, such as to ask a person to log in", async () => {
     const login = plugin(`sleep 1.5; echo '{"status":{"token":"t"}}'`);
     await expectSentence(using(login, {}, "--request-timeout", "1s"), "cannot reach https://127.0.0.1:1: ");

@@ -388,6 +388,8 @@ export function tellPlugin(config: KubeConfig, interactive = false, cluster = ()
 }
 
 interface Plugin {
+  readonly command: string;
+  readonly installHint?: string | null;
   readonly apiVersion?: string;
   readonly provideClusterInfo?: boolean;
   env?: object[] | null;
@@ -395,7 +397,16 @@ interface Plugin {
 
 /** What a credential plugin printed to standard error before it failed. Errors of another class may quote its credentials. */
 function saidByPlugin(config: KubeConfig, error: unknown): string | undefined {
-  if (config.getCurrentUser()?.exec == null || !(error instanceof Error) || "code" in error) return undefined;
+  const exec = config.getCurrentUser()?.exec as Plugin | null | undefined;
+  if (exec == null || !(error instanceof Error)) return undefined;
+  if ("syscall" in error && String(error.syscall).startsWith("spawn"))
+    return [
+      `failed to start the credential plugin ${exec.command} (${String((error as NodeJS.ErrnoException).code)})`,
+      exec.installHint,
+    ]
+      .flatMap(text => (text ? [oneLine(text).trim().slice(0, MAX_SAID)] : []))
+      .join(". ");
+  if ("code" in error) return undefined;
   if (error.constructor !== Error) return "the credential plugin printed no ExecCredential with a status";
   return `the credential plugin failed: ${oneLine(error.message).trim().slice(0, MAX_SAID) || "it said nothing"}`;
 }
