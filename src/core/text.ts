@@ -36,6 +36,11 @@ export function cutText(text: string, mostBytes: number): string {
   return bytes.subarray(0, end).toString("utf8") + ELLIPSIS;
 }
 
+/** Returns a word for a shell. Names of bindings and of contexts may hold any character. */
+export function shellWord(word: string): string {
+  return /^\w[\w.:-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** Returns the key of an object: `namespace/name`. */
 export function keyOf({ metadata }: Pick<ControllerResilience, "metadata">): Key {
   return `${metadata.namespace}/${metadata.name}`;

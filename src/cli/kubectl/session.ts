@@ -1,6 +1,7 @@
 import cfg from "../../../package.json";
 import { GROUP, VERSION } from "../../api/names";
 import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
+import { ClockOffset } from "../../cluster/http/answers";
 import { Connection, locateCluster } from "../../cluster/http/connection";
 import { listPages, type ListRequest } from "../../cluster/http/resources";
 import { ExpiredError } from "../../cluster/http/status-errors";
@@ -8,6 +9,7 @@ import { systemClock, systemRandom } from "../../cluster/system";
 import { type Clock, formatDuration, parseDuration, pause } from "../../core/time";
 import { WaitError } from "../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../core/json";
+import { shellWord } from "../../core/text";
 import { CliError, terminalText } from "../streams";
 import { type ClusterFlags, loadChosen } from "./kubeconfig";
 import { type Format, type Io, Output } from "./terminal";
@@ -34,7 +36,7 @@ const PATIENCE = { clock: systemClock, random: systemRandom, longestMs: LONGEST_
 export class Session {
   /** It refuses every write; {@link write} is the only way to one. */
   readonly api: Api;
-  /** The API server's clock. */
+  /** This machine's clock, or the API server's if they differ: times of the cluster are compared with it. */
   readonly clock: Clock;
   readonly server: string;
   /** Name of the kubeconfig's context; absent in a pod. */
@@ -47,6 +49,9 @@ export class Session {
   readonly io: Io;
   readonly #connection: Connection;
   readonly #options: ApiOptions;
+  readonly #flags: SessionFlags;
+  /** By how much the API server's clock is ahead, at least, in milliseconds. */
+  #aheadMs = 0;
   readonly #ending = new AbortController();
 
   /** @throws TerminalError if the kubeconfig or a flag is not usable */
@@ -58,13 +63,20 @@ export class Session {
     this.namespace =
       flags.namespace ?? (config.getContextObject(config.currentContext)?.namespace?.trim() || "default");
     this.#connection = new Connection(() => loadChosen(flags, io).config, systemClock, { impersonation });
+    const offset = new ClockOffset(
+      systemClock,
+      { warn: () => undefined },
+      seconds => (this.#aheadMs = seconds * 1_000),
+    );
     this.#options = {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,
       deadlineMs: timeoutMs(flags.requestTimeout),
+      onAnswer: ({ date }, sentAtMs) => offset.answered(date, sentAtMs),
     };
+    this.#flags = flags;
     this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
-    this.clock = systemClock;
+    this.clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + this.#aheadMs) };
     this.output = new Output(io, flags.output);
     this.io = io;
   }
@@ -97,6 +109,15 @@ export class Session {
   /** Changes one object; for commands that have asked before. */
   write(request: ApiRequest): Promise<JsonObject> {
     return new Api(this.#connection, systemClock, this.#options).json<JsonObject>(request);
+  }
+
+  /** Returns a command line for this cluster: copied without its flags it could change another one. */
+  command(line: string): string {
+    const { context, kubeconfig } = this.#flags;
+    const given = Object.entries({ context, kubeconfig }).flatMap(([flag, value]) =>
+      value ? [`--${flag} ${shellWord(value)}`] : [],
+    );
+    return [line, ...given].join(" ");
   }
 
   /** Says on a terminal what takes long. */

@@ -2,6 +2,7 @@ import type { BindingStatus } from "../../api/controller-resilience";
 import { LATEST_EXPIRY_ANNOTATION } from "../../api/names";
 import type { Intent, ObjectRef } from "../../core/intent";
 import type { EventRequest } from "../../core/remedy";
+import { shellWord } from "../../core/text";
 import type { BindingView } from "../../core/views";
 import type { Finding } from "../kit/finding";
 import type { Reason } from "./reasons";
@@ -60,17 +61,13 @@ export function planGone(record: BindingStatus, listed: boolean, goneMs: number)
 function creationOf({ kind, name, namespace, role = "" }: BindingStatus): string {
   const within = namespace === undefined ? "" : ` --namespace ${namespace}`;
   const [roleKind = "", ...roleName] = role.split("/");
-  const of = role === "" ? "" : ` --${roleKind.toLowerCase()} ${quoted(roleName.join("/"))}`;
-  return `kubectl create ${kind.toLowerCase()} ${quoted(name)}${within}${of} --serviceaccount NAMESPACE:NAME`;
+  const of = role === "" ? "" : ` --${roleKind.toLowerCase()} ${shellWord(roleName.join("/"))}`;
+  return `kubectl create ${kind.toLowerCase()} ${shellWord(name)}${within}${of} --serviceaccount NAMESPACE:NAME`;
 }
 
-/** `RoleBinding edit`. Odd names are quoted for a shell: they may hold any character but / and %. */
+/** `RoleBinding edit`. Odd names are quoted as for a shell. */
 export function nameOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
-  return `${kind} ${quoted(name)}`;
-}
-
-function quoted(name: string): string {
-  return /^\w[\w.:-]*$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+  return `${kind} ${shellWord(name)}`;
 }
 
 /** Notes the latest expiry on the binding. */

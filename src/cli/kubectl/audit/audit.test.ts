@@ -19,7 +19,7 @@ beforeEach(() => {
   refused = [];
 });
 
-const audit = (...args: string[]): Promise<Run> => run(["audit", "--kubeconfig", kubeconfig, ...args]);
+const audit = (...args: string[]): Promise<Run> => run(["audit", ...args], { KUBECONFIG: kubeconfig });
 
 interface Report {
   findings: {

@@ -65,7 +65,10 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
     logs,
     time: new Date(facts.nowMs).toISOString(),
     ...(namespace && { namespace }),
-    findings: audit(facts, namespace),
+    findings: audit(facts, namespace).map(({ command, ...finding }) => ({
+      ...finding,
+      ...(command !== undefined && { command: session.command(command) }),
+    })),
     unread: reader.unread,
   };
   const { output } = session;

@@ -147,11 +147,12 @@ export async function releaseOf(
 ): Promise<Change> {
   const { spec } = object;
   const isActed = operator?.leads !== false && !spec.suspend && modeOf(object) === "Enforce";
-  return isActed ? bySpec(object) : await byFlowSchema(session, flow, object);
+  return isActed ? bySpec(session, object) : await byFlowSchema(session, flow, object);
 }
 
-function bySpec(object: Throttled["object"]): Change {
+function bySpec(session: Session, object: Throttled["object"]): Change {
   const { namespace, name } = object.metadata;
+
   requireOwn(
     object,
     `${KIND} ${namespace}/${name}`,
@@ -159,6 +160,8 @@ function bySpec(object: Throttled["object"]): Change {
   );
   const now = object.spec.flowIsolation?.requestRate.onRunaway ?? "Throttle";
   if (now === "Report") throw new CliError("onRunaway is Report already: the operator is releasing it");
+  const patch = JSON.stringify({ spec: { flowIsolation: { requestRate: { onRunaway: now } } } });
+  const back = `kubectl patch cres ${name} -n ${namespace} --type merge -p '${patch}'`;
   const names = (object.status?.flows ?? []).filter(isThrottled).map(({ serviceAccount }) => serviceAccount);
   return {
     resource: KINDS[KIND],
@@ -166,7 +169,7 @@ function bySpec(object: Throttled["object"]): Change {
     object,
     patch: { spec: { flowIsolation: { requestRate: { onRunaway: "Report" } } } },
     consequence: `The operator will release every throttled flow of ${KIND} ${namespace}/${name} within seconds: ${names.join(", ")}. It then only reports runaways of this object, until you set onRunaway back to ${now}.${gitOpsWarning(object)}`,
-    done: `${names.join(", ")}: onRunaway is Report; when the client is mended, set it back: kubectl patch cres ${name} -n ${namespace} --type merge -p '${JSON.stringify({ spec: { flowIsolation: { requestRate: { onRunaway: now } } } })}'`,
+    done: `${names.join(", ")}: onRunaway is Report; when the client is mended, set it back: ${session.command(back)}`,
   };
 }
 
@@ -192,7 +195,7 @@ async function byFlowSchema(
     object: raw,
     patch: { spec: { priorityLevelConfiguration: { name: level } } },
     consequence: `FlowSchema ${flowSchema} will refer to level ${level} again, so ServiceAccount ${metadata.namespace}/${serviceAccount} is no longer throttled. It is changed directly, because the operator would not: ${whyNotActed(object)}.`,
-    done: `ServiceAccount ${serviceAccount} is released; see ${commandFor(`explain serviceaccount/${serviceAccount}`, metadata.namespace)}`,
+    done: `ServiceAccount ${serviceAccount} is released; see ${session.command(commandFor(`explain serviceaccount/${serviceAccount}`, metadata.namespace))}`,
   };
 }
 

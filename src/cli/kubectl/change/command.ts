@@ -148,7 +148,7 @@ async function setSuspend(
   const place = { namespace: subject.namespace, name: subject.name };
   const object = await readOne(session, resource, place, what);
   const verb = suspend ? "suspend" : "resume";
-  requireOwn(object, what, owner => commandFor(`${verb} ccres/${owner}`));
+  requireOwn(object, what, owner => session.command(commandFor(`${verb} ccres/${owner}`)));
   if ((objectOf(object["spec"])["suspend"] === true) === suspend)
     return nothingToDo(session, `nothing to do: ${what} is ${suspend ? "suspended already" : "not suspended"}`);
   const effect = suspend

@@ -24,16 +24,19 @@ const answers: Record<string, unknown> = {
   [`${GROUP}/v1alpha1/clustercontrollerresiliences/all`]: all,
   "/apis/events.k8s.io/v1/events": { items: [] },
 };
+let date: string | undefined;
 const server = new FakeServer(({ url = "" }): FakeAnswer => {
   const body = answers[url.split("?")[0] ?? ""];
-  return body === undefined ? { code: 404, body: { kind: "Status", code: 404, message: "not found" } } : { body };
+  const headers = date === undefined ? {} : { Date: date };
+  if (body === undefined) return { code: 404, body: { kind: "Status", code: 404, message: "not found" }, headers };
+  return { body, headers };
 });
 let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 
 it("explains a ClusterControllerResilience by its status", async () => {
-  const { code, stdout, stderr } = await run(["explain", "ccres/all", "--kubeconfig", kubeconfig]);
+  const { code, stdout, stderr } = await run(["explain", "ccres/all"], { KUBECONFIG: kubeconfig });
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/^ClusterControllerResilience all\n/);
   expect(stdout).toContain("mode Enforce in 1 of 2 namespaces, suspended");
@@ -50,6 +53,26 @@ it("explains a ClusterControllerResilience by its status", async () => {
     code: 1,
     stderr: expect.stringMatching(/^ClusterControllerResilience gone does not exist/) as string,
   });
+});
+
+it("prints commands for the cluster that was asked", async () => {
+  const { stdout } = await run(["explain", "ccres/all", "--kubeconfig", kubeconfig, "--context", "there"]);
+  expect(stdout).toContain(`    kubectl resilience resume ccres/all --context there --kubeconfig '${kubeconfig}'\n`);
+});
+
+it.each([-60_000, 60_000])("finds the leader by the API server's clock, %d ms from its own", async offMs => {
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience";
+  const nowMs = new Date().getTime() + offMs;
+  date = new Date(nowMs).toUTCString();
+  for (const [ageMs, words] of [
+    [0, "Operator: works"],
+    [30_000, "no replica leads"],
+  ] as const) {
+    const renewTime = new Date(nowMs - ageMs).toISOString();
+    answers[lease] = { metadata: identity, spec: { holderIdentity: "op", renewTime } };
+    expect((await run(["explain", "ccres/all", "--kubeconfig", kubeconfig])).stdout).toContain(words);
+  }
+  [date, answers[lease]] = [undefined, undefined];
 });
 
 it("says which workloads use a ServiceAccount, what binds it, and what is said of them", async () => {

@@ -64,6 +64,8 @@ async function runExplain(
     objects: isOwn ? only(objects, subject, reader.unread) : objects,
     ...(!isOwn && { live: await readLive(reader, subject, nowMs) }),
   });
+  for (const action of explanation.objects.flatMap(({ actions }) => actions))
+    Object.assign(action, { command: session.command(action.command) });
   await output.result(explanation, () =>
     formatExplanation(explanation, { paint: output.paint, columns: output.columns, nowMs }),
   );
