@@ -4,7 +4,16 @@ import { isOwnedBy, levelOf } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, QUARANTINE_LEVEL, usualLevel } from "./levels";
-import { flowSchemaName, type Piece, pieceOf, precedence, wantedFlow, wantedLeaseFlow, wantedLevels } from "./objects";
+import {
+  flowSchemaName,
+  type Piece,
+  pieceOf,
+  precedence,
+  viewNamed,
+  wantedFlow,
+  wantedLeaseFlow,
+  wantedLevels,
+} from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
 import { isOfOther, shadowOf } from "./shadow";
 import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
@@ -94,7 +103,7 @@ interface Match {
 function matchOf({ name }: AccountFacts, facts: FlowIsolationFacts): Match {
   const { owner, schemas } = facts;
   const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
-  const own = schemas?.find(view => view.name === wanted.name);
+  const own = viewNamed(wanted.name, schemas);
   const shadow = shadowOf(own ?? wanted, schemas ?? [], { ...owner.metadata, name });
   return { ...(own && { own }), ...(shadow && { shadow }), lease: pieceOf(wantedLeaseFlow(facts, name), schemas) };
 }

@@ -63,9 +63,20 @@ export interface Piece {
   readonly view?: ClusterObjectView;
 }
 
+/** By array: a cache returns the same one until it changes, and every ServiceAccount of every object looks for its own. */
+const known = new WeakMap<readonly ClusterObjectView[], ReadonlyMap<string, ClusterObjectView>>();
+
+/** Returns the object of that name. */
+export function viewNamed(name: string, views: readonly ClusterObjectView[] | null): ClusterObjectView | undefined {
+  if (views === null) return undefined;
+  const byName = known.get(views) ?? new Map(views.map(view => [view.name, view]));
+  known.set(views, byName);
+  return byName.get(name);
+}
+
 /** Compares a wanted object with all objects of its kind. Further labels, annotations and fields make no difference. */
 export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | null): Piece {
-  const view = views?.find(({ name }) => name === wanted.name);
+  const view = viewNamed(wanted.name, views);
   return view === undefined ? { wanted, is: "missing" } : { wanted, view, is: compare(view, wanted) };
 }
 

@@ -1,6 +1,6 @@
 import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
 import { isManaged, levelOf } from "../../core/owned";
-import type { ClusterObjectView } from "../../core/views";
+import { type ClusterObjectView, groupBy } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
 import { QUARANTINE_LEVEL } from "./levels";
 
@@ -27,10 +27,9 @@ export function shadowOf(
 ): ClusterObjectView | undefined {
   const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
   const ids = new Set([...namesOf(account), ...groupsOf(account)]);
-  const others = schemas
+  const others = [...naming(schemas, ids)]
     .filter(({ name, deletedAtMs }) => name !== own.name && deletedAtMs === undefined)
     .map(view => ({ view, rules: rulesAbout(view, ids) }))
-    .filter(({ rules }) => rules.length > 0)
     // The API server ignores a FlowSchema whose level does not exist.
     .filter(({ view }) => !view.conditions.some(({ type, status }) => type === "Dangling" && status === "True"))
     .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isOfOther(view, account)))
@@ -66,16 +65,31 @@ function takes(rules: readonly JsonObject[], { verb, isNamespaced }: (typeof SAM
     .some(({ verbs }) => isNamedIn(arrayOf(verbs), verb));
 }
 
-/** Subjects by rule: views do not change, and each is compared with every ServiceAccount. */
-const known = new WeakMap<JsonObject, readonly string[]>();
+/** A FlowSchema, and a subject of it. */
+interface Naming {
+  readonly id: string;
+  readonly view: ClusterObjectView;
+}
+
+/** By subject. A cache returns the same array until it changes, and every ServiceAccount of every object asks for its FlowSchemas. */
+const known = new WeakMap<readonly ClusterObjectView[], ReadonlyMap<string, readonly Naming[]>>();
+
+/** The FlowSchemas that name one of the subjects. */
+function naming(schemas: readonly ClusterObjectView[], ids: ReadonlySet<string>): Set<ClusterObjectView> {
+  const all = (view: ClusterObjectView): Naming[] =>
+    listIn(view.spec, "rules").flatMap(rule => subjectsOf(rule).map(id => ({ id, view })));
+  const bySubject = known.get(schemas) ?? groupBy(schemas.flatMap(all), ({ id }) => id);
+  known.set(schemas, bySubject);
+  return new Set([...ids].flatMap(id => (bySubject.get(id) ?? []).map(({ view }) => view)));
+}
 
 /** The rules of a FlowSchema that name one of the subjects. */
 function rulesAbout({ spec }: Ordered, ids: ReadonlySet<string>): JsonObject[] {
-  return listIn(spec, "rules").filter(rule => {
-    const subjects = known.get(rule) ?? listIn(rule, "subjects").map(idOf);
-    known.set(rule, subjects);
-    return subjects.some(id => ids.has(id));
-  });
+  return listIn(spec, "rules").filter(rule => subjectsOf(rule).some(id => ids.has(id)));
+}
+
+function subjectsOf(rule: JsonObject): string[] {
+  return listIn(rule, "subjects").map(idOf);
 }
 
 function hasStar(values: unknown): boolean {
