@@ -121,6 +121,9 @@ describe("plan of a ControllerResilience", () => {
     expect((await plan(web)).stdout).not.toContain("not now");
     more = { "/api/v1/namespaces/shop/serviceaccounts": [{ metadata: meta("web") }] };
     answers.set("/api/v1/namespaces/shop/pods/web-7d-1/log", { text: unauthorizedLog() });
+    // One API server is no second witness.
+    answers.set("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", { body: { endpoints: [] } });
+    answers.set("/metrics", { text: 'process_start_time_seconds 1\napiserver_request_total{code="200"} 1\n' });
     const { stdout, code } = await plan(web);
     expect(stdout).toContain("Operator: works; its restart breaker is tripped.");
     expect(stdout).toContain("\n  not now (the restart breaker is tripped), else it would evict Pod");
