@@ -46,6 +46,10 @@ export const ATTACKS: readonly Attack[] = [
       "block the event loop with a phrase",
       ["src/logs/classifier/linear.test.ts", "extraPhrases look at each character"],
     ],
+    [
+      "block the event loop with maintenance windows of many DaemonSets",
+      ["src/remedies/token-lifetime/windows.test.ts", "is that of one plan, however many DaemonSets wait for it"],
+    ],
     ["create many, and large ones", VOLUME],
   ]),
   ...attacksBy("Write access to ClusterControllerResiliences", [
