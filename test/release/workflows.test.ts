@@ -53,6 +53,11 @@ describe.each(workflows)("the workflow %s", (_, text) => {
     expect(Object.values(jobs).filter(job => job["timeout-minutes"] === undefined)).toEqual([]);
   });
 
+  it("runs no program of npm's authors in a job that may write or sign", () => {
+    const writing = Object.values(jobs).filter(one => Object.values(one.permissions ?? {}).includes("write"));
+    expect(writing.flatMap(job => job.steps).filter(({ run = "" }) => /\b(npm|npx|node)\b/.test(run))).toEqual([]);
+  });
+
   it("fails a step if a part of a pipe fails", () => {
     const hasShell = steps.some(({ run }) => run !== undefined);
     expect(defaults).toEqual(hasShell ? { run: { shell: "bash" } } : undefined);
@@ -101,12 +106,14 @@ describe("a release", () => {
     expect(build?.with?.["tags"]).toBe("${{ steps.name.outputs.image }}:${{ needs.check.outputs.version }}");
   });
 
-  it("has its notes before it publishes anything", () => {
-    const runs = stepsOf("publish").map(({ run = "" }) => run);
-    const first = (part: string): number => runs.findIndex(run => run.includes(part));
-    expect(first("release:notes")).toBeGreaterThan(0);
-    expect(first("release:notes")).toBeLessThan(first("helm push"));
-    expect(first("helm push")).toBeLessThan(first("gh release create"));
+  it("has its notes and files before it publishes anything, and installs without scripts", () => {
+    const runs = (name: string): string =>
+      stepsOf(name)
+        .flatMap(({ run = "" }) => run)
+        .join("\n");
+    expect(runs("assets")).toMatch(/npm ci --ignore-scripts\n[^]*release:assets[^]*release:notes > dist\/notes.md/);
+    expect([jobs["assets"]?.permissions, jobs["publish"]?.needs]).toEqual([undefined, ["check", "assets"]]);
+    expect(runs("publish")).toMatch(/helm push[^]*gh release create .* --notes-file dist\/notes.md/);
   });
 });
 
