@@ -223,9 +223,9 @@ export function isQuarantined({ throttle, release }: { throttle: Throttle; relea
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, own, level, rate } = flow;
-  // Nothing but releases is written while the targets are not understood.
+  // Nothing but releases is written while the targets are not understood. To be given up holds for a generation, too.
   const isDone = facts.notUnderstood === undefined && piecesOf(flow).every(({ is }) => is === "right");
-  const generation = isDone ? facts.generation : account.record?.generation;
+  const generation = isDone || flow.throttle.state === "GivenUp" ? facts.generation : account.record?.generation;
   // The level that the operator wrote, even where another manager has changed it since.
   const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
   return {

@@ -89,10 +89,27 @@ describe("a throttle that took effect", () => {
   });
 });
 
-it("a flow that was given up stays so when the write of a level fails once", async () => {
-  const scene = await throttled();
+async function givenUp(scene: Scene): Promise<Scene> {
   for (let i = 0; i < 600 && scene.entry()?.state !== "GivenUp"; i++) await scene.run(60);
   expect(scene.entry()).toMatchObject({ state: "GivenUp" });
+  return scene;
+}
+
+it("a flow that was given up stays so where a webhook takes from its FlowSchema what the operator writes", async () => {
+  const scene = await throttled();
+  scene.change({});
+  const pass = scene.pass.bind(scene);
+  scene.pass = async () => {
+    scene.edit(scene.schema(), { annotations: {} });
+    return await pass();
+  };
+  await givenUp(scene);
+  await scene.run(300);
+  expect(scene.entry()).toMatchObject({ state: "GivenUp", generation: 2 });
+});
+
+it("a flow that was given up stays so when the write of a level fails once", async () => {
+  const scene = await givenUp(await throttled());
   scene.world.cluster.delete(QUARANTINE_LEVEL);
   scene.isRefused = ({ target }) => target.kind === "PriorityLevelConfiguration";
   await scene.pass();
