@@ -70,8 +70,7 @@ export class Reconciler {
   async reconcile(key: Key, mayWrite: () => boolean): Promise<PassResult> {
     const log = this.#ports.log.child({ key, pass: this.#newPassId() });
     try {
-      const result = (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
-      return result;
+      return (await this.#passOnCaches(key, log, mayWrite)) ?? (await this.#passLive(key, log, mayWrite));
     } catch (error) {
       if (error instanceof NotYetError) return { next: "recheck", afterMs: error.afterMs };
       const result = nextOf(error);

@@ -123,7 +123,7 @@ export class Executor {
     const objection = objectionOf(CHECKS, by, intent, scope) ?? this.#deferred(intent, scope);
     if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
-    if (outcome.result === "Executed" && isOwn(intent)) this.#undone.note(intent, undoneBy(intent));
+    if (outcome.result === "Executed" && isOwn(intent)) this.#undone.noteLast(intent, undoneBy(intent));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     if (intent.restart && outcome.result === "Limited")
       this.#ports.metrics.count("restarts_deferred_total", { limit: outcome.limit });

@@ -98,6 +98,12 @@ export class WriteBackoff {
     return this.pending(intent) ?? outcome;
   }
 
+  /** As {@link note}, of the last write to its target: earlier ones with another body count no longer. */
+  noteLast(intent: Intent, noted: Outcome): void {
+    if (this.#find(intent) === undefined) this.clear(intent);
+    this.note(intent, noted);
+  }
+
   /** Reports whether a write has failed for an hour, and lately. */
   isLasting(intent: Intent): boolean {
     const failure = this.#find(intent);
