@@ -56,12 +56,14 @@ class Bench {
   readonly writer = new RecordingWriter();
   readonly store = new MemoryObjects();
   sinceOwnTroubleMs = Infinity;
+  clockTrouble: string | null = null;
   readonly #restarts;
   readonly #executor = new Executor({ writer: this.writer, clock: this.clock, metrics: new RecordingMetrics() });
 
   constructor(missing: Key[] = []) {
     const sinceOwnTroubleMs = (): number => this.sinceOwnTroubleMs;
-    this.#restarts = makeRestarts(this.clock, undefined, { missing, sinceOwnTroubleMs });
+    const clockTrouble = (): string | null => this.clockTrouble;
+    this.#restarts = makeRestarts(this.clock, undefined, { missing, sinceOwnTroubleMs, clockTrouble });
     this.clock.advance(10_000);
   }
 
@@ -209,14 +211,17 @@ describe("the rollout of a changed template", () => {
     expect(await bench.begin("shop/b")).toBe("Executed");
   });
 
-  it("neither begins nor goes on after its trial while the operator has trouble of its own, such as a clock that is off", async () => {
+  it.each([
+    ["has trouble of its own", { sinceOwnTroubleMs: 0 }],
+    ["has a clock that is off", { clockTrouble: "it is off" }],
+  ])("neither begins nor goes on after its trial while the operator %s", async (_, trouble) => {
     const bench = new Bench();
     bench.load("team/a", "Trial");
     bench.load("shop/b", "Trial");
     const tries = async () => [await bench.begin("shop/b"), await bench.begin("shop/b", "agent", { goesOn: true })];
-    bench.sinceOwnTroubleMs = 0;
+    Object.assign(bench, trouble);
     expect(await tries()).toEqual([expect.stringMatching("^OwnTrouble: "), expect.stringMatching("^OwnTrouble: ")]);
-    bench.sinceOwnTroubleMs = Infinity;
+    Object.assign(bench, { sinceOwnTroubleMs: Infinity, clockTrouble: null });
     expect(await tries()).toEqual([WAITING, "Executed"]);
   });
 });
