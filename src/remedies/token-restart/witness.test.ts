@@ -78,6 +78,17 @@ describe("401s in a log", () => {
     expect(scene.object.status?.restarts).toEqual([]);
   });
 
+  it("lead to no restart because a reading has failed in an earlier incident, too", async () => {
+    const { scene, step } = counted(0);
+    const unread = (second: number): void => {
+      step(second);
+      scene.rates = { ...scene.rates, ...UNREAD };
+    };
+    expect(await scene.passes(14, unread)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+    expect(await scene.passes(200, () => undefined)).toMatchObject({ reason: "Accepted" });
+    expect(await scene.passes(14, unread)).toMatchObject({ reason: "RestartDeferred", intents: [] });
+  });
+
   it.each([
     ["an API server cannot be read", 6, { servers: { found: 2, read: 1 } }],
     ["there is one address", 0, { servers: { found: 1, read: 1 } }],

@@ -28,7 +28,7 @@ const CLOCK_MARGIN_MS = 10_000;
 export class Witness {
   #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
-  /** Since when the counters of an API server cannot be read. */
+  /** Since when the counters of an API server cannot be read, though they are asked. */
   #failingFromMs: number | undefined;
 
   /** Empty: no restart without proof may follow, or there is no witness. */
@@ -37,7 +37,10 @@ export class Witness {
     spec: TokenRestartSpec,
     readers: Pick<Readers, "requestRates" | "serverWithoutKey" | "clock">,
   ): Promise<Pick<Observed, "refusals" | "serverWithoutKey">> {
-    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) return {};
+    if (!observed.workloads.some(workload => mayRestart(workload, observed, spec, readers.clock.now()))) {
+      this.#failingFromMs = undefined;
+      return {};
+    }
     return { refusals: await this.#refusals(readers), serverWithoutKey: await readers.serverWithoutKey(AGE_MS) };
   }
 
