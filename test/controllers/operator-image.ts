@@ -15,6 +15,9 @@ import { type Progress, silent } from "../lab/progress";
 
 const root = join(__dirname, "..", "..");
 
+/** What the image runs, once it is built. */
+export const OPERATOR_PROGRAM = join(root, "dist", "image", "operator.js");
+
 /** The name of the operator's image on a lab's node. */
 export const OPERATOR_IMAGE = "controller-resilience:lab";
 
@@ -101,7 +104,7 @@ function entriesOf({ from, to }: DockerfileStage["copies"][number], node: string
 
 /** Reports whether the contents of the image are newer than the sources. */
 export function isBuilt(): boolean {
-  const built = statSync(join(root, "dist", "image", "operator.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = statSync(OPERATOR_PROGRAM, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return SOURCES.every(path => newestIn(join(root, path)) <= built);
 }
 

@@ -5,11 +5,10 @@ import { forEach } from "../../cluster/for-each";
 import { Admin } from "../../cluster/admin";
 import { ClusterClient } from "../../cluster/client";
 import { install, OPERATOR } from "../../cluster/installation";
-import { operatorNodeOptions, operatorStage } from "../../controllers/operator-image";
+import { ensureBuilt, OPERATOR_PROGRAM, operatorNodeOptions, operatorStage } from "../../controllers/operator-image";
 import { Lab } from "../../lab";
 import { foldersOf } from "../../lab/folders";
 import { nodeRelease } from "../../lab/images";
-import { bundleEntry } from "../../operator/bundle";
 import { OperatorProcess } from "../../operator/process";
 import { LogFiles } from "./log-files";
 import { ReferenceProcess } from "./reference-process";
@@ -47,7 +46,6 @@ export interface WorldOptions {
 export class World {
   readonly #ends: (() => unknown)[] = [];
   #kubeconfig = "";
-  #bundle = "";
   #node = "";
   #nodeArgs: readonly string[] = [];
 
@@ -74,7 +72,7 @@ export class World {
     world.defer(() => lab.down());
     world.defer(() => admin.connection.close());
     try {
-      await world.#prepare(folder, nodes);
+      await world.#prepare(nodes);
     } catch (error) {
       await world.down();
       throw error;
@@ -99,7 +97,7 @@ export class World {
   /** Starts an operator process, without waiting for anything. */
   startOperator(): OperatorProcess {
     const env = { ...operatorStage().env, NODE_OPTIONS: operatorNodeOptions().join(" ") };
-    const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: this.#bundle };
+    const program = { node: this.#node, nodeArgs: this.#nodeArgs, bundle: OPERATOR_PROGRAM };
     const operator = OperatorProcess.start({ kubeconfig: this.#kubeconfig, env, ...program });
     this.defer(() => operator.stop());
     return operator;
@@ -137,9 +135,9 @@ export class World {
     });
   }
 
-  async #prepare(folder: string, nodes: number): Promise<void> {
+  async #prepare(nodes: number): Promise<void> {
     await install(ClusterClient.of(this.lab));
-    this.#bundle = await bundleEntry(folder);
+    await ensureBuilt(line => this.print(line));
     this.#node = await nodeRelease(line => this.print(`lab: ${line}`));
     const { namespace, serviceAccount } = OPERATOR;
     this.#kubeconfig = await this.lab.serviceAccountKubeconfig(namespace, serviceAccount, TOKEN_LIFE);
