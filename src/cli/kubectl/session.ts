@@ -111,12 +111,11 @@ export class Session {
     return new Api(this.#connection, systemClock, this.#options).json<JsonObject>(request);
   }
 
-  /** Returns a command line for this cluster: copied without its flags it could change another one. */
+  /** Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files. */
   command(line: string): string {
-    const { context, kubeconfig } = this.#flags;
-    const given = Object.entries({ context, kubeconfig }).flatMap(([flag, value]) =>
-      value ? [`--${flag} ${shellWord(value)}`] : [],
-    );
+    const { context, kubeconfig, output } = this.#flags;
+    const flags = output === "html" ? { context } : { context, kubeconfig };
+    const given = Object.entries(flags).flatMap(([flag, value]) => (value ? [`--${flag} ${shellWord(value)}`] : []));
     return [line, ...given].join(" ");
   }
 

@@ -407,9 +407,11 @@ describe("the report", () => {
     expect(stdout).toContain(
       `"default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'">\n<meta name="viewport"`,
     );
-    expect((await audit("-o", "html", "--context", "there", "-A")).stdout).toMatch(
-      /<h1>there<\/h1>\n<p>all namespaces of /,
-    );
+    const there = await audit("-o", "html", "--context", "there", "--kubeconfig", kubeconfig, "-A");
+    expect(there.stdout).toMatch(/<h1>there<\/h1>\n<p>all namespaces of /);
+    // The page is sent to others.
+    expect(there.stdout).toContain("<code>kubectl delete pod web-1 -n shop --context there</code>");
+    expect(there.stdout).not.toContain(kubeconfig);
   });
 
   it("groups findings on the page by severity and check, and those with the same reason in one row", async () => {
