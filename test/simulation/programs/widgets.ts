@@ -132,14 +132,14 @@ export class WidgetController implements Program {
 
   truth(): Truth {
     const truth = this.#base.truth();
-    // What it lost shows with its next list, or in its successor.
+    // What it lost shows with its next list, or in its successor; servers that dispute a key do not free its workers.
     const isUnseen = truth.state === "access-gone" && !this.#base.isRefused;
-    if (!this.#base.leads || (truth.state !== "works" && !isUnseen)) return truth;
+    if (!this.#base.leads || (truth.state !== "works" && truth.state !== "token-split" && !isUnseen)) return truth;
     const cause = this.#stuckBy();
-    if (cause !== undefined) return { state: "stuck", cause, healedByRestart: !isUnseen };
+    if (cause !== undefined) return { state: "stuck", cause, healedByRestart: truth.state === "works" };
     const blocked = [...this.#busy.values()].filter(({ untilMs }) => untilMs === Infinity).length;
     if (blocked >= WORKERS) return { state: "stuck", cause: "workers-poisoned", healedByRestart: false };
-    return blocked > 0 && !isUnseen ? { ...truth, cause: "worker-blocked" } : truth;
+    return blocked > 0 && truth.state === "works" ? { ...truth, cause: "worker-blocked" } : truth;
   }
 
   get #tellsFirst(): boolean {
