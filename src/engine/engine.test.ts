@@ -171,7 +171,7 @@ describe("the engine", () => {
     await clock.run(HOUR);
     expect(writer.written).toHaveLength(2);
     expect(lease.record?.annotations?.[BREAKER_ANNOTATION]).toMatch(
-      /Z 2 restarts without proof within an hour did not help/,
+      /Z two restarts without proof within an hour did not help/,
     );
     const onLease = () => events.records.filter(({ reason }) => reason === "BreakerTripped");
     expect(onLease()).toMatchObject([{ type: "Warning", regarding: lease.ref, action: "TripBreaker" }]);

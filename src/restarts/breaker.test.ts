@@ -205,7 +205,7 @@ describe("the breaker", () => {
     expect(await bench.restart("lab/c", "p3")).toBe("Breaker");
     expect(await bench.restart("lab/d", "p4")).toBe("Breaker");
     expect(bench.breaker.state).toMatch(
-      /^\S+Z 2 restarts without proof within an hour did not help: pod team\/p1 of Deployment\/team\/a and pod shop\/p2 of Deployment\/shop\/b$/,
+      /^\S+Z two restarts without proof within an hour did not help: pod team\/p1 of Deployment\/team\/a and pod shop\/p2 of Deployment\/shop\/b$/,
     );
     expect(bench.notes).toEqual([bench.last?.detail]);
     expect(bench.notes[0]).toContain(RESET);

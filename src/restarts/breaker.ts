@@ -127,7 +127,7 @@ export class Breaker {
     if (last === undefined || previous === undefined) return;
     if (nowMs - last.timeMs >= HOUR_MS || last.timeMs - previous.timeMs >= HOUR_MS) return;
     const pods = [previous, last].map(describe).join(" and ");
-    const text = `${toSeconds(clock.now())} 2 restarts without proof within an hour did not help: ${pods}`;
+    const text = `${toSeconds(clock.now())} two restarts without proof within an hour did not help: ${pods}`;
     breaker.trip(text);
     onTripped?.(describeTripped(text, lease));
   }

@@ -125,7 +125,7 @@ const TROUBLES: Partial<Record<RestartClaim["cause"], string>> = {
 function exhausted({ claim, workload: { history, now } }: Due): Limit | undefined {
   if (!isExhausted(claim, history, now)) return undefined;
   const trouble = TROUBLES[claim.cause] ?? "its requests get 401 responses";
-  const orAfter = claim.generation === undefined ? "" : ", or after a change of the spec and the cooldown";
+  const orAfter = claim.generation === undefined ? "" : ", or after a change of this object's spec and the cooldown";
   const next = `The operator tries again a day after them at the earliest${orAfter}`;
   return { wait: `restarts did not help; find out why ${trouble}. ${next}`, reason: "RestartsExhausted" };
 }

@@ -148,7 +148,7 @@ function whyNotThrottled({ account, facts, spec }: Flow): string {
   if (!isThrottleable(account, facts))
     return account.isComponent === undefined
       ? "It is not throttled: neither its workloads nor its pods are there, so it may be a component of the cluster."
-      : "It is not throttled: it is a component of the cluster.";
+      : "It is not throttled: it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.";
   if (mode !== "Enforce") return `${capitalize(whyObserved(mode))}: it would be throttled now.`;
   return "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
 }

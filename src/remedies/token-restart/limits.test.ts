@@ -35,6 +35,17 @@ it.each([
   expect((await scene.live(2)).reason).toBe(reason);
 });
 
+it("says whose spec forgives restarts that did not help", async () => {
+  const scene = replicated(1);
+  for (const minutesAgo of [50, 40])
+    addRestart(scene, minutesAgo, { cause: "Unknown", outcome: "Ineffective", generation: 1 });
+  const { reason, message } = await scene.live(2);
+  expect({ reason, message }).toEqual({
+    reason: "RestartsExhausted",
+    message: expect.stringContaining("or after a change of this object's spec and the cooldown") as string,
+  });
+});
+
 describe("a pod that cannot be healed", () => {
   it("does not keep its siblings from their turn once the restarts of its incident are used up", async () => {
     const scene = replicated(2);
