@@ -130,7 +130,9 @@ describe("a ServiceAccount of the cluster's own components", () => {
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(5 * MINUTES);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
-    expect(decision.message).toContain("it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.");
+    expect(decision.message).toContain(
+      "it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.",
+    );
     expect((await scene.run(MINUTES)).recheckAfterMs).toBe(30_000);
     expect(scene.level()).toBe(SHARED);
   });
