@@ -36,6 +36,13 @@ describe("a pod that could not renew", () => {
     setUnreachable(false);
     expect(await scene.run(50)).toMatchObject({ status: "True", reason: "Active", intents: [] });
     expect((await scene.run(20)).intents).toHaveLength(1);
+    // The first pass is a minute later, as one before it waited for a log.
+    setUnreachable(true);
+    await scene.run(20);
+    scene.time.advance(60_000);
+    setUnreachable(false);
+    expect((await scene.run(50)).intents).toEqual([]);
+    expect((await scene.run(20)).intents).toHaveLength(1);
   });
 
   it.each(["main", "sidecar"] as const)("has time while its %s container waits for its next life", async role => {
