@@ -244,9 +244,10 @@ export class Connection {
         throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
       throw new TransientError(`credentials: ${saidByPlugin(config, error) ?? describeKubeConfigError(error)}`);
     }
-    const { agent, instanceAgent } = this.#keepAgents(options);
+    const server = addressOf(cluster);
+    const { agent, instanceAgent } = this.#keepAgents(options, server.name);
     return {
-      server: addressOf(cluster),
+      server,
       agent,
       instanceAgent,
       headers: options.headers as Record<string, string>,
@@ -263,13 +264,13 @@ export class Connection {
     }
   }
 
-  /** Returns the agents in use, or new ones if the TLS settings have changed. */
-  #keepAgents(options: RequestOptions): Agents {
-    const identity = identityOf(options);
+  /** Returns the agents in use, or new ones if the TLS settings, or the server's name, have changed. */
+  #keepAgents(options: RequestOptions, name: string): Agents {
+    const identity = `${identityOf(options)} ${name}`;
     if (this.#agents?.identity === identity) return this.#agents;
     if (this.#agents !== null) retire(this.#agents.agent, this.#agents.instanceAgent);
     const agent = options.agent as Agent;
-    asInGo(agent);
+    asInGo(agent, name);
     Object.assign(agent, { keepAlive: true, keepAliveMsecs: TCP_KEEPALIVE_MS, maxFreeSockets: MAX_IDLE_SOCKETS });
     this.#agents = { agent, instanceAgent: instanceAgentOf(options), identity };
     return this.#agents;
@@ -279,10 +280,10 @@ export class Connection {
 function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   const { instance, isFresh = false, path } = wire;
-  const { hostname, port, prefix, name } = access.server;
+  const { hostname, port, prefix } = access.server;
   const options: RequestOptions = {
     ...(instance === undefined
-      ? { agent: access.agent, hostname, port, path: prefix + path, checkServerIdentity: identityCheck(name) }
+      ? { agent: access.agent, hostname, port, path: prefix + path }
       : { agent: access.instanceAgent, hostname: instance.address, port: instance.port, path }),
     ...(isFresh && instance === undefined ? { agent: unpooled(access.agent) } : {}),
     method: wire.method,
@@ -330,19 +331,18 @@ export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
-/** socks-proxy-agent drops an IP address, and Node would then look for `localhost` in the certificate. */
-function identityCheck(name: string): NonNullable<RequestOptions["checkServerIdentity"]> {
-  return (_, certificate) => checkServerIdentity(name, certificate);
-}
-
 /** An agent of hpagent, or of socks-proxy-agent. */
 interface ProxyAgent {
+  readonly options: object;
   proxy?: URL | { readonly host: string };
   createConnection: (options: { readonly host: string }, callback: unknown) => unknown;
 }
 
-/** Does with a proxy as Go does: an IPv6 address has brackets in its URL and in CONNECT only, and a SOCKS proxy resolves names. */
-function asInGo(agent: Agent): void {
+/**
+ * Does with a proxy as Go does: an IPv6 address has brackets in its URL and in CONNECT only, and a SOCKS proxy resolves names. socks-proxy-agent drops
+ * an IP address, and Node would then look for `localhost` in the certificate.
+ */
+function asInGo(agent: Agent, name: string): void {
   const proxied = agent as unknown as ProxyAgent;
   const { proxy } = proxied;
   if (proxy instanceof URL) {
@@ -352,8 +352,12 @@ function asInGo(agent: Agent): void {
       connect(isIPv6(options.host) ? { ...options, host: `[${options.host}]` } : options, callback);
     const hostname = bareHost(proxy.hostname);
     Object.assign(agent, { proxy: { protocol, username, password, port, hostname }, createConnection });
-  } else if (proxy !== undefined)
+  } else if (proxy !== undefined) {
     Object.assign(agent, { proxy: { ...proxy, host: bareHost(proxy.host) }, shouldLookup: false });
+    // Of the agent: Node 24 reuses no connection of a request that has its own.
+    const check: RequestOptions["checkServerIdentity"] = (_, certificate) => checkServerIdentity(name, certificate);
+    Object.assign(proxied.options, { checkServerIdentity: check });
+  }
 }
 
 /** The same agent without connections to reuse. A proxy's agent stays as it is. */
