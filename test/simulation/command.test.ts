@@ -104,7 +104,7 @@ it("prints what it has when it is interrupted", async () => {
 describe("coverage", () => {
   it("names what never occurred, but for what cannot", () => {
     const { text, missing } = coverageOf([failed(1, 1, "")], true);
-    expect(text).toContain("Programs: 0 of 31");
+    expect(text).toContain("Programs: 0 of 32");
     expect(missing).toEqual(
       expect.arrayContaining(["happening roll-out", "fault 410", "program kopf", "reason Rejected"]),
     );
