@@ -26,11 +26,11 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 39_100 },
+    { name: "source: lines", found: lines(source), budget: 39_105 },
     { name: "source: files", found: source.length, budget: 243 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 61_150 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_360 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_960 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_985 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
