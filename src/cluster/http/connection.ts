@@ -2,7 +2,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { isIPv6 } from "node:net";
 import { checkServerIdentity } from "node:tls";
-import { type Cluster, KubeConfig } from "@kubernetes/client-node";
+import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
 import { oneLine } from "../../core/text";
@@ -28,8 +28,6 @@ export interface ServerAddress {
   readonly port: number;
   /** Before every path; without a slash at the end. */
   readonly prefix: string;
-  /** The name that its certificate must have. */
-  readonly name: string;
 }
 
 /** One of the API servers of a cluster, at its own address. */
@@ -244,8 +242,8 @@ export class Connection {
         throw new TerminalError("the kubeconfig: expected an https server, since requests have credentials, got http");
       throw new TransientError(`credentials: ${saidByPlugin(config, error) ?? describeKubeConfigError(error)}`);
     }
-    const server = addressOf(cluster);
-    const { agent, instanceAgent } = this.#keepAgents(options, server.name);
+    const server = addressOf(cluster.server);
+    const { agent, instanceAgent } = this.#keepAgents(options, cluster.tlsServerName || server.hostname);
     return {
       server,
       agent,
@@ -264,7 +262,11 @@ export class Connection {
     }
   }
 
-  /** Returns the agents in use, or new ones if the TLS settings, or the server's name, have changed. */
+  /**
+   * Returns the agents in use, or new ones if the TLS settings, or the server's name, have changed.
+   *
+   * @param name that the server's certificate must have
+   */
   #keepAgents(options: RequestOptions, name: string): Agents {
     const identity = `${identityOf(options)} ${name}`;
     if (this.#agents?.identity === identity) return this.#agents;
@@ -313,7 +315,7 @@ function instanceAgentOf({ ca, cert, key, pfx, passphrase, timeout }: RequestOpt
   return new HttpsAgent({ ca, cert, key, pfx, passphrase, timeout, ...verified, ...kept });
 }
 
-function addressOf({ server, tlsServerName }: Pick<Cluster, "server" | "tlsServerName">): ServerAddress {
+function addressOf(server: string): ServerAddress {
   if (!URL.canParse(server)) throw new TerminalError("the kubeconfig: expected the server's URL, got another text");
   const { protocol, hostname, port, pathname } = new URL(server);
   const isPlain = protocol === "http:";
@@ -322,7 +324,6 @@ function addressOf({ server, tlsServerName }: Pick<Cluster, "server" | "tlsServe
     hostname: bareHost(hostname),
     port: port === "" ? (isPlain ? 80 : 443) : Number(port),
     prefix: pathname.replace(/\/$/, ""),
-    name: tlsServerName || bareHost(hostname),
   };
 }
 

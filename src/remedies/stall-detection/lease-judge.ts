@@ -144,9 +144,10 @@ export class AbleTimes {
     const before = this.#ableMs;
     this.#ableMs = new Map(
       pods.flatMap(pod => {
+        if (!isRunning(pod)) return [[pod.uid, Infinity]];
         // Not from the last pass that saw it unable: a minute may have passed since.
-        const sinceMs = isRunning(pod) ? before.get(pod.uid) : Infinity;
-        return sinceMs === undefined ? [] : [[pod.uid, isRunning(pod) ? Math.min(sinceMs, nowMs) : sinceMs]];
+        const sinceMs = before.get(pod.uid);
+        return sinceMs === undefined ? [] : [[pod.uid, Math.min(sinceMs, nowMs)]];
       }),
     );
   }

@@ -152,7 +152,6 @@ export async function releaseOf(
 
 function bySpec(session: Session, object: Throttled["object"]): Change {
   const { namespace, name } = object.metadata;
-
   requireOwn(
     object,
     `${KIND} ${namespace}/${name}`,
