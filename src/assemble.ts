@@ -10,7 +10,7 @@ import { cachedReaders, clusterWideCaches } from "./cluster/read/cached-readers"
 import { ApiLogReader } from "./cluster/read/log-reader";
 import type { Scrape } from "./cluster/measure/pod-metrics";
 import { RequestCounts } from "./cluster/measure/request-counts";
-import { ClusterReaders, type ReadersContext } from "./cluster/read/readers";
+import { clusterReaders, type ReadersContext } from "./cluster/read/readers";
 import { Informers } from "./cluster/watch/informers";
 import { OwnWatch } from "./cluster/watch/own-objects";
 import type { WatchContext } from "./cluster/watch/watch";
@@ -94,7 +94,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const own = watchOwnObjects({ shared, informers, settings }, () => engine);
   const clockBehindMs = (): number => clockOffset.behindMs();
   const reading = { informers, logs, rounds, keyMemory, requestCounts, clockBehindMs, ...ownFacts(connection) };
-  const readers = new ClusterReaders({ ...shared, ...reading, scrape: surroundings.scrape });
+  const readers = clusterReaders({ ...shared, ...reading, scrape: surroundings.scrape });
   const store = new ApiObjectStore(
     shared.api,
     { isOurs: key => isWatched(settings, key), clock, random, log },

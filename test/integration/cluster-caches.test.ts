@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Connection } from "../../src/cluster/http/connection";
 import { cachedReaders } from "../../src/cluster/read/cached-readers";
 import { ApiLogReader } from "../../src/cluster/read/log-reader";
-import { ClusterReaders } from "../../src/cluster/read/readers";
+import { clusterReaders } from "../../src/cluster/read/readers";
 import { systemClock, systemRandom } from "../../src/cluster/system";
 import { Informers } from "../../src/cluster/watch/informers";
 import { OwnWatch } from "../../src/cluster/watch/own-objects";
@@ -61,7 +61,7 @@ const workload = (name: string, spec: object): object => ({
 it("the cached readers return what live reads return", async () => {
   const context = contextOf();
   const informers = new Informers(context, { onWake: () => undefined });
-  const live = new ClusterReaders({
+  const live = clusterReaders({
     ...{ ...context, informers, logs: new ApiLogReader(context) },
     rounds: new ImmediateRounds(systemClock),
   });

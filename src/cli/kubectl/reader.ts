@@ -1,6 +1,6 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { BREAKER_ANNOTATION, KIND, MANAGER } from "../../api/names";
-import { describeCall, pathOf, type Place, type Resource } from "../../cluster/http/resources";
+import { callOf, describeCall, type Place, type Resource } from "../../cluster/http/resources";
 import { ownView } from "../../cluster/read/views";
 import { ForbiddenError, GoneError, ResilienceError, UnauthorizedError } from "../../core/errors";
 import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../core/json";
@@ -20,8 +20,8 @@ export class PartialReader {
 
   /** Reads one object; null if it does not exist, undefined if the read was refused. */
   get(resource: Resource, place: Place): Promise<JsonObject | null | undefined> {
-    const what = describeCall("get", resource, place);
-    return this.#tolerant(what, () => this.#session.get({ what, path: pathOf(resource, place) }));
+    const call = callOf("get", resource, place);
+    return this.#tolerant(call.what, () => this.#session.get(call));
   }
 
   /**

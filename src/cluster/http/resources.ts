@@ -55,6 +55,11 @@ export function describeCall(verb: string, resource: Resource, place: Place = {}
   return place.namespace === undefined ? `${verb} ${plural}` : `${verb} ${plural} in ${place.namespace}`;
 }
 
+/** Returns what a call without a body needs: its name in messages, and its path. */
+export function callOf(verb: string, resource: Resource, place: Place = {}): Pick<ApiRequest, "what" | "path"> {
+  return { what: describeCall(verb, resource, place), path: pathOf(resource, place) };
+}
+
 export interface ListRequest {
   readonly resource: Resource;
   readonly place?: Place;

@@ -4,7 +4,7 @@ import { arrayOf, numberOf, objectOf, textOf } from "../../core/json";
 import { KINDS } from "../../core/kinds";
 import type { Api } from "../http/api";
 import type { Instance } from "../http/connection";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 
 // The API servers of a cluster, each at its own address.
 
@@ -19,13 +19,7 @@ const DEADLINE_MS = 5_000;
  * @throws ForbiddenError without the permission `get endpointslices`, or another error of core
  */
 export async function readyInstances(api: Pick<Api, "jsonOrNull">): Promise<Instance[]> {
-  const resource = KINDS.EndpointSlice;
-  const slice = await api.jsonOrNull({
-    what: describeCall("get", resource, PLACE),
-    path: pathOf(resource, PLACE),
-    deadlineMs: DEADLINE_MS,
-  });
-  return instancesIn(slice);
+  return instancesIn(await api.jsonOrNull({ ...callOf("get", KINDS.EndpointSlice, PLACE), deadlineMs: DEADLINE_MS }));
 }
 
 export function instancesIn(slice: unknown): Instance[] {

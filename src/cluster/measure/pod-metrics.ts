@@ -16,7 +16,7 @@ import type { PodView, PortView } from "../../core/views";
 import { followPage, PageLines, START } from "../../evidence/metrics/page";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 import { LineSplitter } from "../watch/stream";
 import { Rounds } from "./rounds";
 
@@ -292,20 +292,18 @@ class PodTokens {
   }
 
   async #request(namespace: string, name: string): Promise<string> {
-    const place = { namespace, name, subresource: "token" };
-    const what = describeCall("create", KINDS.ServiceAccount, place);
+    const call = callOf("create", KINDS.ServiceAccount, { namespace, name, subresource: "token" });
     const body = {
       ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" },
       spec: { expirationSeconds: TOKEN_SECONDS },
     };
-    const path = pathOf(KINDS.ServiceAccount, place);
-    const asked = this.#api.json({ what, method: "POST", path, body, deadlineMs: DEADLINE_MS });
+    const asked = this.#api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS });
     const answer = await asked.catch((error: unknown) => {
       if (!(error instanceof ForbiddenError)) throw error;
       throw new ForbiddenError(`${error.message}; list ${name} in the chart's value metrics.tokens`);
     });
     const token = textOf(objectOf(objectOf(answer)["status"])["token"]);
-    if (token === undefined) throw new TransientError(`${what}: expected a token, got none`);
+    if (token === undefined) throw new TransientError(`${call.what}: expected a token, got none`);
     return token;
   }
 }

@@ -34,7 +34,8 @@ export function cachedReaders(
     const all = await caches.clusterObjects(kind);
     return all && byName(all);
   };
-  const cached: Partial<Readers> = {
+  return {
+    ...live,
     namespace: name => orLive(find("Namespace", "", name), () => live.namespace(name)),
     workload: (...which) => orLive(find(...which), () => live.workload(...which)),
     workloads: (...which) => orLive(workloads(...which), () => live.workloads(...which)),
@@ -46,12 +47,6 @@ export function cachedReaders(
     clusterObjects: kind => orLive(clusterObjects(kind), () => live.clusterObjects(kind)),
     keyRotation: (maxAgeMs = KEYS_AGE_MS) => live.keyRotation(maxAgeMs),
   };
-  return new Proxy(live, {
-    get: (_, name: keyof Readers) => {
-      const read: unknown = cached[name] ?? live[name];
-      return typeof read === "function" && !(name in cached) ? (read.bind(live) as unknown) : read;
-    },
-  });
 }
 
 async function orLive<T>(cached: Promise<T>, live: () => Promise<T>): Promise<T> {

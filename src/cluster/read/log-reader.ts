@@ -4,7 +4,7 @@ import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
 import { type Answer, type Api, TimeoutError } from "../http/api";
 import { FairLimiter, type Share } from "../http/fair-limiter";
 import { textOf } from "../../core/json";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
 import { errorOfRefusal, parseStatus, type Refusal } from "../http/status-errors";
 
@@ -91,7 +91,7 @@ export class ApiLogReader implements LogReader {
   async #acquire(request: LogRequest): Promise<() => void> {
     const timeout = new AbortController();
     const cancel = this.#context.clock.after(WAIT_DEADLINE_MS, () => {
-      timeout.abort(new TimeoutError(`${describe(request)}: no free slot within ${WAIT_DEADLINE_MS / 1000} s`));
+      timeout.abort(new TimeoutError(`${callFor(request).what}: no free slot within ${WAIT_DEADLINE_MS / 1000} s`));
     });
     try {
       return await this.#limiter.acquire(this.#shares(request), timeout.signal);
@@ -115,10 +115,9 @@ export class ApiLogReader implements LogReader {
   }
 
   async #fetch(request: LogRequest): Promise<LogChunk | null> {
-    const what = describe(request);
+    const call = callFor(request);
     const answer = await this.#context.api.send({
-      what,
-      path: pathOf(KINDS.Pod, { namespace: request.namespace, name: request.pod, subresource: "log" }),
+      ...call,
       query: {
         container: request.container,
         timestamps: true,
@@ -134,7 +133,7 @@ export class ApiLogReader implements LogReader {
     if (answer.code === 200) return chunkOf(answer.body, request.limitBytes);
     const refusal = refusalOf(answer);
     if (answer.code === NO_NODE || isNothingToRead(refusal)) return null;
-    throw errorOfRefusal(refusal, what);
+    throw errorOfRefusal(refusal, call.what);
   }
 
   #count(result: "ok" | "truncated" | "absent" | "error" | "timeout", bytes = 0): void {
@@ -176,10 +175,6 @@ function podKey(request: LogRequest): string {
   return `${request.namespace}/${request.pod}`;
 }
 
-function describe(request: LogRequest): string {
-  return describeCall("get", KINDS.Pod, {
-    namespace: request.namespace,
-    name: request.pod,
-    subresource: "log",
-  });
+function callFor({ namespace, pod }: LogRequest): ReturnType<typeof callOf> {
+  return callOf("get", KINDS.Pod, { namespace, name: pod, subresource: "log" });
 }

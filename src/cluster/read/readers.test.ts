@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { ClusterReaders, type ReadersContext } from "./readers";
+import { clusterReaders, type ReadersContext } from "./readers";
 
 it("read the published keys again after half a minute, for a pass that may write", async () => {
   const clock = new FakeClock();
@@ -9,7 +9,7 @@ it("read the published keys again after half a minute, for a pass that may write
     jsonOrNull: () => Promise.resolve(null),
     json: () => Promise.resolve((reads++, { keys: [{ kid: "a" }] })),
   };
-  const readers = new ClusterReaders({ clock, api } as unknown as ReadersContext);
+  const readers = clusterReaders({ clock, api } as unknown as ReadersContext);
   for (const [afterMs, expected] of [
     [0, 1],
     [29_999, 1],

@@ -1,30 +1,13 @@
-import type { ControllerResilience, MetricsSpec } from "../../api/controller-resilience";
 import { KIND } from "../../api/names";
 import type { Clock } from "../../core/time";
-import type { LeaseReading } from "../../core/leases";
-import type { KindQuestion, KindReading, KindWriters } from "../../core/progress";
-import type { PodMetricsReading } from "../../core/pod-metrics";
-import type { LogRounds, LogReader, Readers, Right, RequestRates } from "../../core/readers";
+import type { LogRounds, LogReader, Readers } from "../../core/readers";
 import type { Log } from "../../core/ports";
-import { KeyMemory, type KeyRotation, rotationIn } from "../../core/signing-keys";
-import type {
-  BindingKind,
-  BindingView,
-  ClusterKind,
-  ClusterObjectView,
-  DaemonSetView,
-  NamespaceView,
-  PodView,
-  RoleView,
-  SandboxEventView,
-  ServiceAccountView,
-  WorkloadView,
-} from "../../core/views";
+import { KeyMemory, rotationIn } from "../../core/signing-keys";
 import { GoneError } from "../../core/errors";
 import { inSlices } from "../../core/slices";
 import type { Api } from "../http/api";
 import type { Informers } from "../watch/informers";
-import { describeCall, listPages, PAGE_SIZE, pathOf, type Place, type Resource } from "../http/resources";
+import { callOf, listPages, PAGE_SIZE, type Place, type Resource } from "../http/resources";
 import { projectAll } from "./received";
 import { bindingView, clusterObjectView, namespaceView, ownView, roleView, serviceAccountView } from "./views";
 import { daemonSetView, workloadView } from "./workload-views";
@@ -66,180 +49,89 @@ export interface ReadersContext {
   readonly apiHost?: () => Promise<string>;
 }
 
-/** Reads pods, bindings and sandbox Events from the watches, and everything else live. */
-export class ClusterReaders implements Readers {
-  readonly clock: Clock;
-  readonly logs: LogReader;
-  readonly rounds: LogRounds;
-  readonly #api: Api;
-  readonly #informers: ReadersContext["informers"];
-  readonly #rights: Pick<Rights, "may">;
-  readonly #requestCounts: RequestCounts;
-  readonly #leases: LeaseReadings;
-  readonly #kinds: KindReadings;
-  readonly #kindWriters: KindWritersReadings;
-  readonly #podMetrics: PodMetricsReadings;
-  readonly #ownUser: () => Promise<string | undefined>;
-  readonly #apiAudiences: () => Promise<readonly string[]>;
-  readonly #clockBehindMs: () => number;
-  readonly #keyMemory: KeyMemory;
-  readonly #publishedKeys: PublishedKeys;
+/** Returns the readers: pods, bindings and sandbox Events from the watches, and everything else live. */
+export function clusterReaders(context: ReadersContext): Readers {
+  const { clock, api, informers, logs, rounds, clockBehindMs = () => 0 } = context;
+  const rights = context.rights ?? new Rights(api, clock);
+  return {
+    ...{ clock, logs, rounds },
+    latestMs: () => clock.now().getTime() + clockBehindMs(),
+    pods: namespace => informers.pods(namespace),
+    sandboxEvents: namespace => informers.sandboxEvents(namespace),
+    bindings: (kind, namespace) => informers.bindings(kind, namespace),
+    may: right => rights.may(right),
+    ownUser: context.ownUser ?? (() => Promise.resolve(undefined)),
+    apiAudiences: context.apiAudiences ?? (() => Promise.resolve([])),
+    ...liveObjects(api, clock),
+    ...measurements(context),
+  };
+}
 
-  constructor(context: ReadersContext) {
-    const { clock, api, informers, logs, ownUser, log, keyMemory = new KeyMemory() } = context;
-    this.clock = clock;
-    this.logs = logs;
-    this.rounds = context.rounds;
-    this.#api = api;
-    this.#informers = informers;
-    this.#apiAudiences = context.apiAudiences ?? (() => Promise.resolve([]));
-    this.#ownUser = ownUser ?? (() => Promise.resolve(undefined));
-    this.#clockBehindMs = context.clockBehindMs ?? (() => 0);
-    this.#rights = context.rights ?? new Rights(api, clock);
-    this.#requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
-    this.#leases = new LeaseReadings({ api, clock });
-    this.#kinds = new KindReadings({ api, clock });
-    this.#kindWriters = new KindWritersReadings({ api, clock });
-    const { scrape, apiHost } = context;
-    this.#podMetrics = new PodMetricsReadings({
-      api,
-      clock,
-      scrape,
-      apiHost,
-      pods: name => this.pods(name),
-    });
-    this.#keyMemory = keyMemory;
-    this.#publishedKeys = new PublishedKeys({ api, clock, log, memory: keyMemory });
+type LiveObjects =
+  | ("objects" | "podsOnNode" | "namespace" | "workload" | "workloads" | "daemonSet")
+  | ("serviceAccount" | "binding" | "role" | "clusterObjects");
+
+function liveObjects(api: Api, clock: Clock): Pick<Readers, LiveObjects> {
+  type Project<V> = (raw: unknown) => V | null;
+  async function get<V>(resource: Resource, place: Place, project: Project<V>): Promise<V | null> {
+    const raw = await api.jsonOrNull<unknown>(callOf("get", resource, place));
+    return raw === null ? null : project(raw);
   }
-
-  latestMs(): number {
-    return this.clock.now().getTime() + this.#clockBehindMs();
-  }
-
-  pods(namespace: string): Promise<readonly PodView[]> {
-    return this.#informers.pods(namespace);
-  }
-
-  sandboxEvents(namespace: string): Promise<readonly SandboxEventView[]> {
-    return this.#informers.sandboxEvents(namespace);
-  }
-
-  async objects(namespace: string): Promise<readonly ControllerResilience[]> {
-    const views = await this.#list(KINDS.ControllerResilience, { namespace }, raw => ownView(KIND, raw));
-    return views.map(({ object }) => object);
-  }
-
-  podsOnNode(node: string): Promise<readonly PodView[]> {
-    return this.#list(KINDS.Pod, {}, podView, `spec.nodeName=${node}`);
-  }
-
-  async namespace(name: string): Promise<NamespaceView | null> {
-    const raw = await this.#get(KINDS.Namespace, { name });
-    return raw === null ? null : namespaceView(raw);
-  }
-
-  async workload(kind: WorkloadView["kind"], namespace: string, name: string): Promise<WorkloadView | null> {
-    const raw = await this.#get(KINDS[kind], { namespace, name });
-    return raw === null ? null : workloadView(kind, raw);
-  }
-
-  async daemonSet(namespace: string, name: string): Promise<DaemonSetView | null> {
-    const raw = await this.#get(KINDS.DaemonSet, { namespace, name });
-    return raw === null ? null : daemonSetView(raw);
-  }
-
-  async workloads(kind: WorkloadView["kind"], namespace: string): Promise<readonly WorkloadView[]> {
-    return this.#list(KINDS[kind], { namespace }, item => workloadView(kind, item));
-  }
-
-  async serviceAccount(namespace: string, name: string): Promise<ServiceAccountView | null> {
-    const raw = await this.#get(KINDS.ServiceAccount, { namespace, name });
-    return raw === null ? null : serviceAccountView(raw);
-  }
-
-  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    return this.#informers.bindings(kind, namespace);
-  }
-
-  async binding(kind: BindingKind, namespace: string, name: string): Promise<BindingView | null> {
-    const place = kind === "RoleBinding" ? { namespace, name } : { name };
-    const raw = await this.#get(KINDS[kind], place);
-    return raw === null ? null : bindingView(kind, raw);
-  }
-
-  async role(kind: "Role" | "ClusterRole", namespace: string, name: string): Promise<RoleView | null> {
-    const raw = await this.#get(KINDS[kind], kind === "Role" ? { namespace, name } : { name });
-    return raw === null ? null : roleView(raw);
-  }
-
-  async clusterObjects(kind: ClusterKind): Promise<readonly ClusterObjectView[] | null> {
-    try {
-      return await this.#list(KINDS[kind], {}, item => clusterObjectView(kind, item));
-    } catch (error) {
-      // A 404 for a collection means that the API server does not serve the kind.
-      if (error instanceof GoneError) return null;
-      throw error;
-    }
-  }
-
-  may(right: Right): Promise<boolean> {
-    return this.#rights.may(right);
-  }
-
-  apiAudiences(): Promise<readonly string[]> {
-    return this.#apiAudiences();
-  }
-
-  ownUser(): Promise<string | undefined> {
-    return this.#ownUser();
-  }
-
-  async keyRotation(maxAgeMs = FRESH_KEYS_MS): Promise<KeyRotation | undefined> {
-    await this.#publishedKeys.refresh(maxAgeMs);
-    return rotationIn(this.#keyMemory.history);
-  }
-
-  async serverWithoutKey(maxAgeMs: number): Promise<string | undefined> {
-    await this.#publishedKeys.refresh(maxAgeMs);
-    return this.#publishedKeys.lacking;
-  }
-
-  requestRates(maxAgeMs: number): Promise<RequestRates> {
-    return this.#requestCounts.rates(maxAgeMs);
-  }
-
-  leases(namespace: string, maxAgeMs?: number): Promise<LeaseReading> {
-    return this.#leases.leases(namespace, maxAgeMs);
-  }
-
-  kind(question: KindQuestion): Promise<KindReading> {
-    return this.#kinds.kind(question);
-  }
-
-  kindWriters(): readonly KindWriters[] | undefined {
-    return this.#kindWriters.known();
-  }
-
-  podMetrics(pod: PodView, metrics: MetricsSpec): PodMetricsReading {
-    return this.#podMetrics.of(pod, metrics);
-  }
-
-  /** @throws GoneError if the API server does not serve the resource */
-  async #list<V>(
-    resource: Resource,
-    place: Place,
-    project: (item: unknown) => V | null,
-    fieldSelector?: string,
-  ): Promise<V[]> {
+  async function list<V>(resource: Resource, project: Project<V>, place: Place = {}, fieldSelector?: string) {
     const views: V[] = [];
-    const list = { resource, place, limit: PAGE_SIZE, fieldSelector };
-    for await (const { items } of listPages(this.#api, list)) {
-      await inSlices(this.clock, projectAll(items, project, views));
-    }
+    for await (const { items } of listPages(api, { resource, place, fieldSelector, limit: PAGE_SIZE }))
+      await inSlices(clock, projectAll(items, project, views));
     return views;
   }
+  return {
+    async objects(namespace) {
+      const views = await list(KINDS.ControllerResilience, raw => ownView(KIND, raw), { namespace });
+      return views.map(({ object }) => object);
+    },
+    podsOnNode: node => list(KINDS.Pod, podView, {}, `spec.nodeName=${node}`),
+    namespace: name => get(KINDS.Namespace, { name }, namespaceView),
+    workload: (kind, namespace, name) => get(KINDS[kind], { namespace, name }, raw => workloadView(kind, raw)),
+    workloads: (kind, namespace) => list(KINDS[kind], raw => workloadView(kind, raw), { namespace }),
+    daemonSet: (namespace, name) => get(KINDS.DaemonSet, { namespace, name }, daemonSetView),
+    serviceAccount: (namespace, name) => get(KINDS.ServiceAccount, { namespace, name }, serviceAccountView),
+    binding: (kind, namespace, name) =>
+      get(KINDS[kind], kind === "RoleBinding" ? { namespace, name } : { name }, raw => bindingView(kind, raw)),
+    role: (kind, namespace, name) => get(KINDS[kind], kind === "Role" ? { namespace, name } : { name }, roleView),
+    // A 404 for a collection means that the API server does not serve the kind.
+    clusterObjects: kind =>
+      list(KINDS[kind], raw => clusterObjectView(kind, raw)).catch((error: unknown) => {
+        if (error instanceof GoneError) return null;
+        throw error;
+      }),
+  };
+}
 
-  #get(resource: Resource, place: Place): Promise<unknown> {
-    return this.#api.jsonOrNull({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
-  }
+type Measurements =
+  | ("keyRotation" | "serverWithoutKey" | "requestRates")
+  | ("leases" | "kind" | "kindWriters" | "podMetrics");
+
+function measurements(context: ReadersContext): Pick<Readers, Measurements> {
+  const { api, clock, informers, log, scrape, apiHost, keyMemory: memory = new KeyMemory() } = context;
+  const requestCounts = context.requestCounts ?? new RequestCounts({ api, clock });
+  const leases = new LeaseReadings({ api, clock });
+  const kinds = new KindReadings({ api, clock });
+  const kindWriters = new KindWritersReadings({ api, clock });
+  const pods: Readers["pods"] = namespace => informers.pods(namespace);
+  const podMetrics = new PodMetricsReadings({ api, clock, scrape, apiHost, pods });
+  const publishedKeys = new PublishedKeys({ api, clock, log, memory });
+  return {
+    async keyRotation(maxAgeMs = FRESH_KEYS_MS) {
+      await publishedKeys.refresh(maxAgeMs);
+      return rotationIn(memory.history);
+    },
+    async serverWithoutKey(maxAgeMs) {
+      await publishedKeys.refresh(maxAgeMs);
+      return publishedKeys.lacking;
+    },
+    requestRates: maxAgeMs => requestCounts.rates(maxAgeMs),
+    leases: (namespace, maxAgeMs) => leases.leases(namespace, maxAgeMs),
+    kind: question => kinds.kind(question),
+    kindWriters: () => kindWriters.known(),
+    podMetrics: (pod, metrics) => podMetrics.of(pod, metrics),
+  };
 }

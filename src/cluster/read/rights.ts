@@ -2,7 +2,7 @@ import type { Clock } from "../../core/time";
 import type { Right } from "../../core/readers";
 import type { Api } from "../http/api";
 import { objectOf } from "../../core/json";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 
 /** Reviews are cached for this time, in milliseconds: the next full pass sees a new permission. */
@@ -61,9 +61,8 @@ async function isAllowed(api: Pick<Api, "json">, right: Right, user?: ReviewedUs
   const kind = user === undefined ? "SelfSubjectAccessReview" : "SubjectAccessReview";
   const resource = { ...KINDS.SelfSubjectAccessReview, plural: `${kind.toLowerCase()}s` };
   const review = await api.json({
-    what: describeCall("create", resource),
+    ...callOf("create", resource),
     method: "POST",
-    path: pathOf(resource),
     body: { apiVersion: apiVersionOf(resource), kind, spec: { ...user, resourceAttributes } },
   });
   return objectOf(objectOf(review)["status"])["allowed"] === true;

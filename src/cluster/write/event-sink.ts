@@ -8,7 +8,7 @@ import type { EventRecord, EventSink, Log } from "../../core/ports";
 import { cutText } from "../../core/text";
 import type { Api } from "../http/api";
 import { Outbox } from "../http/outbox";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf } from "../http/resources";
 
 /** The last Event of an object is not written again within this time, in milliseconds. */
 const REPEATED_AFTER_MS = 300_000;
@@ -90,11 +90,10 @@ export class ApiEventSink implements EventSink {
 
   async #create({ record, name, timeMs }: Pending, signal: AbortSignal): Promise<void> {
     const { api, instance } = this.#context;
-    const place = { namespace: eventNamespace(record) };
-    const what = describeCall("create", KINDS.Event, place);
+    const call = callOf("create", KINDS.Event, { namespace: eventNamespace(record) });
     const body = buildEvent(record, { name, timeMs, instance });
     try {
-      await api.json({ what, method: "POST", path: pathOf(KINDS.Event, place), body, deadlineMs: DEADLINE_MS }, signal);
+      await api.json({ ...call, method: "POST", body, deadlineMs: DEADLINE_MS }, signal);
     } catch (error) {
       // An earlier attempt has created it.
       if (!(error instanceof ConflictError)) throw error;

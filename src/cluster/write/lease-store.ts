@@ -4,7 +4,7 @@ import type { LeaseRecord, LeaseStore } from "../../core/ports";
 import type { Api } from "../http/api";
 import { type JsonObject, numberOf, objectOf, textOf, textsOf, timeOf } from "../../core/json";
 import { microTime } from "../../core/time";
-import { describeCall, pathOf } from "../http/resources";
+import { callOf, pathOf } from "../http/resources";
 import { present } from "../read/received";
 import { KINDS } from "../../core/kinds";
 
@@ -50,11 +50,7 @@ export class ApiLeaseStore implements LeaseStore {
 
   #call(verb: string): { what: string; path: string; deadlineMs: number } {
     const place = { namespace: this.#namespace, name: this.#name };
-    return {
-      what: describeCall(verb, KINDS.Lease, place),
-      path: pathOf(KINDS.Lease, place),
-      deadlineMs: DEADLINE_MS,
-    };
+    return { ...callOf(verb, KINDS.Lease, place), deadlineMs: DEADLINE_MS };
   }
 
   #leaseOf(record: LeaseRecord): object {

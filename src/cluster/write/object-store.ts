@@ -12,7 +12,7 @@ import type { Key, Log, ObjectList, ObjectStore } from "../../core/ports";
 import { firstOf, keyOf, splitKey } from "../../core/text";
 import type { Clock, Random } from "../../core/time";
 import type { Api } from "../http/api";
-import { describeCall, listPages, METADATA_ONLY, pathOf, type Resource } from "../http/resources";
+import { callOf, listPages, METADATA_ONLY, type Resource } from "../http/resources";
 import { onlyNeeded, type OwnCache } from "../read/views";
 
 const RESOURCE = KINDS.ControllerResilience;
@@ -87,11 +87,7 @@ export class ApiObjectStore implements ObjectStore {
   }
 
   async get(key: Key): Promise<ControllerResilience | null> {
-    const place = splitKey(key);
-    const object = await this.#api.jsonOrNull<ControllerResilience>({
-      what: describeCall("get", RESOURCE, place),
-      path: pathOf(RESOURCE, place),
-    });
+    const object = await this.#api.jsonOrNull<ControllerResilience>(callOf("get", RESOURCE, splitKey(key)));
     if (object === null) return null;
     this.#note(key, object.metadata);
     return { ...object, metadata: onlyNeeded(object.metadata) };
@@ -125,9 +121,8 @@ export class ApiObjectStore implements ObjectStore {
     const others = (metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
     const finalizers = present ? [...others, FINALIZER] : others;
     const written = await this.#api.json<ControllerResilience>({
-      what: describeCall("patch", RESOURCE, { namespace, name }),
+      ...callOf("patch", RESOURCE, { namespace, name }),
       method: "PATCH",
-      path: pathOf(RESOURCE, { namespace, name }),
       query: STRICT,
       contentType: "application/merge-patch+json",
       body: { metadata: { uid, resourceVersion, finalizers } },
@@ -190,12 +185,10 @@ async function putStatus<O extends ControllerResilience | ClusterControllerResil
   object: O,
 ): Promise<O> {
   const { name, namespace } = object.metadata as { readonly name: string; readonly namespace?: string };
-  const place = { namespace, name, subresource: "status" };
   try {
     return await api.json<O>({
-      what: describeCall("update", resource, place),
+      ...callOf("update", resource, { namespace, name, subresource: "status" }),
       method: "PUT",
-      path: pathOf(resource, place),
       query: STRICT,
       body: object,
     });
@@ -215,10 +208,7 @@ export class ApiClusterObjectStore implements ClusterObjectStore {
   }
 
   get(name: string): Promise<ClusterControllerResilience | null> {
-    return this.#api.jsonOrNull<ClusterControllerResilience>({
-      what: describeCall("get", CLUSTER_RESOURCE, { name }),
-      path: pathOf(CLUSTER_RESOURCE, { name }),
-    });
+    return this.#api.jsonOrNull<ClusterControllerResilience>(callOf("get", CLUSTER_RESOURCE, { name }));
   }
 
   async writeStatus(object: ClusterControllerResilience, status: ClusterControllerResilienceStatus): Promise<void> {

@@ -4,7 +4,7 @@ import type { Writer } from "../../core/ports";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
 import type { Api, ApiRequest } from "../http/api";
 import { objectOf } from "../../core/json";
-import { describeCall, pathOf, type Place, resourceOf } from "../http/resources";
+import { callOf, pathOf, type Place, resourceOf } from "../http/resources";
 import { present } from "../read/received";
 
 /** Wait after a blocked eviction without Retry-After: the disruption controller updates the budget within seconds. */
@@ -36,23 +36,22 @@ export class ApiWriter implements Writer {
 
   /** Uses only the Eviction API, and never deletes a pod that a PodDisruptionBudget protects. */
   async #evict(pod: ObjectRef): Promise<void> {
-    const place = { namespace: pod.namespace, name: pod.name, subresource: "eviction" };
-    const resource = resourceOf(pod);
+    const { namespace, name } = pod;
+    const call = callOf("create", resourceOf(pod), { namespace, name, subresource: "eviction" });
     try {
       await this.#api.json({
-        what: describeCall("create", resource, place),
+        ...call,
         method: "POST",
-        path: pathOf(resource, place),
         query: STRICT,
         body: {
           apiVersion: "policy/v1",
           kind: "Eviction",
-          metadata: { namespace: pod.namespace, name: pod.name },
+          metadata: { namespace, name },
           deleteOptions: { preconditions: preconditionsOf(pod) },
         },
       });
     } catch (error) {
-      throw evictionError(error, describeCall("create", resource, place));
+      throw evictionError(error, call.what);
     }
   }
 }
@@ -70,32 +69,28 @@ function requestOf(intent: Intent, verb: Exclude<Intent["verb"], "evict">): ApiR
   const { target } = intent;
   const resource = resourceOf(target);
   const collection: Place = { namespace: target.namespace };
-  const place: Place = { ...collection, name: target.name };
-  const what = describeCall(verb, resource, place);
-  const path = pathOf(resource, place);
+  const call = callOf(verb, resource, { ...collection, name: target.name });
   switch (verb) {
     case "create":
-      return { what, method: "POST", path: pathOf(resource, collection), query: STRICT, body: bodyOf(intent) };
+      return { ...call, method: "POST", path: pathOf(resource, collection), query: STRICT, body: bodyOf(intent) };
     case "apply":
       return {
-        what,
+        ...call,
         method: "PATCH",
-        path,
         query: { ...STRICT, force: true },
         contentType: "application/apply-patch+yaml",
         body: bodyOf(intent),
       };
     case "patch":
       return {
-        what,
+        ...call,
         method: "PATCH",
-        path,
         query: STRICT,
         contentType: "application/merge-patch+json",
         body: withPreconditions(intent),
       };
     case "delete":
-      return { what, method: "DELETE", path, body: { preconditions: preconditionsOf(target) } };
+      return { ...call, method: "DELETE", body: { preconditions: preconditionsOf(target) } };
   }
 }
 

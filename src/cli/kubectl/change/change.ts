@@ -1,6 +1,6 @@
 import type { ControllerResilience, FlowStatus } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, LEVELS_ANNOTATION } from "../../../api/names";
-import { describeCall, pathOf, type Place, type Resource } from "../../../cluster/http/resources";
+import { callOf, type Place, type Resource } from "../../../cluster/http/resources";
 import { ConflictError } from "../../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
@@ -60,9 +60,8 @@ async function patch(session: Session, { resource, place, patch, again, ...chang
     const { uid, resourceVersion } = objectOf(object["metadata"]);
     try {
       return await session.write({
-        what: describeCall("patch", resource, place),
+        ...callOf("patch", resource, place),
         method: "PATCH",
-        path: pathOf(resource, place),
         query: { fieldManager: FIELD_MANAGER, fieldValidation: "Strict", dryRun: isDryRun ? "All" : undefined },
         contentType: "application/merge-patch+json",
         body: { ...patch, metadata: { ...objectOf(patch["metadata"]), uid, resourceVersion } },
@@ -78,7 +77,7 @@ async function patch(session: Session, { resource, place, patch, again, ...chang
 
 /** Reads the object to change. @throws CliError if it does not exist */
 export async function readOne(session: Session, resource: Resource, place: Place, what: string): Promise<JsonObject> {
-  const object = await session.get({ what: describeCall("get", resource, place), path: pathOf(resource, place) });
+  const object = await session.get(callOf("get", resource, place));
   if (object === null) throw new CliError(`${what} does not exist`);
   return object;
 }

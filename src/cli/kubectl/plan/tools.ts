@@ -1,10 +1,9 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
-import type { ControllerResilience } from "../../../api/controller-resilience";
 import { MANAGER } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { ApiLogReader } from "../../../cluster/read/log-reader";
 import { podView } from "../../../cluster/read/pod-view";
-import { ClusterReaders, type ReadersContext } from "../../../cluster/read/readers";
+import { clusterReaders, type ReadersContext } from "../../../cluster/read/readers";
 import { Rights } from "../../../cluster/read/rights";
 import { SANDBOX_REASONS, sandboxEventView, bindingView } from "../../../cluster/read/views";
 import { ForbiddenError, GoneError } from "../../../core/errors";
@@ -51,7 +50,7 @@ export interface OperatorPlace {
 export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
   const clock = endingWith(session);
   const rights = operatorRights(session, operator, note);
-  const readers = new PlanReaders({
+  const live = clusterReaders({
     clock,
     api: session.api,
     informers: new LiveLists(session),
@@ -61,7 +60,7 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
     rights,
   });
   return {
-    readers,
+    readers: { ...live, objects: namespace => live.objects(namespace).catch(noneIfGone) },
     remedies: createRemedies(),
     log: SILENT,
     note,
@@ -70,15 +69,9 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
 }
 
 /** Without the operator's definitions there are no objects. */
-class PlanReaders extends ClusterReaders {
-  override async objects(namespace: string): Promise<readonly ControllerResilience[]> {
-    try {
-      return await super.objects(namespace);
-    } catch (error) {
-      if (error instanceof GoneError) return [];
-      throw error;
-    }
-  }
+function noneIfGone(error: unknown): readonly never[] {
+  if (error instanceof GoneError) return [];
+  throw error;
 }
 
 /** Some readers go on reading in the background, which must not keep a command alive: none of its timers outlives the session. */
