@@ -186,6 +186,20 @@ describe("KindReadings", () => {
     return Array<unknown>(count).fill(expect.stringContaining("/namespaces/shop/widgets/"));
   }
 
+  it("reads the other objects of a kind beside some that cannot be read", async () => {
+    await w.minutes(1);
+    w.failure = path => (/blue|green/.test(path) ? new TransientError("get widgets: HTTP 500") : undefined);
+    for (let minute = 0; minute < 4; minute++) {
+      for (const name of w.widgets.keys()) w.edit(name);
+      expect(await w.minutes(1)).not.toHaveProperty("unknown");
+    }
+    const { due, steadyMs } = await w.minutes(3);
+    expect(due).toMatchObject([{ name: "red" }]);
+    expect(steadyMs).toBeLessThan(60_000);
+    w.failure = undefined;
+    expect((await w.minutes(2)).due).toHaveLength(3);
+  });
+
   it("remembers each definition apart, and shares the list", async () => {
     await w.minutes(1);
     w.edit("blue");

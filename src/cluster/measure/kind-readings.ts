@@ -1,8 +1,9 @@
-import { ForbiddenError, GoneError, type Problem, problemOf, TerminalError } from "../../core/errors";
+import { ForbiddenError, GoneError, type Problem, problemOf, TerminalError, WaitError } from "../../core/errors";
 import { arrayOf, isNamedIn, type JsonObject, objectOf, textOf } from "../../core/json";
 import { apiVersionOf, KINDS } from "../../core/kinds";
 import {
   guessResource,
+  type KindObject,
   type KindQuestion,
   type KindReading,
   type KindWriters,
@@ -15,15 +16,7 @@ import { isFollowable, kindObject, KindTrack, type Listed, statusWriters } from 
 import { isWellKnown } from "../../evidence/progress/well-known";
 import type { Api } from "../http/api";
 import { FairLimiter } from "../http/fair-limiter";
-import {
-  describeCall,
-  LARGE_PAGES,
-  listPages,
-  METADATA_ONLY,
-  PAGE_SIZE,
-  pathOf,
-  type Resource,
-} from "../http/resources";
+import { callOf, LARGE_PAGES, listPages, METADATA_ONLY, PAGE_SIZE, type Resource } from "../http/resources";
 import { Rounds } from "./rounds";
 
 /** Time between two readings of a kind, in milliseconds. After a failure it doubles, up to five minutes. */
@@ -82,6 +75,8 @@ interface Known {
   /** Why the last reading failed, and how many in a row did. */
   failure?: Problem | undefined;
   failures: number;
+  /** By uid: objects that the list has, but whose own reading failed. */
+  readonly unreadable: Set<string>;
 }
 
 const UNREAD = { steadyMs: Infinity, wholeMs: -Infinity, failures: 0 };
@@ -112,7 +107,7 @@ export class KindReadings {
     const definitions = this.#rounds.all.flatMap(({ track }) => track.definitions);
     const isNew = this.#rounds.get(key)?.track.definitions.includes(due) !== true;
     if (isNew && definitions.length >= MAX_DEFINITIONS) return { ...UNREAD_KIND, unknown: tooMany(kind) };
-    const begin = (): Known => ({ apiVersion, kind, track: new KindTrack(), ...UNREAD });
+    const begin = (): Known => ({ apiVersion, kind, track: new KindTrack(), unreadable: new Set(), ...UNREAD });
     const { known, first } = this.#rounds.want(key, begin);
     // Only a whole list answers a new question for all objects.
     if (!known.track.ask(question, this.#clock.monotonicMs())) known.wholeMs = -Infinity;
@@ -198,15 +193,23 @@ export class KindReadings {
     return { listed, isSlow: clock.monotonicMs() - startedMs > SLOW_MS * Math.max(1, pages) };
   }
 
-  /** Reads objects as a whole for which an answer is missing, as far as the budget allows. */
-  async #look({ track }: Known, { resource, hasStatus }: Served): Promise<void> {
-    for (const { namespace, name } of track.outdated().slice(0, MAX_LOOKS)) {
+  /** Reads objects as a whole for which an answer is missing, as far as the budget allows; those that could not be read before come last. */
+  async #look({ track, unreadable }: Known, { resource, hasStatus }: Served): Promise<void> {
+    const isUnreadable = ({ uid }: KindObject): number => Number(unreadable.has(uid));
+    const outdated = track.outdated().toSorted((a, b) => isUnreadable(a) - isUnreadable(b));
+    for (const { uid, namespace, name } of outdated.slice(0, MAX_LOOKS)) {
       if (!this.#looks.take()) return;
-      const place = { namespace: namespace === "" ? undefined : namespace, name };
-      const request = { what: describeCall("get", resource, place), path: pathOf(resource, place) };
-      const raw = await this.#api.jsonOrNull<JsonObject>(request);
-      const object = kindObject(raw, hasStatus);
-      if (raw !== null && object !== undefined) track.noteWhole(object, raw, this.#clock.monotonicMs());
+      unreadable.delete(uid);
+      const call = callOf("get", resource, { namespace: namespace === "" ? undefined : namespace, name });
+      try {
+        const raw = await this.#api.jsonOrNull<JsonObject>(call);
+        const object = kindObject(raw, hasStatus);
+        if (raw !== null && object !== undefined) track.noteWhole(object, raw, this.#clock.monotonicMs());
+      } catch (error) {
+        if (error instanceof ForbiddenError || error instanceof WaitError) throw error;
+        unreadable.add(uid);
+        return;
+      }
     }
   }
 }
@@ -374,7 +377,7 @@ export class KindWritersReadings {
   async #rules(): Promise<Rule[]> {
     const resource = { ...KINDS.SelfSubjectAccessReview, plural: "selfsubjectrulesreviews" };
     const review = await this.#api.json<JsonObject>({
-      ...{ what: describeCall("create", resource), method: "POST", path: pathOf(resource) },
+      ...{ ...callOf("create", resource), method: "POST" },
       // Of a namespace, and of the whole cluster: what only the namespace allows is refused later.
       body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
     });
