@@ -35,15 +35,12 @@ const WORLD: World = {
     ...CONTROLLERS.map(name => binding(name)),
     binding("dns-updater", { name: "breakglass-dns", annotations: { "janitor/expires": ago(-4 * 86_400) } }),
   ],
-  poddisruptionbudgets: [
-    { metadata: meta("quota-sync"), spec: { maxUnavailable: 0, selector: { matchLabels: { app: "quota-sync" } } } },
-  ],
 };
 
 async function audit(world: World): Promise<Report> {
   const server = new FakeServer(answerOf(world));
   try {
-    const { stdout } = await run(["audit", "-o", "json", "--kubeconfig", await server.start()]);
+    const { stdout } = await run(["audit", "-o", "json"], { KUBECONFIG: await server.start() });
     return { ...(JSON.parse(stdout) as Report), context: "production-eu", server: "https://10.0.0.1:6443" };
   } finally {
     await server.stop();

@@ -37,7 +37,6 @@ export async function plantProblems(admin: Admin, node: string): Promise<Planted
     ...(await plant.leases()),
     ...(await plant.bindings()),
     ...(await plant.workloads()),
-    ...(await plant.budgets()),
   ];
   return { namespace, expected, expectedOfLogs: withLogs, logs };
 }
@@ -218,26 +217,8 @@ class Planting {
   async workloads(): Promise<Expected[]> {
     await this.#account("agent");
     await this.#bind("agent");
-    await this.#create("apps/v1", "daemonsets", workload("agent", {}, {}));
+    await this.#create("apps/v1", "daemonsets", workload("agent", {}));
     return this.#unprotected("DaemonSet", "agent");
-  }
-
-  /** A budget that blocks each eviction of a single replica, and one that allows one of two. */
-  async budgets(): Promise<Expected[]> {
-    await this.#account("single");
-    for (const [name, replicas] of [
-      ["single", 1],
-      ["pair", 2],
-    ] as const) {
-      await this.#create("apps/v1", "deployments", {
-        ...workload(name, { replicas }, { serviceAccountName: "single" }),
-      });
-      await this.#create("policy/v1", "poddisruptionbudgets", {
-        metadata: { name },
-        spec: { minAvailable: 1, selector: { matchLabels: { app: name } } },
-      });
-    }
-    return [["warning", "NeverEvictable", `PodDisruptionBudget ${this.#namespace}/single`]];
   }
 
   #unprotected(kind: string, account: string): Expected[] {
@@ -280,8 +261,8 @@ function pod(name: string): Body {
 }
 
 /** A workload whose ServiceAccount has its name. */
-function workload(name: string, spec: object, podSpec: object = {}): Body {
+function workload(name: string, spec: object): Body {
   const labels = { app: name };
-  const template = { metadata: { labels }, spec: { serviceAccountName: name, containers: CONTAINERS, ...podSpec } };
+  const template = { metadata: { labels }, spec: { serviceAccountName: name, containers: CONTAINERS } };
   return { metadata: { name }, spec: { selector: { matchLabels: labels }, template, ...spec } };
 }

@@ -206,40 +206,6 @@ it("bindings that the operator should have renewed by now are told, and those th
   expect(expiringBindings(facts as unknown as AuditFacts).map(({ name }) => name)).toEqual(["late"]);
 });
 
-describe("evictions", () => {
-  const budget = (name: string, spec: object): object => ({
-    metadata: meta(name),
-    spec: { selector: { matchLabels: { app: "web" } }, ...spec },
-  });
-
-  it("are blocked by a budget without room, however it is written", async () => {
-    world["deployments"] = [workload("web", { replicas: 2 })];
-    world["poddisruptionbudgets"] = [
-      budget("none", { maxUnavailable: 0 }),
-      budget("percent", { minAvailable: "51%" }),
-      budget("half", { minAvailable: "50%" }),
-      budget("one", { maxUnavailable: 1 }),
-      budget("any", {}),
-      budget("nothing", { selector: null, maxUnavailable: 0 }),
-    ];
-    expect(await found()).toEqual(
-      ["none", "percent"].map(name => `warning NeverEvictable PodDisruptionBudget ${name}`),
-    );
-  });
-
-  it("are told of a second replica only where it helps", async () => {
-    world["deployments"] = [workload("web", { replicas: 1 })];
-    const rules = [{ minAvailable: 1 }, { minAvailable: "100%" }, { maxUnavailable: 0 }];
-    world["poddisruptionbudgets"] = rules.map((rule, i) => budget(`budget-${i}`, rule));
-    const { stdout } = await audit();
-    expect(stdout.match(/Run two replicas|Set maxUnavailable: 1/g)?.sort()).toEqual([
-      "Run two replicas",
-      "Set maxUnavailable: 1",
-      "Set maxUnavailable: 1",
-    ]);
-  });
-});
-
 describe("--logs", () => {
   const lines = (text: string, count: number): string =>
     Array.from({ length: count }, (_, i) => `${ago(25 * (count - i))} ${text}\n`).join("");

@@ -3,7 +3,7 @@ import { addClusterCommand, type Flags, type Shell } from "../command";
 import { CliError } from "../../streams";
 import { Exit, type ExitCode, safeText } from "../terminal";
 import type { Session } from "../session";
-import { expiringBindings, neverEvictable } from "./checks/cluster";
+import { expiringBindings } from "./checks/cluster";
 import { rejectedNow, unprotected } from "./checks/controllers";
 import { failedTokens, oldTokens, recreatedByHook } from "./checks/tokens";
 import type { AuditFacts } from "./facts";
@@ -102,7 +102,6 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   ({ staleLeases = [] }) => staleLeases,
   ({ kinds }) => kinds?.overdue ?? [],
   expiringBindings,
-  neverEvictable,
   unexplainedRefusals,
   unfollowed,
   unprotected,

@@ -1,5 +1,5 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
-import type { ControllerResilience, LabelSelector } from "../../../api/controller-resilience";
+import type { ControllerResilience } from "../../../api/controller-resilience";
 import type { Facts } from "../../../core/cluster-wide";
 import {
   groupBy,
@@ -13,22 +13,6 @@ import type { KindWriters } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 import type { Finding } from "./finding";
-
-/** A workload with the labels of its pods. */
-export interface WorkloadFacts {
-  readonly view: WorkloadView;
-  readonly podLabels: Readonly<Record<string, string>>;
-}
-
-/** What a PodDisruptionBudget says. */
-export interface BudgetFacts {
-  readonly namespace: string;
-  readonly name: string;
-  /** Null: it selects nothing. */
-  readonly selector: LabelSelector | null;
-  readonly minAvailable?: number | string;
-  readonly maxUnavailable?: number | string;
-}
 
 /** A volume that the kubelet could not mount, because it got no token for the pod. */
 export interface TokenFailure {
@@ -73,13 +57,12 @@ export interface AuditFacts {
   readonly namespaces?: readonly NamespaceView[];
   readonly pods?: readonly PodView[];
   readonly accounts?: readonly ServiceAccountView[];
-  readonly workloads?: readonly WorkloadFacts[];
+  readonly workloads?: readonly WorkloadView[];
   readonly bindings?: readonly BindingView[];
   /** RoleBindings of the scope and ClusterRoleBindings could be read. */
   readonly hasAllBindings?: boolean;
   /** Leases that their running holder did not renew while they were watched. */
   readonly staleLeases?: readonly Finding[];
-  readonly budgets?: readonly BudgetFacts[];
   readonly tokenFailures?: readonly TokenFailure[];
   readonly objects: readonly ControllerResilience[];
   readonly clusterObjects: readonly ClusterControllerResilience[];
@@ -100,8 +83,8 @@ export function apiUsers({ coverage = [], workloads = [] }: AuditFacts): Readonl
   );
   return new Set(
     workloads
-      .filter(({ view }) => using.has(`${view.namespace}/${view.kind}/${view.name}`))
-      .map(({ view }) => `${view.namespace}/${view.serviceAccountName}`),
+      .filter(({ namespace, kind, name }) => using.has(`${namespace}/${kind}/${name}`))
+      .map(({ namespace, serviceAccountName }) => `${namespace}/${serviceAccountName}`),
   );
 }
 
@@ -128,14 +111,14 @@ export function coverageIn(lists: Lists, only?: string): readonly Facts[] | unde
   if (workloads === undefined || accounts === undefined || bindings === undefined) return undefined;
   const bound = new BoundAccounts();
   bound.replace("all", bindings);
-  const workloadsIn = groupBy(workloads, ({ view }) => view.namespace);
+  const workloadsIn = groupBy(workloads, ({ namespace }) => namespace);
   const accountsIn = groupBy(accounts, ({ namespace }) => namespace);
   const objectsIn = groupBy(objects, ({ metadata }) => metadata.namespace);
   return namespaces?.map(namespace => {
     const { name } = namespace;
     const found = {
       ...{ namespace, clusterObjects, ownNamespace: OPERATOR_NAMESPACE, observes: false },
-      workloads: (workloadsIn.get(name) ?? []).map(({ view }) => view),
+      workloads: workloadsIn.get(name) ?? [],
       ...{ accounts: accountsIn.get(name) ?? [], objects: objectsIn.get(name) ?? [] },
     };
     return factsOf(found, bound);

@@ -44,7 +44,6 @@ export const CHECKS = {
   StaleLease: "Leases that their running holder does not renew",
   WorkDue: "Objects with work while none of their kind moves",
   ExpiringBinding: "Role bindings that expire",
-  NeverEvictable: "PodDisruptionBudgets that never allow an eviction",
   RefusedRequests: "Requests that the API server refuses and no log explains",
   UnfollowedKind: "Controllers whose work nothing follows",
   Unprotected: "Workloads that use the API and are unprotected",

@@ -38,7 +38,7 @@ ${findings.length === 0 ? emptyState(report) : groupsOf(findings).map(formatGrou
 
 function emptyState({ unread }: Report): string {
   const where = unread.length === 0 ? "" : " in what could be read";
-  return `<section class="well"><h2>No problem found${where}</h2><p>The audit looks at pods and their tokens, Leases, role bindings, PodDisruptionBudgets and objects of well-known kinds.</p></section>`;
+  return `<section class="well"><h2>No problem found${where}</h2><p>The audit looks at pods and their tokens, Leases, role bindings and objects of well-known kinds.</p></section>`;
 }
 
 /** Returns the findings of each severity and check, in their order. */

@@ -1,25 +1,16 @@
 import type { CoreV1Event } from "@kubernetes/client-node";
-import type { LabelSelector } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
 import { CORE_EVENTS } from "../../../cluster/http/resources";
 import { podView } from "../../../cluster/read/pod-view";
 import { present, type Received } from "../../../cluster/read/received";
 import { bindingView, leaseView, namespaceView, ownView, serviceAccountView } from "../../../cluster/read/views";
 import { workloadView } from "../../../cluster/read/workload-views";
-import { type JsonObject, objectOf, textOf, textsOf, timeOf } from "../../../core/json";
+import { type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
 import { type Kind, KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
 import type { LeaseView } from "../../../core/leases";
-import type { WorkloadView } from "../../../core/views";
 import type { PartialReader } from "../reader";
 import type { Session } from "../session";
-import {
-  type AuditFacts,
-  type BudgetFacts,
-  coverageIn,
-  type Lists,
-  type TokenFailure,
-  type WorkloadFacts,
-} from "./facts";
+import { type AuditFacts, coverageIn, type Lists, type TokenFailure } from "./facts";
 import { readKinds } from "./kinds";
 import { readStaleLeases } from "./leases";
 import { countRefused, readLogs } from "./logs";
@@ -31,22 +22,19 @@ export interface Scope {
   readonly logs: boolean;
 }
 
-const BUDGETS: Kind = { group: "policy", version: "v1", plural: "poddisruptionbudgets" };
-
 /** Reads what an audit judges by. Reads that are refused are noted, and the others go on. */
 export async function readFacts(session: Session, reader: PartialReader, scope: Scope): Promise<AuditFacts> {
   const { namespace, logs } = scope;
   const listLeases = (): Promise<LeaseView[] | undefined> => reader.list(KINDS.Lease, leaseView, { namespace });
-  const [lists, pods, leases, budgets, tokenFailures] = await Promise.all([
+  const [lists, pods, leases, tokenFailures] = await Promise.all([
     readLists(session, reader, namespace),
     reader.list(KINDS.Pod, podView, { namespace }),
     listLeases(),
-    reader.list(BUDGETS, budgetFacts, { namespace }),
     reader.list(CORE_EVENTS, tokenFailure, { namespace, fieldSelector: "reason=FailedMount" }),
   ]);
   const nowMs = session.clock.now().getTime();
   const coverage = coverageIn(lists, namespace);
-  const known: AuditFacts = { nowMs, ...lists, ...present({ pods, budgets, tokenFailures, coverage }) };
+  const known: AuditFacts = { nowMs, ...lists, ...present({ pods, tokenFailures, coverage }) };
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
   const [staleLeases, kinds, found, refused] = await Promise.all([
     readStaleLeases(session, listLeases, leases, known),
@@ -74,7 +62,7 @@ export async function readLists(
       list(KINDS.RoleBinding, raw => bindingView("RoleBinding", raw)),
       list(KINDS.ClusterRoleBinding, raw => bindingView("ClusterRoleBinding", raw)),
     ]),
-    Promise.all(WORKLOAD_KINDS.map(kind => list(KINDS[kind], raw => workloadFacts(kind, raw)))),
+    Promise.all(WORKLOAD_KINDS.map(kind => list(KINDS[kind], raw => workloadView(kind, raw)))),
   ]);
   return {
     ...present({ namespaces, accounts, bindings: joined(bindings), workloads: joined(workloads) }),
@@ -99,23 +87,6 @@ async function readOwn(
     list(KINDS[CLUSTER_KIND], raw => ownView(CLUSTER_KIND, raw)?.object ?? null),
   ]);
   return { objects, clusterObjects };
-}
-
-// Facts that the operator does not read, from the JSON of the API server.
-
-function workloadFacts(kind: WorkloadView["kind"], raw: JsonObject): WorkloadFacts | null {
-  const view = workloadView(kind, raw);
-  const template = objectOf(objectOf(raw["spec"])["template"]);
-  return view && { view, podLabels: textsOf(objectOf(template["metadata"])["labels"]) };
-}
-
-/** The API server has checked the fields. */
-function budgetFacts(raw: JsonObject): BudgetFacts {
-  const { namespace = "", name = "" } = textsOf(raw["metadata"]);
-  const { selector, ...limits } = objectOf(raw["spec"]) as Pick<BudgetFacts, "minAvailable" | "maxUnavailable"> & {
-    readonly selector?: LabelSelector;
-  };
-  return { ...limits, namespace, name, selector: selector ?? null };
 }
 
 /** What the kubelet says if it gets no token for a new pod, or none for a pod whose token has expired. */

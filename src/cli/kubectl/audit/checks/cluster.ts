@@ -1,10 +1,9 @@
-import { count } from "../../../../core/text";
 import { modeOf } from "../../../../core/remedy";
 import { formatDuration } from "../../../../core/time";
-import { matchesSelector, type BindingView } from "../../../../core/views";
+import type { BindingView } from "../../../../core/views";
 import { type Expiry, readExpiry } from "../../../../remedies/binding-renewal/conventions";
 import { markedOf } from "../../../../remedies/binding-renewal/schedule";
-import type { AuditFacts, BudgetFacts, WorkloadFacts } from "../facts";
+import type { AuditFacts } from "../facts";
 import type { Finding, Severity } from "../finding";
 
 const DAY_MS = 86_400_000;
@@ -66,48 +65,4 @@ function base({ kind, namespace, name }: BindingView): Pick<Finding, "check" | "
 function severityOf(leftMs: number): Severity {
   if (leftMs < CRITICAL_MS) return "critical";
   return leftMs < WARNING_MS ? "warning" : "notice";
-}
-
-/** PodDisruptionBudgets that never allow an eviction of the workload that they select. */
-export function neverEvictable({ budgets = [], workloads = [] }: AuditFacts): Finding[] {
-  return budgets.flatMap(budget => {
-    const { selector, namespace, name } = budget;
-    if (selector === null) return [];
-    const selected = workloads.filter(
-      ({ view, podLabels }) =>
-        view.namespace === namespace && view.kind !== "DaemonSet" && matchesSelector(podLabels, selector),
-    );
-    const replicas = selected.reduce((sum, { view }) => sum + view.replicas, 0);
-    if (replicas === 0 || allowed(budget, replicas) > 0) return [];
-    return [
-      {
-        ...({ severity: "warning", check: "NeverEvictable", kind: "PodDisruptionBudget", namespace, name } as const),
-        why: `it never allows an eviction of ${listOf(selected)} with ${count(replicas, "replica")} (${ruleOf(budget)}): no drain of its node ends, and no controller can replace a broken pod safely.`,
-        wayOut:
-          replicas === 1 && allowed(budget, 2) > 0
-            ? "Run two replicas, or delete the PodDisruptionBudget."
-            : "Set maxUnavailable: 1.",
-      },
-    ];
-  });
-}
-
-/** Pods that may be missing when all are healthy. The disruption controller rounds percentages up. */
-function allowed({ minAvailable, maxUnavailable }: BudgetFacts, replicas: number): number {
-  if (maxUnavailable !== undefined) return scaled(maxUnavailable, replicas);
-  return minAvailable === undefined ? replicas : replicas - scaled(minAvailable, replicas);
-}
-
-function scaled(value: number | string, replicas: number): number {
-  return typeof value === "number" ? value : Math.ceil((parseFloat(value) * replicas) / 100);
-}
-
-function ruleOf({ minAvailable, maxUnavailable }: BudgetFacts): string {
-  return maxUnavailable === undefined
-    ? `minAvailable: ${minAvailable ?? "unset"}`
-    : `maxUnavailable: ${maxUnavailable}`;
-}
-
-function listOf(workloads: readonly WorkloadFacts[]): string {
-  return workloads.map(({ view }) => `${view.kind} ${view.name}`).join(" and ");
 }

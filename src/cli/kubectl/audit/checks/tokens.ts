@@ -65,10 +65,10 @@ function missingAccount(pod: PodView): Finding {
 export function recreatedByHook({ accounts = [], workloads = [] }: AuditFacts): Finding[] {
   return accounts.flatMap(({ namespace, name, hook }) => {
     const users = workloads.filter(
-      ({ view }) => view.namespace === namespace && view.serviceAccountName === name && view.automount !== false,
+      one => one.namespace === namespace && one.serviceAccountName === name && one.automount !== false,
     );
     if (hook === undefined || users.length === 0) return [];
-    const names = users.map(({ view }) => `${view.kind} ${view.name}`);
+    const names = users.map(one => `${one.kind} ${one.name}`);
     // What a hook has created is not part of the release, and Helm takes over nothing else.
     const once = hook.tool === "Helm" ? " (once with helm upgrade --take-ownership)" : "";
     return [
