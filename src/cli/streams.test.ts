@@ -49,7 +49,7 @@ it.each([
 ])("a question takes %s for an answer", async (_, keys, expected) => {
   const terminal = (): PassThrough & { isTTY: true } => Object.assign(new PassThrough(), { isTTY: true as const });
   const [stdin, stderr] = [terminal(), terminal()];
-  const answer = confirm("It restarts.", {}, { stdin, stdout: new PassThrough(), stderr, env: {} });
+  const answer = confirm("It restarts.", { stdin, stdout: new PassThrough(), stderr, env: {} });
   stdin.write(keys);
   const isInterrupted = (error: unknown): string => String(error instanceof Interrupted && "interrupted");
   expect(await answer.catch(isInterrupted)).toBe(expected);

@@ -93,8 +93,13 @@ function nonEmpty(text: string): string {
   return text;
 }
 
+/** A command line of this plugin for an object. */
+export function commandFor(words: string, namespace?: string): string {
+  return `${CALL} ${words}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+}
+
 /** Returns the end of the help of a command. */
-export function helpOf(examples: ClusterCommand<never>["examples"]): string {
+function helpOf(examples: ClusterCommand<never>["examples"]): string {
   return `\nExamples:\n${examples.map(([line, what]) => `  # ${what}\n  ${CALL} ${line}\n`).join("")}`;
 }
 

@@ -81,6 +81,7 @@ function pagesOf(text: string): Page[] {
       objects: [makeObject("team/app", {}, status as never)],
       events: event === null ? [] : [event],
       unread: [text],
+      session: { command: (line: string) => line },
     },
   });
   return [look => formatReport(report, look), look => formatExplanation(explanation, { ...look, nowMs: 0 })];

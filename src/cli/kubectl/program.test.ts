@@ -154,16 +154,14 @@ describe("bad input", () => {
     ["audit", "-n", "shop"],
     ["plan", "-f", join(root, "docs/examples/first-object.yaml")],
     ["explain", "ccres/all"],
-    ["release", "web", "--yes"],
     ["suspend", "app", "--yes"],
-    ["breaker", "reset", "--yes"],
   ])("is named by %s, too", async (...args) => {
     const call = (...more: string[]): ReturnType<typeof run> => run([...args, "--kubeconfig", kubeconfig, ...more]);
     await expectSentence(call("--context", "down"), "cannot reach http://127.0.0.1:1: ");
     answer = status(401, "Unauthorized");
     await expectSentence(call(), "does not accept your credentials (401)");
     answer = { body: { kind: "APIGroup", versions: [{ version: "v9" }] } };
-    const isOwnKind = !["audit", "breaker", "version"].includes(args[0]);
+    const isOwnKind = !["audit", "version"].includes(args[0]);
     if (isOwnKind) await expectSentence(call(), "serves controller-resilience.io/v9, expected v1alpha1");
   });
 

@@ -4,7 +4,7 @@ import { defineClassify } from "../classify/command";
 import { defineReplay } from "../replay/command";
 import { Interrupted, terminalText } from "../streams";
 import { registerAudit } from "./audit/command";
-import { registerBreaker, registerRelease, registerSuspend } from "./change/command";
+import { registerSuspend } from "./change/command";
 import { addClusterCommand, CALL, describeFailure, type Shell } from "./command";
 import { registerExplain } from "./explain/command";
 import { registerPlan } from "./plan/command";
@@ -64,8 +64,6 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerPlan,
   registerVersion,
   // What changes something.
-  registerBreaker,
-  registerRelease,
   registerSuspend,
   // On log files.
   registerClassify,

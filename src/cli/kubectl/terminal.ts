@@ -143,10 +143,9 @@ export function safeText(text: string, longest = LONGEST): string {
  * Asks before a write. Returns whether the user agrees.
  *
  * @param consequence what will happen, as whole sentences
- * @throws CliError without a terminal, unless the user has agreed with `--yes`; Interrupted at Ctrl-C
+ * @throws CliError without a terminal; Interrupted at Ctrl-C
  */
-export async function confirm(consequence: string, { yes }: { yes?: boolean }, io: Io): Promise<boolean> {
-  if (yes === true) return true;
+export async function confirm(consequence: string, io: Io): Promise<boolean> {
   if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   const interrupted = new AbortController();

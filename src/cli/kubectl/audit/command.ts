@@ -65,10 +65,7 @@ async function runAudit(session: Session, flags: Flags<AuditFlags>): Promise<Exi
     logs,
     time: new Date(facts.nowMs).toISOString(),
     ...(namespace && { namespace }),
-    findings: audit(facts, namespace).map(({ command, ...finding }) => ({
-      ...finding,
-      ...(command !== undefined && { command: session.command(command) }),
-    })),
+    findings: audit(facts, session, namespace),
     unread: reader.unread,
   };
   const { output } = session;
@@ -110,14 +107,14 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
 /** Others write annotations and names, which a finding quotes. A name of a RoleBinding may contain control characters. */
 const LONGEST = 600;
 
-/** Returns what would bite, worst first. With a namespace, only what concerns it. Pure. */
-function audit(facts: AuditFacts, namespace?: string): Finding[] {
+/** Returns what would bite, worst first, with commands for the session's cluster. With a namespace, only what concerns it. Pure. */
+function audit(facts: AuditFacts, session: Pick<Session, "command">, namespace?: string): Finding[] {
   const findings = ALL.flatMap(check => check(facts)).map(finding => ({
     ...finding,
     name: safeText(finding.name),
     why: safeText(finding.why, LONGEST),
     wayOut: safeText(finding.wayOut, LONGEST),
-    ...(finding.command !== undefined && { command: safeText(finding.command, LONGEST) }),
+    ...(finding.command !== undefined && { command: session.command(safeText(finding.command, LONGEST)) }),
   }));
   // Cluster-wide bindings are needed to know who uses the API, but they are no part of a namespace.
   const isAsked = (finding: Finding): boolean => namespace === undefined || finding.namespace === namespace;

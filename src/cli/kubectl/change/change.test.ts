@@ -1,17 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { whyObserved } from "../../../core/remedy";
 import { main } from "../program";
 import { type FakeAnswer, FakeServer, run } from "../testing/run";
 
 const GROUP = "/apis/controller-resilience.io";
 const CRES = `${GROUP}/v1alpha1/namespaces/shop/controllerresiliences`;
-const LEASE = "/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience";
-const FLOW_SCHEMA = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/controller-resilience-x";
 
 let objects: Map<string, object>;
-let conflicts: number;
+let isConflict: boolean;
 let writes: { path: string; query: string; body: { metadata: object } }[];
 
 async function answer(request: IncomingMessage): Promise<FakeAnswer> {
@@ -20,7 +17,6 @@ async function answer(request: IncomingMessage): Promise<FakeAnswer> {
     let text = "";
     for await (const chunk of request) text += String(chunk);
     writes.push({ path, query, body: JSON.parse(text) as { metadata: object } });
-    const isConflict = conflicts-- > 0;
     return isConflict
       ? { code: 409, body: { kind: "Status", code: 409, reason: "Conflict", message: "changed" } }
       : { body: {} };
@@ -36,29 +32,19 @@ let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 
-const renewTime = (): string => new Date().toISOString();
-const lease = (annotations: object = {}, leads = true): object => ({
-  metadata: { name: "controller-resilience", uid: "l1", resourceVersion: "7", annotations },
-  spec: leads ? { holderIdentity: "op", renewTime: renewTime() } : {},
-});
 function object(spec: object = {}, metadata: object = {}): object {
   return {
     metadata: { name: "app", namespace: "shop", uid: "u1", resourceVersion: "5", ...metadata },
     spec: { mode: "Enforce", suspend: false, targets: [], ...spec },
-    status: { flows: [{ serviceAccount: "web", state: "Throttled", flowSchema: "controller-resilience-x" }] },
   };
 }
-function put(one: object): void {
-  objects.set(`${CRES}/app`, one);
-  objects.set(CRES, { metadata: {}, items: [one] });
-}
+const put = (one: object): unknown => objects.set(`${CRES}/app`, one);
 
 beforeEach(() => {
   objects = new Map([[GROUP, { versions: [{ version: "v1alpha1" }] }]]);
-  conflicts = 0;
+  isConflict = false;
   writes = [];
-  objects.set(LEASE, lease());
-  put(object({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }));
+  put(object());
 });
 
 const call = (...args: string[]): ReturnType<typeof run> => run([...args, "--kubeconfig", kubeconfig]);
@@ -106,14 +92,8 @@ describe("a command that writes", () => {
       query: "fieldManager=kubectl-resilience&fieldValidation=Strict",
       body: { metadata: { uid: "u1", resourceVersion: "5" }, spec: { suspend: true } },
     });
-    conflicts = 1;
+    isConflict = true;
     expect((await call("suspend", "app", "-n", "shop", "--yes")).stderr).toContain("has changed meanwhile");
-  });
-
-  it("stores nothing with --dry-run", async () => {
-    const { stdout } = await call("suspend", "app", "-n", "shop", "--dry-run");
-    expect(stdout).toContain("(dry run: nothing was changed)");
-    expect(writes[0]?.query).toContain("dryRun=All");
   });
 });
 
@@ -143,8 +123,6 @@ describe("suspend and resume", () => {
     const { code, stderr } = await call("suspend", "app", "-n", "shop", "--yes");
     expect([code, writes]).toEqual([1, []]);
     expect(stderr).toContain("kubectl resilience suspend ccres/app");
-    put(object({}, { labels: { "controller-resilience.io/generated-for": "all" } }));
-    expect((await call("suspend", "app", "-n", "shop", "--yes")).stderr).toContain("suspend ccres/all");
   });
 
   it.each([
@@ -153,97 +131,5 @@ describe("suspend and resume", () => {
   ])("warn that Git may undo it: %o", async (metadata, tool) => {
     put(object({}, metadata));
     expect((await call("suspend", "app", "-n", "shop")).stderr).toContain(`${tool} manages the object, and may undo`);
-  });
-});
-
-describe("breaker reset", () => {
-  const tripped = { "controller-resilience.io/breaker": "2026-01-01: 5 workloads" };
-
-  it("removes the annotation, also while the holder renews the Lease", async () => {
-    objects.set(LEASE, lease(tripped));
-    conflicts = 2;
-    const { code, stderr } = await call("breaker", "reset", "--yes");
-    expect([code, writes.length]).toEqual([0, 3]);
-    expect(stderr).toContain("5 workloads");
-    expect(writes[2]?.body.metadata).toMatchObject({ annotations: { "controller-resilience.io/breaker": null } });
-  });
-
-  it("has nothing to reset if it is not tripped, and asks nothing", async () => {
-    const nothing = {
-      code: 0,
-      stdout:
-        "nothing to reset: the restart breaker is not tripped (Lease controller-resilience-system/controller-resilience)\n",
-      stderr: "",
-    };
-    expect(await call("breaker", "reset")).toEqual(nothing);
-    expect(await call("breaker", "reset", "--yes")).toEqual(nothing);
-    expect(writes).toEqual([]);
-  });
-
-  it("is an error without a Lease", async () => {
-    objects.delete(LEASE);
-    const { code, stderr } = await call("breaker", "reset", "--yes");
-    expect([code, stderr, writes]).toEqual([1, expect.stringContaining("does not exist"), []]);
-  });
-});
-
-describe("release", () => {
-  it("tells a working operator by the spec, which would restore the FlowSchema", async () => {
-    const { code, stderr, stdout } = await call("release", "web", "-n", "shop", "--yes");
-    expect(code).toBe(0);
-    expect(stderr).toContain("will release every throttled flow of ControllerResilience shop/app within seconds: web.");
-    expect(stdout).toContain('"onRunaway":"Throttle"');
-    expect(writes[0]).toMatchObject({
-      path: `${CRES}/app`,
-      body: { metadata: { resourceVersion: "5" }, spec: { flowIsolation: { requestRate: { onRunaway: "Report" } } } },
-    });
-  });
-
-  const putFlowSchema = (labels: Record<string, string>): void => {
-    objects.set(LEASE, lease({}, false));
-    const annotations = { "controller-resilience.io/priority-levels": "usual,controller-resilience-tar-pit" };
-    const names = { name: "controller-resilience-x", uid: "f1", resourceVersion: "9" };
-    objects.set(FLOW_SCHEMA, { metadata: { ...names, labels, annotations } });
-  };
-
-  it("changes no FlowSchema that the operator has not made, whatever status names", async () => {
-    putFlowSchema({ "app.kubernetes.io/managed-by": "Helm" });
-    const { code, stderr } = await call("release", "sa/web", "-n", "shop", "--yes");
-    expect([code, writes]).toEqual([1, []]);
-    expect(stderr).toBe(
-      "FlowSchema controller-resilience-x, which status names, was not made by the operator; it is not changed\n",
-    );
-  });
-
-  it("changes the FlowSchema while no operator works", async () => {
-    putFlowSchema({ "app.kubernetes.io/managed-by": "controller-resilience" });
-    const { code, stderr } = await call("release", "sa/web", "-n", "shop", "--yes");
-    expect([code, stderr]).toEqual([0, expect.stringContaining("no operator works")]);
-    expect(writes[0]).toMatchObject({
-      path: FLOW_SCHEMA,
-      body: { metadata: { uid: "f1" }, spec: { priorityLevelConfiguration: { name: "usual" } } },
-    });
-  });
-
-  it.each(["OperatorObserves", "NamespaceSkipped"] as const)(
-    "changes the FlowSchema while the operator only observes: %s",
-    async mode => {
-      putFlowSchema({ "app.kubernetes.io/managed-by": "controller-resilience" });
-      objects.set(LEASE, lease());
-      const { status, ...rest } = object({ flowIsolation: { requestRate: { onRunaway: "Throttle" } } }) as {
-        status: object;
-      };
-      put({ ...rest, status: { ...status, mode } });
-      const { code, stderr } = await call("release", "web", "-n", "shop", "--yes");
-      expect([code, stderr]).toEqual([0, expect.stringContaining(`the operator would not: ${whyObserved(mode)}.`)]);
-      expect(writes[0]).toMatchObject({ path: FLOW_SCHEMA });
-    },
-  );
-
-  it("names what is throttled, if the ServiceAccount is not", async () => {
-    expect((await call("release", "db", "-n", "shop", "--yes")).stderr).toBe(
-      "ServiceAccount db of shop is not throttled; throttled are: web\n",
-    );
-    expect(writes).toEqual([]);
   });
 });

@@ -63,9 +63,8 @@ async function runExplain(
     ...{ nowMs, subject, events, unread: reader.unread, ...(operator && { operator }) },
     objects: isOwn ? only(objects, subject, reader.unread) : objects,
     ...(!isOwn && { live: await readLive(reader, subject, nowMs) }),
+    session,
   });
-  for (const action of explanation.objects.flatMap(({ actions }) => actions))
-    Object.assign(action, { command: session.command(action.command) });
   await output.result(explanation, () =>
     formatExplanation(explanation, { paint: output.paint, columns: output.columns, nowMs }),
   );

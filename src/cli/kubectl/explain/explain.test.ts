@@ -64,6 +64,7 @@ const explained = (changes: Partial<ExplainFacts> = {}) =>
     objects: [object()],
     events: [],
     unread: [],
+    session: { command: line => line },
     ...changes,
   });
 
@@ -77,11 +78,12 @@ it("shows what is wrong first, with its help, and the command that helps", () =>
   expect(one?.actions).toEqual([
     {
       text: "find out why the restarts did not help, then reset the breaker:",
-      command: "kubectl resilience breaker reset",
+      command:
+        "kubectl annotate lease -n controller-resilience-system controller-resilience controller-resilience.io/breaker-",
     },
   ]);
   const operator = { lease: "mine/controller-resilience", leads: true };
-  expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("reset --operator-namespace mine");
+  expect(explained({ operator }).objects[0]?.actions[0]?.command).toContain("annotate lease -n mine ");
 });
 
 /** In Observe mode, with these conditions. */
@@ -142,10 +144,25 @@ it("says when a throttle ends and a binding is renewed only while the operator a
   expect([of(none), of(leading, { mode: "Observe" }), of(leading, { suspend: true })]).toEqual([past, past, past]);
 });
 
+it("says how to end a throttle: by the object's own spec, or its owner's, while the operator acts on it", () => {
+  const commandOf = (one: ControllerResilience): string | undefined =>
+    explained({ objects: [one] }).objects[0]?.actions.at(-1)?.command;
+  const throttled = object({ status: { flows } });
+  const onRunaway = '{"flowIsolation":{"requestRate":{"onRunaway":"Report"}}}';
+  expect(commandOf(throttled)).toBe(`kubectl patch cres app -n shop --type merge -p '{"spec":${onRunaway}}'`);
+  const ownerReferences = [{ apiVersion: "v1", kind: "ClusterControllerResilience", name: "app", uid: "o" }];
+  expect(commandOf({ ...throttled, metadata: { ...throttled.metadata, ownerReferences } })).toBe(
+    `kubectl patch ccres app --type merge -p '{"spec":{"template":${onRunaway}}}'`,
+  );
+  expect(commandOf(object({ spec: { mode: "Observe" }, status: { flows } }))).toBe(
+    "kubectl get flowschemas -l app.kubernetes.io/managed-by=controller-resilience",
+  );
+});
+
 it("names no command of the plugin that does not exist", () => {
   const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });
   const named = [...all.matchAll(/kubectl resilience ([a-z]+)/g)].map(([, command]) => command);
-  expect(named).toEqual(["resume", "breaker", "release"]);
+  expect(named).toEqual(["resume"]);
   const program = new Command();
   const shell = { io: process, onSession: () => undefined, onExit: () => undefined };
   for (const register of COMMANDS) register(program, shell);

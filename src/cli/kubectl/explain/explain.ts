@@ -5,14 +5,23 @@ import type {
   ControllerResilienceStatus,
   StatusCondition,
 } from "../../../api/controller-resilience";
-import { CLUSTER_KIND, GENERATED_FOR_LABEL, KIND, MANAGER } from "../../../api/names";
+import {
+  BREAKER_ANNOTATION,
+  CLUSTER_KIND,
+  GENERATED_FOR_LABEL,
+  KIND,
+  MANAGED_BY_LABEL,
+  MANAGER,
+} from "../../../api/names";
 import { isObject, type JsonObject, textOf, textsOf } from "../../../core/json";
 import { type Mode, modeOf } from "../../../core/remedy";
+import { generatedFor } from "../../../engine/cluster-wide/generated";
 import { workloadsOf } from "../../../engine/cluster-wide/selection";
 import { oneLine } from "../../../core/text";
 import { createRemedies } from "../../../remedies/registry";
-import { commandFor } from "../change/change";
+import { commandFor } from "../command";
 import { type EventFacts, OPERATOR_NAMESPACE, type OperatorState } from "../reader";
+import type { Session } from "../session";
 import { describeSubject, type Subject } from "../subject";
 import { safeText, when } from "../terminal";
 import type { LiveSubject } from "./live";
@@ -32,6 +41,8 @@ export interface ExplainFacts {
   readonly operator?: OperatorState;
   /** Reads that were refused or have failed, each with its reason. */
   readonly unread: readonly string[];
+  /** Makes a command line one for its cluster. */
+  readonly session: Pick<Session, "command">;
 }
 
 /** A condition, with the help text of its reason. */
@@ -100,7 +111,7 @@ function isNamespaced(object: OwnObject): object is ControllerResilience {
   return object.kind === KIND;
 }
 
-function explainObject(object: OwnObject, { nowMs, live, events, operator }: ExplainFacts): ObjectExplanation {
+function explainObject(object: OwnObject, { nowMs, live, events, operator, session }: ExplainFacts): ObjectExplanation {
   const { name, uid } = object.metadata;
   const mode = isNamespaced(object) ? modeOf(object) : object.spec.mode;
   const acts = operator?.leads !== false && !object.spec.suspend && mode === "Enforce";
@@ -116,7 +127,10 @@ function explainObject(object: OwnObject, { nowMs, live, events, operator }: Exp
     evidence: rowsOf(object)
       .filter(isShown)
       .map(row => textOfRow(row, { nowMs, acts })),
-    actions: actionsFor(object, operator),
+    actions: actionsFor(object, acts, operator).map(({ text, command }) => ({
+      text,
+      command: session.command(command),
+    })),
     timeline: told.filter((event, i) => !told.slice(i + 1).some(later => isSame(event, later))).slice(-EVENTS_SHOWN),
   };
 }
@@ -258,17 +272,18 @@ const UNKNOWN_OPERATOR = { leads: true, lease: `${OPERATOR_NAMESPACE}/${MANAGER}
 /** The commands that help now, most urgent first. */
 function actionsFor(
   object: OwnObject,
+  acts: boolean,
   { leads, lease }: Pick<OperatorState, "leads" | "lease"> = UNKNOWN_OPERATOR,
 ): Action[] {
   const [namespace = ""] = lease.split("/");
-  const flag = namespace === OPERATOR_NAMESPACE ? "" : ` --operator-namespace ${namespace}`;
   const isTripped = object.status?.conditions?.some(({ reason }) => reason === "BreakerTripped") === true;
   const find = { text: "find out why no replica of the operator leads:", command: `kubectl get pods -n ${namespace}` };
   const reset = {
     text: "find out why the restarts did not help, then reset the breaker:",
-    command: commandFor(`breaker reset${flag}`),
+    command: `kubectl annotate lease -n ${namespace} ${MANAGER} ${BREAKER_ANNOTATION}-`,
   };
-  return [...(leads ? [] : [find]), ...resume(object), ...(isTripped ? [reset] : []), ...ofItsParts(object)];
+  const ofParts = isNamespaced(object) ? ofThrottles(object, acts) : [ofGenerated(object)];
+  return [...(leads ? [] : [find]), ...resume(object), ...(isTripped ? [reset] : []), ...ofParts];
 }
 
 function resume(object: OwnObject): Action[] {
@@ -280,17 +295,29 @@ function resume(object: OwnObject): Action[] {
   return [{ text: "resume it:", command }];
 }
 
-/** About its throttled flows, or about the objects that are generated for it. */
-function ofItsParts(object: OwnObject): Action[] {
-  const { name } = object.metadata;
-  if (!isNamespaced(object)) {
-    const command = `kubectl get cres -A -l ${GENERATED_FOR_LABEL}=${name}`;
-    return [{ text: "see the state of each object that is generated for it:", command }];
-  }
-  return (object.status?.flows ?? [])
-    .filter(({ state }) => state === "Throttled")
-    .map(({ serviceAccount }) => ({
-      text: `fix the client of ServiceAccount ${serviceAccount}; to end its throttle early:`,
-      command: commandFor(`release ${serviceAccount}`, object.metadata.namespace),
-    }));
+function ofGenerated({ metadata }: OwnObject): Action {
+  const command = `kubectl get cres -A -l ${GENERATED_FOR_LABEL}=${metadata.name}`;
+  return { text: "see the state of each object that is generated for it:", command };
+}
+
+/** Authors of a status choose what it names, so no command that writes has a name of it. */
+function ofThrottles(object: ControllerResilience, acts: boolean): Action[] {
+  const { flows = [] } = object.status ?? {};
+  const accounts = flows.filter(({ state }) => state === "Throttled").map(({ serviceAccount }) => serviceAccount);
+  if (accounts.length === 0) return [];
+  const fix = `fix the client of ServiceAccount ${accounts.join(", ")};`;
+  // An operator that acts would restore the FlowSchema.
+  if (acts) return [{ text: `${fix} to end the throttle early, until you set it back:`, command: reportOnly(object) }];
+  const command = `kubectl get flowschemas -l ${MANAGED_BY_LABEL}=${MANAGER}`;
+  return [{ text: `${fix} its FlowSchema throttles it (docs/remedies/flow-isolation.md):`, command }];
+}
+
+function reportOnly(object: ControllerResilience): string {
+  const { name, namespace } = object.metadata;
+  const owner = generatedFor(object);
+  const [target, field] =
+    owner === undefined ? [`cres ${name} -n ${namespace}`, ["spec"]] : [`ccres ${owner}`, ["spec", "template"]];
+  const path = [...field, "flowIsolation", "requestRate", "onRunaway"];
+  const patch = path.reduceRight<unknown>((value, key) => ({ [key]: value }), "Report");
+  return `kubectl patch ${target} --type merge -p '${JSON.stringify(patch)}'`;
 }

@@ -34,6 +34,7 @@ function told(object: ControllerResilience, scene: Scene, columns = Infinity) {
   const explanation = explain({
     ...{ nowMs, subject: parseSubject("it", "team"), objects: [object], events: [], unread: [] },
     operator: { lease: "system/controller-resilience", leads: true },
+    session: { command: line => line },
   });
   const text = formatExplanation(explanation, { paint: (_, plain) => plain, columns, nowMs });
   return { text, commands: explanation.objects[0]?.actions.map(({ command }) => command) };
@@ -86,6 +87,6 @@ it("offers to resume a suspended object, and to reset a breaker that is tripped"
   const report = scene.report(pass, { result: "Limited", limit: "Breaker", retryAfterMs: 60_000 });
   expect(report.reason).toBe("BreakerTripped");
   expect(told(written(scene, report), scene).commands).toEqual([
-    "kubectl resilience breaker reset --operator-namespace system",
+    "kubectl annotate lease -n system controller-resilience controller-resilience.io/breaker-",
   ]);
 });
