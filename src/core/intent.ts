@@ -53,8 +53,6 @@ export interface RestartClaim {
   /** How long the pod had worked before the first sign of trouble. Absent: unknown, or the cause is proven. */
   readonly workedMs?: number;
   readonly limits: RestartLimits;
-  /** Of the object. Restarts of an earlier one that did not help are forgiven. Absent: none are. */
-  readonly generation?: number | undefined;
 }
 
 /** What an intent that begins the rollout of a changed pod template must say of itself: the operator rolls out one at a time. */

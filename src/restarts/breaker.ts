@@ -51,7 +51,7 @@ interface UnprovenRestart {
 /** Limits unproven restarts in the whole cluster. Once it is tripped, only a person resets it. */
 export class Breaker {
   readonly #ports: BreakerPorts;
-  /** By {@link restartId}. A confirmed restart still counts after its object is gone, and after a new generation has dropped it from status. */
+  /** By {@link restartId}. A confirmed restart still counts after its object is gone. */
   readonly #restarts = new Map<string, UnprovenRestart>();
 
   constructor(ports: BreakerPorts) {

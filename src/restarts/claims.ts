@@ -1,6 +1,5 @@
 import { Cause } from "../api/conditions";
-import type { ControllerResilience, RestartStatus } from "../api/controller-resilience";
-import { GENERATED_FOR_LABEL } from "../api/names";
+import type { RestartStatus } from "../api/controller-resilience";
 import { describeOutcome, type Execution, type Intent, type Outcome, type RestartClaim } from "../core/intent";
 import type { EventRequest, PendingWrite, ReasonRule } from "../core/remedy";
 import { timeInMessage } from "../core/time";
@@ -23,16 +22,6 @@ export function podClaim(
   const newestPodMs = Math.max(...pods.map(({ view }) => view.createdAtMs));
   const pod = { pod: name, podUID: uid, podCreatedAtMs: createdAtMs, newestPodMs };
   return { workload: workloadId(workload), ...pod, ...(isOnNode && { nodeName }) };
-}
-
-/**
- * Returns the generation in the claims of an object's restarts: a person who changes the spec forgives those that did not help. A generated object forgives
- * none, since each workload that comes or goes in its namespace changes its targets.
- */
-export function forgivingGeneration({
-  metadata: { labels = {}, generation },
-}: ControllerResilience): number | undefined {
-  return GENERATED_FOR_LABEL in labels ? undefined : generation;
 }
 
 /** The eviction of a pod. */

@@ -31,16 +31,13 @@ export function checkRestartBudget(
   const together = openTogether(ofWorkload, claim);
   const apart = relevant.filter(entry => !together.includes(entry));
   const sinceLast = age(Math.max(-Infinity, ...apart.map(timeMs)), now);
-  const failures = trailingIneffective(
-    ofWorkload.filter(entry => entry.cause === claim.cause && !isForgiven(entry, claim)),
-  );
+  const failures = trailingIneffective(ofWorkload.filter(entry => entry.cause === claim.cause));
   const cooldownMs = claim.limits.cooldownMs * 2 ** Math.min(MAX_DOUBLINGS, failures);
   if (sinceLast < cooldownMs) return { limit: "cooldown", retryAfterMs: cooldownMs - sinceLast };
 
   // Open restarts of an incident in which another one has helped count as one with it.
   const isHelped = ofWorkload.some(entry => isHelpedSibling(entry, claim, now));
-  const countable = (isHelped ? apart : relevant).filter(entry => !isForgiven(entry, claim));
-  const counted = countable.filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
+  const counted = (isHelped ? apart : relevant).filter(entry => age(timeMs(entry), now) < RESTARTS_WINDOW_MS);
   const incidents = new Set(counted.map(entry => incidentKey(entry, now)));
   if (incidents.size < claim.limits.maxRestarts) return undefined;
   const oldest = Math.min(...counted.map(timeMs));
@@ -66,11 +63,6 @@ export function incidentOf({
 /** Reports whether a restart rests on logs, Events, Leases or metrics alone, without proof for the single pod. The breaker holds only for these. */
 export function isUnproven(entry: Pick<RestartStatus, "cause">): boolean {
   return !PROVEN_BY_POD.has(entry.cause) && entry.cause !== Cause.TokenTooLong;
-}
-
-/** Reports whether a change of the spec has forgiven a restart that did not help: only its plain cooldown still counts. */
-export function isForgiven({ outcome, generation = Infinity }: RestartStatus, claim: Pick<RestartClaim, "generation">) {
-  return outcome === "Ineffective" && generation < (claim.generation ?? 0);
 }
 
 /** A restart of another cause says nothing about whether the claimed one helps. It counts only while its outcome is open. */
@@ -185,7 +177,6 @@ export function requestedRestart(claim: RestartClaim, now: Date): RestartStatus 
     ...(claim.nodeName === undefined ? {} : { nodeName: claim.nodeName }),
     ...(claim.container === undefined ? {} : { container: claim.container }),
     ...(claim.serviceAccountUID === undefined ? {} : { serviceAccountUID: claim.serviceAccountUID }),
-    ...(claim.generation === undefined ? {} : { generation: claim.generation }),
     ...(claim.workedMs === undefined ? {} : { workedSeconds: Math.max(0, Math.floor(claim.workedMs / 1000)) }),
   };
 }

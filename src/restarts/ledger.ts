@@ -100,7 +100,7 @@ export class Restarts {
     const { restarts: own = [] } = object.status ?? {};
     const known = this.#last.get(key);
     const isNew = known !== undefined && known.uid !== object.metadata.uid && own.length === 0;
-    if (isNew) return { ...object, status: { ...object.status, restarts: inherited(known.restarts, object) } };
+    if (isNew) return { ...object, status: { ...object.status, restarts: [...known.restarts] } };
     this.#remember(key, object);
     return object;
   }
@@ -118,11 +118,6 @@ export class Restarts {
     const history = this.#shared.refused.without(joinRestarts(session.object.status?.restarts ?? [], settled));
     return new ObjectRestarts(session, history, this.#shared);
   }
-}
-
-/** A new object of the same name counts its generations anew. */
-function inherited(restarts: readonly RestartStatus[], { metadata }: ControllerResilience): RestartStatus[] {
-  return restarts.map(entry => ({ ...entry, ...(entry.generation && { generation: metadata.generation }) }));
 }
 
 /** What all objects share. */

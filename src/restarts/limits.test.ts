@@ -253,19 +253,6 @@ describe("the budget", () => {
     const over = { history: history.map(one => ({ ...one, ...newest })), maxUnavailable: 3 };
     expect(waitFor([{}, {}, {}], over, claim)).toBe(expected);
   });
-
-  it("is renewed by a change of the spec after one plain cooldown, for restarts that did not help and have a generation", () => {
-    const claim = claimOf(podOf("web-0"), { generation: 2, limits: { cooldownMs: 2 * MINUTE, maxRestarts: 1 } });
-    const next = (minutesAgo: number, over: Partial<RestartStatus>) => {
-      const one = restart(minutesAgo, { cause: claim.cause, outcome: "Ineffective", generation: 1, ...over });
-      return [isExhausted(claim, [one], NOW), checkRestartBudget([one], claim, NOW)?.limit];
-    };
-    expect(next(1, {})).toEqual([false, "cooldown"]);
-    expect(next(2, {})).toEqual([false, undefined]);
-    expect(next(3, { generation: 2 })).toEqual([true, "cooldown"]);
-    expect(next(3, { generation: undefined as never })).toEqual([true, "cooldown"]);
-    expect(next(3, { outcome: "Recovered" })).toEqual([false, "maxRestarts"]);
-  });
 });
 
 describe("restarts in vain", () => {

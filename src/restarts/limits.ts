@@ -7,15 +7,7 @@ import type { PendingWrite } from "../core/remedy";
 import { timeInMessage, toSeconds } from "../core/time";
 import type { PodView, WorkloadView } from "../core/views";
 import { BLOCKED_HINT, describeBlock, refusedRestart } from "./claims";
-import {
-  checkRestartBudget,
-  incidentOf,
-  isForgiven,
-  isOpen,
-  isPresent,
-  isUnproven,
-  RESTARTS_WINDOW_MS,
-} from "./history";
+import { checkRestartBudget, incidentOf, isOpen, isPresent, isUnproven, RESTARTS_WINDOW_MS } from "./history";
 
 // The limits of one workload: may this pod be restarted now? In the order of LIMITS. Pure. The limits of the cluster follow, in ledger.ts.
 
@@ -92,7 +84,7 @@ interface Due {
 
 /** Of one workload, in their order. */
 export const LIMITS: readonly Check<Due, Limit>[] = [
-  // Only time or a change of the spec allows more restarts.
+  // Only time allows more restarts.
   exhausted,
   // The rollout in progress may replace the pod.
   rolloutInProgress,
@@ -125,17 +117,16 @@ const TROUBLES: Partial<Record<RestartClaim["cause"], string>> = {
 function exhausted({ claim, workload: { history, now } }: Due): Limit | undefined {
   if (!isExhausted(claim, history, now)) return undefined;
   const trouble = TROUBLES[claim.cause] ?? "its requests get 401 responses";
-  const orAfter = claim.generation === undefined ? "" : ", or after a change of this object's spec and the cooldown";
-  const next = `The operator tries again a day after them at the earliest${orAfter}`;
+  const next = "The operator tries again a day after them at the earliest";
   return { wait: `restarts did not help; find out why ${trouble}. ${next}`, reason: "RestartsExhausted" };
 }
 
 /**
  * Reports whether the restarts for the incident of a claim are exhausted: of those of a day, or of longer cooldowns, two without proof or the
- * last `maxRestarts` with proof did not help since the last change of the spec (docs/adr/0005-count-restarts-by-incident.md).
+ * last `maxRestarts` with proof did not help (docs/adr/0005-count-restarts-by-incident.md).
  */
 export function isExhausted(
-  claim: Pick<RestartClaim, "cause" | "serviceAccountUID" | "limits" | "generation">,
+  claim: Pick<RestartClaim, "cause" | "serviceAccountUID" | "limits">,
   history: readonly RestartStatus[],
   now: Date,
 ): boolean {
@@ -144,7 +135,7 @@ export function isExhausted(
   // The cooldown doubles after each of them: with a long one, so many take longer than a day.
   const heldMs = Math.max(EXHAUSTED_MS, RESTARTS_WINDOW_MS + cooldownMs * 2 ** enough);
   const recent = history
-    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry) && !isForgiven(entry, claim))
+    .filter(entry => incidentOf(entry) === incidentOf(claim) && !isOpen(entry))
     .filter(({ time }) => now.getTime() - Date.parse(time) < heldMs);
   const counted = isUnproven(claim) ? recent : recent.slice(-enough);
   return counted.filter(({ outcome }) => outcome === "Ineffective").length >= enough;

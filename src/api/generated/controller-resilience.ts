@@ -407,10 +407,6 @@ export interface RestartStatus {
    */
   serviceAccountUID?: string;
   /**
-   * Generation of this object at which the restart was requested. A newer one forgives a restart that did not help.
-   */
-  generation?: number;
-  /**
    * Time from the start of the pod to its first 401, or until its Lease was stale, in seconds; 0 if the first 401 may be older than what was read. Only of restarts without proof.
    */
   workedSeconds?: number;

@@ -1,5 +1,5 @@
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { RestartClaim, RestartLimits } from "../../core/intent";
+import type { RestartLimits } from "../../core/intent";
 import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
@@ -16,7 +16,6 @@ import { RolloutWaits } from "../../restarts/limits";
 
 /** What one pass has read. */
 export interface Observed {
-  readonly generation: RestartClaim["generation"];
   readonly mode: Mode;
   /** status.restarts. */
   readonly restarts: readonly RestartStatus[];

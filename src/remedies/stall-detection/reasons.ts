@@ -6,7 +6,7 @@ import type { Finding as AnyFinding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts did not help: find the cause. More follow after a day, or a change of this object's spec.",
+    help: "Restarts did not help: find the cause. More follow after a day.",
   },
   BreakerTripped: {
     event: "Warning",

@@ -8,7 +8,6 @@ import { defineRemedy, type ObjectInMode, type Remedy, type StatusGauge } from "
 import { keyOf, splitKey } from "../../core/text";
 import { parseDuration } from "../../core/time";
 import type { BindingView } from "../../core/views";
-import { forgivingGeneration } from "../../restarts/claims";
 import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { unlessForbidden } from "../kit/problems";
@@ -131,7 +130,6 @@ async function observeControllers(
   const isUnread = ({ readMs, unknown }: KindReading): boolean => readMs === undefined || unknown !== undefined;
   const { status } = object;
   return {
-    generation: forgivingGeneration(object),
     mode: object.mode,
     restarts: status?.restarts ?? [],
     previous: status?.stalls ?? [],

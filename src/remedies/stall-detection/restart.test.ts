@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, TransientError } from "../../core/errors";
 import type { Outcome } from "../../core/intent";
-import { GENERATED_FOR_LABEL } from "../../api/names";
 import { makeObject } from "../../core/testing/objects";
 import type { Report } from "../../core/remedy";
 import type { RolloutView } from "../../core/views";
@@ -327,25 +326,6 @@ describe("onStall: Restart", () => {
     const waited = await scene.run(20);
     expect(report(waited, limited).stalled?.message).toContain("delete the pod by hand");
     expect(report(waited, { result: "Executed" }).stalled).toBeUndefined();
-  });
-
-  it("in vain is not forgiven because the targets of a generated object have changed", async () => {
-    const { metadata } = scene.object;
-    const time = new Date(scene.nowMs).toISOString();
-    const inVain = {
-      workload: "Deployment/web",
-      pod: "old",
-      time,
-      cause: "LeaseNotRenewed",
-      outcome: "Ineffective",
-    } as const;
-    const restarts = ["old-1", "old-2"].map(podUID => ({ ...inVain, podUID, generation: 1 }));
-    const labels = { [GENERATED_FOR_LABEL]: "all" };
-    scene.object = { ...scene.object, metadata: { ...metadata, labels, generation: 2 }, status: { restarts } };
-    await stall();
-    expect((await scene.wait(1_200)).reason).toBe("RestartsExhausted");
-    scene.object = { ...scene.object, metadata: { ...metadata, generation: 3 } };
-    expect((await scene.pass()).intents).toHaveLength(1);
   });
 
   it("by a new leader of the operator follows only when it has seen the Lease stand still itself", async () => {

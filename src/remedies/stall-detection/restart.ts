@@ -214,8 +214,7 @@ function claimFor({ pod, stale, idle, observed, workload, forMs }: Candidate): N
   const worked = stale.map(
     ({ track }) => track.changedMs - Math.max(createdAtMs, track.heldFromMs) + staleLimitMs(track, forMs),
   );
-  const { generation } = observed;
-  const claim = { ...podClaim(workload, pod.view), generation };
+  const claim = podClaim(workload, pod.view);
   if (worked.length > 0)
     return {
       ...{ ...claim, cause: Cause.LeaseNotRenewed, workedMs: Math.min(...worked) },

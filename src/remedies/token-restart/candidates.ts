@@ -1,7 +1,7 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import type { RestartClaim } from "../../core/intent";
+import type { RestartClaim, RestartLimits } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
@@ -105,7 +105,7 @@ export function canHeal(pod: ObservedPod): boolean {
   return pod.serviceAccount === "present" && !hasNothingToRenew;
 }
 
-function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNext): TokenClaim {
+function claimFor(pod: ObservedPod, { workload, spec }: StateWithoutNext): TokenClaim {
   const { view, proof, logs } = pod;
   const cause = causeOf(pod);
   const container = isBySandbox(pod) ? undefined : condemnedContainer(pod);
@@ -116,7 +116,7 @@ function claimFor(pod: ObservedPod, { workload, spec, observed }: StateWithoutNe
     ...(proof?.serviceAccountUID !== undefined && { serviceAccountUID: proof.serviceAccountUID }),
     // Nothing shows that it ever worked if its 401s are older than what was read.
     ...(cause === Cause.Unknown && { workedMs: (logs.beganMs ?? view.createdAtMs) - view.createdAtMs }),
-    ...budgetOf(spec, observed),
+    limits: limitsOf(spec),
   };
 }
 
@@ -133,12 +133,9 @@ export function causeOf(pod: ObservedPod): TokenCause {
   return pod.proof?.cause ?? Cause.Unknown;
 }
 
-/** What a claim says about the budget. */
-export function budgetOf(
-  { cooldown, maxRestarts }: TokenRestartSpec,
-  { generation }: Pick<Observed, "generation">,
-): Pick<RestartClaim, "limits" | "generation"> {
-  return { limits: { cooldownMs: parseDuration(cooldown), maxRestarts }, generation };
+/** How often a workload may be restarted. */
+export function limitsOf({ cooldown, maxRestarts }: TokenRestartSpec): RestartLimits {
+  return { cooldownMs: parseDuration(cooldown), maxRestarts };
 }
 
 /** The workload as its limits see it. */

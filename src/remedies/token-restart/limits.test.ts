@@ -1,13 +1,11 @@
 import type { Outcome } from "../../core/intent";
 import { describe, expect, it } from "vitest";
 import type { RestartStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { GENERATED_FOR_LABEL } from "../../api/names";
 import type { PodView, RolloutView } from "../../core/views";
 import { workload } from "../../core/testing/views";
 import { replicated, type Scene, UNAUTHORIZED } from "./testing/scene";
 
 const MINUTE = 60_000;
-const GENERATED = { [GENERATED_FOR_LABEL]: "all" };
 
 function logAll(scene: Scene): void {
   for (const { name } of scene.podList) scene.log(UNAUTHORIZED, name);
@@ -22,28 +20,6 @@ it("the pod of the lowest number is restarted first in a StatefulSet, which crea
   scene.podList = scene.podList.map(pod => ({ ...pod, owner, ready: false }));
   const pass = await scene.passes(15, () => logAll(scene));
   expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
-});
-
-it.each([
-  ["forgives restarts that did not help", {}, "Rejected"],
-  ["of a generated object does not: each workload of its namespace makes one", GENERATED, "RestartsExhausted"],
-])("a change of the spec %s", async (_, labels, reason) => {
-  const scene = replicated(1);
-  for (const minutesAgo of [50, 40])
-    addRestart(scene, minutesAgo, { cause: "Unknown", outcome: "Ineffective", generation: 1 });
-  scene.object = { ...scene.object, metadata: { ...scene.object.metadata, labels, generation: 2 } };
-  expect((await scene.live(2)).reason).toBe(reason);
-});
-
-it("says whose spec forgives restarts that did not help", async () => {
-  const scene = replicated(1);
-  for (const minutesAgo of [50, 40])
-    addRestart(scene, minutesAgo, { cause: "Unknown", outcome: "Ineffective", generation: 1 });
-  const { reason, message } = await scene.live(2);
-  expect({ reason, message }).toEqual({
-    reason: "RestartsExhausted",
-    message: expect.stringContaining("or after a change of this object's spec and the cooldown") as string,
-  });
 });
 
 describe("a pod that cannot be healed", () => {

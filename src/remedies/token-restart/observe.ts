@@ -14,7 +14,7 @@ import type { Problem } from "../../core/errors";
 import { unlessForbidden, unlessUnreadable } from "../kit/problems";
 import { findTargetPods, type TargetPods } from "../kit/targets";
 import { isLogEvidence, type Observed, type ObservedPod, type ObservedWorkload } from "./observed";
-import { forgivingGeneration, workloadId } from "../../restarts/claims";
+import { workloadId } from "../../restarts/claims";
 import {
   observedPod,
   unknownContainers,
@@ -81,7 +81,6 @@ export async function observeTargets(
     return withMemory({ view, pods: observed }, previousTargets, { rule, nowMs });
   };
   return {
-    generation: forgivingGeneration(object),
     mode: object.mode,
     restarts: object.status?.restarts ?? [],
     previousTargets,

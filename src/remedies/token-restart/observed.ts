@@ -1,6 +1,5 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { RestartClaim } from "../../core/intent";
 import type { Mode } from "../../core/remedy";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Refusals } from "../../core/readers";
@@ -21,7 +20,6 @@ export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
 export interface Observed {
-  readonly generation: RestartClaim["generation"];
   readonly mode: Mode;
   /** status.restarts and status.targets, as last written. */
   readonly restarts: readonly RestartStatus[];

@@ -6,7 +6,7 @@ import type { Finding } from "../kit/finding";
 export const REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts did not help: find what rejects the tokens. More follow after a day, or a change of this object's spec.",
+    help: "Restarts did not help: find what rejects the tokens. More follow after a day.",
   },
   ServiceAccountMissing: {
     event: "Warning",

@@ -31,7 +31,6 @@ function observed(...names: string[]): Observed {
   };
   const workloads = names.map(name => rejected(name));
   return {
-    generation: 1,
     mode: "Enforce",
     workloads,
     ...nothing,

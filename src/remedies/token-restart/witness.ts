@@ -4,7 +4,7 @@ import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
-import { budgetOf, causeOf, type WorkloadState } from "./candidates";
+import { causeOf, limitsOf, type WorkloadState } from "./candidates";
 import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
 import { deferred, stalled, type Assessment } from "./reasons";
 
@@ -61,10 +61,10 @@ export class Witness {
 }
 
 function mayRestart({ view, pods }: ObservedWorkload, observed: Observed, spec: TokenRestartSpec, now: Date): boolean {
-  const [budget, history] = [budgetOf(spec, observed), restartsOf(workloadId(view), observed.restarts)];
+  const [limits, history] = [limitsOf(spec), restartsOf(workloadId(view), observed.restarts)];
   const accused = pods.filter(pod => rejectionsOf(pod).state === "persistent" && pod.proof === undefined);
   const healable = accused.filter(pod => !view.skip && !pod.view.skip);
-  return healable.some(pod => !isExhausted({ cause: causeOf(pod), ...budget }, history, now));
+  return healable.some(pod => !isExhausted({ cause: causeOf(pod), limits }, history, now));
 }
 
 /** Holds a restart without proof while one of the API servers may refuse valid tokens: the next pod may ask the same. */

@@ -44,7 +44,7 @@ interface Eviction {
   readonly atMs: number;
   readonly pod: Obj;
   readonly workload: string;
-  /** The object that has recorded it, and its generation then. */
+  /** The object that has recorded it. */
   readonly object: Obj | undefined;
   readonly isInVain: boolean;
   /** In vain, and so would be each one after it. */
@@ -130,17 +130,15 @@ class Records {
     this.report(4, `evicted ${name}, which hangs, and no object asks for that`);
   }
 
-  /** A new generation forgives restarts, so only those of this one must be there. */
+  /** Each restart of the object must be there. */
   reported(object: Obj): void {
-    const { uid, generation, namespace = "", name } = object.metadata;
+    const { uid, namespace = "", name } = object.metadata;
     const known = restartsOf(object);
     for (const { pod, time, outcome } of entriesOf(object))
       if (outcome !== "Requested" && this.#refused.delete(`${namespace}/${pod} ${time}`))
         this.report(3, `the status of ${namespace}/${name} counts a restart of ${pod}, which was refused`);
     for (const entry of entriesOf(object)) if (entry.outcome === "Ineffective") this.#failed(object, entry);
-    const own = this.#evictions.filter(
-      one => one.object?.metadata.uid === uid && one.object.metadata.generation === generation,
-    );
+    const own = this.#evictions.filter(one => one.object?.metadata.uid === uid);
     for (const { pod, atMs } of own.slice(-KEPT))
       if (this.#counts(atMs, pod.metadata.uid) && !known.includes(pod.metadata.uid))
         this.report(3, `the status of ${namespace}/${name} forgets the restart of ${pod.metadata.name}`);
@@ -196,11 +194,13 @@ class Records {
         `evicted ${last.pod.metadata.name} and ${pod.metadata.name} in vain: two at a time, without proof`,
       );
     const own = before.findLast(one => one.workload === workload);
-    const ofSpec = before.filter(one => one.workload === workload && isSameSpec(one.object, object));
+    const ofObject = before.filter(
+      one => one.workload === workload && one.object?.metadata.uid === object?.metadata.uid,
+    );
     const most = Math.max(...this.#restartBlocks(pod).map(({ maxRestarts = 3 }) => maxRestarts as number));
-    const hopeless = ofSpec.filter(one => one.isHopeless).length;
-    if (ofSpec.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
-      this.report(3, `evicted pods of ${workload} ${ofSpec.length + 1} times in vain; maxRestarts is ${most}`);
+    const hopeless = ofObject.filter(one => one.isHopeless).length;
+    if (ofObject.length >= most || (isHopeless && hopeless >= MOST_UNPROVEN))
+      this.report(3, `evicted pods of ${workload} ${ofObject.length + 1} times in vain; maxRestarts is ${most}`);
     const least = this.#cooldownMs(pod) - this.#clocksMs() - REQUEST_MS;
     if (own === undefined || atMs - own.atMs >= least) return;
     const minutes = Math.round((atMs - own.atMs) / MINUTE);
@@ -226,9 +226,4 @@ class Records {
     const jumps = happenings.filter(({ what }) => what.startsWith("clock-")).map(({ amount = 0 }) => Math.abs(amount));
     return 2 * Math.max(...operators.map(Math.abs)) + jumps.reduce((sum, one) => sum + one, 0);
   }
-}
-
-/** A change of the spec allows more restarts. */
-function isSameSpec(one: Obj | undefined, other: Obj | undefined): boolean {
-  return one?.metadata.uid === other?.metadata.uid && one?.metadata.generation === other?.metadata.generation;
 }
