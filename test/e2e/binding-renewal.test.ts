@@ -182,7 +182,7 @@ describe("bindings of a protected controller", () => {
     await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, ["NothingToDo"]);
     [safe, bare] = [await grantAll(SAFE), await grantAll(BARE)];
     const condition = await client.untilCondition({ namespace: SAFE, name: CONTROLLER, type: "BindingsCurrent" }, [
-      "ExpiringSoon",
+      "Current",
     ]);
     expect(condition.status).toBe("True");
     const entries = await untilRecorded(safe, SAFE);

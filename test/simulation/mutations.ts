@@ -177,8 +177,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a renewal forgets the end of all renewals",
-      "planRenewal(marked, expiry, schedule, untilMs)",
-      "planRenewal(marked, expiry, schedule, Infinity)",
+      "planRenewal(view, expiry, schedule, untilMs)",
+      "planRenewal(view, expiry, schedule, Infinity)",
       /"renewUntil"/,
     ],
   ]),

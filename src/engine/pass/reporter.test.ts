@@ -11,7 +11,7 @@ const KEY = "team/app";
 
 /** Conditions of the reasons that are not of TokensAccepted. */
 const CONDITIONS: Record<string, string> = {
-  ExpiringSoon: "BindingsCurrent",
+  Current: "BindingsCurrent",
   Rolling: "TokenLifetimeBounded",
   WouldChange: "TokenLifetimeBounded",
 };
@@ -132,7 +132,7 @@ describe("Events on conditions", () => {
   });
 
   it.each([
-    ["Normal", "True", "ExpiringSoon"],
+    ["Normal", "True", "Current"],
     ["Normal", "False", "Rolling"],
     ["Normal", "Unknown", "Suspended"],
   ] as const)("are %s for %s with the reason %s, at once", (type, status, reason) => {

@@ -84,7 +84,7 @@ const UNITS = [
 ] as const;
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-]\d\d:\d\d))$/;
+const RFC3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 const ownExpiresAt = define({
   key: "controller-resilience.io/expires-at",
@@ -105,15 +105,15 @@ const ownExpirationSeconds = define({
 
 /**
  * Kyverno: a duration from the creation, or a time in UTC (pkg/controllers/ttl/utils.go, api/kyverno/constants.go). A label value cannot
- * contain a colon. A zero deletes immediately. Kyverno also accepts fractions and long names of units, and adds up whatever numbers it finds:
- * `1.5d` is five days. Such values are malformed here.
+ * contain a colon. A zero deletes immediately. Kyverno also accepts what it does not document: several units, fractions and long names of units,
+ * of which it adds up whatever numbers it finds (`1.5d` is five days). Such values are malformed here.
  */
 const kyvernoTtl = define({
   key: "cleanup.kyverno.io/ttl",
   place: "labels",
   expected: "a duration such as 90m, 24h or 7d, or a time in UTC such as 2006-01-02 or 2006-01-02T150405Z",
   parse(value) {
-    const ms = wholeDuration(value) ?? compoundDuration(value);
+    const ms = wholeDuration(value);
     if (ms !== undefined) return ms <= LONGEST_GO_MS ? relative(ms) : undefined;
     if (DAY.test(value)) return absolute(utcMs(`${value}T00:00:00Z`));
     const [, day = "", h = "", m = "", s = ""] = /^(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(value) ?? [];
@@ -169,6 +169,8 @@ export interface Expiry {
   /** The keys with an expiry. */
   readonly keys: readonly string[];
   readonly malformed: readonly Malformed[];
+  /** The binding uses a convention, be it with a value that cannot be read or never expires. */
+  readonly isMarked: boolean;
 }
 
 /** Reads a binding in every convention. */
@@ -179,12 +181,8 @@ export function readExpiry(marked: Marked): Expiry {
     reading?.kind === "expires" ? [{ convention, atMs: reading.atMs, isRelative: reading.isRelative }] : [],
   );
   const [earliest] = expiries.toSorted((a, b) => a.atMs - b.atMs);
-  return { ...(earliest && { earliest }), keys: expiries.map(({ convention }) => convention.key), malformed };
-}
-
-/** Reports whether the binding uses any convention, including malformed values and "never". */
-export function hasExpiryKey(marked: Marked): boolean {
-  return CONVENTIONS.some(convention => convention.read(marked) !== null);
+  const isMarked = all.some(({ reading }) => reading !== null);
+  return { ...(earliest && { earliest }), keys: expiries.map(({ convention }) => convention.key), malformed, isMarked };
 }
 
 /** The same binding after a change. */
@@ -200,16 +198,8 @@ export function malformed(key: string, value: string, expected: string): Malform
 
 /** Milliseconds since the epoch of a time in RFC 3339, rounded down; undefined for any other text. */
 export function rfc3339Ms(text: string): number | undefined {
-  const [, local = "", fraction = "0", offset = ""] = RFC3339.exec(text) ?? [];
-  const [ms, offsetMs] = [utcMs(`${local}Z`), offset === "" ? 0 : offsetOf(offset)];
-  return ms === undefined || offsetMs === undefined ? undefined : ms - offsetMs + Math.floor(Number(fraction) * 1_000);
-}
-
-/** Milliseconds of `+01:30`. */
-function offsetOf(offset: string): number | undefined {
-  const [hours = 0, minutes = 0] = offset.slice(1).split(":").map(Number);
-  const ms = (hours * 60 + minutes) * 60_000;
-  return hours > 23 || minutes > 59 ? undefined : ms * (offset.startsWith("-") ? -1 : 1);
+  const [, local = ""] = RFC3339.exec(text) ?? [];
+  return utcMs(`${local}Z`) === undefined ? undefined : Date.parse(text);
 }
 
 /** Makes a convention from its rules. Each value is read back before it is written: it is valid and later than the current one. */
@@ -260,14 +250,6 @@ function wholeDuration(value: string): number | undefined {
   const [, amount = "", name] = /^(\d{1,12})([wdhms])$/.exec(value) ?? [];
   const unit = UNITS.find(([one]) => one === name);
   return unit && Number(amount) * unit[1];
-}
-
-/** Milliseconds of `1h30m`, as Go writes it. */
-function compoundDuration(value: string): number | undefined {
-  const match = /^(?:(\d{1,12})h)?(?:(\d{1,12})m)?(?:(\d{1,12})s)?$/.exec(value);
-  if (match === null || value === "") return undefined;
-  const [, h = "0", m = "0", s = "0"] = match;
-  return (Number(h) * 3_600 + Number(m) * 60 + Number(s)) * 1_000;
 }
 
 /** In the longest unit below a week in which it is whole: `60d`, `36h`. */

@@ -6,7 +6,7 @@ import { shellWord } from "../../core/text";
 import type { BindingView } from "../../core/views";
 import type { Finding } from "../kit/finding";
 import type { Reason } from "./reasons";
-import type { Renewal } from "./schedule";
+import { type Renewal, timeOf } from "./schedule";
 
 // What a plan says of one binding, what it writes, and what it says of one that is gone. Pure.
 
@@ -31,6 +31,21 @@ export interface PlannedRenewal {
   /** Since when it is due, and from when on a person must act if it is not made, in milliseconds since the epoch. */
   readonly dueMs: number;
   readonly stalledMs: number;
+}
+
+/**
+ * Completes the finding of a renewal that is due and cannot be made. The binding still gives access; no wait is for ever: a person must act in
+ * time.
+ */
+export function unrenewed(
+  finding: BindingFinding,
+  { dueMs, stalledMs }: Pick<PlannedRenewal, "dueMs" | "stalledMs">,
+  nowMs: number,
+): BindingFinding {
+  const waiting = { ...finding, reason: "Renewing", isProgressing: true } as const;
+  if (nowMs < stalledMs) return { ...waiting, status: "True" };
+  const advice = `It has been due since ${timeOf(dueMs)}: mend that, or renew the binding by hand.`;
+  return { ...waiting, status: "False", sentence: `${finding.sentence} ${advice}`, isStalled: true };
 }
 
 /** What to report for a binding that is gone. The operator never recreates access. */

@@ -2,25 +2,11 @@ import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-res
 import { LATEST_EXPIRY_ANNOTATION, RENEW_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import { whatWould, type EventRequest } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
-import { type Expiry, readExpiry } from "./conventions";
-import { type BindingFinding, buildNote, buildPatch, nameOf, planGone, refOf } from "./finding";
+import { type BindingFinding, buildNote, buildPatch, nameOf, planGone, refOf, unrenewed } from "./finding";
 import type { LivingBinding, ObservedBindings } from "./observe";
 import type { Reason } from "./reasons";
 import { rulesOf } from "./rights";
-import {
-  isContested,
-  markedOf,
-  type Memory,
-  memoryOf,
-  noteOf,
-  planRenewal,
-  type Renewal,
-  renewUntilMs,
-  scheduleOf,
-  type Schedule,
-  settingsOf,
-  timeOf,
-} from "./schedule";
+import { isContested, noteOf, planRenewal, type Renewal, renewUntilMs, type Schedule, timeOf } from "./schedule";
 
 // What to report and write for a binding that exists: the first check that applies decides. Pure and total.
 
@@ -40,10 +26,6 @@ interface BindingCase extends LivingBinding {
   readonly nowMs: number;
   /** By the operator's clock. */
   readonly ownMs: number;
-  readonly expiry: Expiry;
-  readonly memory: Memory;
-  /** Undefined if the binding does not expire. */
-  readonly schedule: Schedule | undefined;
 }
 
 interface ExpiringCase extends BindingCase {
@@ -82,18 +64,23 @@ export function planLiving(
   spec: BindingRenewalSpec,
   { nowMs, ownMs }: Pick<BindingCase, "nowMs" | "ownMs">,
 ): BindingFinding {
-  const { view, record } = binding;
-  const [marked, memory] = [markedOf(view), memoryOf(view, record)];
-  const expiry = readExpiry(marked);
-  const schedule = scheduleOf(marked, expiry, settingsOf(spec, binding.listed), memory);
-  const known = { ...binding, mode, spec, nowMs, ownMs, expiry, memory, schedule };
+  const { view, expiry, schedule } = binding;
+  const known = { ...binding, mode, spec, nowMs, ownMs };
   const finding = firstMatch(CHECKS, known);
   if (finding !== undefined || schedule === undefined) return finding ?? current(known, `${nameOf(view)}.`);
   const untilMs = renewUntilMs(spec);
   // Computing a renewal takes longer than everything else, and nothing needs it before the first warning.
-  const renewal = nowMs >= schedule.warnAtMs ? planRenewal(marked, expiry, schedule, untilMs) : undefined;
+  const renewal = nowMs >= schedule.warnAtMs ? planRenewal(view, expiry, schedule, untilMs) : undefined;
   const expiring = { ...known, schedule, untilMs, renewal };
-  return firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`);
+  return {
+    nextMs: timesOf(schedule),
+    ...(firstMatch(EXPIRING_CHECKS, expiring) ?? current(known, `${clauseOf(expiring)}.`)),
+  };
+}
+
+/** When another check may apply. */
+function timesOf(schedule: Schedule): number[] {
+  return [schedule.warnAtMs, schedule.renewAtMs, stalledFrom(schedule), schedule.expiryMs];
 }
 
 function current(known: BindingCase, sentence: string): BindingFinding {
@@ -120,8 +107,7 @@ function ownedByAnother(known: BindingCase): BindingFinding | undefined {
   const sentence = `${nameOf(view)} is not renewed: it is owned by ${kind} ${name}; extend that object instead.`;
   // The end of a binding that nothing asks for is of interest only from its first warning on.
   const matters = requested || (schedule !== undefined && nowMs >= schedule.warnAtMs);
-  const refused = problem(known, { state: "Refused", reason: "BindingRefused", event: "BindingRefused", sentence });
-  return { ...refused, status: matters ? "False" : "True", isStalled: matters };
+  return { ...problem(known, "Refused", sentence), status: matters ? "False" : "True", isStalled: matters };
 }
 
 /** The enforcer ignores a value that it cannot read, and so does the operator. */
@@ -130,7 +116,7 @@ function malformed(known: BindingCase): BindingFinding | undefined {
   if (first === undefined) return undefined;
   const { key, value, expected } = first;
   const sentence = `${nameOf(known.view)} is not renewed: found ${key} "${value}", expected ${expected}.`;
-  return problem(known, { state: "Malformed", reason: "MalformedExpiry", event: "BindingMalformed", sentence });
+  return problem(known, "Malformed", sentence);
 }
 
 function neverExpires(known: BindingCase): BindingFinding | undefined {
@@ -152,20 +138,18 @@ function expired(expiring: ExpiringCase): BindingFinding | undefined {
     return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
   const wayOut = isByServer ? "Set the clock that is wrong." : "Set a later expiry, or delete the binding.";
   const sentence = `${what}; the operator never extends access that has ended. ${wayOut}`;
-  return problem(expiring, { state: "Ended", reason: "AccessEnded", event: "BindingNotRenewed", sentence });
+  return problem(expiring, "Ended", sentence);
 }
 
 /** Neither the spec nor the binding itself asks for a renewal: only a person who may bind the role decides that access lives on. */
 function notRequested(expiring: ExpiringCase): BindingFinding | undefined {
   const { requested, nowMs, schedule } = expiring;
   if (requested) return undefined;
-  const nextMs = [schedule.warnAtMs, schedule.expiryMs];
-  if (nowMs < schedule.warnAtMs) return { ...current(expiring, `${clauseOf(expiring)}.`), nextMs };
+  if (nowMs < schedule.warnAtMs) return current(expiring, `${clauseOf(expiring)}.`);
   const sentence =
     `${clauseOf(expiring)}, and no renewal is requested. To renew it, name it in spec.bindingRenewal.bindings, or annotate it with ` +
     `${RENEW_ANNOTATION}=true. To let it expire, annotate it with ${SKIP_ANNOTATION}=true.`;
-  const event = "BindingExpiringSoon";
-  return { ...problem(expiring, { state: "NotRequested", reason: "RenewalNotRequested", event, sentence }), nextMs };
+  return problem(expiring, "NotRequested", sentence);
 }
 
 /** Who moved the expiry is unknown: a person who revokes access, or a tool that reverts a renewal. */
@@ -177,11 +161,7 @@ function expiryShortened(expiring: ExpiringCase): BindingFinding | undefined {
     `${clauseOf(expiring)} and is not renewed: its expiry was ${latest}, and an earlier one counts as a revocation. To renew it again, ` +
     `set that expiry or a later one, or set ${LATEST_EXPIRY_ANNOTATION} to ${timeOf(schedule.expiryMs)}. ` +
     `If Git contains ${schedule.source}, remove it there.`;
-  return {
-    ...problem(expiring, { state: "Contested", reason: "Contested", event: "BindingContested", sentence }),
-    ...noted(expiring),
-    nextMs: [schedule.expiryMs],
-  };
+  return { ...problem(expiring, "Contested", sentence), ...noted(expiring) };
 }
 
 /** Each key has another enforcer, and a later one may be the end that a person has set. */
@@ -189,32 +169,24 @@ function severalExpiries(expiring: ExpiringCase): BindingFinding | undefined {
   const { keys } = expiring.expiry;
   if (keys.length === 1) return undefined;
   const sentence = `${clauseOf(expiring)} and is not renewed: several keys say when it expires (${keys.join(", ")}); keep one of them.`;
-  return {
-    ...problem(expiring, { state: "Malformed", reason: "MalformedExpiry", event: "BindingMalformed", sentence }),
-    ...noted(expiring),
-    nextMs: [expiring.schedule.expiryMs],
-  };
+  return { ...problem(expiring, "Malformed", sentence), ...noted(expiring) };
 }
 
-/** renewUntil leaves no room, or no later time can be written. Reported as every end, from the first warning on. */
+/** No later expiry is requested, or none can be written. Reported as every end, from the first warning on. */
 function renewalEnded(expiring: ExpiringCase): BindingFinding | undefined {
   const { nowMs, renewal, schedule, untilMs } = expiring;
   if (renewal !== undefined || nowMs < schedule.warnAtMs) return undefined;
   const why = Number.isFinite(untilMs)
     ? `spec.bindingRenewal.renewUntil allows no expiry after ${timeOf(untilMs)}; review the access, then set a later date`
     : "no later time can be written; spec.bindingRenewal.extendBy may help";
-  const sentence = `${clauseOf(expiring)} and is not renewed: ${why}.`;
-  const ended = problem(expiring, { state: "Ended", reason: "RenewalEnded", event: "BindingNotRenewed", sentence });
-  return { ...ended, nextMs: [schedule.expiryMs] };
+  return problem(expiring, "NotRequested", `${clauseOf(expiring)} and is not renewed: ${why}.`);
 }
 
 function permissionMissing(expiring: ExpiringCase): BindingFinding | undefined {
   const { lacks = [] } = expiring.review ?? {};
   if (lacks.length === 0) return undefined;
   const sentence = `${clauseOf(expiring)} and cannot be renewed: the operator's ServiceAccount lacks ${rulesOf(lacks)}.`;
-  const event = "BindingRenewalForbidden";
-  const found = problem(expiring, { state: "Forbidden", reason: "Forbidden", event, sentence });
-  return { ...found, nextMs: timesOf(expiring) };
+  return problem(expiring, "Forbidden", sentence);
 }
 
 function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
@@ -222,8 +194,7 @@ function roleTooPowerful(expiring: ExpiringCase): BindingFinding | undefined {
   if (review?.excess === undefined) return undefined;
   const { kind, name } = view.roleRef;
   const sentence = `${clauseOf(expiring)} and is not renewed: ${kind} ${name} ${review.excess}, so an operator that binds it is as good as cluster-admin; create a narrower role for the ServiceAccount.`;
-  const found = problem(expiring, { state: "Refused", reason: "BindingRefused", event: "BindingRefused", sentence });
-  return { ...found, nextMs: timesOf(expiring) };
+  return problem(expiring, "Refused", sentence);
 }
 
 /** Only a role that was read is bound. Unknown means no action, but no wait is for ever; and one failed read ends no refusal. */
@@ -231,22 +202,17 @@ function roleUnread(expiring: ExpiringCase): BindingFinding | undefined {
   const { review, record, view, nowMs, schedule } = expiring;
   if (review?.unread === undefined) return undefined;
   const role = `${nameOf(view.roleRef)}: ${review.unread}`;
-  if (record?.state === "Refused" || record?.state === "Forbidden") {
-    const reason = record.state === "Refused" ? "BindingRefused" : "Forbidden";
-    const sentence = `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`;
-    return { status: "False", reason, sentence, entry: entryOf(expiring, record.state), isStalled: true };
-  }
+  if (record?.state === "Refused" || record?.state === "Forbidden")
+    return problem(
+      expiring,
+      record.state,
+      `${clauseOf(expiring)} and is not renewed, as before; the operator cannot read ${role}.`,
+    );
   if (nowMs < schedule.renewAtMs) return undefined;
-  const stalledMs = stalledFrom(schedule);
-  const waiting = { ...expiringSoon(expiring, ""), isProgressing: true, nextMs: [nowMs + RETRY_MS, stalledMs] };
-  if (nowMs < stalledMs) {
-    const sentence = `${clauseOf(expiring)}; the renewal waits until the operator can read ${role}.`;
-    return { ...waiting, reason: "Renewing", sentence };
-  }
-  const sentence =
-    `${clauseOf(expiring)}; the renewal has been due since ${timeOf(schedule.renewAtMs)}, but the operator cannot read ${role}. ` +
-    "It binds no role unread, because the role may allow too much; find out why the read fails, or renew the binding by hand.";
-  return { ...waiting, status: "False", reason: "ObserveFailed", sentence, isStalled: true };
+  const sentence = `${clauseOf(expiring)}; the renewal waits: the operator binds no role unread, and cannot read ${role}.`;
+  const due = { dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) };
+  const nextMs = [nowMs + RETRY_MS, due.stalledMs];
+  return { ...unrenewed(expiringSoon(expiring, sentence), due, nowMs), nextMs };
 }
 
 function stalledFrom({ renewAtMs, expiryMs }: Schedule): number {
@@ -261,7 +227,7 @@ function beforeRenewal(expiring: ExpiringCase): BindingFinding | undefined {
     nowMs < schedule.warnAtMs
       ? current(expiring, `${clauseOf(expiring)}.`)
       : expiringSoon(expiring, `${clauseOf(expiring)}; the operator renews it at ${timeOf(schedule.renewAtMs)}.`);
-  return { ...found, ...noted(expiring), nextMs: timesOf(expiring) };
+  return { ...found, ...noted(expiring) };
 }
 
 function observeOnly(expiring: ExpiringCase): BindingFinding | undefined {
@@ -280,10 +246,8 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
   const why = `${nameOf(view)} is renewed until ${expiryTime}; its previous expiry was ${timeOf(schedule.expiryMs)} (${schedule.source}).`;
   return {
     ...expiringSoon(expiring, `${clause}; the operator renews it next.`),
-    reason: "Current",
     intents: [{ ...buildPatch(view, renewal.changes, why), eventReason: "BindingRenewed" }],
     renewal: { view, expiryTime, clause, dueMs: schedule.renewAtMs, stalledMs: stalledFrom(schedule) },
-    nextMs: timesOf(expiring),
   };
 }
 
@@ -291,24 +255,28 @@ function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding 
   const { record, view } = expiring;
   const event = { type: "Normal", reason: "BindingExpiringSoon", note: `${clauseOf(expiring)}.`, about: refOf(view) };
   return {
-    status: "True",
-    reason: "ExpiringSoon",
-    sentence,
+    ...current(expiring, sentence),
     entry: entryOf(expiring, "ExpiringSoon"),
     ...(record?.state === "ExpiringSoon" ? {} : { events: [event as EventRequest] }),
   };
 }
 
-interface Problem {
-  readonly state: State;
-  readonly reason: Reason;
-  /** Reason of the Event, once per change to the state. Status holds it, so there is one Event whichever replica leads. */
-  readonly event: string;
-  readonly sentence: string;
-}
+/**
+ * States that need a person: the reason of the condition, and that of the Event, once per change to the state. Status holds it, so there is one
+ * Event whichever replica leads.
+ */
+const PROBLEMS = {
+  Refused: ["BindingRefused", "BindingRefused"],
+  Malformed: ["MalformedExpiry", "BindingMalformed"],
+  Ended: ["AccessEnded", "BindingNotRenewed"],
+  NotRequested: ["RenewalNotRequested", "BindingExpiringSoon"],
+  Contested: ["Contested", "BindingContested"],
+  Forbidden: ["Forbidden", "BindingRenewalForbidden"],
+} as const satisfies Partial<Record<State, readonly [Reason, string]>>;
 
 /** The binding is not renewed, and a person must act. */
-function problem(known: BindingCase, { state, reason, event, sentence }: Problem): BindingFinding {
+function problem(known: BindingCase, state: keyof typeof PROBLEMS, sentence: string): BindingFinding {
+  const [reason, event] = PROBLEMS[state];
   const about = refOf(known.view);
   const isNew = known.record?.state !== state;
   return {
@@ -346,10 +314,6 @@ function timesIn({ requested, schedule, memory }: BindingCase, isRenewed: boolea
   const { expiryMs, renewAtMs, source } = schedule;
   const renewTime = requested && isRenewed ? { renewTime: timeOf(renewAtMs) } : {};
   return { expiryTime: timeOf(expiryMs), ...renewTime, ...latest, source };
-}
-
-function timesOf({ schedule }: ExpiringCase): number[] {
-  return [schedule.warnAtMs, schedule.renewAtMs, schedule.expiryMs];
 }
 
 /** The write of the latest expiry, only where a renewal could be written: the rights are there, and the role was read. */

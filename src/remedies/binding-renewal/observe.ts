@@ -2,12 +2,12 @@ import type { BindingRenewalSpec, BindingStatus } from "../../api/controller-res
 import { RENEW_ANNOTATION } from "../../api/names";
 import type { Mode, ObjectInMode } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
-import { each, inSlices, type Steps } from "../../core/slices";
+import { each, inSlices } from "../../core/slices";
 import type { BindingKind, BindingView } from "../../core/views";
 import { findTargets } from "../kit/targets";
-import { hasExpiryKey, readExpiry } from "./conventions";
+import { type Expiry, readExpiry } from "./conventions";
 import { reviewed, type Review } from "./rights";
-import { isContested, markedOf, memoryOf, noteOf, scheduleOf, settingsOf } from "./schedule";
+import { type Memory, memoryOf, noteOf, type Schedule, scheduleOf, settingsOf } from "./schedule";
 
 /** Bindings that one object handles, so that status has room for them; renewals of more would be lost in messages, too. */
 const MAX_BINDINGS = 400;
@@ -40,6 +40,10 @@ export interface LivingBinding {
   readonly requested: boolean;
   /** Its entry in status; absent if that describes a predecessor of the same name. */
   readonly record?: BindingStatus;
+  readonly expiry: Expiry;
+  readonly memory: Memory;
+  /** Absent if the binding does not expire. */
+  readonly schedule?: Schedule;
   /** Absent while nothing needs a write. */
   readonly review?: Review;
 }
@@ -87,7 +91,12 @@ export async function observeBindings(
     ...(await readers.bindings("RoleBinding", namespace)),
     ...(await readers.bindings("ClusterRoleBinding", namespace)),
   ];
-  const candidates = await inSlices(readers.clock, inScope(all, context));
+  const near = all.filter(view => isListed(spec, view) || bindsTarget(view, context));
+  const read = await inSlices(
+    readers.clock,
+    each(near, view => candidateOf(view, context)),
+  );
+  const candidates = read.filter(({ listed, expiry }) => listed || expiry.isMarked).toSorted(byUrgency);
   const found = await livingOf(candidates.slice(0, MAX_BINDINGS), context);
   const rest = await unfound(all, found, context);
   const known = new Set([...found.living.map(({ view }) => view), ...rest.gone, ...rest.kept].map(bindingId));
@@ -104,19 +113,21 @@ export async function observeBindings(
 
 type Candidate = Omit<LivingBinding, "review">;
 
-/** The bindings that the object handles: first those whose renewal is requested, each group by expiry. */
-function* inScope(all: readonly BindingView[], context: Context): Steps<Candidate[]> {
-  const found: (Candidate & { readonly rank: number; readonly expiryMs: number })[] = [];
-  for (const view of all) {
-    yield;
-    const listed = isListed(context.spec, view);
-    if (!listed && !(bindsTarget(view, context) && hasExpiryKey(markedOf(view)))) continue;
-    const requested = listed || view.annotations[RENEW_ANNOTATION] === "true";
-    const rank = Number(!requested) + Number(view.skip);
-    const expiryMs = readExpiry(markedOf(view)).earliest?.atMs ?? Infinity;
-    found.push({ view, listed, requested, rank, expiryMs, ...recordOf(view, context) });
-  }
-  return found.toSorted((a, b) => a.rank - b.rank || (a.expiryMs < b.expiryMs ? -1 : Number(a.expiryMs > b.expiryMs)));
+function candidateOf(view: BindingView, { spec, records }: Context): Candidate {
+  const listed = isListed(spec, view);
+  const requested = listed || view.annotations[RENEW_ANNOTATION] === "true";
+  const known = records.get(bindingId(view));
+  const record = known?.uid === view.uid ? known : undefined;
+  const [expiry, memory] = [readExpiry(view), memoryOf(view, record)];
+  const schedule = scheduleOf(view, expiry, settingsOf(spec, listed), memory);
+  return { view, listed, requested, ...(record && { record }), expiry, memory, ...(schedule && { schedule }) };
+}
+
+/** First those whose renewal is requested, each group by expiry. */
+function byUrgency(a: Candidate, b: Candidate): number {
+  const rank = ({ requested, view }: Candidate): number => Number(!requested) + Number(view.skip);
+  const [first, second] = [a.schedule?.expiryMs ?? Infinity, b.schedule?.expiryMs ?? Infinity];
+  return rank(a) - rank(b) || (first < second ? -1 : Number(first > second));
 }
 
 /** Reports whether the spec names the binding. */
@@ -131,60 +142,36 @@ function bindsTarget({ subjects }: BindingView, { namespace, accounts }: Context
   );
 }
 
-function recordOf(view: BindingView, { records }: Context): Pick<Candidate, "record"> {
-  const record = records.get(bindingId(view));
-  return record?.uid === view.uid ? { record } : {};
-}
-
 interface Living {
   readonly living: readonly LivingBinding[];
   /** Ids of bindings that the cache still shows, but a live read did not find. */
   readonly vanished: ReadonlySet<string>;
 }
 
-/** There may be hundreds, so this yields to the event loop and sends all requests together. */
+/** There may be hundreds, so all requests are sent together. */
 async function livingOf(candidates: readonly Candidate[], context: Context): Promise<Living> {
   const { readers } = context;
-  const suspects = await inSlices(
-    readers.clock,
-    each(candidates, candidate => isSuspect(candidate)),
-  );
   const found = await Promise.all(
-    candidates.map(async (candidate, i): Promise<Candidate | null> => {
-      if (suspects[i] !== true) return candidate;
-      const view = await readers.binding(candidate.view.kind, candidate.view.namespace, candidate.view.name);
-      return view === null ? null : { ...candidate, view };
+    candidates.map(async (candidate): Promise<LivingBinding | null> => {
+      const { kind, namespace, name } = candidate.view;
+      const view = isSuspect(candidate) ? await readers.binding(kind, namespace, name) : candidate.view;
+      if (view === null) return null;
+      const living = view === candidate.view ? candidate : candidateOf(view, context);
+      return isToWrite(living, context) ? { ...living, review: await reviewed(view, readers) } : living;
     }),
   );
   const vanished = candidates.filter((_, i) => found[i] === null).map(({ view }) => bindingId(view));
-  const present = found.filter(candidate => candidate !== null);
-  const needsReview = await inSlices(
-    readers.clock,
-    each(present, candidate => isToWrite(candidate, context)),
-  );
-  const living = await Promise.all(
-    present.map(async (candidate, i) =>
-      needsReview[i] === true ? { ...candidate, review: await reviewed(candidate.view, readers) } : candidate,
-    ),
-  );
-  return { living, vanished: new Set(vanished) };
+  return { living: found.filter(living => living !== null), vanished: new Set(vanished) };
 }
 
 /** A stale cache shows a renewed binding with its old expiry, and a revoked binding: both are read live before they count. */
-function isSuspect({ view, record }: Candidate): boolean {
-  if (record === undefined) return false;
-  if (record.state === "Revoked") return true;
-  const { earliest } = readExpiry(markedOf(view));
-  return earliest !== undefined && isContested(memoryOf({ annotations: {} }, record), earliest.atMs);
+function isSuspect({ record, schedule }: Candidate): boolean {
+  return record?.state === "Revoked" || Date.parse(record?.latestExpiryTime ?? "") > (schedule?.expiryMs ?? Infinity);
 }
 
 /** The rights are reviewed from the first warning on, so that there is time to add one, and when the expiry needs a note. */
-function isToWrite({ view, record, listed, requested }: Candidate, { spec, mode, latestMs }: Context): boolean {
-  if (!requested || view.skip || view.owner !== undefined) return false;
-  const marked = markedOf(view);
-  const memory = memoryOf(view, record);
-  const schedule = scheduleOf(marked, readExpiry(marked), settingsOf(spec, listed), memory);
-  if (schedule === undefined) return false;
+function isToWrite({ view, requested, memory, schedule }: Candidate, { mode, latestMs }: Context): boolean {
+  if (!requested || view.skip || view.owner !== undefined || schedule === undefined) return false;
   const isNoteDue = mode === "Enforce" && noteOf(memory, schedule.expiryMs) !== undefined;
   return isNoteDue || latestMs >= schedule.warnAtMs;
 }

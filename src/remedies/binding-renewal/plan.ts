@@ -34,11 +34,14 @@ export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSp
   return { items, kept: observed.kept, ...recheck };
 }
 
-/** Orders items by expiry, those without one last. */
-export function byExpiry({ finding: a }: BindingItem, { finding: b }: BindingItem): number {
-  const [first, second] = [a.entry?.expiryTime ?? "~", b.entry?.expiryTime ?? "~"];
+/** Orders items by expiry, those without one last, and then by id. */
+function byExpiry(a: BindingItem, b: BindingItem): number {
   // RFC 3339 in UTC sorts as text.
-  return first < second ? -1 : Number(first > second);
+  const [first, second] = [a, b].map(({ id, finding }) => `${finding.entry?.expiryTime ?? "~"} ${id}`) as [
+    string,
+    string,
+  ];
+  return first < second ? -1 : 1;
 }
 
 function itemOf(id: string, finding: BindingFinding): BindingItem {

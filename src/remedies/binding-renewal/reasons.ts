@@ -4,7 +4,7 @@ import type { ReasonRule } from "../../core/remedy";
 export const REASONS = {
   Renewing: {
     event: "Normal",
-    help: "The write failed and is retried. False after an hour (sooner for a short life): the message says why.",
+    help: "It is due, and the write or the read of its role failed; both are retried. False after an hour (sooner for a short life).",
   },
   TooMany: {
     event: "Warning",
@@ -13,10 +13,6 @@ export const REASONS = {
   Forbidden: {
     event: "Warning",
     help: "Add the rule that the message prints.",
-  },
-  ObserveFailed: {
-    event: "Warning",
-    help: "A read failed. False: the role, for an hour (sooner for a short life).",
   },
   MalformedExpiry: {
     event: "Warning",
@@ -32,11 +28,7 @@ export const REASONS = {
   },
   RenewalNotRequested: {
     event: "Warning",
-    help: "It expires soon: request its renewal, or give it the skip annotation.",
-  },
-  RenewalEnded: {
-    event: "Warning",
-    help: "`renewUntil` leaves no room: review the access, then set a later one.",
+    help: "It expires soon: review the access, then request its renewal (or set a later `renewUntil`), or give it the skip annotation.",
   },
   AccessEnded: {
     event: "Warning",
@@ -47,8 +39,7 @@ export const REASONS = {
     help: "Observe mode: it would be renewed now.",
   },
   TargetNotFound: { event: "Warning", help: "No such workload or binding (yet): check kind and name." },
-  ExpiringSoon: { event: "Normal", help: "It will be renewed in time." },
-  Current: { event: "Normal", help: "No action required." },
+  Current: { event: "Normal", help: "No action required: it expires later, or is renewed in time." },
   NothingToDo: {
     event: "Normal",
     help: "No binding of the targets' ServiceAccounts expires.",

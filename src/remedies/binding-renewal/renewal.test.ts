@@ -65,7 +65,7 @@ describe("a binding that expires", () => {
   it("causes one Event, a week ahead, on the binding", async () => {
     const scene = await withDaysLeft(7);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "True", reason: "ExpiringSoon", intents: [] });
+    expect(decision).toMatchObject({ status: "True", reason: "Current", intents: [] });
     expect(decision.events).toMatchObject([
       { type: "Normal", reason: "BindingExpiringSoon", about: { kind: "RoleBinding", name: "edit", uid: "uid-1" } },
     ]);
@@ -237,8 +237,8 @@ describe("renewUntil", () => {
     expect((await scene.pass()).events).toEqual([]);
     await scene.clock.run(4 * DAY);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", intents: [] });
-    expect(decision.events?.map(({ reason }) => reason)).toEqual(["BindingNotRenewed"]);
+    expect(decision).toMatchObject({ status: "False", reason: "RenewalNotRequested", intents: [] });
+    expect(decision.events?.map(({ reason }) => reason)).toEqual(["BindingExpiringSoon"]);
     expect(scene.written).toHaveLength(1);
     edit(scene, { renewUntil: null });
     await scene.live(7 * DAY);
@@ -250,7 +250,11 @@ describe("renewUntil", () => {
     expect(await scene.pass()).toMatchObject({ status: "True", reason: "Current", recheckAfterMs: DAY });
     await scene.clock.run(DAY);
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ status: "False", reason: "RenewalEnded", stalled: { reason: "RenewalEnded" } });
+    expect(decision).toMatchObject({
+      status: "False",
+      reason: "RenewalNotRequested",
+      stalled: { reason: "RenewalNotRequested" },
+    });
     expect(decision.message).toContain("spec.bindingRenewal.renewUntil allows no expiry after 2025-01-02T00:00:00Z");
   });
 });

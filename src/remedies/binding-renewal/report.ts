@@ -3,12 +3,11 @@ import { type Execution, describeOutcome } from "../../core/intent";
 import type { EventRequest, Outcomes, Report } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { summarize, worstFirst } from "../kit/finding";
-import { type BindingFinding, nameOf, type PlannedRenewal } from "./finding";
+import { type BindingFinding, nameOf, type PlannedRenewal, unrenewed } from "./finding";
 import { bindingId, isFinal } from "./observe";
-import { type BindingItem, type BindingPlan, byExpiry } from "./plan";
+import type { BindingItem, BindingPlan } from "./plan";
 import { type Reason, REASONS } from "./reasons";
 import { rightsFor, rulesOf } from "./rights";
-import { timeOf } from "./schedule";
 
 /** Bindings that are gone and stay in status. Older ones are dropped. */
 const MAX_FINAL = 64;
@@ -18,8 +17,7 @@ const MAX_EVENTS = 50;
 
 /** Condition, status.bindings and Events from the plan and the outcomes of its writes. Pure. */
 export function reportBindings(plan: BindingPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  const items = plan.items.toSorted((a, b) => byExpiry(a, b) || (a.id < b.id ? -1 : 1));
-  const findings = bySeverity(items.map(item => findingOf(item, outcomes, now)));
+  const findings = bySeverity(plan.items.map(item => findingOf(item, outcomes, now)));
   return {
     ...summarize(findings, noBindings(), count => `Plus ${count} more; see status.bindings.`),
     ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
@@ -47,7 +45,7 @@ function findingOf({ id, finding }: BindingItem, outcomes: Outcomes, now: Date):
     case "Forbidden":
       return forbidden(finding, finding.renewal, execution);
     default:
-      return failed(finding, finding.renewal, execution, now);
+      return unrenewed({ ...finding, sentence: failureOf(finding.renewal, execution) }, finding.renewal, now.getTime());
   }
 }
 
@@ -60,22 +58,11 @@ function executed(finding: BindingFinding, { view, expiryTime }: PlannedRenewal,
   return { ...finding, sentence, entry };
 }
 
-/** A binding whose renewal failed still gives access. No wait is for ever: a person must act in time. */
-function failed(
-  finding: BindingFinding,
-  { clause, dueMs, stalledMs }: PlannedRenewal,
-  execution: Execution,
-  now: Date,
-): BindingFinding {
+function failureOf({ clause }: PlannedRenewal, execution: Execution): string {
   const { outcome } = execution;
-  const sentence =
-    outcome.result === "Limited" && outcome.detail !== undefined
-      ? `${clause}; the renewal is due. ${outcome.detail}`
-      : `${clause}; the renewal failed and is retried: ${describeOutcome(execution)}.`;
-  const progress = { ...finding, reason: "Renewing", sentence, isProgressing: true } as const;
-  if (now.getTime() < stalledMs) return { ...progress, status: "True" };
-  const advice = `It has been due since ${timeOf(dueMs)}: mend that, or renew the binding by hand.`;
-  return { ...progress, status: "False", sentence: `${sentence} ${advice}`, isStalled: true };
+  if (outcome.result === "Limited" && outcome.detail !== undefined)
+    return `${clause}; the renewal is due. ${outcome.detail}`;
+  return `${clause}; the renewal failed and is retried: ${describeOutcome(execution)}.`;
 }
 
 /** The API server refused a write that the review of rights allowed: an admission policy, or a right that was just taken away. */

@@ -173,12 +173,6 @@ export function planRenewal(
   return { changes: [change, ...memory], expiryMs };
 }
 
-/** The part of a binding that conventions read. */
-export function markedOf(view: BindingView): Marked {
-  const { createdAtMs, labels, annotations, writtenMs } = view;
-  return { createdAtMs, labels, annotations, ...(writtenMs === undefined ? {} : { writtenMs }) };
-}
-
 /** spec.renewUntil in milliseconds since the epoch; Infinity if unset. The API server also accepts a comma before fractions. */
 export function renewUntilMs({ renewUntil }: BindingRenewalSpec): number {
   return renewUntil === undefined || renewUntil === null ? Infinity : Date.parse(renewUntil.replace(",", "."));

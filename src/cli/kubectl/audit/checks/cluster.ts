@@ -2,7 +2,6 @@ import { modeOf } from "../../../../core/remedy";
 import { formatDuration } from "../../../../core/time";
 import type { BindingView } from "../../../../core/views";
 import { type Expiry, readExpiry } from "../../../../remedies/binding-renewal/conventions";
-import { markedOf } from "../../../../remedies/binding-renewal/schedule";
 import type { AuditFacts } from "../facts";
 import type { Finding, Severity } from "../finding";
 
@@ -28,7 +27,7 @@ export function expiringBindings({ bindings = [], objects, nowMs }: AuditFacts):
   );
   const left = bindings.filter(({ kind, namespace, name }) => !renewed.has(`${kind}/${namespace}/${name}`));
   return left.flatMap(binding => {
-    const { earliest, malformed } = readExpiry(markedOf(binding));
+    const { earliest, malformed } = readExpiry(binding);
     if (earliest !== undefined) return [expiring(binding, earliest, nowMs)];
     return malformed.slice(0, 1).map(({ key, expected }) => ({
       ...base(binding),
