@@ -55,8 +55,6 @@ export default defineConfig({
         test: {
           ...common,
           name: "e2e",
-          // test/e2e/restraint.test.ts has so many tests that wait beside each other.
-          maxConcurrency: 8,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/e2e/setup.ts"],
           testTimeout: 600_000,

@@ -33,7 +33,7 @@ const vitestOf =
  * End-to-end tests that run in a lab of their own, as soon as the integration tests leave it the processor: those that wait for minutes, and as many
  * others as let this track end with that of the other end-to-end tests.
  */
-const LONG = ["chart", "healing", "key-rotation", "own-identity"].map(name => `test/e2e/${name}.test.ts`);
+const LONG = ["chart", "key-rotation", "own-identity"].map(name => `test/e2e/${name}.test.ts`);
 const ITS_LAB = { E2E_LAB: "e2e-long" };
 
 // Each unit test runs once. The simulated worlds compare the versions of Node.js.
