@@ -71,8 +71,8 @@ async function populate(world: World, name: string): Promise<void> {
 }
 
 /** Creates a namespace whose ServiceAccount `default` uses the API server. */
-export async function addNamespace({ admin }: World, name: string, labels: object = {}): Promise<void> {
-  await admin.create("/api/v1/namespaces", { metadata: { name, labels } });
+async function addNamespace({ admin }: World, name: string): Promise<void> {
+  await admin.create("/api/v1/namespaces", { metadata: { name } });
   await admin.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${name}/rolebindings`, {
     metadata: { name: "reads" },
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
@@ -81,7 +81,7 @@ export async function addNamespace({ admin }: World, name: string, labels: objec
 }
 
 /** Creates a Deployment without replicas. */
-export async function addDeployment({ admin }: World, namespace: string, name: string): Promise<void> {
+async function addDeployment({ admin }: World, namespace: string, name: string): Promise<void> {
   const labels = { app: name };
   const containers = [{ name: "main", image: "example.com/none:1" }];
   await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
