@@ -1,4 +1,4 @@
-/** Kinds of requests, as the suites that stop the operator at its writes tell them apart. */
+/** Kinds of requests, as the suites tell them apart. */
 export type CallKind =
   | "write"
   | "lease"
@@ -41,11 +41,6 @@ export function callOf(method: string, url: string): Call {
     resource: subresource === undefined ? plural : `${plural}/${subresource}`,
     ...(namespace === undefined ? {} : { namespace }),
   };
-}
-
-/** Whether the request changes only the status of a ControllerResilience. */
-export function isStatus({ resource }: Call): boolean {
-  return resource === "controllerresiliences/status";
 }
 
 /** Formats a call: `POST pods/eviction`. */

@@ -73,11 +73,6 @@ export class Exchange {
   end(): void {
     this.#response.end();
   }
-
-  /** Breaks the connection, whatever was sent before. */
-  cut(): void {
-    this.#response.destroy();
-  }
 }
 
 /** The parts of an exchange. */
@@ -93,7 +88,7 @@ export function codeOf({ statusCode = 502 }: IncomingMessage): number {
 }
 
 /** The complete body. */
-export async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
+async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);

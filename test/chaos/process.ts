@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OperatorProcess } from "../operator/process";
 import { type Call, describeCall } from "./calls";
-import { actionsOf } from "./crash/compare";
 import { leaveAlone, quietFinding } from "./quiet";
 import { LEASE, type Replica, Rig } from "./rig";
 import { type Scene, says, type State, until } from "./scenario";
@@ -128,21 +127,22 @@ function findingOf(
 async function prepared(rig: Rig, replicas: readonly Replica[]): Promise<Scene> {
   const scene = await rig.scene("process");
   await bindingRenewal.prepare(scene);
-  for (const { proxy } of replicas) void proxy.watch({ namespace: scene.namespace, kill: rig.kill });
+  for (const { proxy } of replicas) proxy.watch(scene.namespace);
   return scene;
 }
 
 /** Waits for the final state; throws if there is none. */
 async function endOf(replicas: readonly Replica[], scene: Scene): Promise<State> {
   const writes = (): number => replicas.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
-  const { state, trouble } = await untilSettled(bindingRenewal, scene, () => ({ writes: writes() }));
+  const { state, trouble } = await untilSettled(bindingRenewal, scene, writes);
   if (trouble !== undefined) throw new Error(trouble);
   return state;
 }
 
 /** The binding must be renewed by 24 hours, and once by all replicas together. */
 function notOnce(replicas: readonly Replica[], { hours }: State): Check[] {
-  const times = actionsOf(replicas.flatMap(({ proxy }) => proxy.writes))[RENEWAL] ?? 0;
+  const writes = replicas.flatMap(({ proxy }) => proxy.writes);
+  const times = writes.filter(write => describeCall(write) === RENEWAL && (write.code ?? 500) < 300).length;
   return [
     [times !== 1, `the binding was renewed ${times} times`],
     [hours !== 31, `the binding lives for ${String(hours)} hours`],

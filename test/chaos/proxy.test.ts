@@ -3,14 +3,14 @@ import { createServer, request, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { selfSigned } from "../cluster/certificate";
-import { CrashProxy, type CrashPoint } from "./proxy";
+import { RecordingProxy } from "./proxy";
 
 const serving = selfSigned();
 const EVICTION = "/api/v1/namespaces/team/pods/web/eviction";
 const STATUS = "/apis/controller-resilience.io/v1alpha1/namespaces/team/controllerresiliences/it/status";
 let server: Server;
-let proxy: CrashProxy;
-/** The requests that the server received, and when the operator was killed. */
+let proxy: RecordingProxy;
+/** The requests that the server received. */
 let told: string[];
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  proxy = new CrashProxy({ server: `https://127.0.0.1:${port}`, ca: serving.cert, serving });
+  proxy = new RecordingProxy({ server: `https://127.0.0.1:${port}`, ca: serving.cert, serving });
   await proxy.start();
 });
 
@@ -35,15 +35,6 @@ beforeEach(() => {
   proxy.interceptor = {};
 });
 
-/** Resolves when the operator is killed. */
-function watch(point?: CrashPoint): Promise<void> {
-  const kill = async (): Promise<void> => {
-    await Promise.resolve();
-    told.push("killed");
-  };
-  return proxy.watch({ namespace: "team", point, kill });
-}
-
 /** The status code, or the error. */
 function send(method: string, path: string, url = proxy.url): Promise<number | string> {
   return new Promise(resolve => {
@@ -56,7 +47,7 @@ function send(method: string, path: string, url = proxy.url): Promise<number | s
 }
 
 it("forwards everything, and records each write with its answer", async () => {
-  void watch();
+  proxy.watch("team");
   expect(await send("GET", "/api/v1/namespaces/team/pods")).toBe(201);
   expect(await send("PUT", STATUS)).toBe(201);
   expect(await send("POST", "/apis/events.k8s.io/v1/namespaces/team/events")).toBe(201);
@@ -66,29 +57,8 @@ it("forwards everything, and records each write with its answer", async () => {
   expect(Object.fromEntries(proxy.others)).toEqual({ read: 1, event: 1 });
 });
 
-it("kills before a write: the server never receives that write, but all others", async () => {
-  const crashed = watch({ call: "POST pods/eviction", nth: 2, moment: "before" });
-  expect(await send("POST", EVICTION)).toBe(201);
-  expect(await send("PUT", STATUS)).toBe(201);
-  expect(await send("POST", EVICTION)).toBe("ECONNRESET");
-  await crashed;
-  expect(await send("PUT", STATUS)).toBe(201);
-  expect(told).toEqual([`POST ${EVICTION}`, `PUT ${STATUS}`, "killed", `PUT ${STATUS}`]);
-  expect(proxy.writes.map(({ code }) => code)).toEqual([201, 201, undefined, 201]);
-});
-
-it("kills after a write: the server has carried it out, and the client gets no answer", async () => {
-  const crashed = watch({ call: "POST pods/eviction", nth: 1, moment: "after" });
-  expect(await send("POST", EVICTION)).toBe("ECONNRESET");
-  await crashed;
-  expect(told).toEqual([`POST ${EVICTION}`, "killed"]);
-  expect(proxy.writes).toMatchObject([{ code: 201 }]);
-  // One crash per point.
-  expect(await send("POST", EVICTION)).toBe(201);
-});
-
 it("keeps a call from the server, or its answer from the client", async () => {
-  void watch();
+  proxy.watch("team");
   proxy.interceptor = { before: () => Promise.reject(new Error("cut")) };
   expect(await send("POST", EVICTION)).toBe("ECONNRESET");
   expect([told, proxy.writes.map(({ code }) => code)]).toEqual([[], [undefined]]);

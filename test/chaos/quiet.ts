@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeCall } from "./calls";
-import type { CrashProxy } from "./proxy";
+import type { RecordingProxy } from "./proxy";
 import type { Finding } from "./suite";
 
 /** Counts of a period in which nothing happened. */
@@ -12,9 +12,9 @@ export interface Quiet {
 }
 
 /** Waits while nothing changes, and counts the operator's requests. */
-export async function leaveAlone(proxies: readonly CrashProxy[], ms: number): Promise<Quiet> {
+export async function leaveAlone(proxies: readonly RecordingProxy[], ms: number): Promise<Quiet> {
   // Cluster-scoped writes count for every namespace.
-  for (const proxy of proxies) void proxy.watch({ namespace: "", kill: () => Promise.resolve() });
+  for (const proxy of proxies) proxy.watch("");
   await sleep(ms);
   const count = (kind: "lease" | "event"): number =>
     proxies.reduce((sum, { others }) => sum + (others.get(kind) ?? 0), 0);

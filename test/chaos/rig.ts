@@ -12,7 +12,7 @@ import { leads, type OperatorOptions, OperatorProcess } from "../operator/proces
 import type { Upstream } from "./api-proxy";
 import { kubeconfigVia } from "./kubeconfig";
 import { StandInNode } from "./node";
-import { CrashProxy } from "./proxy";
+import { RecordingProxy } from "./proxy";
 import type { Scene } from "./scenario";
 
 /** Path of the operator's Lease. */
@@ -30,7 +30,7 @@ const LEAD_MS = 180_000;
 
 /** An operator process, and the proxy that is its only way to the API server. */
 export interface Replica {
-  readonly proxy: CrashProxy;
+  readonly proxy: RecordingProxy;
   readonly operator: OperatorProcess;
 }
 
@@ -53,7 +53,7 @@ export class Rig implements Replica {
   #ledFromMs = Infinity;
 
   private constructor(
-    readonly proxy: CrashProxy,
+    readonly proxy: RecordingProxy,
     private readonly hands: Pick<Scene, "admin" | "client" | "node">,
     private readonly way: { readonly upstream: Upstream; readonly kubeconfig: string; readonly folder: string },
     private readonly how: Pick<OperatorOptions, "env" | "bundle">,
@@ -70,7 +70,7 @@ export class Rig implements Replica {
     const admin = Admin.of(lab);
     const { ca, ...serving } = lab.certificates;
     const upstream = { server: lab.server, ca, serving };
-    const proxy = new CrashProxy(upstream);
+    const proxy = new RecordingProxy(upstream);
     await proxy.start();
     const node = new StandInNode(admin);
     await node.start();
@@ -99,7 +99,7 @@ export class Rig implements Replica {
 
   /** Starts another operator process with its own proxy, perhaps of another version. It ends with the rig. */
   async replica(bundle = this.how.bundle): Promise<Replica> {
-    const proxy = new CrashProxy(this.way.upstream);
+    const proxy = new RecordingProxy(this.way.upstream);
     await proxy.start();
     const replica = { proxy, operator: this.#start(proxy, bundle) };
     this.#replicas.push(replica);
@@ -114,27 +114,11 @@ export class Rig implements Replica {
     return { ...this.hands, namespace, untilLedFor };
   }
 
-  /** Kills the process without a signal that it could handle, like a power failure. */
-  readonly kill = async (): Promise<void> => {
-    this.operator.signal("SIGKILL");
-    while (this.operator.exitCode === undefined) await sleep(5);
-  };
-
-  /**
-   * Starts another process after a kill. Releases the Lease in the name of the killed one, once all its requests are finished: the wait for the Lease to
-   * expire has its own test (test/integration/process.test.ts).
-   */
+  /** Starts another process after the last one has ended. */
   async succeed(): Promise<void> {
-    await this.proxy.settled();
-    await this.hands.admin.patch(LEASE, { spec: { holderIdentity: "", leaseDurationSeconds: 1 } });
     this.operator = this.#start();
     await this.operator.ready(LEAD_MS);
     await this.#taken();
-  }
-
-  /** Number of passes of the operator, over all objects. */
-  async passes(): Promise<number> {
-    return passesIn((await this.operator.probe("/metrics")).text);
   }
 
   /** Deletes the objects of these namespaces, and the namespaces once the operator has cleaned up. */
@@ -186,6 +170,7 @@ export class Rig implements Replica {
   }
 }
 
+/** Number of passes of the operator, over all objects. */
 export function passesIn(metrics: string): number {
   const found = metrics.matchAll(
     // The first versions had no other controller, and no such label.

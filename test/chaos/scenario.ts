@@ -23,11 +23,7 @@ export type State = Readonly<Record<string, unknown>>;
 /** An action of the operator that consists of one or more writes. */
 export interface Scenario {
   readonly name: string;
-  /** One line for `--help`. */
-  readonly about: string;
-  /** Runs affect each other through what all namespaces share, so a run begins when the object of the last one is gone. */
-  readonly isShared?: true;
-  /** Much longer than any run, including a crash at the worst moment; in milliseconds. */
+  /** Much longer than any run; in milliseconds. */
   readonly patienceMs: number;
   /** Creates the preconditions. Nothing is counted yet. */
   prepare(scene: Scene): Promise<void>;

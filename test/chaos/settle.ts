@@ -5,19 +5,11 @@ import type { Scenario, Scene, State } from "./scenario";
 const SETTLED_MS = 3_000;
 const LOOK_MS = 500;
 
-/** The activity during a run. */
-interface Activity {
-  /** Number of writes so far. */
-  readonly writes: number;
-  /** A run can't be over while this is true. */
-  readonly isBusy?: boolean;
-}
-
 /** Waits for a scenario's final state, good or bad, and until nothing more is written; reports the reason if either never happens. */
 export async function untilSettled(
   scenario: Pick<Scenario, "describe" | "isOver" | "patienceMs">,
   scene: Scene,
-  activity: () => Activity,
+  countWrites: () => number,
 ): Promise<{ state: State; trouble?: string }> {
   const deadlineMs = performance.now() + scenario.patienceMs;
   let settledFromMs = Infinity;
@@ -26,8 +18,8 @@ export async function untilSettled(
   while (performance.now() < deadlineMs) {
     await sleep(LOOK_MS);
     state = await scenario.describe(scene);
-    const { writes, isBusy = false } = activity();
-    const isStill = !isBusy && scenario.isOver(state) && writes === written;
+    const writes = countWrites();
+    const isStill = scenario.isOver(state) && writes === written;
     written = writes;
     if (!isStill) settledFromMs = performance.now();
     else if (performance.now() - settledFromMs > SETTLED_MS) return { state };

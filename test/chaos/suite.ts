@@ -1,10 +1,8 @@
 import type { Lab } from "../lab";
 
-/** Where and how a suite injects its faults: each suite has its own control plane. */
+/** Where a suite injects its faults: each has its own control plane. */
 export interface Stage {
   readonly lab: Lab;
-  /** Seed of all random choices. */
-  readonly seed: number;
   /** Prints one line of progress. */
   readonly print: (line: string) => void;
   /** Registers a cleanup that runs when the suite ends for any reason, in reverse order of registration. */
@@ -28,8 +26,6 @@ export interface Suite {
   readonly name: string;
   /** One line for `--help`. */
   readonly about: string;
-  /** The suite measures, so no other suite runs at the same time. */
-  readonly isAlone?: boolean;
   /** Injects the faults. Throws only if there is no result at all. */
   run(stage: Stage): Promise<readonly Finding[]>;
 }

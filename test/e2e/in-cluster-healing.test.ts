@@ -150,7 +150,7 @@ it("heals four things, although its leader's pod is deleted and the kubelet rest
   await client.deleteBinding("RoleBinding", NAME, RECKLESS);
   await protect(YEARLONG, "DaemonSet", { tokenLifetime: {} });
 
-  // An eviction that was recorded but not yet sent may stay unsettled for minutes; test/chaos covers that case.
+  // An eviction that was recorded but not yet sent may stay unsettled for minutes; test/simulation/crashes.test.ts covers that.
   await client.until("the eviction", async () => (await told(STALE, "PodEvicted")).includes("Pod"));
   await client.output(["delete", "pod", firstLeader, "-n", OPERATOR.namespace, "--wait=false"]);
   await suiteLab().restartKubelet();

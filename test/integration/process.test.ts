@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { crashEverywhere, describePoint } from "../chaos/crash/play";
 import { cutOff, freeze, terminate } from "../chaos/process";
 import { Rig } from "../chaos/rig";
-import { staleToken } from "../chaos/scenarios/stale-token";
 import { Lab } from "../lab";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- crash` and `process`. It has its own lab, in which the operator has no other objects.
+// The short version of `npm run chaos -- process`. It has its own lab, in which the operator has no other objects.
 
-const QUIET_MS = 10_000;
 let lab: Lab;
 let rig: Rig;
 
@@ -18,15 +15,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => lab.down());
-
-it("evicts no second pod after a kill between the eviction and its answer", async () => {
-  const point = { call: "POST pods/eviction", nth: 1, moment: "after" } as const;
-  const options = { pointsOf: () => [point], quietMs: QUIET_MS, print: () => undefined };
-  const { injections, quiet } = await crashEverywhere(rig, staleToken, options);
-  expect(injections.flatMap(({ differences }) => differences)).toEqual([]);
-  expect(injections.map(one => describePoint(one.point))).toEqual([describePoint(point)]);
-  expect(quiet.writes).toEqual([]);
-}, 240_000);
 
 it("finishes a renewal, releases its Lease and exits in time after SIGTERM", async () => {
   expect((await terminate(rig)).failures).toEqual([]);

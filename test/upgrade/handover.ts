@@ -8,7 +8,7 @@ const LOOK_MS = 100;
 
 /** Forgets the writes of these replicas so far. */
 export function forget(...replicas: readonly Replica[]): void {
-  for (const { proxy } of replicas) void proxy.watch({ namespace: "", kill: () => Promise.resolve() });
+  for (const { proxy } of replicas) proxy.watch("");
 }
 
 /** All writes of a replica since then, beside those of its Lease and of Events. */

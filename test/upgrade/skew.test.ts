@@ -50,7 +50,7 @@ async function play(scenario: Scenario, leader: Replica): Promise<{ scene: Scene
   const scene = await rig.scene(scenario.name);
   await scenario.prepare(scene);
   await scenario.trigger(scene);
-  const { state, trouble } = await untilSettled(scenario, scene, () => ({ writes: writesOf(leader).length }));
+  const { state, trouble } = await untilSettled(scenario, scene, () => writesOf(leader).length);
   expect(trouble).toBeUndefined();
   return { scene, state };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { crashEverywhere } from "../chaos/crash/play";
+import { leaveAlone } from "../chaos/quiet";
 import { Rig } from "../chaos/rig";
 import type { Scenario } from "../chaos/scenario";
 import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
@@ -7,6 +7,7 @@ import { flowIsolation } from "../chaos/scenarios/flow-isolation";
 import { staleToken } from "../chaos/scenarios/stale-token";
 import { stalledLease } from "../chaos/scenarios/stalled-lease";
 import { tokenTrial } from "../chaos/scenarios/token-lifetime";
+import { untilSettled } from "../chaos/settle";
 import { Lab } from "../lab";
 import { kubernetesVersion } from "../lab/kubernetes";
 
@@ -27,11 +28,17 @@ beforeAll(async () => {
 
 afterAll(() => lab.down());
 
-/** Plays a scenario to its end, without a crash; returns the conditions, and what was written afterwards. */
+/** Plays a scenario to its end; returns the conditions, and what was written afterwards. */
 async function play(scenario: Scenario): Promise<{ conditions: unknown; afterwards: readonly string[] }> {
-  const options = { pointsOf: () => [], quietMs: QUIET_MS, print: () => undefined };
-  const { recorded, quiet } = await crashEverywhere(rig, scenario, options);
-  return { conditions: recorded.state["conditions"], afterwards: quiet.writes };
+  const scene = await rig.scene(scenario.name);
+  rig.proxy.watch(scene.namespace);
+  await scenario.prepare(scene);
+  await scenario.trigger(scene);
+  const { state, trouble } = await untilSettled(scenario, scene, () => rig.proxy.writes.length);
+  expect(trouble).toBeUndefined();
+  const { writes } = await leaveAlone([rig.proxy], QUIET_MS);
+  await rig.clear([scene.namespace]);
+  return { conditions: state["conditions"], afterwards: writes };
 }
 
 describe(`on Kubernetes ${version}`, () => {

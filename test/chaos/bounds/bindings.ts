@@ -28,7 +28,7 @@ export async function crowd(rig: Rig, count: number, print: (line: string) => vo
   await forEach(count, i => scene.admin.create(bindings(scene), bindingOf(scene, i)));
   print(`${count} RoleBindings created after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
   await begin(rig.operator);
-  void rig.proxy.watch({ namespace: scene.namespace, kill: rig.kill });
+  rig.proxy.watch(scene.namespace);
   const named = Array.from({ length: due }, (_, i) => ({
     kind: "RoleBinding",
     name: nameOf(i * DUE_EACH + DUE_EACH / 2),

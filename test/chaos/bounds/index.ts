@@ -13,7 +13,6 @@ const OBJECTS = 2_000;
 /** Far more load than in real clusters. Memory, event loop turns, objects and queues must stay bounded. */
 export const bounds: Suite = {
   name: "bounds",
-  isAlone: true,
   about: "logs of 10 MB/s, lines of 5 MB, 10,000 bindings, 2,000 objects",
   async run(stage) {
     const { lab, print, defer } = stage;
@@ -42,7 +41,7 @@ async function inject(rig: Rig, stage: Stage): Promise<Finding[]> {
 /** Measures the operator while nothing changes. */
 async function quiet(rig: Rig, stage: Stage): Promise<Measured> {
   await begin(rig.operator);
-  void rig.proxy.watch({ namespace: "", kill: rig.kill });
+  rig.proxy.watch("");
   await sleep(QUIET_MS);
   const { writes, strays, others } = rig.proxy;
   const written = [...writes, ...strays].map(describeCall);

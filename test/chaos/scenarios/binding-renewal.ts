@@ -22,7 +22,6 @@ interface Marked {
 /** Renews a RoleBinding that expires soon. */
 export const bindingRenewal: Scenario = {
   name: "binding-renewal",
-  about: "renew a RoleBinding that expires soon",
   patienceMs: 120_000,
 
   prepare: scene => bind(scene, LEFT_MS),

@@ -21,8 +21,6 @@ const isIsolated = (state: State): boolean => says(state, "FlowsIsolated", "Isol
 /** Gives a controller its own flows, on the shared level. */
 export const flowIsolation: Scenario = {
   name: "flow-isolation",
-  about: "isolate the requests of a ServiceAccount in its own flow",
-  isShared: true,
   patienceMs: 180_000,
 
   async prepare(scene) {
@@ -44,7 +42,6 @@ export const flowIsolation: Scenario = {
 export const flowCleanup: Scenario = {
   ...flowIsolation,
   name: "flow-cleanup",
-  about: "delete the flows and levels of a deleted object before its finalizer is removed",
 
   async prepare(scene) {
     await flowIsolation.prepare(scene);

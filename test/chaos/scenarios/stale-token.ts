@@ -10,7 +10,6 @@ const BRAKE_MS = 11_000;
 /** Evicts a pod that gets 401s after its ServiceAccount was recreated. */
 export const staleToken: Scenario = {
   name: "stale-token",
-  about: "replace a pod whose ServiceAccount was recreated",
   // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
   patienceMs: 480_000,
 

@@ -17,7 +17,6 @@ interface Pods {
 /** Evicts a pod that holds a Lease and has stopped renewing it. */
 export const stalledLease: Scenario = {
   name: "stalled-lease",
-  about: "replace a pod that no longer renews its Lease",
   patienceMs: PATIENCE_MS,
 
   async prepare(scene) {

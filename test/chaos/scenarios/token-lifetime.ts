@@ -3,9 +3,6 @@ import { countPods, createWorkload, describeObject, NAME, protect, says, type Sc
 /** Begins the trial of a shorter token: changes the template of a DaemonSet, and evicts its pod. The trial lasts as long as the token. */
 export const tokenTrial: Scenario = {
   name: "token-trial",
-  about: "try a shorter token of a DaemonSet on one node",
-  // One template in the cluster is changed at a time: the next trial waits for the end of this one, ten minutes later.
-  isShared: true,
   // An eviction that was recorded but never sent is settled after 5 minutes (docs/adr/0004).
   patienceMs: 480_000,
 
