@@ -149,18 +149,17 @@ function electionEvents({ events, lease }: Pick<EnginePorts, "events" | "lease">
 }
 
 function createRestarts(
-  enginePorts: EnginePorts,
+  { readers, lease, events, sinceOwnTroubleMs, clockTrouble }: EnginePorts,
   { restartIntervalMs }: EngineSettings,
   ports: Pick<RestartsPorts, "breaker" | "requestPass">,
 ): Restarts {
-  const { readers, lease, events } = enginePorts;
   const onTripped = (note: string): void => {
     events.record({
       ...{ regarding: lease.ref, type: "Warning", reason: "BreakerTripped", action: "TripBreaker", note },
     });
   };
-  const shared = { ...enginePorts, clock: readers.clock, lease: lease.ref };
-  return new Restarts({ ...shared, ...ports, onTripped }, restartIntervalMs);
+  const own = { clock: readers.clock, lease: lease.ref, sinceOwnTroubleMs, clockTrouble, onTripped };
+  return new Restarts({ ...own, ...ports }, restartIntervalMs);
 }
 
 /** Each replica reports the state that it reads from the Lease; the leader records an Event of the reset. */

@@ -31,9 +31,9 @@ export interface BreakerPorts {
   /** The Lease that holds the state. */
   readonly lease: ObjectRef;
   /** Time since the operator's own last trouble with the API server, in milliseconds; Infinity if there was none. */
-  readonly sinceOwnTroubleMs?: () => number;
+  readonly sinceOwnTroubleMs?: (() => number) | undefined;
   /** What is wrong with the operator's clock, or null. */
-  readonly clockTrouble?: () => string | null;
+  readonly clockTrouble?: (() => string | null) | undefined;
   /** Called once when the breaker trips, with sentences for people. */
   readonly onTripped?: (note: string) => void;
 }

@@ -30,7 +30,19 @@ export function evictionOf({ namespace, name, uid }: PodView, why: string, resta
   return { verb: "evict", target, why, eventReason: "PodEvicted", restart };
 }
 
-/** Reasons of the conditions of both, worst first, between those for which a person must act and those of a calm workload. */
+/** The worst reasons of the conditions of both. */
+export const WORST_RESTART_REASONS = {
+  RestartsExhausted: {
+    event: "Warning",
+    help: "Restarts did not help: find the cause. More follow after a day.",
+  },
+  BreakerTripped: {
+    event: "Warning",
+    help: "No restart without proof until a person resets the breaker; the message has the command.",
+  },
+} as const satisfies Record<string, ReasonRule>;
+
+/** Further reasons of both, worst first, between those for which a person must act and those of a calm workload. */
 export const RESTART_REASONS = {
   Conflict: {
     event: "Warning",

@@ -50,8 +50,6 @@ interface Bar {
   readonly why: string;
   /** A person has said so. */
   readonly isWanted?: boolean;
-  /** It may end by itself. */
-  readonly isBrief?: boolean;
 }
 
 /** Returns undefined for a pod that may be restarted. */
@@ -59,21 +57,17 @@ export function barOf(
   { view, isOperator }: { readonly view: PodView; readonly isOperator?: boolean },
   workload: Pick<WorkloadView, "skip" | "rollout">,
 ): Bar | undefined {
-  const { rollout, skip } = workload;
+  const { skip } = workload;
   if (view.skip || skip) return { why: `no action because of the annotation ${SKIP_ANNOTATION}`, isWanted: true };
   if (isOperator === true)
     return {
       why: `no restart of the operator's own pods, which end by themselves; find out what pod ${view.name} logs`,
     };
   if (!wouldUpgrade(view, workload)) return undefined;
-  // Right after a change of the workload, its controller has not published the revision yet.
-  const isBrief = rollout?.currentLabel === undefined;
-  const template = `pod ${view.name} ${isBrief ? "may have" : "has"} an older template`;
-  return { why: `${template}, and with update strategy OnDelete a restart would upgrade it; ${UPGRADE_HINT}`, isBrief };
+  return {
+    why: `pod ${view.name} may have an older template, and with update strategy OnDelete a restart would upgrade it; delete the pod once it may be upgraded`,
+  };
 }
-
-/** What a person can do about a pod that waits for its upgrade. */
-export const UPGRADE_HINT = "delete the pod once it may be upgraded";
 
 /** A restart that is due. */
 interface Due {
@@ -169,31 +163,21 @@ function wouldUpgrade({ labels }: PodView, { rollout }: Pick<WorkloadView, "roll
   return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
 }
 
-/** A wait is remembered for this long after it was last seen, in milliseconds: a pass on caches may miss the workload for a moment. */
-const KEPT_MS = 60_000;
-
 /** When a restart that is due and a rollout in progress were first seen together, by the uid of the workload. */
 export class RolloutWaits {
-  readonly #waits = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
+  #sinceMs: ReadonlyMap<string, number> = new Map();
 
-  /** Adds that time to the workloads of an object's pass, and soon forgets the other workloads. `nowMs` is wall-clock time. */
+  /** Adds that time to the workloads of an object's pass, and forgets the other workloads. `nowMs` is wall-clock time. */
   mark<W extends { readonly view: WorkloadView }>(
     workloads: readonly W[],
     isDue: (workload: W) => boolean,
     nowMs: number,
   ): (W & Pick<LimitedWorkload, "rolloutSinceMs">)[] {
-    for (const [uid, { seenMs }] of this.#waits) if (nowMs - seenMs > KEPT_MS) this.#waits.delete(uid);
-    return workloads.map(workload => {
-      const { uid, rollout } = workload.view;
-      if (rollout?.isInProgress !== true || !isDue(workload)) {
-        this.#waits.delete(uid);
-        return workload;
-      }
-      // The clock may have been set back.
-      const rolloutSinceMs = Math.min(nowMs, this.#waits.get(uid)?.sinceMs ?? nowMs);
-      this.#waits.set(uid, { sinceMs: rolloutSinceMs, seenMs: nowMs });
-      return { ...workload, rolloutSinceMs };
-    });
+    const waiting = workloads.filter(workload => workload.view.rollout?.isInProgress === true && isDue(workload));
+    // The clock may have been set back.
+    const sinceMs = (uid: string): number => Math.min(nowMs, this.#sinceMs.get(uid) ?? nowMs);
+    this.#sinceMs = new Map(waiting.map(({ view: { uid } }) => [uid, sinceMs(uid)]));
+    return workloads.map(workload => ({ ...workload, rolloutSinceMs: this.#sinceMs.get(workload.view.uid) }));
   }
 }
 
@@ -213,47 +197,54 @@ export function ordinalIn({ kind }: Pick<WorkloadView, "kind">, pod: string): nu
   return kind === "StatefulSet" ? Number(/\d+$/.exec(pod)?.[0] ?? 0) : 0;
 }
 
-/** As many pods are down as `maxUnavailable` allows. A pod that is not Ready keeps successors of higher numbers away, and does not wait for them. */
-function tooManyDown({ pod, workload }: Due): Limit | undefined {
-  const { maxUnavailable, view, pods } = workload;
+/** The pods that are down, by what shows it. One may be shown twice. */
+interface Down {
+  /** Names of those that the operator has restarted, and that have no successor that is known to be healthy. */
+  readonly restarted: readonly string[];
+  /** Names of those that are not Ready. */
+  readonly notReady: readonly string[];
+  /** Number of those that seem to be Ready, and that the workload's own controller counts no longer: what is known here may be minutes old. */
+  readonly unseen: number;
+  /** Number of those that do not exist, or terminate, whatever the reason. */
+  readonly missing: number;
+}
+
+/** Returns which pods count against the restart of one. A pod that is not Ready takes no further one down. If all are proven to be dead, none of them works. */
+function downBeside(pod: PodView, workload: LimitedWorkload): Down {
+  const { view, pods } = workload;
+  // A pod that is not Ready keeps successors of higher numbers away, and does not wait for them.
   const isHeldUp = (name: string): boolean =>
     !pod.ready && ordinalIn(view, name) > ordinalIn(view, pod.name) && !pods.some(one => one.view.name === name);
-  const [down, others] = [downPods(workload).filter(name => !isHeldUp(name)), notReady(pod, workload)];
-  const hidden = unseen(pod, workload);
-  const isFull = Math.max(down.length, others.length + missing(pod, workload, down) + hidden) >= maxUnavailable;
-  if (!isFull && !isLastReady(pod, workload)) return undefined;
-  const [[restarted], [other]] = [down, others];
-  const all = hidden > 0 ? "all pods are Ready" : "all pods exist";
-  const rest = other === undefined ? all : `pod ${other} is Ready`;
-  const wait = restarted === undefined ? rest : `the successor of pod ${restarted} is healthy`;
+  const restarted = downPods(workload).filter(name => !isHeldUp(name));
+  if (!pod.ready) return { restarted, notReady: [], unseen: 0, missing: 0 };
+  const present = pods.filter(isPresent);
+  const gone = pods.filter(one => !isPresent(one) && isLost(one, workload));
+  const missing = Math.max(0, view.replicas - present.length - gone.length);
+  if (present.every(({ isDead }) => isDead === true)) return { restarted, notReady: [], unseen: 0, missing };
+  const ready = present.filter(one => one.view.ready).length;
+  const unseen = Math.max(0, ready - (view.readyReplicas ?? Infinity));
+  return { restarted, notReady: notReady(present, workload), unseen, missing };
+}
+
+/** As many pods are down as `maxUnavailable` allows, or no other is Ready. */
+function tooManyDown({ pod, workload }: Due): Limit | undefined {
+  const { maxUnavailable } = workload;
+  const down = downBeside(pod, workload);
+  const { restarted, notReady: others, unseen, missing } = down;
+  const isFull = Math.max(restarted.length, others.length + unseen + missing) >= maxUnavailable;
+  if (!isFull && !isLastReady(pod, workload, down)) return undefined;
+  const [[first], [other]] = [restarted, others];
+  const rest = other === undefined ? `all pods ${unseen > 0 ? "are Ready" : "exist"}` : `pod ${other} is Ready`;
+  const wait = first === undefined ? rest : `the successor of pod ${first} is healthy`;
   return { wait: `waiting until ${wait} (maxUnavailable ${maxUnavailable})`, wayOut: UNHEALTHY_HINT };
 }
 
-/** Number of pods that seem to be Ready, and that the workload's own controller counts no longer: those known here may be minutes old. */
-function unseen({ ready }: PodView, { view: { readyReplicas = Infinity }, pods }: LimitedWorkload): number {
-  const present = pods.filter(isPresent);
-  if (!ready || present.every(({ isDead }) => isDead === true)) return 0;
-  return Math.max(0, present.filter(({ view }) => view.ready).length - readyReplicas);
-}
-
 /** Reports whether no other of several pods is Ready, whatever `maxUnavailable` allows: what stops one successor may stop the next. */
-function isLastReady(pod: PodView, workload: LimitedWorkload): boolean {
-  const others = workload.pods.filter(one => isPresent(one) && one.view.uid !== pod.uid);
-  if (!pod.ready || workload.view.replicas < 2) return false;
-  if (others.filter(({ view }) => view.ready).length > unseen(pod, workload)) return false;
-  return absent(workload) > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
-}
-
-/** If the pod is not Ready itself, its restart takes no further one down, and only the successors of restarted pods count. */
-function missing({ ready }: PodView, workload: LimitedWorkload, down: readonly string[]): number {
-  return ready ? absent(workload) : Math.min(down.length, absent(workload));
-}
-
-/** Number of pods that do not exist, or terminate, whatever the reason, so that they are not among the pods that are not Ready. */
-function absent(workload: LimitedWorkload): number {
-  const { view, pods } = workload;
-  const gone = pods.filter(pod => !isPresent(pod) && isLost(pod, workload));
-  return Math.max(0, view.replicas - pods.filter(isPresent).length - gone.length);
+function isLastReady(pod: PodView, { view: { replicas }, pods }: LimitedWorkload, { unseen, missing }: Down): boolean {
+  if (!pod.ready || replicas < 2) return false;
+  const others = pods.filter(one => isPresent(one) && one.view.uid !== pod.uid);
+  if (others.filter(({ view }) => view.ready).length > unseen) return false;
+  return missing > 0 || others.some(({ isDead, view }) => isDead !== true && view.nodeUnreachable !== true);
 }
 
 /**
@@ -293,14 +284,11 @@ function isStuckTerminating({ view }: LimitedPod, now: Date): boolean {
 }
 
 /**
- * Names of the pods that are not Ready for any other reason, if the restart would take one more down. It would not if the pod is not Ready
- * itself, and it may if every pod is proven to be dead: then none of them works. {@link isLost} ones do not count; nor do pods that have not been
- * Ready for an hour while others are, but for a StatefulSet, and those of the new template of a DaemonSet whose rollout is stuck, which the
- * successor would have, too; nor do, while a Deployment's rollout is stuck, the pods that it has added.
+ * Names of the pods that are not Ready for any other reason. {@link isLost} ones do not count; nor do pods that have not been Ready for an hour while
+ * others are, but for a StatefulSet, and those of the new template of a DaemonSet whose rollout is stuck, which the successor would have, too; nor do,
+ * while a Deployment's rollout is stuck, the pods that it has added.
  */
-function notReady({ ready }: PodView, workload: LimitedWorkload): string[] {
-  const present = workload.pods.filter(isPresent);
-  if (!ready || present.every(({ isDead }) => isDead === true)) return [];
+function notReady(present: readonly LimitedPod[], workload: LimitedWorkload): string[] {
   const counted = present.filter(pod => !pod.view.ready && !isLost(pod, workload));
   const isServed = present.filter(({ view }) => view.ready).length > 1;
   const lasting = counted.filter(pod => !isServed || !isChronic(pod, workload));
@@ -321,21 +309,18 @@ function isChronic({ view }: LimitedPod, { view: workload, rolloutSinceMs, now }
 
 // The budget.
 
-function overBudget({ claim, workload }: Due): Limit | undefined {
-  const budget = checkRestartBudget(workload.history, claim, workload.now);
+/** The wait ends earlier if it is for open restarts, and they help. */
+function overBudget({ claim, workload: { history, now } }: Due): Limit | undefined {
+  const budget = checkRestartBudget(history, claim, now);
   if (budget === undefined) return undefined;
   const { limit, retryAfterMs } = budget;
-  const until = `${timeInMessage(workload.now.getTime() + retryAfterMs)} (${limit})`;
-  return { wait: describeWait(claim, workload, until), retryAfterMs };
-}
-
-/** The wait ends earlier if it is for open restarts, and they help. */
-function describeWait(claim: RestartClaim, { history, now }: LimitedWorkload, until: string): string {
-  const helped = (entry: RestartStatus): RestartStatus => (isOpen(entry) ? { ...entry, outcome: "Recovered" } : entry);
-  const open = history.findLast(entry => isOpen(entry));
-  const isAwaited = open && checkRestartBudget(history.map(helped), claim, now) === undefined;
-  if (!isAwaited) return `next restart possible at ${until}`;
-  return `waiting for the restart of pod ${open.pod} to recover, at most until ${until}`;
+  const until = timeInMessage(now.getTime() + retryAfterMs);
+  const open = history.findLast(isOpen);
+  const what =
+    open === undefined
+      ? "next restart possible at"
+      : `waiting for the restart of pod ${open.pod} to recover, at most until`;
+  return { wait: `${what} ${until} (${limit})`, retryAfterMs };
 }
 
 // The backoff of a refused eviction.

@@ -7,8 +7,8 @@ export const MENDS: readonly Mutation[] = [
   ...inFile("src/restarts/limits.ts", [
     [
       "absent pods do not count",
-      "return Math.max(0, view.replicas - pods.filter(isPresent).length - gone.length);",
-      "return 0 * view.replicas * gone.length;",
+      "const missing = Math.max(0, view.replicas - present.length - gone.length);",
+      "const missing = 0 * view.replicas * gone.length;",
       /"what":"(pods-refused|quota|delete-pod|node-)/,
     ],
   ]),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { followLease, longestPauseMs, PAUSES_COUNT_MS, type LeaseTrack, type LeaseView } from "../../core/leases";
 import { FakeClock } from "../../core/testing/fake-clock";
 import type { PodView } from "../../core/views";
-import { AbleTimes, hasHadChance, isRunning, isSeenStanding, judgeLease, type HeldLease } from "./lease-judge";
+import { AbleTimes, isRunning, isSeenStale, judgeLease, type HeldLease } from "./lease-judge";
 import { lease, Scene } from "./testing/scene";
 
 const FOR_MS = 300_000;
@@ -96,7 +96,7 @@ class Play {
     return {
       ...{ verdict, still: this.#still, renewals: this.#renewals, able: this.#ableSteps, isFresh },
       ...{ hadChance: this.#hadChance, isRunning: isRunning(this.#pod) },
-      isRestarted: verdict === "stale" && isSeenStanding(held) && hasHadChance(held),
+      isRestarted: verdict === "stale" && isSeenStale(held),
     };
   }
 

@@ -46,14 +46,9 @@ export function isReleased({ holder }: LeaseTrack): boolean {
   return holder === "";
 }
 
-/** Reports whether this process has itself seen long enough that a stale Lease stands still: only then it restarts the pod. */
-export function isSeenStanding({ track, isFresh }: HeldLease): boolean {
-  return isFresh && track.standingMs >= MISSED * (track.durationMs ?? Infinity);
-}
-
-/** Reports whether the pod has had its chance to renew. */
-export function hasHadChance({ track, ableForMs }: HeldLease): boolean {
-  return ableForMs >= MISSED * (track.durationMs ?? Infinity);
+/** Reports whether this process has itself seen for long enough that the pod could renew a stale Lease and did not: only then it restarts the pod. */
+export function isSeenStale({ track, isFresh, ableForMs }: HeldLease): boolean {
+  return isFresh && Math.min(track.standingMs, ableForMs) >= MISSED * (track.durationMs ?? Infinity);
 }
 
 /**

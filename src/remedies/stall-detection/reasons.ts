@@ -1,17 +1,10 @@
 import type { ReasonRule } from "../../core/remedy";
-import { RESTART_REASONS } from "../../restarts/claims";
+import { RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
 import type { Finding as AnyFinding } from "../kit/finding";
 
 /** The reasons of ControllersActive, worst first. */
 export const REASONS = {
-  RestartsExhausted: {
-    event: "Warning",
-    help: "Restarts did not help: find the cause. More follow after a day.",
-  },
-  BreakerTripped: {
-    event: "Warning",
-    help: "No restart without proof until a person resets the breaker; the message has the command.",
-  },
+  ...WORST_RESTART_REASONS,
   LeaseNotRenewed: {
     event: "Warning",
     help: "A running pod stopped renewing its Lease, or released it and none takes it: look at it, then delete it.",

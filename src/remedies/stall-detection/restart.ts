@@ -4,10 +4,10 @@ import type { Intent } from "../../core/intent";
 import { capitalize, whatWould } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
 import { STUCK_MS } from "../../evidence/metrics/judge";
-import { barOf, limitOf, UPGRADE_HINT, type Wait, waitOf } from "../../restarts/limits";
+import { barOf, limitOf, type Wait, waitOf } from "../../restarts/limits";
 import { type Check, firstMatch } from "../../core/checks";
 import { describeHolder } from "../../restarts/holder";
-import { hasHadChance, type HeldLease, isReleased, isSeenStanding, staleLeases, staleLimitMs } from "./lease-judge";
+import { type HeldLease, isReleased, isSeenStale, staleLeases, staleLimitMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { isDeniedLeases, isThrottled } from "./logs";
 import { isRefusedWork } from "./metrics";
@@ -37,9 +37,9 @@ interface Candidate extends Scope {
   readonly history: readonly RestartStatus[];
 }
 
-/** What follows for a workload. */
-export interface RestartDecision {
-  /** Why the pod is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
+/** What follows for a pod. */
+interface RestartDecision {
+  /** Why it is not restarted now, or what is done with it: replaces the finding of the stall, after its sentence. */
   readonly finding: Partial<Pick<Finding, "sentence">> &
     Pick<Finding, "reason" | "isStalled" | "isProgressing"> & { readonly restart?: PlannedRestart };
   readonly intents: readonly Intent[];
@@ -78,9 +78,9 @@ export function decideRestart(scope: Scope, restarts: readonly RestartStatus[]):
     barOf(pod, view) === undefined ? Number(!isLogRead(pod) || refusedRestart(pod.view, scope) !== undefined) : 2;
   const [candidate] = candidates.toSorted((a, b) => rank(a) - rank(b) || standingMs(b) - standingMs(a));
   if (candidate === undefined) return undefined;
-  const { finding, wayOut, intents } = firstMatch(CHECKS, candidate) ?? evict(candidate);
-  const wait = waitOf({ ...finding, wayOut }, waitStartOf(scope), candidate);
-  return { finding, wayOut, intents, podUID: candidate.pod.view.uid, wait };
+  const decision = firstMatch(CHECKS, candidate) ?? evict(candidate);
+  const wait = waitOf({ ...decision.finding, wayOut: decision.wayOut }, waitStartOf(scope), candidate);
+  return { ...decision, podUID: candidate.pod.view.uid, wait };
 }
 
 /** A pod where work waits and none is finished is condemned; one that only sees no change, or is busy, only if work of its workload is due. */
@@ -110,16 +110,8 @@ function heldByOther({ workload: { holder } }: Candidate): RestartDecision | und
 
 /** It is never restarted, whatever is wrong with it. */
 function barred(candidate: Candidate): RestartDecision | undefined {
-  const { pod, workload } = candidate;
-  const bar = barOf(pod, workload.view);
-  const isBrief = bar?.isBrief === true;
-  const state = isBrief ? { isProgressing: true } : { isStalled: true };
-  return (
-    bar && {
-      ...held(reasonOf(candidate), `Not restarted: ${bar.why}.`, state),
-      ...(isBrief && { wayOut: UPGRADE_HINT }),
-    }
-  );
+  const bar = barOf(candidate.pod, candidate.workload.view);
+  return bar && held(reasonOf(candidate), `Not restarted: ${bar.why}.`, { isStalled: true });
 }
 
 function reasonOf({ stale, idle }: Candidate): Reason {
@@ -160,21 +152,15 @@ function throttled({ pod, now }: Candidate): RestartDecision | undefined {
   );
 }
 
-/** The operator may just be new, but not for longer than this, in milliseconds. */
-const WATCHED_MS = 3_600_000;
-
 /**
  * A new leader of the operator knows from status that the Lease is stale; it looks for itself before it acts. Containers that restart again and again
  * may not have had the time to renew it.
  */
-function notSeenLongEnough({ stale, now }: Candidate): RestartDecision | undefined {
-  if (stale.length === 0 || stale.some(lease => isSeenStanding(lease) && hasHadChance(lease))) return undefined;
-  const isLong = ({ track }: HeldLease): boolean => now.getTime() - track.changedMs >= WATCHED_MS;
-  const isWatched = stale.some(lease => isSeenStanding(lease) || isLong(lease));
-  const wayOut = "see whether its containers keep restarting, and whether the API server lists Leases in time";
+function notSeenLongEnough({ stale }: Candidate): RestartDecision | undefined {
+  if (stale.length === 0 || stale.some(isSeenStale)) return undefined;
   return deferred(
     "the operator watches the Lease for four of its durations, while the containers run",
-    isWatched ? wayOut : undefined,
+    "see whether its containers keep restarting, and whether the API server lists Leases in time",
   );
 }
 

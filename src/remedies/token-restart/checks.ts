@@ -2,7 +2,7 @@ import { timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
 import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
-import { barOf, describeDown, limitOf, UNHEALTHY_HINT, UPGRADE_HINT } from "../../restarts/limits";
+import { barOf, describeDown, limitOf, UNHEALTHY_HINT } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
 import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
@@ -93,9 +93,7 @@ function barred({ workload, rejected, share, next }: WorkloadState): Assessment 
   const bar = bars.find(one => one?.isWanted !== true) ?? bars[0];
   if (bar === undefined || bars.includes(undefined) || next !== undefined) return undefined;
   const sentence = `${share}; ${bar.why}.`;
-  if (bar.isWanted === true) return { status: "False", reason: "Rejected", sentence };
-  if (bar.isBrief !== true) return stalled(sentence);
-  return { status: "False", reason: "Rejected", sentence, isProgressing: true, wayOut: UPGRADE_HINT };
+  return bar.isWanted === true ? { status: "False", reason: "Rejected", sentence } : stalled(sentence);
 }
 
 function serviceAccountUnreadable({ rejected, share, next }: WorkloadState): Assessment | undefined {

@@ -1,20 +1,13 @@
 import type { ReasonRule } from "../../core/remedy";
-import { type PlannedRestart, RESTART_REASONS } from "../../restarts/claims";
+import { type PlannedRestart, RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
 import type { Finding } from "../kit/finding";
 
 /** The reasons of TokensAccepted, worst first. */
 export const REASONS = {
-  RestartsExhausted: {
-    event: "Warning",
-    help: "Restarts did not help: find what rejects the tokens. More follow after a day.",
-  },
+  ...WORST_RESTART_REASONS,
   ServiceAccountMissing: {
     event: "Warning",
     help: "Create the ServiceAccount.",
-  },
-  BreakerTripped: {
-    event: "Warning",
-    help: "No restart without proof until a person resets the breaker; the message has the command.",
   },
   Rejected: {
     event: "Warning",
