@@ -105,9 +105,9 @@ export function describeRequest({ verb, resource, group, namespace }: DeniedRequ
   return `${verb} ${what} ${namespace === undefined ? "in the cluster" : `in namespace ${namespace}`}`;
 }
 
-/** Losses within {@link LOSSES_WINDOW_MS} that show that it does not come to work. */
+/** Losses within this time, in milliseconds, that show that it does not come to work. */
 export const LOSSES = 3;
-export const LOSSES_WINDOW_MS = 3_600_000;
+const LOSSES_WINDOW_MS = 3_600_000;
 
 /** Records about one loss: a client tries for some seconds, says so, exits, and starts again. */
 const ONE_LOSS_MS = 60_000;
@@ -118,15 +118,27 @@ const NEAR_MS = 60_000;
 /** Why a program loses its Lease, as far as its log shows. */
 export type LossCause = "Throttled" | "Denied" | "Unauthorized" | "Unknown";
 
-/** Losses of one container in the last hour, if they are too many. */
-export interface Losses {
-  readonly cause: LossCause;
+/** Returns why a container loses its Lease, if it did {@link LOSSES} or more times in the last hour. */
+export function lossCauseOf(log: ContainerLog, nowMs: number): LossCause | undefined {
+  const starts = lossStarts(log.topics.get(LEASE_LOST)).filter(ms => nowMs - ms < LOSSES_WINDOW_MS && ms <= nowMs);
+  if (starts.length < LOSSES) return undefined;
+  const isNear = ([topic, { occasions }]: readonly [string, UnauthorizedTrace], isTopic: typeof isOfLeases): boolean =>
+    isTopic(topic) &&
+    occasions.some(({ startMs, endMs }) => {
+      return startMs <= nowMs && starts.some(ms => startMs - NEAR_MS <= ms && ms <= endMs + NEAR_MS);
+    });
+  const traces = [...log.topics];
+  if (traces.some(trace => isNear(trace, isOfLeases))) return "Denied";
+  if (log.has401) return "Unauthorized";
+  return traces.some(trace => isNear(trace, isOfThrottling)) ? "Throttled" : "Unknown";
 }
 
-/** Returns the losses of a container if there were {@link LOSSES} or more. */
-export function lossesOf(log: ContainerLog, nowMs: number): Losses | undefined {
-  const starts = lossStarts(log.topics.get(LEASE_LOST)).filter(ms => nowMs - ms < LOSSES_WINDOW_MS && ms <= nowMs);
-  return starts.length >= LOSSES ? { cause: lossCauseOf(log, starts, nowMs) } : undefined;
+function isOfLeases(topic: string): boolean {
+  return deniedOf(topic)?.resource === "leases";
+}
+
+function isOfThrottling(topic: string): boolean {
+  return topic === THROTTLED || topic === REFUSED;
 }
 
 function lossStarts(trace: UnauthorizedTrace | undefined): number[] {
@@ -139,26 +151,14 @@ function lossStarts(trace: UnauthorizedTrace | undefined): number[] {
   return starts;
 }
 
-function lossCauseOf(log: ContainerLog, starts: readonly number[], nowMs: number): LossCause {
-  const denied = Array.from(log.topics).filter(([topic]) => deniedOf(topic)?.resource === "leases");
-  if (denied.some(([, trace]) => isNear(trace, starts))) return "Denied";
-  if (log.has401) return "Unauthorized";
-  return [THROTTLED, REFUSED].some(topic => isNear(log.topics.get(topic), starts)) ? "Throttled" : "Unknown";
-
-  function isNear(trace: UnauthorizedTrace | undefined, losses: readonly number[]): boolean {
-    const occasions = trace?.occasions.filter(({ startMs }) => startMs <= nowMs) ?? [];
-    return occasions.some(({ startMs, endMs }) => losses.some(ms => startMs - NEAR_MS <= ms && ms <= endMs + NEAR_MS));
-  }
-}
-
 /** Reports whether the log shows that requests of the pod fail just now, so that it can't renew a Lease. */
 export function showsFailure(log: ContainerLog, nowMs: number): boolean {
-  return log.has401 || hasRecent(log, topic => topic === LEASE_LOST || deniedOf(topic)?.resource === "leases", nowMs);
+  return log.has401 || hasRecent(log, topic => topic === LEASE_LOST || isOfLeases(topic), nowMs);
 }
 
 /** Reports whether the API server answers requests for Leases 403 just now. A restart can't help then. */
 export function isDeniedLeases(log: ContainerLog, nowMs: number): boolean {
-  return hasRecent(log, topic => deniedOf(topic)?.resource === "leases", nowMs);
+  return hasRecent(log, isOfLeases, nowMs);
 }
 
 /**

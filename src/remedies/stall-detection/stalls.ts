@@ -2,7 +2,7 @@ import type { StallDetectionSpec, StallStatus } from "../../api/controller-resil
 import { toSeconds } from "../../core/time";
 import { isReleased, staleLeases } from "./lease-judge";
 import { leaseId } from "./leases";
-import { type Denial, denialsOf, describeRequest, type LossCause, LOSSES, lossesOf } from "./logs";
+import { type Denial, denialsOf, describeRequest, type LossCause, lossCauseOf, LOSSES } from "./logs";
 import type { LostBinding } from "./lost-bindings";
 import type { ObservedPod, Scope } from "./observed";
 import { workloadId } from "../../restarts/claims";
@@ -23,7 +23,7 @@ export function stallsOf(scope: Scope): Stall[] {
   const has = (evidence: StallDetectionSpec["evidence"][number]): boolean => spec.evidence.includes(evidence);
   return [
     ...workload.pods.flatMap(pod => notRenewed(pod, scope)),
-    ...(has("Forbidden") ? denied(scope) : []),
+    ...denied(scope),
     ...stuckKinds(scope).map(({ id, sentence }): Stall => {
       return { entry: entryOf("Progress", { object: id }, scope), finding: accusation("ProgressStopped", sentence) };
     }),
@@ -59,46 +59,34 @@ function describeConfirmation({ logs, leases }: ObservedPod): string {
 
 /** One entry for each denied request, however many pods make it. */
 function denied(scope: Scope): Stall[] {
-  return newDenials(scope).map(denial => {
-    const what = describeRequest(denial.request);
+  return denialsIn(scope).flatMap((denial): Stall[] => {
+    const { what } = denial;
+    if (!denial.isNew) return [];
     const lost = denial.lost && `${denial.lost.kind} ${denial.lost.name}`;
     const entry = entryOf("Forbidden", { denied: what, ...(lost === undefined ? {} : { lost }) }, scope);
-    return { entry, finding: accusation("AccessLost", describeDenial(denial, entry.lost, scope)) };
+    return [{ entry, finding: accusation("AccessLost", describeDenial(denial, entry.lost, scope)) }];
   });
 }
 
-function newDenials(scope: Scope): Denial[] {
-  const { workload, observed } = scope;
-  const known = new Set(
-    observed.previous
-      .filter(({ evidence, workload: id }) => evidence === "Forbidden" && id === workloadId(workload.view))
-      .map(entry => entry.denied),
-  );
-  const isAccused = (one: Denial): boolean => one.isNew || known.has(describeRequest(one.request));
-  return byRequest(denialsIn(scope).filter(isAccused));
-}
-
-function denialsIn({ workload, observed, forMs, now }: Scope): Denial[] {
+/** The persistent denials of a workload, one for each request: the earliest that accuses it, else the earliest. */
+function denialsIn({ spec, workload, observed, forMs, now }: Scope): (Denial & { readonly what: string })[] {
+  if (!spec.evidence.includes("Forbidden")) return [];
+  const known = observed.previous.filter(({ workload: id }) => id === workloadId(workload.view));
   const logs = workload.pods.flatMap(pod => pod.logs);
-  return logs.flatMap(log => denialsOf(log, observed.lost, forMs, now.getTime()));
-}
-
-/** The earliest of each request. */
-function byRequest(denials: readonly Denial[]): Denial[] {
-  const found = new Map<string, Denial>();
-  for (const denial of denials.toSorted((a, b) => a.sinceMs - b.sinceMs)) {
-    const what = describeRequest(denial.request);
-    if (!found.has(what)) found.set(what, denial);
-  }
-  return [...found.values()].toSorted((a, b) => (describeRequest(a.request) < describeRequest(b.request) ? -1 : 1));
+  const all = logs
+    .flatMap(log => denialsOf(log, observed.lost, forMs, now.getTime()))
+    .map(denial => {
+      const what = describeRequest(denial.request);
+      return { ...denial, what, isNew: denial.isNew || known.some(entry => entry.denied === what) };
+    });
+  const ranked = all.toSorted((a, b) => Number(a.isNew) - Number(b.isNew) || b.sinceMs - a.sinceMs);
+  const last = new Map(ranked.map(denial => [denial.what, denial]));
+  return [...last.values()].toSorted((a, b) => (a.what < b.what ? -1 : 1));
 }
 
 /** Requests that have been denied as long as the log goes back: perhaps the normal life of the program. */
 export function oldDenials(scope: Scope): string[] {
-  if (!scope.spec.evidence.includes("Forbidden")) return [];
-  const accused = new Set(newDenials(scope).map(({ request }) => describeRequest(request)));
-  const others = byRequest(denialsIn(scope)).map(({ request }) => describeRequest(request));
-  return others.filter(what => !accused.has(what));
+  return denialsIn(scope).flatMap(({ isNew, what }) => (isNew ? [] : [what]));
 }
 
 const CAUSES: Readonly<Record<LossCause, string>> = {
@@ -109,47 +97,31 @@ const CAUSES: Readonly<Record<LossCause, string>> = {
 };
 
 function leaderLosses(pod: ObservedPod, scope: Scope): Stall[] {
-  const [losses] = pod.logs.flatMap(log => lossesOf(log, scope.now.getTime()) ?? []);
-  if (losses === undefined) return [];
+  const [cause] = pod.logs.flatMap(log => lossCauseOf(log, scope.now.getTime()) ?? []);
+  if (cause === undefined) return [];
   const { name, uid } = pod.view;
-  const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${CAUSES[losses.cause]}.`;
-  return [
-    {
-      entry: entryOf("LeaderLoss", { pod: name, podUID: uid }, scope),
-      finding: accusation("LeadershipLost", sentence),
-    },
-  ];
+  const sentence = `Pod ${name} lost its Lease ${LOSSES} or more times in an hour: ${CAUSES[cause]}.`;
+  const entry = entryOf("LeaderLoss", { pod: name, podUID: uid }, scope);
+  return [{ entry, finding: accusation("LeadershipLost", sentence) }];
 }
 
 function accusation(reason: Reason, sentence: string): Finding {
   return { status: "False", reason, sentence, isStalled: true };
 }
 
-/** An entry keeps the time at which it was first found. */
+/** What two entries about the same have in common. */
+const IDENTITY = ["evidence", "workload", "podUID", "lease", "denied", "object"] as const;
+
+/** An entry keeps the time at which it was first found, and what had allowed a request. */
 function entryOf(
   evidence: StallStatus["evidence"],
   fields: Omit<StallStatus, "workload" | "evidence" | "since">,
   { workload, observed, now }: Scope,
 ): StallStatus {
-  const id = workloadId(workload.view);
-  const { podUID, lease, denied: what, object } = fields;
-  const before = observed.previous.find(
-    one =>
-      one.evidence === evidence &&
-      one.workload === id &&
-      one.podUID === podUID &&
-      one.lease === lease &&
-      one.denied === what &&
-      one.object === object,
-  );
+  const entry: StallStatus = { workload: workloadId(workload.view), evidence, since: toSeconds(now), ...fields };
+  const before = observed.previous.find(one => IDENTITY.every(field => one[field] === entry[field]));
   const lost = fields.lost ?? before?.lost;
-  return {
-    workload: id,
-    evidence,
-    since: before?.since ?? toSeconds(now),
-    ...fields,
-    ...(lost === undefined ? {} : { lost }),
-  };
+  return { ...entry, since: before?.since ?? entry.since, ...(lost !== undefined && { lost }) };
 }
 
 /** What happened, what had allowed it, and what to do. `known` is what an earlier process saw: kind and name. */
