@@ -27,7 +27,6 @@ export default defineConfig({
             "src/**/*.test.ts",
             "capabilities/**/*.test.ts",
             "test/lab/**/*.test.ts",
-            "test/enforcers/**/*.test.ts",
             "test/flood/**/*.test.ts",
             "test/chaos/**/*.test.ts",
             "test/attack/**/*.test.ts",

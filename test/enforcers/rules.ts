@@ -1,11 +1,10 @@
-// When a binding is due, by the published rules of the enforcers. Written from these rules, and deliberately not from the code of
-// src/remedies/binding-renewal: an enforcer with the operator's mistakes would not detect them.
+// When a binding is due, by the published rules of the enforcers, for the values that tests and the operator write. Written from these rules, and
+// deliberately not from the code of src/remedies/binding-renewal: an enforcer with the operator's mistakes would not detect them.
 //
 //   kube-janitor         README of codeberg.org/hjacobs/kube-janitor
 //   Kyverno              kyverno.io/docs/guides/ttl-cleanup, and pkg/controllers/ttl of v1.19
 //   this project's own   docs/api.md
 import type { Binding } from "../cluster/client";
-import { janitorDuration, kyvernoDuration } from "./durations";
 
 /** The label or annotation that declares the expiry of a binding. */
 export const EXPIRY = {
@@ -23,37 +22,38 @@ export interface Deadline {
   readonly dueMs: number;
 }
 
-type Rule = (value: string, binding: Binding) => number | "never" | undefined;
-
 interface Convention {
   readonly key: string;
   readonly in: "labels" | "annotations";
   /** kube-janitor ignores cluster-scoped objects. */
-  readonly clusterScoped: boolean;
-  readonly rule: Rule;
+  readonly clusterScoped?: false;
+  /** Milliseconds from the creation of the binding. */
+  readonly life?: (value: string) => number | undefined;
+  /** The moment itself, as RFC 3339 has it in UTC. */
+  readonly moment?: (value: string) => string;
 }
 
 const conventions: readonly Convention[] = [
-  { key: EXPIRY.janitorTtl, in: "annotations", clusterScoped: false, rule: fromCreation(janitorDuration) },
-  { key: EXPIRY.janitorExpires, in: "annotations", clusterScoped: false, rule: janitorMoment },
+  { key: EXPIRY.janitorTtl, in: "annotations", clusterScoped: false, life: duration },
+  { key: EXPIRY.janitorExpires, in: "annotations", clusterScoped: false, moment: value => value },
   {
-    key: EXPIRY.kyverno,
-    in: "labels",
-    clusterScoped: true,
-    rule: (value, binding) => fromCreation(kyvernoDuration)(value, binding) ?? kyvernoMoment(value),
+    ...{ key: EXPIRY.kyverno, in: "labels", life: duration },
+    // A label has no colons.
+    moment: value => value.replace(/T(\d\d)(\d\d)(\d\d)Z$/, "T$1:$2:$3Z"),
   },
-  { key: EXPIRY.ownExpiresAt, in: "annotations", clusterScoped: true, rule: rfc3339 },
-  { key: EXPIRY.ownSeconds, in: "annotations", clusterScoped: true, rule: fromCreation(wholeSeconds) },
+  { key: EXPIRY.ownExpiresAt, in: "annotations", moment: value => value },
+  { key: EXPIRY.ownSeconds, in: "annotations", life: value => duration(`${value}s`) },
 ];
 
 /** All deadlines of a binding, the earliest first. Invalid values have none, since the enforcers ignore them. */
-export function deadlinesOf(binding: Binding): Deadline[] {
+export function deadlinesOf({ metadata }: Binding): Deadline[] {
   return conventions
-    .flatMap(({ key, in: where, clusterScoped, rule }) => {
-      const value = binding.metadata[where]?.[key];
-      if (value === undefined || (!clusterScoped && binding.metadata.namespace === undefined)) return [];
-      const dueMs = rule(value, binding);
-      return typeof dueMs === "number" ? [{ key, dueMs }] : [];
+    .flatMap(({ key, in: where, clusterScoped, life, moment }) => {
+      const value = metadata[where]?.[key];
+      if (value === undefined || (clusterScoped === false && metadata.namespace === undefined)) return [];
+      const lifeMs = life?.(value);
+      const dueMs = lifeMs === undefined ? momentOf(moment?.(value)) : Date.parse(metadata.creationTimestamp) + lifeMs;
+      return Number.isNaN(dueMs) ? [] : [{ key, dueMs }];
     })
     .sort((a, b) => a.dueMs - b.dueMs);
 }
@@ -63,47 +63,14 @@ export function dueMs(binding: Binding): number {
   return deadlinesOf(binding)[0]?.dueMs ?? Infinity;
 }
 
-function createdMs(binding: Binding): number {
-  return Date.parse(binding.metadata.creationTimestamp);
+const MS_OF: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 };
+
+/** A whole number of one unit. */
+function duration(value: string): number | undefined {
+  const [, count, unit = ""] = /^(\d+)([smhdw])$/.exec(value) ?? [];
+  return count === undefined ? undefined : Number(count) * (MS_OF[unit] ?? NaN);
 }
 
-function fromCreation(parse: (value: string) => number | "never" | undefined): Rule {
-  return (value, binding) => {
-    const ms = parse(value);
-    return typeof ms === "number" ? createdMs(binding) + ms : ms;
-  };
-}
-
-function wholeSeconds(value: string): number | undefined {
-  return /^\d{1,15}$/.test(value) ? Number(value) * 1000 : undefined;
-}
-
-function janitorMoment(value: string): number | undefined {
-  return utc(/^(\d{4})-(\d{1,2})-(\d{1,2})(?:T(\d{1,2}):(\d{1,2})(?::(\d{1,2})Z)?)?$/.exec(value));
-}
-
-function kyvernoMoment(value: string): number | undefined {
-  return utc(/^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/.exec(value));
-}
-
-function rfc3339(value: string): number | undefined {
-  const found = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:Z|([+-])(\d{2}):(\d{2}))$/.exec(value);
-  const moment = utc(found);
-  if (!found || moment === undefined) return undefined;
-  const [fraction = "0", sign = "+", hours = "0", minutes = "0"] = found.slice(7);
-  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  return moment + Number(fraction) * 1000 - (sign === "-" ? -offsetMs : offsetMs);
-}
-
-/** Year, month, day, hour, minute, second, as matched; undefined for an invalid time: 30 February, 25 o'clock. */
-function utc(found: RegExpExecArray | null): number | undefined {
-  if (!found) return undefined;
-  // Missing parts mean midnight.
-  const parts = found.slice(1, 7).map((part: string | undefined) => (part ?? "").padStart(2, "0"));
-  const [year, month, day, hour, minute, second] = parts;
-  const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
-  const ms = Date.parse(text);
-  // JavaScript turns an invalid time into NaN or into another time.
-  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? undefined : ms;
+function momentOf(text = ""): number {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) ? Date.parse(text) : NaN;
 }
