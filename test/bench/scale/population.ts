@@ -15,8 +15,6 @@ export interface Population {
   readonly objects: number;
   readonly namespaces: number;
   readonly kind?: Kind;
-  /** Of the objects; Enforce by default. */
-  readonly mode?: "Observe" | "Enforce";
 }
 
 /** The name of a workload, of its ServiceAccount and of its object. */
@@ -64,10 +62,10 @@ export async function createWorkloads(world: World, population: Population): Pro
 /** Creates objects with defaults for these workloads, as many at once as a small API server takes. */
 export async function createObjects(
   world: World,
-  { objects, namespaces, kind = "Deployment", mode = "Enforce" }: Population,
+  { objects, namespaces, kind = "Deployment" }: Population,
 ): Promise<void> {
   const spec = (name: string): Partial<Record<keyof ControllerResilienceSpec, unknown>> => ({
-    mode,
+    mode: "Enforce",
     targets: [{ kind, name }],
     tokenRestart: {},
   });

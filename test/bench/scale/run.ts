@@ -6,11 +6,10 @@ import { burst } from "./scenes/burst";
 import { detect } from "./scenes/detect";
 import { idle } from "./scenes/idle";
 import { noisy, pods } from "./scenes/pods";
-import { sick } from "./scenes/sick";
 import { start } from "./scenes/start";
 
 /** All scenes, in the order of a run. */
-export const SCENES: readonly Scene[] = [pods, noisy, idle, sick, burst, start, detect];
+export const SCENES: readonly Scene[] = [pods, noisy, idle, burst, start, detect];
 
 /** What a person chooses, with the scenes and sizes. */
 export interface RunOptions extends Choice {

@@ -15,11 +15,8 @@ export const pods: Scene = {
   name: "pods",
   about: "requests, processor time and memory for healthy pods",
   sizes: [
-    { pods: 100, objects: 10 },
     { pods: 500, objects: 25 },
-    { pods: 500, objects: 50 },
     { pods: 2_000, objects: 50 },
-    { pods: 2_000, objects: 1 },
   ],
   run: stage => observe(stage),
 };
