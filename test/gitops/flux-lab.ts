@@ -45,11 +45,6 @@ export class FluxLab {
     });
   }
 
-  /** Another Git server, which a test may close; `down` does not. */
-  gitServer(name: string): Promise<GitServer> {
-    return GitServer.start(join(gitopsFolder(this.lab.name), name));
-  }
-
   down(): Promise<void> {
     this.git.close();
     return this.lab.down();

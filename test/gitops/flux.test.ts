@@ -14,7 +14,6 @@ import { deployer } from "./example";
 import { FluxLab } from "./flux-lab";
 import { FluxRelease } from "./flux-release";
 import { FluxStory } from "./flux-story";
-import type { GitServer } from "./git-server";
 import {
   annotated,
   applyTimesOf,
@@ -38,9 +37,6 @@ const FIGHT_MS = 400_000;
 const TRIALS_MS = 2_400_000;
 const PLATFORM = "platform";
 const MANAGER = "kustomize-controller";
-
-/** What a story does to its own Git server, or to itself. */
-type Fault = (git: GitServer, story: FluxStory) => Promise<void> | void;
 
 let flux: FluxLab;
 let client: ClusterClient;
@@ -202,51 +198,6 @@ describe.concurrent("a Kustomization", () => {
     expect(await flowSchemas(client, name)).toHaveLength(2);
   });
 
-  it.each<{ title: string; name: string; fail: Fault; repair: Fault }>([
-    {
-      title: "the Git server is away",
-      name: "away",
-      fail: git => git.goAway(),
-      repair: git => git.comeBack(),
-    },
-    {
-      title: "Git has no such branch",
-      name: "no-branch",
-      fail: (_, { source }) => source.object.change({ ref: { branch: "missing" } }),
-      repair: (_, { source }) => source.object.change({ ref: { branch: "main" } }),
-    },
-  ])(
-    "keeps and restores its objects while $title: the operator restarts a workload whose ServiceAccount is new",
-    async ({ name, fail, repair }) => {
-      const git = await flux.gitServer(name);
-      try {
-        const objects = [...controller(name), resilience(name, { targets, tokenRestart: {}, flowIsolation: {} })];
-        const story = await FluxStory.begin({ client, git }, name, objects);
-        const { lastAppliedRevision } = await story.untilReady();
-        const [before] = await client.readyPods(name, "web");
-        await fail(git, story);
-        await story.source.object.reconcile();
-        await story.source.object.untilFailed("GitOperationFailed", "failed to checkout and determine revision");
-        await client.output(["delete", "serviceaccount", "web", "-n", name]);
-        await client.until(
-          "another pod",
-          async () => (await client.pods(name, "web")).every(({ metadata: { uid } }) => uid !== before?.metadata.uid),
-          FIGHT_MS,
-        );
-        await client.untilTokens(name, "web", ["Accepted"], FIGHT_MS);
-        await client.untilEvent(name, ({ reason }) => reason === "PodEvicted");
-        await story.reconcile();
-        expect(await story.untilReady()).toMatchObject({ lastAppliedRevision });
-        expect(await generationOfResilience(name)).toBe(1);
-        expect(await flowSchemas(client, name)).toHaveLength(2);
-        await repair(git, story);
-        await story.apply([...controller(name).map(annotated), objects.at(-1)!]);
-      } finally {
-        git.close();
-      }
-    },
-  );
-
   it("with `dependsOn` waits until the objects of another are healthy; the removal of that one does not wait for it", async () => {
     const [name, later] = ["earlier", "later"];
     const inGit = (suspend: boolean): object[] => [
@@ -267,36 +218,6 @@ describe.concurrent("a Kustomization", () => {
     await untilNoResilience(client, name);
     await dependent.untilFailed("DependencyNotReady", `dependency '${name}/${name}' not found`);
     expect(await flowSchemas(client, later)).toHaveLength(2);
-  });
-
-  it("with `force: true` recreates a workload, not the object that protects it", async () => {
-    const name = "forced";
-    const relabeled = (object: object): object =>
-      JSON.parse(
-        JSON.stringify(object).replaceAll('"app.kubernetes.io/name"', '"app.kubernetes.io/instance"'),
-      ) as object;
-    const object = resilience(name, { targets, tokenRestart: {}, flowIsolation: {} });
-    const story = await begin(name, [...controller(name), object], { force: true });
-    await story.untilReady();
-    const uids = async (): Promise<string[]> =>
-      (
-        await client.output([
-          "get",
-          "deployment/web",
-          "cres/web",
-          "-n",
-          name,
-          "-o",
-          "jsonpath={.items[*].metadata.uid}",
-        ])
-      ).split(" ");
-    const [deployment, own] = await uids();
-    await story.apply([...controller(name).map(relabeled), object]);
-    const [recreated, kept] = await uids();
-    expect(recreated).not.toBe(deployment);
-    expect(kept).toBe(own);
-    expect(await generationOfResilience(name)).toBe(1);
-    expect(await flowSchemas(client, name)).toHaveLength(2);
   });
 
   it("reverts the operator, which gives way after one change", async () => {

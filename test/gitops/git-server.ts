@@ -9,16 +9,10 @@ const END_OF_HEADERS = "\r\n\r\n";
 
 /** Serves the Git repositories of a folder by HTTP on the loopback, for reading: by `git http-backend`, Git's own program for this. */
 export class GitServer {
-  private isAway = false;
-
   private constructor(
     private readonly folder: string,
     private readonly server: Server,
-  ) {
-    server.on("connection", socket => {
-      if (this.isAway) socket.destroy();
-    });
-  }
+  ) {}
 
   /** @param folder the folder of the repositories, which may not exist yet */
   static async start(folder: string): Promise<GitServer> {
@@ -34,16 +28,6 @@ export class GitServer {
   repository(name: string): Promise<Repository> {
     const { port } = this.server.address() as AddressInfo;
     return Repository.create(join(this.folder, name), `http://127.0.0.1:${port}/${name}`);
-  }
-
-  /** Ends every connection at once, until `comeBack`. It keeps its port, which another program could take. */
-  goAway(): void {
-    this.isAway = true;
-    this.server.closeAllConnections();
-  }
-
-  comeBack(): void {
-    this.isAway = false;
   }
 
   close(): void {
