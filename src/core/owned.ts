@@ -54,7 +54,10 @@ export function levelsOf({ annotations }: Pick<ClusterObjectView, "annotations">
 }
 
 /** Whether a FlowSchema refers to that level, now or after a throttle. */
-export function isLevelUsed({ name }: { readonly name: string }, schemas: readonly ClusterObjectView[]): boolean {
+export function isLevelUsed(
+  { name }: { readonly name: string },
+  schemas: readonly Pick<ClusterObjectView, "spec" | "annotations">[],
+): boolean {
   return schemas.some(schema => levelOf(schema) === name || levelsOf(schema).includes(name));
 }
 

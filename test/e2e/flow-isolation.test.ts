@@ -118,7 +118,6 @@ describe("a controller without backoff", () => {
     const look = async (): Promise<boolean> =>
       (await client.output(["get", "flowschema", schema, "-o", "jsonpath={.spec.matchingPrecedence}"])) === "1000";
     await client.until("the precedence to be restored", look);
-    await untilTold("FlowPutBack");
   });
 
   it("is throttled when it has lost its rights and loops on 403", async () => {

@@ -13,7 +13,6 @@ import type { Plan } from "./world/plan";
 const UNREACHABLE: Readonly<Record<string, string>> = {
   DecideFailed: "a bug",
   TooMany: "needs more than 400 bindings, or more than 32 ServiceAccounts, of one object",
-  NameTaken: "needs an object of another owner with a name that the operator makes up",
 };
 
 /** How one world adds to the coverage. */

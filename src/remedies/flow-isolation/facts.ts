@@ -21,9 +21,9 @@ export interface FlowIsolationFacts {
   readonly leftOut: readonly string[];
   /** Targets that no workload matches. */
   readonly missingTargets: readonly string[];
-  /** All FlowSchemas and PriorityLevelConfigurations of the cluster; null where the API server does not serve them. */
-  readonly schemas: readonly ClusterObjectView[] | null;
-  readonly levels: readonly ClusterObjectView[] | null;
+  /** All FlowSchemas and PriorityLevelConfigurations of the cluster. */
+  readonly schemas: readonly ClusterObjectView[];
+  readonly levels: readonly ClusterObjectView[];
   readonly rates: RequestRates;
   /** Why the targets are not understood, if they have values that only a later version knows: then throttles end, and nothing else happens. */
   readonly notUnderstood?: string;
@@ -32,8 +32,6 @@ export interface FlowIsolationFacts {
 /** A ServiceAccount of the targets. */
 export interface AccountFacts {
   readonly name: string;
-  /** When the oldest target that runs as it was created. Absent: no target is there now. */
-  readonly createdAtMs?: number;
   /** Most running pods of the namespace that used it while the requests were measured that count now. Absent: unknown. */
   readonly runningPods?: number;
   /** One of its pods or targets is a component of the cluster, with the skip annotation or without. Absent: unknown, since neither is there. */

@@ -4,41 +4,36 @@ import { isOwnedBy, levelOf } from "../../core/owned";
 import type { ClusterObjectView } from "../../core/views";
 import { type AccountFacts, type FlowIsolationFacts, isThrottleable, type Spec } from "./facts";
 import { DRAINED_MS, LEASE_LEVEL, QUARANTINE_LEVEL, usualLevel } from "./levels";
-import {
-  flowSchemaName,
-  type Piece,
-  pieceOf,
-  precedence,
-  viewNamed,
-  wantedFlow,
-  wantedLeaseFlow,
-  wantedLevels,
-} from "./objects";
+import { flowSchemaName, type Piece, pieceOf, precedence, viewNamed, wantedFlow, wantedLeaseFlow } from "./objects";
 import { MAX_BETWEEN_MS, MAX_OLDEST_MS, type Reading, readRate, shownRate } from "./rate";
-import { isOfOther, shadowOf } from "./shadow";
-import { isReleasing, isRunaway, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
+import { type Shadow, shadowOf } from "./shadow";
+import { isReleasing, nextThrottle, type Throttle, type ThrottleLimits } from "./throttle";
 
-/** One ServiceAccount's flow, before its findings. */
-export interface Flow {
+/** What all flows of a pass share. */
+export interface Context {
   readonly facts: FlowIsolationFacts;
   readonly spec: Spec;
-  readonly account: AccountFacts;
+  /** The levels that the operator keeps for this object, compared with the cluster. */
+  readonly levels: readonly Piece[];
   readonly nowMs: number;
+}
+
+/** One ServiceAccount's flow, before its findings. */
+export interface Flow extends Context {
+  readonly account: AccountFacts;
   readonly limits: ThrottleLimits;
   readonly reading: Reading;
-  /** Until when its clients may list again after a change of the API servers; absent: there was none. */
-  readonly settlingUntilMs?: number;
-  /** From status; absent when status has no entry. */
-  readonly before?: Throttle;
+  /** Its clients may list again now, since the API servers have changed. */
+  readonly isSettling: boolean;
+  /** From status; undefined when status has no entry. */
+  readonly before: Throttle | undefined;
   readonly throttle: Throttle;
   /** Its throttle is over, but the cluster still shows it; Failed: for so long that a person has to act. */
-  readonly release?: "Due" | "Failed";
-  /** The rate as reported, in requests per second; absent when unknown. */
-  readonly rate?: number;
+  readonly release: "Due" | "Failed" | undefined;
+  /** The rate as reported, in requests per second; undefined when unknown. */
+  readonly rate: number | undefined;
   /** Another FlowSchema that matches its requests before its own does. */
-  readonly shadow?: ClusterObjectView;
-  /** It has made more lease requests than its threshold for `for`. */
-  readonly isLeaseFlood: boolean;
+  readonly shadow: Shadow | undefined;
   /** The level that its FlowSchema refers to from now on. */
   readonly level: string;
   /** FlowSchema for all its requests. */
@@ -48,41 +43,28 @@ export interface Flow {
 }
 
 /** The flow of one ServiceAccount in this pass. */
-export function flowOf(account: AccountFacts, facts: FlowIsolationFacts, spec: Spec, nowMs: number): Flow {
-  const match = matchOf(account, facts);
-  const limits = limitsOf(facts, spec, account, match);
+export function flowOf(account: AccountFacts, context: Context): Flow {
+  const { facts, spec, nowMs } = context;
+  const { name } = account;
+  const { owner, schemas, rates } = facts;
+  const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
+  const view = viewNamed(wanted.name, schemas);
+  const shadow = shadowOf(view ?? wanted, schemas, { ...owner.metadata, name });
+  const lease = pieceOf(wantedLeaseFlow(facts, name), schemas);
+  const limits = limitsOf(account, context, { view, lease });
   const before = throttleOf(account.record, facts);
   // A fleet that lists again is no runaway. A flood that outlasts it counts from its beginning.
-  const { settlingUntilMs = -Infinity } = facts.rates;
-  const isSettling = settlingUntilMs > nowMs;
-  const settled = (counted: Reading): Reading => (isSettling ? { ...counted, overMs: 0 } : counted);
-  const reading = settled(readingOf(match, facts, { account, limits, before }));
+  const isSettling = (rates.settlingUntilMs ?? -Infinity) > nowMs;
+  const isMeasured = view !== undefined && shadow === undefined && account.runningPods !== undefined;
+  const counted: Reading = isMeasured ? readingOf(view.name, facts, { limits, before }) : { overMs: 0 };
+  const reading = isSettling ? { ...counted, overMs: 0 } : counted;
   const throttle = nextThrottle(before, reading, limits, nowMs);
   const rate = shownRate(reading, limits.threshold, throttle.state === before?.state ? account.record : undefined);
   const release = releaseOf(throttle, nowMs);
   const level = isQuarantined({ throttle, release }) ? QUARANTINE_LEVEL : usualLevel(facts, spec);
-  return {
-    ...{ facts, spec, account, nowMs, limits, reading, throttle, level },
-    ...(before === undefined ? {} : { before }),
-    ...(isSettling && { settlingUntilMs }),
-    ...(release === undefined ? {} : { release }),
-    ...(rate === undefined ? {} : { rate }),
-    ...(match.shadow === undefined ? {} : { shadow: match.shadow }),
-    isLeaseFlood: isRunaway(settled(leaseReading(match.lease, facts, account, limits)), limits),
-    own: pieceOf(wantedFlow(facts, account.name, spec, level), facts.schemas),
-    lease: match.lease,
-  };
-}
-
-/** Leases have a FlowSchema of their own, and are not throttled. */
-function leaseReading(
-  lease: Piece,
-  { rates }: FlowIsolationFacts,
-  { runningPods }: AccountFacts,
-  limits: ThrottleLimits,
-): Reading {
-  if (runningPods === undefined) return { overMs: 0 };
-  return readRate(rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
+  const own = pieceOf(wantedFlow(facts, name, spec, level), schemas);
+  const states = { limits, reading, isSettling, before, throttle, release, rate };
+  return { ...context, account, ...states, shadow, level, own, lease };
 }
 
 /** For how long a throttle or its release is tried before a person has to act, in milliseconds. */
@@ -93,64 +75,44 @@ function releaseOf(throttle: Throttle, nowMs: number): Flow["release"] {
   return nowMs - (throttle.untilMs ?? nowMs) >= TRIED_MS ? "Failed" : "Due";
 }
 
-/** The FlowSchemas in the cluster that match a ServiceAccount's requests. */
-interface Match {
-  readonly own?: ClusterObjectView;
-  readonly shadow?: ClusterObjectView;
-  readonly lease: Piece;
-}
-
-function matchOf({ name }: AccountFacts, facts: FlowIsolationFacts): Match {
-  const { owner, schemas } = facts;
-  const wanted = { name: flowSchemaName(owner, name), spec: { matchingPrecedence: precedence(owner) } };
-  const own = viewNamed(wanted.name, schemas);
-  const shadow = shadowOf(own ?? wanted, schemas ?? [], { ...owner.metadata, name });
-  return { ...(own && { own }), ...(shadow && { shadow }), lease: pieceOf(wantedLeaseFlow(facts, name), schemas) };
-}
-
-/** A throttled client must not lose its leases, and a foreign FlowSchema measures nothing of it. */
-function isInPlace({ own, lease }: Match, { owner }: FlowIsolationFacts): boolean {
-  return own !== undefined && isOwnedBy(own, owner) && lease.is === "right";
-}
-
 /** The API server counts requests by the FlowSchema that they match. Counts during a throttle, or of requests queued then, are ignored. */
 function readingOf(
-  { own, shadow }: Match,
+  flowSchema: string,
   { rates }: FlowIsolationFacts,
-  { account, limits, before }: Pick<Flow, "account" | "limits"> & { readonly before: Throttle | undefined },
+  { limits, before }: Pick<Flow, "limits"> & { readonly before: Throttle | undefined },
 ): Reading {
   const fromMs = before?.state === "Probation" ? before.sinceMs + DRAINED_MS : -Infinity;
   const maxBetweenMs = limits.mayThrottle ? MAX_BETWEEN_MS : MAX_OLDEST_MS;
-  if (own === undefined || shadow !== undefined || account.runningPods === undefined) return { overMs: 0 };
-  return readRate(rates, own.name, limits.threshold, { fromMs, maxBetweenMs });
+  return readRate(rates, flowSchema, limits.threshold, { fromMs, maxBetweenMs });
 }
 
-function limitsOf(facts: FlowIsolationFacts, spec: Spec, account: AccountFacts, match: Match): ThrottleLimits {
-  const { for: over, release } = spec.requestRate;
+function limitsOf(
+  account: AccountFacts,
+  { facts, spec, levels }: Context,
+  { view, lease }: { readonly view: ClusterObjectView | undefined; readonly lease: Piece },
+): ThrottleLimits {
+  const { threshold, for: over, release } = spec.requestRate;
+  const stateOfLevel = (name: string): Piece["is"] | undefined => levels.find(({ wanted }) => wanted.name === name)?.is;
   // With onRunaway: Report there is no quarantine level.
-  const state = stateOfLevel(QUARANTINE_LEVEL, facts, spec);
+  const quarantine = stateOfLevel(QUARANTINE_LEVEL);
+  // A FlowSchema without its level is ignored, and a level with seats throttles nothing. A throttled client must not lose its leases.
+  const isInPlace = [quarantine, stateOfLevel(LEASE_LEVEL), lease.is].every(is => is === "right");
   return {
-    threshold: spec.requestRate.threshold * podsOf(account),
+    threshold: threshold * podsOf(account),
     forMs: parseDuration(over),
     releaseMs: parseDuration(release),
-    // A FlowSchema without its level is ignored, and a level with seats throttles nothing.
     mayThrottle:
       facts.mode === "Enforce" &&
       facts.notUnderstood === undefined &&
-      state === "right" &&
-      isInPlace(match, facts) &&
-      // Without its level the FlowSchema for leases is ignored: a throttled client would lose its leases.
-      stateOfLevel(LEASE_LEVEL, facts, spec) === "right" &&
+      isInPlace &&
+      // A foreign FlowSchema measures nothing of it.
+      view !== undefined &&
+      isOwnedBy(view, facts.owner) &&
       isThrottleable(account, facts),
-    mayStayThrottled: state !== undefined && state !== "foreign" && account.isOperator !== true,
+    mayStayThrottled: quarantine !== undefined && quarantine !== "foreign" && account.isOperator !== true,
     // As the cluster shows it, by any author of the FlowSchema.
-    isHeld: match.own !== undefined && levelOf(match.own) === QUARANTINE_LEVEL,
+    isHeld: view !== undefined && levelOf(view) === QUARANTINE_LEVEL,
   };
-}
-
-function stateOfLevel(level: string, facts: FlowIsolationFacts, spec: Spec): Piece["is"] | undefined {
-  const wanted = wantedLevels(facts, spec).find(({ name }) => name === level);
-  return wanted === undefined ? undefined : pieceOf(wanted, facts.levels).is;
 }
 
 function throttleOf(record: FlowStatus | undefined, { generation }: FlowIsolationFacts): Throttle | undefined {
@@ -195,37 +157,14 @@ export function piecesOf({ own, lease }: Flow): Piece[] {
   return [own, lease];
 }
 
-/** Reports whether its FlowSchema refers to the quarantine level now. */
-export function isInQuarantine({ own }: Flow): boolean {
-  return own.is !== "foreign" && refersToQuarantine(own);
-}
-
-/** Reports whether a FlowSchema of another owner names it for all its requests: then it gets no other. */
-export function isLeftToOther({ shadow, account, facts }: Flow): boolean {
-  return shadow !== undefined && isOfOther(shadow, { ...facts.owner.metadata, name: account.name });
-}
-
-/** Reports whether the FlowSchema of that name refers to the quarantine level; it can be foreign. */
-export function refersToQuarantine({ view }: Piece): boolean {
-  return view !== undefined && levelOf(view) === QUARANTINE_LEVEL;
-}
-
-/** Its FlowSchema was right for this generation before: a difference now is another manager's change. */
-export function isPutBack({ account, facts, level }: Flow): boolean {
-  return account.record?.generation === facts.generation && account.record.priorityLevel === level;
-}
-
 /** Reports whether it belongs into quarantine now: a throttle that is not over. */
-export function isQuarantined({ throttle, release }: { throttle: Throttle; release?: Flow["release"] }): boolean {
+export function isQuarantined({ throttle, release }: Pick<Flow, "throttle" | "release">): boolean {
   return throttle.state === "Throttled" && release === undefined;
 }
 
 /** Its entry in status.flows before this pass writes anything. */
 export function entryOf(flow: Flow): FlowStatus {
   const { account, facts, own, level, rate } = flow;
-  // Nothing but releases is written while the targets are not understood. To be given up holds for a generation, too.
-  const isDone = facts.notUnderstood === undefined && piecesOf(flow).every(({ is }) => is === "right");
-  const generation = isDone || flow.throttle.state === "GivenUp" ? facts.generation : account.record?.generation;
   // The level that the operator wrote, even where another manager has changed it since.
   const priorityLevel = own.is === "right" ? level : account.record?.priorityLevel;
   return {
@@ -234,7 +173,7 @@ export function entryOf(flow: Flow): FlowStatus {
     ...(priorityLevel === undefined ? {} : { priorityLevel }),
     ...(rate === undefined ? {} : { requestsPerSecond: rate }),
     ...stateOf(flow),
-    ...(generation === undefined ? {} : { generation }),
+    generation: facts.generation,
   };
 }
 

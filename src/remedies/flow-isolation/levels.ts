@@ -1,7 +1,7 @@
-import type { ControllerResilience, FlowIsolationSpec } from "../../api/controller-resilience";
 import { FLOW_PREFIX } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import type { ClusterObjectView } from "../../core/views";
+import type { JsonObject } from "../../core/json";
+import type { FlowIsolationFacts, Spec } from "./facts";
 
 // Seats of a level = ceil(server's limit x its shares / all shares). The limit of a default API server is 600 (400 reading and 200 writing
 // requests at a time), and the built-in levels have 245 shares: workload-low 100, workload-high 40, node-high 40, system 30,
@@ -80,7 +80,7 @@ export const QUARANTINE_SETTINGS: LevelSettings = {
 export const DRAINED_MS = 15_000;
 
 /** The spec of a level, including the fields that the API server would default. */
-export function levelSpec(settings: LevelSettings): object {
+export function levelSpec(settings: LevelSettings): JsonObject {
   const { nominalConcurrencyShares, lendablePercent, borrowingLimitPercent, ...queuing } = settings;
   return {
     type: "Limited",
@@ -111,14 +111,8 @@ export function isReserved(level: string): boolean {
  * The level of the targets' ServiceAccounts while they are not throttled. Controllers of kube-system keep the level that Kubernetes gives them,
  * which has more seats than the shared level.
  */
-export function usualLevel(
-  {
-    owner,
-    levels,
-  }: { readonly owner: Pick<ControllerResilience, "metadata">; readonly levels: readonly ClusterObjectView[] | null },
-  spec: FlowIsolationSpec,
-): string {
+export function usualLevel({ owner, levels }: Pick<FlowIsolationFacts, "owner" | "levels">, spec: Spec): string {
   if (spec.priorityLevel !== "") return spec.priorityLevel;
-  const isThere = (levels ?? []).some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
+  const isThere = levels.some(view => view.name === SYSTEM_LEVEL && view.spec["type"] === "Limited");
   return owner.metadata.namespace === SYSTEM_NAMESPACE && isThere ? SYSTEM_LEVEL : SHARED_LEVEL;
 }

@@ -1,6 +1,6 @@
 import { FLOW_PREFIX, LEVELS_ANNOTATION, MANAGED_BY_LABEL, MANAGER } from "../../api/names";
 import { SYSTEM_NAMESPACE } from "../../core/components";
-import { covers } from "../../core/json";
+import { covers, type JsonObject } from "../../core/json";
 import type { Intent, ObjectRef } from "../../core/intent";
 import {
   isLevelUsed,
@@ -47,7 +47,7 @@ export interface Wanted {
   /** Identify the owner: an object of this name without these labels is foreign. */
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly spec: object;
+  readonly spec: JsonObject;
 }
 
 /** A wanted object, compared with the cluster. */
@@ -67,15 +67,14 @@ export interface Piece {
 const known = new WeakMap<readonly ClusterObjectView[], ReadonlyMap<string, ClusterObjectView>>();
 
 /** Returns the object of that name. */
-export function viewNamed(name: string, views: readonly ClusterObjectView[] | null): ClusterObjectView | undefined {
-  if (views === null) return undefined;
+export function viewNamed(name: string, views: readonly ClusterObjectView[]): ClusterObjectView | undefined {
   const byName = known.get(views) ?? new Map(views.map(view => [view.name, view]));
   known.set(views, byName);
   return byName.get(name);
 }
 
 /** Compares a wanted object with all objects of its kind. Further labels, annotations and fields make no difference. */
-export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[] | null): Piece {
+export function pieceOf(wanted: Wanted, views: readonly ClusterObjectView[]): Piece {
   const view = viewNamed(wanted.name, views);
   return view === undefined ? { wanted, is: "missing" } : { wanted, view, is: compare(view, wanted) };
 }
@@ -139,7 +138,7 @@ function flowSpec(
   account: string,
   level: string,
   { matchingPrecedence, ...rules }: { readonly matchingPrecedence: number; readonly [rules: string]: unknown },
-): object {
+): JsonObject {
   const serviceAccount = { namespace: owner.metadata.namespace, name: account };
   return {
     distinguisherMethod: { type: "ByUser" },
@@ -178,7 +177,6 @@ export function wantedLeaseFlow({ owner }: Pick<FlowIsolationFacts, "owner">, ac
 /** Reasons of the Events about writes. */
 export const EVENT = {
   Provision: "FlowProvisioned",
-  PutBack: "FlowPutBack",
   Throttle: "FlowThrottled",
   Release: "FlowReleased",
   Remove: "FlowRemoved",
@@ -197,11 +195,6 @@ export function buildWrite(
   if (is === "missing") return { verb: "create", target: { apiVersion: FLOW_CONTROL, kind, name }, body, ...words };
   if (is !== "different" || view === undefined) return undefined;
   return { verb: "apply", target: refOf(view), body, ...words };
-}
-
-/** Deletes an object. */
-export function buildDelete(view: ClusterObjectView, why: string): Intent {
-  return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
 }
 
 function refOf({ apiVersion, kind, name, uid, resourceVersion }: ClusterObjectView): ObjectRef {
@@ -229,12 +222,10 @@ export function buildSurplus(
   const unused = levels.filter(
     view => isManaged(view) && isCommon(view.name) && isUnwanted(view, isWanted) && !isLevelUsed(view, schemas),
   );
-  return [
-    ...flows.map(view => buildDelete(view, `FlowSchema ${view.name} is no longer needed.`)),
-    ...unused.map(view =>
-      buildDelete(view, `No FlowSchema refers to PriorityLevelConfiguration ${view.name} any more.`),
-    ),
-  ];
+  return [...flows, ...unused].map(view => {
+    const why = `${view.kind} ${view.name} is no longer needed.`;
+    return { verb: "delete", target: refOf(view), why, eventReason: EVENT.Remove };
+  });
 }
 
 /** Reports whether the operator made it for that object. A person's copy has the labels, but not the operator's form of name. Pure. */

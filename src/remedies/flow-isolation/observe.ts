@@ -1,12 +1,13 @@
 import type { ControllerResilience, FlowStatus } from "../../api/controller-resilience";
 import { parseDuration } from "../../core/time";
-import { NotYetError, publicMessage, ResilienceError, UnauthorizedError } from "../../core/errors";
+import { NotYetError, publicMessage, ResilienceError, TerminalError, UnauthorizedError } from "../../core/errors";
 import { type ObjectInMode, explainUnknown, unknownTargets } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { serviceAccountUser } from "../../core/text";
-import type { WorkloadView } from "../../core/views";
+import type { ClusterKind, ClusterObjectView, WorkloadView } from "../../core/views";
 import { findTargets } from "../kit/targets";
 import { type AccountFacts, type FlowIsolationFacts, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
+import { FLOW_CONTROL } from "./objects";
 import { MAX_OLDEST_MS } from "./rate";
 
 /**
@@ -41,10 +42,16 @@ export async function observeFlows(
     owner: { metadata: object.metadata },
     ...found,
     accounts: found.accounts.map(withPods).map(account => marked(account, object, ownUser)),
-    schemas: await readers.clusterObjects("FlowSchema"),
-    levels: await readers.clusterObjects("PriorityLevelConfiguration"),
+    schemas: await served("FlowSchema", readers),
+    levels: await served("PriorityLevelConfiguration", readers),
     rates,
   };
+}
+
+async function served(kind: ClusterKind, readers: Readers): Promise<readonly ClusterObjectView[]> {
+  const views = await readers.clusterObjects(kind);
+  if (views !== null) return views;
+  throw new TerminalError(`the API server does not serve ${kind} in ${FLOW_CONTROL}, which requires Kubernetes 1.29`);
 }
 
 function marked(account: AccountFacts, { metadata }: ControllerResilience, ownUser: string | undefined): AccountFacts {
@@ -120,31 +127,19 @@ async function findAccounts(
   const known = new Set(all.map(({ serviceAccountName }) => serviceAccountName));
   const kept = missingTargets.length === 0 ? [] : records.filter(({ serviceAccount }) => !known.has(serviceAccount));
   for (const { serviceAccount } of kept) names.add(serviceAccount);
-  const accounts = [...names].map(name => accountOf(name, all, records)).toSorted(comesFirst);
+  const byName = [...names].toSorted().map(name => accountOf(name, all, records));
+  // Isolated ones first, so that none loses its flow to another.
+  const accounts = byName.toSorted((a, b) => Number(a.record === undefined) - Number(b.record === undefined));
   const leftOut = accounts.slice(MAX_ACCOUNTS).map(({ name }) => name);
-  // The age decides which ones are isolated, not their order in status.
-  const isolated = accounts.slice(0, MAX_ACCOUNTS).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const isolated = byName.filter(({ name }) => !leftOut.includes(name));
   return { accounts: isolated, leftOut, missingTargets };
-}
-
-/** Isolated ones first, so that none loses its flow to another; then the oldest. */
-function comesFirst(a: AccountFacts, b: AccountFacts): number {
-  const [first, second] = [a.createdAtMs ?? Number.MAX_SAFE_INTEGER, b.createdAtMs ?? Number.MAX_SAFE_INTEGER];
-  return (
-    Number(a.record === undefined) - Number(b.record === undefined) ||
-    Math.sign(first - second) ||
-    (a.name < b.name ? -1 : 1)
-  );
 }
 
 function accountOf(name: string, all: readonly WorkloadView[], records: readonly FlowStatus[]): AccountFacts {
   const record = records.find(({ serviceAccount }) => serviceAccount === name);
   const workloads = all.filter(({ serviceAccountName }) => serviceAccountName === name);
-  const known = {
-    createdAtMs: Math.min(...workloads.map(({ createdAtMs = 0 }) => createdAtMs)),
-    isComponent: workloads.some(({ isComponent }) => isComponent === true),
-  };
-  return { name, ...(workloads.length === 0 ? {} : known), ...(record === undefined ? {} : { record }) };
+  const isComponent = workloads.some(one => one.isComponent === true);
+  return { name, ...(workloads.length === 0 ? {} : { isComponent }), ...(record === undefined ? {} : { record }) };
 }
 
 interface Sample {

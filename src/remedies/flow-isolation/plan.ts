@@ -1,18 +1,15 @@
-import { levelOf } from "../../core/owned";
-import type { FlowStatus } from "../../api/controller-resilience";
+import { isLevelUsed, levelOf } from "../../core/owned";
 import { firstOf } from "../../core/text";
 import { parseDuration } from "../../core/time";
 import type { Intent } from "../../core/intent";
 import type { Plan } from "../../core/remedy";
 import { UNAUTHENTICATED } from "../../core/readers";
-import type { ClusterObjectView } from "../../core/views";
 import { targetNotFound } from "../kit/finding";
 import { type FlowIsolationFacts, isThrottleable, MAX_ACCOUNTS, measuredEvery, type Spec, throttles } from "./facts";
-import { entryOf, type Flow, flowOf, isInQuarantine, isLeftToOther, isQuarantined, nameOf, piecesOf } from "./flow";
-import { findingsOfFlow, flowId, type FlowItem, otherId, writeOfFlow } from "./flow-item";
-import { planLevels } from "./level-plan";
-import { QUARANTINE_LEVEL } from "./levels";
-import { buildSurplus, isMadeFor } from "./objects";
+import { type Context, type Flow, flowOf, isQuarantined, piecesOf } from "./flow";
+import { flowItem, type FlowItem, obstacleTo, writing } from "./flow-item";
+import { isReserved, QUARANTINE_LEVEL } from "./levels";
+import { buildSurplus, buildWrite, EVENT, isMadeFor, type Piece, pieceOf, wantedLevels } from "./objects";
 import { MAX_OLDEST_MS, readRate } from "./rate";
 import type { Finding } from "./reasons";
 
@@ -21,57 +18,106 @@ export interface FlowPlan extends Plan<FlowItem> {
   readonly mode: FlowIsolationFacts["mode"];
   /** Findings about no single item. */
   readonly findings: readonly Finding[];
-  /** status.flows before the writes; absent while flow control is unavailable. */
-  readonly entries?: readonly FlowStatus[];
-  /** Level of each ServiceAccount's flow once its FlowSchema is written. */
-  readonly levels: Readonly<Record<string, string>>;
-  readonly recheckAfterMs?: number;
+  readonly recheckAfterMs: number;
 }
 
 /** Plans the levels, the FlowSchemas, the throttles and what is left over. Pure and total. */
 export function planFlows(facts: FlowIsolationFacts, spec: Spec, now: Date): FlowPlan {
-  const { schemas, levels, mode } = facts;
-  if (schemas === null || levels === null) return { mode, items: [], findings: [UNAVAILABLE], levels: {} };
+  const { mode } = facts;
   const nowMs = now.getTime();
-  const flows = facts.accounts.map(account => flowOf(account, facts, spec, nowMs));
-  const made = flows.filter(flow => !isLeftToOther(flow));
-  const planned = planLevels(facts, spec, { flows: made, nowMs });
-  const wanted = new Set([...planned.wanted, ...made.flatMap(wantedOf)].map(({ name }) => name));
-  const isWanted = (name: string): boolean => wanted.has(name);
-  const isUnderstood = facts.notUnderstood === undefined;
-  // Levels before flows: the API server ignores a FlowSchema while its level is missing.
-  const items = isUnderstood
-    ? [
-        ...planned.items,
-        ...flows.map(flow => (made.includes(flow) ? itemOf(flow, planned.isUsable) : withoutWrite(flow))),
-        ...buildSurplus(facts.owner, { schemas, levels }, isWanted).map(otherItem),
-      ]
-    : endOfThrottles(flows, facts, { schemas, isWanted });
-  const entries = made.map(entryOf);
+  const levels = wantedLevels(facts, spec).map(wanted => pieceOf(wanted, facts.levels));
+  const context: Context = { facts, spec, levels, nowMs };
+  const flows = facts.accounts.map(account => flowOf(account, context));
+  const made = flows.filter(({ shadow }) => shadow?.isChosen !== true);
+  const { items, isLeft } = itemsOf(context, flows, made);
   // Also the one that is about to be throttled: the write may fail.
   const mayThrottle = mode === "Enforce" && throttles(spec);
   const watched = mayThrottle ? made.filter(({ account }) => isThrottleable(account, facts)) : [];
   const states = watched.flatMap(({ before, throttle }) => [before?.state, throttle.state]);
-  const isWriting = items.some(({ intents }) => intents.length > 0);
   return {
     mode,
     items,
-    findings: isUnderstood ? [...planned.findings, ...findingsOfAll(facts, spec)] : [notUnderstood(facts)],
-    entries,
-    levels: Object.fromEntries(flows.map(({ account, level }) => [account.name, level])),
+    findings: facts.notUnderstood === undefined ? findingsOfAll(facts, spec) : [notUnderstood(facts.notUnderstood)],
     recheckAfterMs: Math.min(measuredEvery(states), recheckOf(flows, nowMs)),
     // Also for what is about to be written or deleted: without the finalizer nothing would retry after a crash.
-    needsCleanup: wanted.size > 0 || entries.length > 0 || isWriting || isLeft(facts),
+    needsCleanup: isLeft || facts.schemas.some(view => isMadeFor(view, facts.owner)),
   };
 }
 
-const UNAVAILABLE: Finding = {
-  status: "Unknown",
-  reason: "Unsupported",
-  sentence: "No action: the API server does not serve flowcontrol.apiserver.k8s.io/v1, which requires Kubernetes 1.29.",
-};
+/** The items in the order of their writes, and whether anything has to go with the object. */
+function itemsOf(
+  context: Context,
+  flows: readonly Flow[],
+  made: readonly Flow[],
+): { readonly items: FlowItem[]; readonly isLeft: boolean } {
+  const { facts, spec, levels } = context;
+  const isUnderstood = facts.notUnderstood === undefined;
+  const isUsable =
+    namedLevel(facts, spec) === undefined &&
+    levels.every(({ is, wanted }) => is !== "foreign" || wanted.name === QUARANTINE_LEVEL);
+  // The API server ignores a FlowSchema without its level, which lifts a throttle: nothing may block that.
+  const writable = made.filter(({ throttle }) => isUsable || throttle.state === "Throttled");
+  const needed = neededLevels(context, writable);
+  const wanted = new Set([...needed, ...made.flatMap(piecesOf)].map(piece => piece.wanted.name));
+  // Of targets that are not understood only throttles end: those that are due, and those that status does not mention.
+  const mayWrite = (flow: Flow): boolean =>
+    isUnderstood ? writable.includes(flow) : flow.limits.isHeld && !isQuarantined(flow);
+  const throttling = facts.schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
+  const surplus = buildSurplus(facts.owner, isUnderstood ? facts : { schemas: throttling, levels: [] }, name =>
+    wanted.has(name),
+  );
+  const items = [
+    // Levels before flows: the API server ignores a FlowSchema while its level is missing.
+    ...(isUnderstood ? needed : []).map(piece => levelItem(piece, context)),
+    ...flows.map(flow => flowItem(flow, mayWrite(flow))),
+    ...surplus.map(intent => writeItem(intent, facts)),
+  ];
+  return { items, isLeft: wanted.size > 0 || surplus.length > 0 };
+}
 
-function notUnderstood({ notUnderstood: why = "" }: FlowIsolationFacts): Finding {
+/**
+ * A level exists for FlowSchemas that refer to it, or are about to. Without one, the next object that does not use it would delete it, and so on
+ * for ever. A foreign object with its name is always reported.
+ */
+function neededLevels({ facts, levels }: Context, writable: readonly Flow[]): Piece[] {
+  const written = writable.flatMap(piecesOf).filter(({ is }) => is !== "foreign");
+  const referring = [...facts.schemas, ...written.map(({ wanted }) => wanted)];
+  return levels.filter(({ is, wanted }) => is === "foreign" || isLevelUsed(wanted, referring));
+}
+
+function levelItem(piece: Piece, context: Context): FlowItem {
+  const { wanted, is } = piece;
+  const finding = obstacleTo(piece, context);
+  const why = `PriorityLevelConfiguration ${wanted.name} is ${is}; ${is === "missing" ? "creating" : "restoring"} it.`;
+  const intent = buildWrite(piece, { why, eventReason: EVENT.Provision });
+  if (intent !== undefined) return writeItem(intent, context.facts);
+  return { id: itemId(wanted), findings: finding === undefined ? [] : [finding], intents: [] };
+}
+
+/** The item of one write of a level, or of a surplus object. */
+function writeItem(intent: Intent, { mode }: FlowIsolationFacts): FlowItem {
+  const { target, why } = intent;
+  return { id: itemId(target), intents: [intent], findings: mode === "Enforce" ? [writing(why)] : [] };
+}
+
+function itemId({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `${kind}/${name}`;
+}
+
+/** A level that the spec names is used as it is, and never changed. */
+function namedLevel({ levels }: FlowIsolationFacts, { priorityLevel: name }: Spec): Finding | undefined {
+  if (name === "") return undefined;
+  const view = levels.find(level => level.name === name);
+  if (view !== undefined && !isReserved(name) && view.spec["type"] === "Limited") return undefined;
+  const what =
+    view === undefined
+      ? "does not exist"
+      : "must not be used by custom controllers: it belongs to the control plane or to people, or limits nothing";
+  const sentence = `PriorityLevelConfiguration ${name} of spec.flowIsolation.priorityLevel ${what}.`;
+  return { status: "False", reason: "LevelUnusable", sentence, isStalled: true };
+}
+
+function notUnderstood(why: string): Finding {
   const sentence = `No action but the end of throttles: ${why}`;
   return { status: "Unknown", reason: "ObserveFailed", sentence, isStalled: true };
 }
@@ -82,64 +128,11 @@ const NONE: Finding = {
   sentence: "No ServiceAccount to isolate: every workload of the targets has the skip annotation.",
 };
 
-function wantedOf(flow: Flow): { readonly name: string }[] {
-  return piecesOf(flow).map(({ wanted }) => wanted);
-}
-
-function itemOf(flow: Flow, isLevelUsable: boolean): FlowItem {
-  const id = flowId(flow.account.name);
-  const findings = findingsOfFlow(flow);
-  const written = writeOfFlow(flow, isLevelUsable);
-  if (written !== undefined) return { id, findings, ...written };
-  const isMade = flow.own.is !== "missing";
-  return { id, findings: findings.length > 0 || !isMade ? findings : [isolated(flow)], intents: [] };
-}
-
-function withoutWrite(flow: Flow): FlowItem {
-  return { id: flowId(flow.account.name), findings: findingsOfFlow(flow), intents: [] };
-}
-
-/** Releases what is due, and what status does not mention; nothing else. */
-function endOfThrottles(
-  flows: readonly Flow[],
-  facts: FlowIsolationFacts,
-  {
-    schemas,
-    isWanted,
-  }: { readonly schemas: readonly ClusterObjectView[]; readonly isWanted: (name: string) => boolean },
-): FlowItem[] {
-  const isDue = (flow: Flow): boolean => !isQuarantined(flow) && isInQuarantine(flow);
-  const throttling = schemas.filter(view => levelOf(view) === QUARANTINE_LEVEL);
-  return [
-    ...flows.map(flow => (isDue(flow) ? itemOf(flow, true) : withoutWrite(flow))),
-    ...buildSurplus(facts.owner, { schemas: throttling, levels: [] }, isWanted).map(otherItem),
-  ];
-}
-
-function isolated(flow: Flow): Finding {
-  return { status: "True", reason: "Isolated", sentence: `${nameOf(flow)} has its own flow on level ${flow.level}.` };
-}
-
-function otherItem(intent: Intent): FlowItem {
-  const { verb, target } = intent;
-  const what = `${verb} ${target.kind} ${target.name}`;
-  return {
-    id: otherId(intent),
-    findings: [],
-    intents: [intent],
-    write: { step: "Other", why: what },
-  };
-}
-
-/** Something exists that must be deleted with the object. */
-function isLeft({ schemas, owner }: FlowIsolationFacts): boolean {
-  return (schemas ?? []).some(view => isMadeFor(view, owner));
-}
-
 function findingsOfAll(facts: FlowIsolationFacts, spec: Spec): Finding[] {
   const { missingTargets, accounts } = facts;
   const isNone = accounts.length + missingTargets.length === 0;
   return [
+    ...[namedLevel(facts, spec)].filter(finding => finding !== undefined),
     ...missingTargets.map(targetNotFound),
     ...leftOut(facts),
     ...rateFindings(facts),

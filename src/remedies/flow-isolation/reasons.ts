@@ -3,10 +3,6 @@ import type { Finding as AnyFinding } from "../kit/finding";
 
 /** The reasons of FlowsIsolated, worst first. */
 export const REASONS = {
-  Unsupported: {
-    event: "Warning",
-    help: "The API server does not serve `flowcontrol.apiserver.k8s.io/v1` (Kubernetes 1.29).",
-  },
   ReleaseFailed: {
     event: "Warning",
     help: "A throttle is over, but the operator cannot lift it; the message has the command.",
@@ -19,17 +15,13 @@ export const REASONS = {
     event: "Warning",
     help: "At its threshold for `for`, but not throttled; the message says why. After six relapses fix the client: a change of spec, or a day below 80 % of the threshold, starts anew.",
   },
-  NameTaken: {
-    event: "Warning",
-    help: "An object of another owner has a needed name; the message names it.",
-  },
   LevelUnusable: {
     event: "Warning",
-    help: "A level does not exist, or `priorityLevel` names one that custom controllers must not use.",
+    help: "A level does not exist or is not the operator's, or `priorityLevel` names one that custom controllers must not use.",
   },
   FlowShadowed: {
     event: "Warning",
-    help: "Another FlowSchema matches all requests first; name the ServiceAccount in one object only.",
+    help: "Another FlowSchema matches all requests first: name the ServiceAccount in one object only. Or it has the name of the operator's own.",
   },
   TooMany: {
     event: "Warning",
@@ -47,10 +39,6 @@ export const REASONS = {
   ObserveFailed: {
     event: "Warning",
     help: "Runaways go undetected: the API servers' counters or the pods cannot be read; the message says why.",
-  },
-  Watched: {
-    event: "Normal",
-    help: "A ServiceAccount is at its threshold, or was released from a throttle; no action yet.",
   },
   Unauthenticated: {
     event: "Normal",

@@ -85,7 +85,8 @@ describe("a throttle that took effect", () => {
       else await scene.wait(1);
     }
     expect(scene.level()).toBe(SHARED);
-    expect(await scene.pass()).toMatchObject({ reason: "Watched" });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
   });
 });
 

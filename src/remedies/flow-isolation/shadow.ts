@@ -15,16 +15,19 @@ const SAMPLES = ["get", "list", "watch", "create", "update", "patch", "delete", 
   [true, false].map(isNamespaced => ({ verb, isNamespaced })),
 );
 
+/** A FlowSchema that takes a ServiceAccount's requests. */
+export interface Shadow {
+  readonly view: ClusterObjectView;
+  /** Another owner made it for the ServiceAccount: a person has chosen the level of its requests. */
+  readonly isChosen: boolean;
+}
+
 /**
  * A FlowSchema that takes all resource requests of a ServiceAccount from this one, alone or with others: it matches first, or another owner
  * made it for the ServiceAccount and no throttle is to end first. The API server sorts by matchingPrecedence, then by name
  * (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
-export function shadowOf(
-  own: Ordered,
-  schemas: readonly ClusterObjectView[],
-  account: Account,
-): ClusterObjectView | undefined {
+export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], account: Account): Shadow | undefined {
   const isThrottling = levelOf(own) === QUARANTINE_LEVEL;
   const ids = new Set([...namesOf(account), ...groupsOf(account)]);
   const others = [...naming(schemas, ids)]
@@ -35,11 +38,11 @@ export function shadowOf(
     .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isOfOther(view, account)))
     .toSorted((a, b) => (comesFirst(a.view, b.view) ? -1 : 1));
   const takers = SAMPLES.map(sample => others.find(({ rules }) => takes(rules, sample))?.view);
-  return takers.includes(undefined) ? undefined : takers[0];
+  const [view] = takers;
+  return view === undefined || takers.includes(undefined) ? undefined : { view, isChosen: isOfOther(view, account) };
 }
 
-/** Reports whether another owner's FlowSchema names the ServiceAccount: a person has chosen the level of its requests. */
-export function isOfOther(view: ClusterObjectView, account: Account): boolean {
+function isOfOther(view: ClusterObjectView, account: Account): boolean {
   const names = new Set(namesOf(account));
   return !isManaged(view) && rulesAbout(view, names).length > 0;
 }

@@ -24,7 +24,7 @@ describe("a runaway", () => {
     const first = await scene.run(30);
     expect(first).toMatchObject({
       status: "True",
-      reason: "Watched",
+      reason: "Isolated",
       recheckAfterMs: 5_000,
       message: "ServiceAccount app is near or above its threshold: 5000 requests/s, threshold 100 requests/s for 30s.",
     });
@@ -52,7 +52,10 @@ describe("a runaway", () => {
     expect(scene.written[1]?.why).toBe(
       "ServiceAccount app is released to level controller-resilience-shared, on probation: its throttle of 5m is over; 100 requests/s for 30s would throttle it again.",
     );
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Watched", recheckAfterMs: 5_000 });
+    expect(await scene.pass()).toMatchObject({
+      ...{ status: "True", reason: "Isolated", recheckAfterMs: 5_000 },
+      message: expect.stringMatching(/^ServiceAccount app is on probation after a throttle of 5m\. /) as string,
+    });
     await scene.run(5 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "Normal" });
     expect(scene.entry()).not.toHaveProperty("releaseSeconds");
@@ -64,7 +67,8 @@ describe("a runaway", () => {
     const scene = await provisioned(new Scene(onRunaway("Throttle")));
     scene.perSecond.set("app", 5_000);
     for (let i = 0; i < 10; i++) await scene.wait(5);
-    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Watched", intents: [] });
+    expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
+    expect(scene.entry()).toMatchObject({ state: "Elevated" });
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
   });
 
@@ -226,7 +230,8 @@ describe("a throttle that can't be lifted", () => {
     await scene.run(10 * MINUTES);
     const { spec } = scene.world.cluster.get(scene.schema())!;
     scene.edit(scene.schema(), { spec: { ...spec, priorityLevelConfiguration: { name: SHARED } } });
-    expect(await scene.pass()).toMatchObject({ reason: "Watched" });
+    await scene.pass();
+    expect(scene.entry()).toMatchObject({ state: "Probation" });
     await scene.run(6 * MINUTES);
     expect(scene.entry()).toMatchObject({ state: "Normal" });
   });

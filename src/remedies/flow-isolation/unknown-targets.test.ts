@@ -64,20 +64,4 @@ describe("a kind of target that only a later version knows", () => {
       expect(message).toContain("kubectl patch flowschema");
     }
   });
-
-  it("does not count what it could not write as changed by others", async () => {
-    const scene = new Scene();
-    await scene.run(10);
-    expect(scene.entry()).toMatchObject({ generation: 1 });
-    rollBack(scene);
-    scene.change(onRunaway("Throttle"));
-    await scene.run(10);
-    expect(scene.entry()).toMatchObject({ generation: 1 });
-    // The upgrade.
-    scene.object.spec.targets.pop();
-    await scene.run(10);
-    expect(scene.written.map(({ eventReason }) => eventReason)).not.toContain("FlowPutBack");
-    expect(scene.written).not.toEqual([]);
-    expect(scene.entry()).toMatchObject({ generation: 3 });
-  });
 });

@@ -227,7 +227,8 @@ const flows: Lie = ({ status, reason, message }, { sight, object, pods }) => {
   const floods = pods.some(({ state, workload }) => state === "floods" || isFlood(sight, workload));
   if (["Throttled", "Runaway", "ReleaseFailed"].includes(reason) && !floods) return `and nobody floods: ${message}`;
   const isForeign = sight.plan.happenings.some(({ what }) => /flow|gitops|restore/.test(what));
-  if (reason === "NameTaken" && !isForeign) return `and nobody else writes FlowSchemas: ${message}`;
+  if (message.includes("was not made by the operator") && !isForeign)
+    return `and nobody else writes FlowSchemas: ${message}`;
   const isThere = sight.store
     .list("flowschemas")
     .some(({ metadata }) => metadata.labels?.[OWNER] === object.metadata.uid);
