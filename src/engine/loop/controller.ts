@@ -12,6 +12,7 @@ import { framesOf, publicMessage } from "../../core/errors";
 import type { LoopMetrics } from "../../core/metrics";
 import type { Key, Log, ObjectStore } from "../../core/ports";
 import { each, inSlices, yieldToEventLoop } from "../../core/slices";
+import { splitKey } from "../../core/text";
 import type { PassResult } from "./requeue";
 import { WorkQueue } from "./work-queue";
 
@@ -69,8 +70,8 @@ export interface ControllerPorts {
  * is lost and regained.
  */
 export class Controller {
-  /** Keys of this term whose objects may exist. */
-  readonly #known = new Set<Key>();
+  /** Keys of this term whose objects may exist, by namespace. */
+  readonly #known = new Map<string, Set<Key>>();
   readonly #ports: ControllerPorts;
   readonly #settings: LoopSettings;
   readonly #queue: WorkQueue;
@@ -111,7 +112,7 @@ export class Controller {
     this.#cancelFullPass();
     this.#queue.clear();
     // A standby does not see changes and deletions: metrics would become stale, and unused namespaces would stay watched.
-    for (const key of this.#known) if (!this.#queue.isInWork(key)) this.#forget(key);
+    for (const key of this.#allKnown()) if (!this.#queue.isInWork(key)) this.#forget(key);
     this.#known.clear();
   }
 
@@ -132,7 +133,7 @@ export class Controller {
   /** Requests a pass of an object. Ignored while not leading, since each term starts with a full pass. */
   enqueue(key: Key): void {
     if (this.#term === undefined) return;
-    this.#known.add(key);
+    this.#know(key);
     this.#queue.addAfter(key, this.#delayOf(key));
   }
 
@@ -143,7 +144,7 @@ export class Controller {
 
   /** Returns the known keys of a namespace; none while not leading. */
   knownIn(namespace: string): readonly Key[] {
-    return [...this.#known].filter(key => key.startsWith(`${namespace}/`));
+    return [...(this.#known.get(namespace) ?? [])];
   }
 
   /** Reports whether a term of leadership lasts. */
@@ -202,11 +203,11 @@ export class Controller {
 
   #requeue(key: Key, result: PassResult | undefined): void {
     // The object may have been deleted and recreated while its key waited.
-    if (result?.next !== "forget") this.#known.add(key);
+    if (result?.next !== "forget") this.#know(key);
     switch (result?.next) {
       case "forget":
         this.#forget(key);
-        this.#known.delete(key);
+        this.#unknow(key);
         break;
       case "recheck":
         this.#failures.delete(key);
@@ -232,6 +233,24 @@ export class Controller {
     this.#queue.addAfter(key, Math.min(delayMs, maxDelayMs), "due");
   }
 
+  #know(key: Key): void {
+    const { namespace } = splitKey(key);
+    const known = this.#known.get(namespace);
+    if (known === undefined) this.#known.set(namespace, new Set([key]));
+    else known.add(key);
+  }
+
+  #unknow(key: Key): void {
+    const { namespace } = splitKey(key);
+    const known = this.#known.get(namespace);
+    known?.delete(key);
+    if (known?.size === 0) this.#known.delete(namespace);
+  }
+
+  #allKnown(): readonly Key[] {
+    return [...this.#known.values()].flatMap(keys => [...keys]);
+  }
+
   #forget(key: Key): void {
     this.#failures.delete(key);
     this.#lastPassMs.delete(key);
@@ -251,7 +270,7 @@ export class Controller {
   async #fullPass(term: number | undefined): Promise<void> {
     const { clock, random, log } = this.#ports;
     let nextMs = this.#jittered(this.#settings.fullPassMs);
-    const knownBefore = [...this.#known];
+    const knownBefore = this.#allKnown();
     try {
       const keys = this.#cachedKeys() ?? (await this.#listKeys());
       if (this.#term !== term) return;
@@ -259,7 +278,7 @@ export class Controller {
       this.#fullPassFailure = null;
       this.#ports.listed(keys);
       const all = [...new Set([...keys, ...knownBefore])];
-      for (const key of all) this.#known.add(key);
+      for (const key of all) this.#know(key);
       // Keys left from the previous full pass keep their place, so every key is served even if a full pass takes longer than fullPassMs.
       const enqueue = (key: Key): void => {
         if (this.#term === term) this.#queue.addAfter(key, this.#delayOf(key), "sweep");
