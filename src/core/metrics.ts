@@ -78,14 +78,8 @@ export interface Measures {
 
 /** What the caches need. */
 export interface CacheMetrics extends Measures {
-  /** Takes what is asked for at each export: the oldest cache of each resource counts. */
-  watchAges(read: () => readonly CacheAge[]): void;
-}
-
-/** Time since the API server last confirmed one cache of a resource. */
-export interface CacheAge {
-  readonly resource: string;
-  readonly ageMs: number;
+  /** Takes what is asked for at each export: since when a cache is not confirmed, or null. The oldest cache of each resource counts. */
+  watchAge(resource: string, ageMs: () => number | null): void;
 }
 
 /** What the engine needs. */

@@ -21,7 +21,7 @@ describe("the metrics", () => {
     metrics.count("intents_total", { remedy: "token-restart", verb: "evict", result: "Executed" });
     metrics.show("log_rounds", [{ labels: { state: "unknown" }, value: 1 }]);
     metrics.show("log_rounds", [{ labels: { state: "quiet" }, value: 1 }]);
-    metrics.watchAges(() => [12_500, 3_000].map(ageMs => ({ resource: "pods", ageMs })));
+    for (const ageMs of [12_500, 3_000, null]) metrics.watchAge("pods", () => ageMs);
     metrics.count("log_read_bytes_total", {}, 100);
     expect(await samples(metrics)).toEqual(
       expect.arrayContaining([

@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { CLUSTER_KIND, KIND } from "../api/names";
 import {
-  type CacheAge,
   type CacheMetrics,
   type ConditionState,
   COUNTERS,
@@ -68,7 +67,7 @@ export class Metrics implements EngineMetrics, CacheMetrics {
   readonly #counters: ReadonlyMap<CounterName, Counter>;
   readonly #gauges: ReadonlyMap<GaugeName, Gauge>;
   readonly #statusGauges: StatusGauges;
-  readonly #cacheAges: (() => readonly CacheAge[])[] = [];
+  readonly #cacheAges: { readonly resource: string; readonly ageMs: () => number | null }[] = [];
 
   constructor(options: MetricsOptions = {}) {
     this.#maxObjects = options.maxObjects ?? MAX_OBJECTS;
@@ -127,8 +126,8 @@ export class Metrics implements EngineMetrics, CacheMetrics {
     this.#statusGauges.set(key, object);
   }
 
-  watchAges(read: () => readonly CacheAge[]): void {
-    this.#cacheAges.push(read);
+  watchAge(resource: string, ageMs: () => number | null): void {
+    this.#cacheAges.push({ resource, ageMs });
   }
 
   #measureCaches(): void {
@@ -139,8 +138,10 @@ export class Metrics implements EngineMetrics, CacheMetrics {
       ...{ labelNames: ["resource"], registers: [this.#registry] },
       collect() {
         this.reset();
-        const ages = sources.flatMap(read => read()).toSorted((a, b) => a.ageMs - b.ageMs);
-        for (const { resource, ageMs } of ages) this.set({ resource }, ageMs / 1000);
+        const oldest = new Map<string, number>();
+        for (const { resource, ageMs } of sources)
+          oldest.set(resource, Math.max(oldest.get(resource) ?? -1, ageMs() ?? -1));
+        for (const [resource, ageMs] of oldest) if (ageMs >= 0) this.set({ resource }, ageMs / 1000);
       },
     });
   }

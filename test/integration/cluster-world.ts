@@ -17,6 +17,6 @@ export function keepingMetrics(): CacheMetrics & { readonly counted: string[] } 
     count: (name: CounterName, { result = "" }: { readonly result?: string }) =>
       void (name === "log_reads_total" && counted.push(`log ${result}`)),
     show: () => undefined,
-    watchAges: () => undefined,
+    watchAge: () => undefined,
   };
 }

@@ -42,7 +42,7 @@ export function fill(metrics: Metrics): void {
   metrics.count("restarts_deferred_total", { limit: "UnprovenRestart" });
   metrics.count("watch_ends_total", { resource: "pods", reason: "stalled" });
   metrics.count("watch_relists_total", { resource: "pods" });
-  metrics.watchAges(() => [{ resource: "pods", ageMs: 12_500 }]);
+  metrics.watchAge("pods", () => 12_500);
   metrics.count("log_reads_total", { result: "ok" });
   metrics.count("log_read_bytes_total", {}, 100);
   metrics.show("log_read_interval_seconds", 30);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import type { CacheAge, CacheMetrics } from "../../core/metrics";
+import type { CacheMetrics } from "../../core/metrics";
 import type { Log } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
@@ -22,13 +22,12 @@ export class InformerWorld {
   readonly failures = new Map<string, Error>();
   /** All lines but debug, each with its resource or watch. */
   readonly logged: string[] = [];
-  /** The age of the caches, see {@link CacheMetrics}. */
-  ages: () => readonly CacheAge[] = () => [];
   /** Namespaces that were reported: whose passes wake, and by all but pods, Events and the operator's own. */
   readonly changed: string[] = [];
   readonly structure: string[] = [];
   readonly informers: Informers;
   readonly #waiting = new Map<string, () => void>();
+  readonly #ages: (() => { readonly resource: string; readonly ageMs: number | null })[] = [];
   #answers = true;
 
   /** @param namespaces watched one by one */
@@ -36,7 +35,7 @@ export class InformerWorld {
     const metrics: CacheMetrics = {
       count: () => undefined,
       show: () => undefined,
-      watchAges: read => void (this.ages = read),
+      watchAge: (resource, ageMs) => void this.#ages.push(() => ({ resource, ageMs: ageMs() })),
     };
     const api = { json: this.#list.bind(this), open: this.#open.bind(this) };
     const note = (fields: object, message: string): void => {
@@ -53,6 +52,12 @@ export class InformerWorld {
       { onWake: name => void this.changed.push(name), onStructure: name => void this.structure.push(name) },
       namespaces,
     );
+  }
+
+  /** Resources with a cache whose age is exported, and the longest age of each. */
+  ages(): Record<string, number> {
+    const ages = this.#ages.map(read => read()).sort((a, b) => (a.ageMs ?? 0) - (b.ageMs ?? 0));
+    return Object.fromEntries(ages.flatMap(({ resource, ageMs }) => (ageMs === null ? [] : [[resource, ageMs]])));
   }
 
   /** No list is answered from now on. */

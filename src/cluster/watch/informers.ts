@@ -3,7 +3,6 @@ import type { Cancel } from "../../core/time";
 import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { splitKey } from "../../core/text";
 import { KINDS } from "../../core/kinds";
-import type { CacheAge } from "../../core/metrics";
 import type { Log } from "../../core/ports";
 import type {
   BindingKind,
@@ -155,7 +154,6 @@ export class Informers {
     this.#isTogether = namespaces.length === 0;
     this.#wakes = new NamespaceReports(context.log, onWake);
     this.#structure = new NamespaceReports(context.log, onStructure);
-    context.metrics.watchAges(() => this.#ages());
   }
 
   /**
@@ -250,15 +248,6 @@ export class Informers {
       this.#wakes.report(namespace);
       if (isStructure === true) this.#structure.report(namespace);
     }
-  }
-
-  /** Of those that have not given up. */
-  #ages(): CacheAge[] {
-    const open = [...this.#opened].filter(([, watch]) => !watch.hasGivenUp());
-    return open.map(([id, watch]) => ({
-      resource: SUBJECTS[id.slice(0, id.indexOf("/")) as WatchedKind].resource.plural,
-      ageMs: watch.ageMs(),
-    }));
   }
 
   #throwIfStopped(what: string): void {

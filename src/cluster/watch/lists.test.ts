@@ -18,7 +18,7 @@ import { systemClock } from "../system";
 import { Watch, type WatchContext } from "./watch";
 
 const HOUR = 3_600_000;
-const metrics = { count: () => undefined, show: () => undefined, watchAges: () => undefined };
+const metrics = { count: () => undefined, show: () => undefined, watchAge: () => undefined };
 
 function podText(namespace: string, name: string, bytes: number): string {
   const metadata = { uid: `${namespace}-${name}`, namespace, name, creationTimestamp: "2025-01-01T00:00:00Z" };

@@ -5,7 +5,6 @@ import type { ObjectMetadata } from "../../api/controller-resilience";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import { makeObject } from "../../core/testing/objects";
 import { RecordingLog } from "../../engine/testing/fakes";
-import type { CacheAge } from "../../core/metrics";
 import type { ApiRequest } from "../http/api";
 import { OwnWatch } from "./own-objects";
 
@@ -36,11 +35,11 @@ async function begin(...items: object[]) {
       return Promise.resolve(opened as IncomingMessage);
     },
   };
-  const ages: (() => readonly CacheAge[])[] = [];
+  const ages: (() => [string, number | null])[] = [];
   const metrics = {
     count: () => undefined,
     show: () => undefined,
-    watchAges: (read: () => readonly CacheAge[]) => void ages.push(read),
+    watchAge: (resource: string, ageMs: () => number | null) => void ages.push(() => [resource, ageMs()]),
   };
   const changed: string[] = [];
   const reported: string[] = [];
@@ -116,7 +115,7 @@ describe("the watch of objects", () => {
     const { clock, ages, watch } = await begin(at("5"));
     clock.freeze(240_001);
     expect(watch.current()).toBeUndefined();
-    expect(ages.flatMap(read => read())).toEqual([{ resource: "controllerresiliences", ageMs: 240_001 }]);
+    expect(ages.map(read => read())).toEqual([["controllerresiliences", 240_001]]);
   });
 
   it("leaves no timer after stop", async () => {

@@ -27,9 +27,7 @@ export class OwnWatch<K extends OwnKind> {
       else if (before !== null && after !== null && !isDeepStrictEqual(reportedOf(before), reportedOf(after)))
         onReport?.(keyOf(after));
     };
-    const resource = KINDS[kind];
-    this.#watch = new Watch(context, { resource, project: raw => ownView(kind, raw), onDelta });
-    context.metrics.watchAges(() => [{ resource: resource.plural, ageMs: this.#watch.ageMs() }]);
+    this.#watch = new Watch(context, { resource: KINDS[kind], project: raw => ownView(kind, raw), onDelta });
   }
 
   start(): void {

@@ -90,7 +90,7 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { wit
   const metrics = {
     count: (_: string, { reason }: { reason?: string }) => void (reason !== undefined && ends.push(reason)),
     show: () => undefined,
-    watchAges: () => undefined,
+    watchAge: () => undefined,
   };
   const note = ({ before, after }: Delta<ServiceAccountView>) =>
     void seen.push(after === null ? `-${before?.name}` : `${before === null ? "+" : "~"}${after.name}`);

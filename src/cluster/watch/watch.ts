@@ -1,5 +1,5 @@
 import { askedMs, backoffMs, type Cancel, type Clock, pause, type Random } from "../../core/time";
-import { describeError, ForbiddenError, TransientError } from "../../core/errors";
+import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import type { CacheMetrics } from "../../core/metrics";
 import type { Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
@@ -104,7 +104,6 @@ export class Watch<V extends Identified> {
   #isListSlow = false;
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
-  #hasGivenUp = false;
   #running: Promise<void> | null = null;
   #waiters: (() => void)[] = [];
 
@@ -114,6 +113,7 @@ export class Watch<V extends Identified> {
     this.#timing = { ...DEFAULT_TIMING, ...(subject.withoutBookmarks === true && WITHOUT_BOOKMARKS) };
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
+    context.metrics.watchAge(subject.resource.plural, () => (this.#isRefused() ? null : this.ageMs()));
   }
 
   start(): void {
@@ -135,11 +135,6 @@ export class Watch<V extends Identified> {
   /** Reports whether a list has succeeded. */
   isFilled(): boolean {
     return Number.isFinite(this.#confirmedAtMs);
-  }
-
-  /** Reports whether it may not be watched, as {@link WatchSubject.givesUp} has said of the last attempt. */
-  hasGivenUp(): boolean {
-    return this.#hasGivenUp && !this.isFilled();
   }
 
   /** Returns the problem, or null. */
@@ -213,9 +208,15 @@ export class Watch<V extends Identified> {
   }
 
   #givesUp(end: WatchEnd): boolean {
-    this.#hasGivenUp = !this.isFilled() && this.#subject.givesUp?.(end.error) === true;
-    if (this.#hasGivenUp) this.#note(end);
-    return this.#hasGivenUp;
+    const givesUp = !this.isFilled() && this.#subject.givesUp?.(end.error) === true;
+    if (givesUp) this.#note(end);
+    return givesUp;
+  }
+
+  /** The last list was answered: the operator may not read it, as in a namespace that is gone, or the kind is not served. It has not stalled. */
+  #isRefused(): boolean {
+    const error = this.#version === null ? this.#lastEnd?.error : undefined;
+    return error instanceof ForbiddenError || error instanceof GoneError;
   }
 
   /** Runs one watch, with a list before it if due. Never throws. */
