@@ -83,7 +83,7 @@ export function assemble(settings: Settings, surroundings: Surroundings): Assemb
   const { reachability, clockOffset, connection, createApi } = createClients(surroundings, metrics, onDead);
   const shared = { api: createApi(), clock, log, metrics, random };
   const onWake = (namespace: string): void => engine.loop.enqueueNamespace(namespace);
-  const onStructure = (namespace: string): void => engine.clusterWide?.namespaceChanged(namespace);
+  const onStructure = (namespace: string): void => engine.clusterWide.namespaceChanged(namespace);
   const informers = new Informers(shared, { onWake, onStructure }, watchNamespaces);
   const logs = new ApiLogReader({ api: createApi(), clock, metrics, nodeOf: informers.nodeOf.bind(informers) });
   const led = { requestPass: (key: string) => engine.loop.enqueue(key), isLeader: () => engine.elector.isLeader() };
@@ -144,13 +144,13 @@ function createEventSink(shared: OwnObjectsContext["shared"], { identity, notify
 
 /** The watches of this project's own objects, and what each change wakes. Both watches of objects, Pepr's and this one, see all namespaces. */
 function watchOwnObjects({ shared, informers, settings }: OwnObjectsContext, engine: () => Engine) {
-  const changedNamespace = (name: string): void => engine().clusterWide?.namespaceChanged(name);
+  const changedNamespace = (name: string): void => engine().clusterWide.namespaceChanged(name);
   const enqueue = (key: string): void => {
     if (isWatched(settings, key)) engine().loop.enqueue(key);
     changedNamespace(splitKey(key).namespace);
   };
   const objects = new OwnWatch(shared, KIND, enqueue, key => changedNamespace(splitKey(key).namespace));
-  const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide?.objectChanged(name));
+  const clusterObjects = new OwnWatch(shared, CLUSTER_KIND, name => engine().clusterWide.objectChanged(name));
   const caches = clusterWideCaches({ informers, objects, clusterObjects });
   return {
     ...{ enqueue, objects },

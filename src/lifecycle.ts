@@ -31,7 +31,7 @@ export function healthChecks(parts: {
   const { engine, reachability, fullPassMs, stopping } = parts;
   const hungAfterMs = Math.max(HUNG_AFTER_PASSES * fullPassMs, HUNG_AFTER_MS);
   const loopTrouble = (): string | null => {
-    const sinceMs = Math.max(engine.loop.sinceProgressMs(), engine.clusterWide?.loop.sinceProgressMs() ?? 0);
+    const sinceMs = Math.max(engine.loop.sinceProgressMs(), engine.clusterWide.loop.sinceProgressMs());
     return sinceMs <= hungAfterMs ? null : `no progress for ${Math.round(sinceMs / 1000)} s`;
   };
   return {

@@ -24,6 +24,12 @@ const PERMISSIONS: readonly Permission[] = [
 ];
 const ENDLESS = { cooldownMs: 0, maxRestarts: 1_000 };
 
+/** There are no ClusterControllerResiliences. */
+const NO_CLUSTER_OBJECTS = {
+  caches: { attempted: () => Promise.resolve(), clusterObjects: () => [] } as never,
+  store: {} as never,
+};
+
 /** All objects name the same workload. */
 const SHARED: (pod: string) => Partial<RestartClaim> = () => ({});
 
@@ -66,8 +72,9 @@ function makeBench(limits = ENDLESS, claimOf = SHARED) {
         clockTrouble: () => trouble.clock,
         remedies: [remedy],
         random: () => 0.5,
+        clusterWide: NO_CLUSTER_OBJECTS,
       },
-      { identity },
+      { identity, clusterWide: { ownNamespace: "system", isWatched: () => true } },
     );
   };
   return { ...shared, trouble, makeEngine };
@@ -89,7 +96,7 @@ describe("the engine", () => {
     await clock.run(120_000);
     expect([first.elector.isLeader(), second.elector.isLeader()]).toEqual([true, false]);
     expect(first.loop.knownIn("team")).toHaveLength(3);
-    expect(metrics.loops).toEqual(["controllerresilience", "controllerresilience"]);
+    expect(new Set(metrics.loops)).toEqual(new Set(["controllerresilience", "clustercontrollerresilience"]));
     const stopped = first.stop();
     await clock.run(10_000);
     await stopped;

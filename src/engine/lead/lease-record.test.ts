@@ -3,7 +3,7 @@ import { BREAKER_ANNOTATION, BREAKER_RESET_ANNOTATION, KEYS_ANNOTATION } from ".
 import { FakeClock } from "../../core/testing/fake-clock";
 import { makeElector } from "../testing/elector";
 import { MemoryLease } from "../testing/fakes";
-import { LeaseBreaker, LeaseKeys } from "./lease-record";
+import { LeaseBreaker, leaseKeys } from "./lease-record";
 import { formatKeys, KeyMemory, rotationIn } from "../../core/signing-keys";
 
 function makeBench() {
@@ -126,7 +126,7 @@ describe("the breaker on the Lease", () => {
 
 function makeCandidate(identity: string, store: MemoryLease, clock: FakeClock) {
   const memory = new KeyMemory();
-  return { memory, elector: makeElector(identity, { store, clock }, new LeaseKeys(memory)) };
+  return { memory, elector: makeElector(identity, { store, clock }, leaseKeys(memory)) };
 }
 
 it("the signing keys on the Lease reach the next leader, so that it knows of a rotation that cost the last one its identity", async () => {

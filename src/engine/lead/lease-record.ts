@@ -172,20 +172,12 @@ export class LeaseBreaker implements LeaseAnnotation {
 }
 
 /** The history of the signing keys, an annotation on the Lease: after a rotation the operator itself may have to start again. */
-export class LeaseKeys implements LeaseAnnotation {
-  readonly #memory: KeyMemory;
-
-  constructor(memory: KeyMemory) {
-    this.#memory = memory;
-  }
-
-  on(record: LeaseRecord): LeaseRecord {
-    const { history } = this.#memory;
-    return annotated(record, { [KEYS_ANNOTATION]: history && formatKeys(history) });
-  }
-
-  seen(record: LeaseRecord | null): void {
-    const keys = record?.annotations?.[KEYS_ANNOTATION];
-    if (keys !== undefined) this.#memory.follow(keys);
-  }
+export function leaseKeys(memory: KeyMemory): LeaseAnnotation {
+  return {
+    on: record => annotated(record, { [KEYS_ANNOTATION]: memory.history && formatKeys(memory.history) }),
+    seen: record => {
+      const keys = record?.annotations?.[KEYS_ANNOTATION];
+      if (keys !== undefined) memory.follow(keys);
+    },
+  };
 }

@@ -87,11 +87,6 @@ export class Cleanup {
     await session.setFinalizer(false);
   }
 
-  /** Removes the finalizer from an object that is being deleted. @throws the store's errors */
-  async finalize(session: ObjectSession): Promise<void> {
-    await session.setFinalizer(false);
-  }
-
   async #cleanUp(
     remedies: readonly Remedy[],
     object: ControllerResilience,

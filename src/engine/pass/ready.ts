@@ -32,25 +32,24 @@ export function conditionUpdates(
   { suspended, mode }: Circumstances,
   leftovers?: Leftovers,
 ): ConditionUpdate[] {
-  const own = reports.map(({ condition, report }) => ({
-    type: condition,
-    status: report.status,
-    reason: report.reason,
-    message: report.message,
+  const own = reports.map(({ condition: type, report: { status, reason, message } }) => ({
+    ...{ type, status, reason, message },
   }));
-  if (suspended) return [suspendedUpdate(ConditionType.Ready, "Unknown"), ...own, ...suspendedPair()];
+  if (suspended) {
+    const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
+    return [
+      suspendedUpdate(ConditionType.Ready, "Unknown"),
+      ...[...own, suspendedUpdate(busy, "False"), suspendedUpdate(stuck, "False")],
+    ];
+  }
   const left = leftovers && blockerOf(leftovers);
-  const blocker =
-    left === undefined
-      ? undefined
-      : { reason: "CleaningUp", message: `Cleanup of a removed block is blocked. ${left}` };
-  const stalled =
-    blocker === undefined
-      ? stalledUpdate(reports)
-      : { type: ConditionType.Stalled, status: "True" as const, ...blocker };
-  const ready =
-    blocker === undefined ? readyUpdate(own) : { type: ConditionType.Ready, status: "False" as const, ...blocker };
-  return [withMode(ready, mode), ...own, reconcilingUpdate(reports, stalled.status === "True"), stalled];
+  const message = `Cleanup of a removed block is blocked. ${left ?? ""}`;
+  const blocker = left === undefined ? undefined : { reason: "CleaningUp", message };
+  const ready = blocker === undefined ? readyUpdate(own) : notReady(blocker);
+  const busy = reports.find(({ report }) => report.progressing)?.report;
+  const progress = busy && { reason: "Progressing", message: busy.message };
+  const stalled = blocker ?? reports.find(({ report }) => report.stalled)?.report.stalled;
+  return [withMode(ready, mode), ...own, ...progressUpdates(progress, stalled)];
 }
 
 /** Says what wins over `spec.mode`. */
@@ -60,7 +59,7 @@ function withMode(ready: ConditionUpdate, mode: Mode): ConditionUpdate {
 }
 
 /** False if any remedy reports False, with the reason of the first; else Unknown if any is Unknown; else True. */
-export function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpdate {
+function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpdate {
   const type = ConditionType.Ready;
   if (remedies.length === 0) {
     // True, so that a GitOps tool can continue with an object that asks for nothing.
@@ -74,20 +73,20 @@ export function readyUpdate(remedies: readonly ConditionUpdate[]): ConditionUpda
   return { type, status: "True", reason: "AllHold", message: "All remedies report True." };
 }
 
-function stalledUpdate(reports: readonly RemedyReport[]): ConditionUpdate {
-  const type = ConditionType.Stalled;
-  const first = reports.find(({ report }) => report.stalled)?.report.stalled;
-  if (first) return { type, status: "True", reason: first.reason, message: first.message };
-  return idle(type, "No action required.");
+/** What a condition says. */
+type Words = Pick<ConditionUpdate, "reason" | "message">;
+
+/** Reconciling and Stalled. */
+function progressUpdates(progress: Words | undefined, stalled: Words | undefined): ConditionUpdate[] {
+  const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
+  return [
+    progress && !stalled ? { type: busy, status: "True", ...progress } : idle(busy, "Idle."),
+    stalled ? { type: stuck, status: "True", ...stalled } : idle(stuck, "No action required."),
+  ];
 }
 
-function reconcilingUpdate(reports: readonly RemedyReport[], isStalled: boolean): ConditionUpdate {
-  const type = ConditionType.Reconciling;
-  const first = reports.find(({ report }) => report.progressing);
-  if (first && !isStalled) {
-    return { type, status: "True", reason: "Progressing", message: first.report.message };
-  }
-  return idle(type, "Idle.");
+function notReady(words: Words): ConditionUpdate {
+  return { type: ConditionType.Ready, status: "False", ...words };
 }
 
 /** Result of a cleanup. */
@@ -103,13 +102,8 @@ function blockerOf({ executions, problem }: Leftovers): string | undefined {
 export function deletionUpdates(leftovers: Leftovers): ConditionUpdate[] {
   const blocker = blockerOf(leftovers);
   const message = `Deletion is waiting for dependent objects to be removed.${blocker === undefined ? "" : ` ${blocker}`}`;
-  const words = { reason: "CleaningUp" as const, message };
-  const [busy, stuck] = [ConditionType.Reconciling, ConditionType.Stalled];
-  const pair: ConditionUpdate[] =
-    blocker === undefined
-      ? [{ type: busy, status: "True", ...words }, idle(stuck, "No action required.")]
-      : [idle(busy, "Idle."), { type: stuck, status: "True", ...words }];
-  return [{ type: ConditionType.Ready, status: "False", ...words }, ...pair];
+  const words = { reason: "CleaningUp", message };
+  return [notReady(words), ...progressUpdates(words, blocker === undefined ? undefined : words)];
 }
 
 function idle(type: string, message: string): ConditionUpdate {
@@ -121,12 +115,8 @@ function describeFailure({ intent, outcome }: Execution): string {
   return `Failed to ${verb} ${target.kind} ${target.name}: ${"message" in outcome ? outcome.message : outcome.result}.`;
 }
 
-function suspendedPair(): ConditionUpdate[] {
-  return [suspendedUpdate(ConditionType.Reconciling, "False"), suspendedUpdate(ConditionType.Stalled, "False")];
-}
-
 /** A condition while spec.suspend is true. */
-export function suspendedUpdate(type: string, status: "Unknown" | "False"): ConditionUpdate {
+function suspendedUpdate(type: string, status: "Unknown" | "False"): ConditionUpdate {
   return { type, status, reason: "Suspended", message: SUSPENDED };
 }
 

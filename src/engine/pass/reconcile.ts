@@ -28,7 +28,7 @@ export interface ReconcilerPorts {
   readonly store: ObjectStore;
   readonly writer: Writer;
   readonly events: EventSink;
-  /** They read live what a write rests on. */
+  /** They read live what a write rests on. The engine uses their clock. */
   readonly readers: Readers;
   /** The same from watch caches, as far as there are any. Absent: every pass reads live. */
   readonly cachedReaders?: Readers;
@@ -177,7 +177,7 @@ export class Reconciler {
     this.#reporter.executions(object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {
-      await this.#cleanup.finalize(session);
+      await session.setFinalizer(false);
       return { next: "forget" };
     }
     const { metadata, status } = object;
@@ -232,21 +232,21 @@ export class Reconciler {
   }
 
   /**
-   * What status tells stays while reads fail: for {@link GRACE_MS}, where they may succeed again, and then the first failure, until it is met no more
-   * ({@link retell}) or only a person can end it. A change of the spec ends both.
+   * What status tells stays while reads fail and may succeed again: for {@link GRACE_MS}, and then the first failure, until it is met no more
+   * ({@link retell}). A change of the spec ends both.
    */
   #steady(id: string, conditions: readonly StatusCondition[], condition: string, report: Report): Report {
     const nowMs = this.#ports.readers.clock.monotonicMs();
     const before = conditions.find(({ type }) => type === condition);
     const { told, sinceMs = nowMs } = (before && this.#failures.get(id)) ?? {};
-    const isBrief = report.stalled === undefined && nowMs - sinceMs < GRACE_MS;
-    if (before !== undefined && before.reason !== "ObserveFailed" && isBrief) {
+    if (report.stalled !== undefined) return report;
+    if (before !== undefined && before.reason !== "ObserveFailed" && nowMs - sinceMs < GRACE_MS) {
       this.#failures.set(id, { sinceMs });
       return asBefore(report, before, conditions);
     }
-    const next = retold(told, report, nowMs);
+    const next = retell(told, report.message, nowMs);
     this.#failures.set(id, { sinceMs, told: next });
-    return withMessage(report, next.message);
+    return { ...report, message: next.message };
   }
 
   /** Evidence has an age by the operator's clock, so with a wrong one its absence proves nothing, and what rests on it waits. */
@@ -321,17 +321,7 @@ interface ReadFailure {
   /** On the monotonic clock. */
   readonly sinceMs: number;
   /** Absent: status does not tell of it yet. */
-  readonly told?: Told & { readonly isStalled: boolean };
-}
-
-function retold(told: ReadFailure["told"], { message, stalled }: Report, nowMs: number) {
-  const isStalled = stalled !== undefined;
-  return { ...retell(isStalled && told?.isStalled === false ? undefined : told, message, nowMs), isStalled };
-}
-
-function withMessage(report: Report, message: string): Report {
-  const { stalled } = report;
-  return { ...report, message, ...(stalled?.message === report.message && { stalled: { ...stalled, message } }) };
+  readonly told?: Told;
 }
 
 /** A report that says what its condition, Reconciling and Stalled have said before. */

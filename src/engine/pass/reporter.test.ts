@@ -218,6 +218,8 @@ describe("Events on conditions", () => {
     const { reporter, seen, clock } = makeReporter();
     reporter.conditions(KEY, makeObject(), [accepted]);
     seen();
+    // The loop forgets every object with the lead.
+    reporter.forget(KEY);
     const read = makeObject(KEY, {}, { conditions: [rejected] });
     for (let pass = 0; pass < 3; pass++) {
       reporter.conditions(KEY, read, [rejected]);

@@ -125,7 +125,7 @@ export const GRACE_MS = 30_000;
 const SILENT: ReadonlySet<string> = new Set([ConditionType.Ready, ConditionType.Reconciling]);
 
 /** An Event about a condition. */
-export interface ConditionEvent extends Pick<EventRecord, "type"> {
+interface ConditionEvent extends Pick<EventRecord, "type"> {
   readonly condition: StatusCondition;
 }
 
@@ -133,8 +133,6 @@ export interface ConditionEvent extends Pick<EventRecord, "type"> {
 interface Told {
   /** Status and reason of the last Event, or of the status that was read first; undefined: the condition is new. */
   readonly state: string | undefined;
-  /** Status and reason in the last pass of this process. */
-  readonly seen: string;
   /** When the Event was recorded, and since when the condition differs from it, on the monotonic clock. */
   readonly toldMs?: number;
   readonly differsSinceMs?: number;
@@ -145,9 +143,9 @@ interface Told {
  * before has none; nor has one whose message says what the remedy's own Event of this pass says. A person has to act when Stalled becomes
  * True: that is a Warning, unless the remedy has said the same.
  *
- * Kept in memory only: a crash may lose or repeat an Event.
+ * Kept in memory, and forgotten with the lead: the next leader goes on from the conditions that it reads. A crash may lose or repeat an Event.
  */
-export class ToldConditions {
+class ToldConditions {
   readonly #rules: ReadonlyMap<string, ReasonRule>;
   readonly #told = new Map<Key, ReadonlyMap<string, Told>>();
 
@@ -165,17 +163,17 @@ export class ToldConditions {
     after: readonly StatusCondition[],
     { nowMs, requests }: { readonly nowMs: number; readonly requests: readonly EventRequest[] },
   ): ConditionEvent[] {
-    const known = this.#told.get(key);
+    const known: ReadonlyMap<string, Told> = this.#told.get(key) ?? new Map();
     const told = new Map<string, Told>();
     const events: ConditionEvent[] = [];
     // Stalled is the last condition, so what it repeats comes before it.
     for (const condition of after.filter(({ type }) => !SILENT.has(type))) {
       const previous = before.find(({ type }) => type === condition.type);
       const type = this.#eventType(condition);
-      const last = toldBefore(known?.get(condition.type), previous);
+      const last = known.get(condition.type) ?? { state: previous && stateOf(previous) };
       const isSaid = requests.some(request => request.type === type && isSaidBy(condition, request));
-      const mayPass = !isSaid && this.#mayPass(condition, type);
-      const next = nextTold(last, condition, { type, mayPass, nowMs });
+      const mayPass = this.#mayPass(condition, type);
+      const next = nextTold(last, condition, { type, mayPass, isSaid, nowMs });
       const isNews = next.state !== last.state && type !== "None" && !isSaid;
       if (isNews && !isRepetition(condition, told, last.differsSinceMs ?? nowMs)) events.push({ condition, type });
       told.set(condition.type, next);
@@ -203,24 +201,23 @@ export class ToldConditions {
 
 /** Returns what to record of a condition after a pass. */
 function nextTold(
-  last: Omit<Told, "seen">,
+  last: Told,
   condition: StatusCondition,
-  rule: { readonly type: ReasonRule["event"]; readonly mayPass: boolean; readonly nowMs: number },
+  rule: {
+    readonly type: ReasonRule["event"];
+    readonly mayPass: boolean;
+    readonly isSaid: boolean;
+    readonly nowMs: number;
+  },
 ): Told {
-  const { type, mayPass, nowMs } = rule;
-  const seen = stateOf(condition);
+  const { type, mayPass, isSaid, nowMs } = rule;
+  const state = stateOf(condition);
   const { differsSinceMs = nowMs, ...told } = last;
   // A stall that has ended is told again when it returns.
-  if (type === "None") return condition.type === ConditionType.Stalled ? { state: seen, seen } : { ...told, seen };
-  if (seen === told.state) return { ...told, seen };
-  if (mayPass && nowMs - differsSinceMs < GRACE_MS) return { ...told, seen, differsSinceMs };
-  return { state: seen, seen, toldMs: nowMs };
-}
-
-/** Another leader may have written the condition since this process did. Then it has recorded the Events as well. */
-function toldBefore(known: Told | undefined, previous: StatusCondition | undefined): Omit<Told, "seen"> {
-  const read = previous && stateOf(previous);
-  return known?.seen === read && known !== undefined ? known : { state: read };
+  if (type === "None") return condition.type === ConditionType.Stalled ? { state } : told;
+  if (state === told.state) return told;
+  if (mayPass && !isSaid && nowMs - differsSinceMs < GRACE_MS) return { ...told, differsSinceMs };
+  return { state, toldMs: nowMs };
 }
 
 /** Reports whether the condition of a remedy has told the same as Stalled, shortly before Stalled became True or since. */

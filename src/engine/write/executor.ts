@@ -1,4 +1,5 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
+import { type Check, firstMatch } from "../../core/checks";
 import { type Clock, withDeadline } from "../../core/time";
 import {
   ConflictError,
@@ -120,7 +121,7 @@ export class Executor {
 
   /** Executes an intent, or returns why not. @throws what `beforeWrite` throws, and nothing else */
   async execute(by: By, intent: Intent, scope: ExecutionScope): Promise<Outcome> {
-    const objection = objectionOf(CHECKS, by, intent, scope) ?? this.#deferred(intent, scope);
+    const objection = firstMatch(CHECKS, { ...scope, by, intent }) ?? this.#deferred(intent, scope);
     if (objection === undefined) scope.beforeWrite?.();
     const outcome = objection ?? (await this.#try(intent, scope));
     if (outcome.result === "Executed" && isOwn(intent)) this.#undone.noteLast(intent, undoneBy(intent));
@@ -135,7 +136,7 @@ export class Executor {
    * budget. Never throws.
    */
   async executeUnowned(by: By, intent: Intent, scope: Pick<ExecutionScope, "log" | "mayWrite">): Promise<Outcome> {
-    const objection = objectionOf(UNOWNED_CHECKS, by, intent, scope) ?? this.#backoff.pending(intent);
+    const objection = firstMatch(UNOWNED_CHECKS, { ...scope, by, intent }) ?? this.#backoff.pending(intent);
     const outcome = objection ?? (await this.#attempt(intent, () => this.#write(intent)));
     this.#note(by, intent, { outcome, isTried: objection === undefined }, scope.log);
     return outcome;
@@ -228,57 +229,42 @@ function undoneBy({ target: { kind, name } }: Intent): Outcome {
   return { result: "Blocked", message, retryAfterMs: 0 };
 }
 
-type Check<Scope> = (by: By, intent: Intent, scope: Scope) => Outcome | undefined;
-type UnownedScope = Pick<ExecutionScope, "mayWrite">;
+/** A write, and what it is checked against. */
+type Checked<Scope> = Scope & { readonly by: By; readonly intent: Intent };
 
 /** Of every write. In this order; the first objection wins. */
-const UNOWNED_CHECKS: readonly Check<UnownedScope>[] = [
+const UNOWNED_CHECKS: readonly Check<Checked<Pick<ExecutionScope, "mayWrite">>, Outcome>[] = [
   // Only the leader writes.
-  (_by, _intent, { mayWrite }) => (mayWrite() ? undefined : { result: "NotLeader" }),
+  ({ mayWrite }) => (mayWrite() ? undefined : { result: "NotLeader" }),
   // The operator has the rights of all remedies; each remedy uses only its own.
-  (by, intent) => {
+  ({ by, intent }) => {
     const required = requiredPermission(intent);
     if (isPermitted(required, by.permissions)) return undefined;
     const right = `${required.verb} ${required.resource}`;
     return { result: "Forbidden", message: `${by.name} may not ${right}: it does not declare that permission` };
   },
   // Without a uid, a successor of the same name could be hit.
-  ({ name }, { verb, target }) => {
+  ({ by: { name }, intent: { verb, target } }) => {
     if (target.uid !== undefined || (verb !== "evict" && verb !== "delete")) return undefined;
     return { result: "Forbidden", message: `${name} expected to give the uid of the ${target.kind} to ${verb}` };
   },
 ];
 
 /** Of a write for an object. */
-const CHECKS: readonly Check<ExecutionScope>[] = [
+const CHECKS: readonly Check<Checked<ExecutionScope>, Outcome>[] = [
   ...UNOWNED_CHECKS,
   // An object acts only within its own namespace.
-  (_by, { target }, { object }) => {
+  ({ intent: { target }, object }) => {
     if (target.namespace === undefined || target.namespace === object.metadata.namespace) return undefined;
     return {
       result: "Forbidden",
       message: `${target.kind} ${target.namespace}/${target.name} is in another namespace`,
     };
   },
-  (_by, _intent, { object, isCleanup }) =>
-    object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined,
-  (_by, _intent, { mode, isCleanup }) =>
-    mode === "Enforce" || isCleanup === true ? undefined : { result: "Observed" },
-  (_by, { skip }) => (skip === true ? { result: "Skipped" } : undefined),
+  ({ object, isCleanup }) => (object.spec.suspend && isCleanup !== true ? { result: "Skipped" } : undefined),
+  ({ mode, isCleanup }) => (mode === "Enforce" || isCleanup === true ? undefined : { result: "Observed" }),
+  ({ intent: { skip } }) => (skip === true ? { result: "Skipped" } : undefined),
 ];
-
-function objectionOf<Scope>(
-  checks: readonly Check<Scope>[],
-  by: By,
-  intent: Intent,
-  scope: Scope,
-): Outcome | undefined {
-  for (const check of checks) {
-    const objection = check(by, intent, scope);
-    if (objection) return objection;
-  }
-  return undefined;
-}
 
 function outcomeOf(error: unknown, intent: Intent): Outcome {
   const message = describeError(error);
