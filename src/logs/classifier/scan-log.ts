@@ -182,8 +182,7 @@ function isAccessLine(bytes: Buffer, start: number, end: number): boolean {
 export type OnRecord = (cls: LogClass, start: number, end: number) => void;
 
 /**
- * Finds the records of a log that have a class, in order. Decodes only records that contain a literal; otherwise it reads
- * about every third byte.
+ * Finds the records of a log that have a class, in order. Decodes only records that contain a literal.
  * @param bytes UTF-8 text of whole lines, as pods/log returns it (with or without timestamps).
  * @param onRecord called once for every record whose class is not `none`.
  */
@@ -197,13 +196,15 @@ export function scanRecords(bytes: Uint8Array, onRecord: OnRecord): void {
  */
 export function* scanInSteps(bytes: Uint8Array, onRecord: OnRecord): Steps {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // One character for each byte: literals are ASCII.
+  const text = buffer.toString("latin1");
   const to = buffer.length;
   let literal = -1;
   let code = -1;
   for (let done = 0; done < to; ) {
-    // Each search continues from its own last hit, so neither reads a byte twice.
-    if (literal < done) literal = nextLiteral(buffer, done, to);
-    if (code < done) code = next401(buffer, done, to);
+    // Each search continues from its own last hit.
+    if (literal < done) literal = nextLiteral(text, done);
+    if (code < done) code = next401(text, done);
     const hit = Math.min(literal, code);
     if (hit >= to) return;
     done = classifyAround(buffer, hit, done, onRecord);
