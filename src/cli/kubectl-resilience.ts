@@ -4,5 +4,10 @@ import { CLOSED_PIPE } from "./kubectl/terminal";
 import { endOnFailedOutput } from "./streams";
 
 endOnFailedOutput(CLOSED_PIPE);
-// classify and replay set an exit code of their own.
-void main(process.argv.slice(2), process).then(code => (process.exitCode ??= code));
+void main(process.argv.slice(2), process).then(code => {
+  // Timers of what `plan` reads in the background are left. A failed output ends the program by itself.
+  process.stdout.write("", error => {
+    // classify and replay set an exit code of their own.
+    if (!error) process.exit(process.exitCode ?? code);
+  });
+});

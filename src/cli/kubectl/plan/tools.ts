@@ -12,7 +12,7 @@ import type { Log } from "../../../core/ports";
 import { type LogRounds, type Readers, type RoundsLog } from "../../../core/readers";
 import type { Remedy } from "../../../core/remedy";
 import { serviceAccountUser } from "../../../core/text";
-import type { Cancel, Clock } from "../../../core/time";
+import type { Clock } from "../../../core/time";
 import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
 import type { Lists } from "../audit/facts";
@@ -48,13 +48,19 @@ export interface OperatorPlace {
 
 /** Makes the operator's own readers for one command: they read through the session's client, which refuses writes. */
 export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
-  const clock = endingWith(session);
+  const { api, ending } = session;
+  // Readers that go on in the background do nothing more once the session has ended.
+  const after: Clock["after"] = (delayMs, callback) =>
+    session.clock.after(delayMs, () => {
+      if (!ending.aborted) callback();
+    });
+  const clock = { ...session.clock, after };
   const rights = operatorRights(session, operator, note);
   const live = clusterReaders({
     clock,
-    api: session.api,
+    api,
     informers: new LiveLists(session),
-    logs: new ApiLogReader({ api: session.api, clock, metrics: { count: () => undefined } }),
+    logs: new ApiLogReader({ api, clock, metrics: { count: () => undefined } }),
     rounds: oneRound(),
     ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
     rights,
@@ -72,32 +78,6 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
 function noneIfGone(error: unknown): readonly never[] {
   if (error instanceof GoneError) return [];
   throw error;
-}
-
-/** Some readers go on reading in the background, which must not keep a command alive: none of its timers outlives the session. */
-export function endingWith({ clock, ending }: Pick<Session, "clock" | "ending">): Clock {
-  const cancels = new Set<Cancel>();
-  // One listener: Node warns of more than ten.
-  ending.addEventListener("abort", () => {
-    for (const cancel of cancels) cancel();
-  });
-  return {
-    now: () => clock.now(),
-    monotonicMs: () => clock.monotonicMs(),
-    after(delayMs, callback) {
-      if (ending.aborted) return () => undefined;
-      const stop = clock.after(delayMs, () => {
-        cancels.delete(cancel);
-        callback();
-      });
-      const cancel = (): void => {
-        cancels.delete(cancel);
-        stop();
-      };
-      cancels.add(cancel);
-      return cancel;
-    },
-  };
 }
 
 /** Asks what the operator's ServiceAccount may do. If the user may not ask, the user's own rights stand for the operator's. */
