@@ -4,7 +4,7 @@ import { BlockList, isIP } from "node:net";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { parse } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { bareHost, tellPlugin } from "../../cluster/http/connection";
 import { TerminalError } from "../../core/errors";
 import { arrayOf, objectOf, textOf } from "../../core/json";
@@ -107,10 +107,13 @@ function fieldsOf(value: unknown): Fields {
   return objectOf(value) as Fields;
 }
 
-/** Returns undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
+/** Reads the first document; undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
 function readConfig(file: string): Fields | undefined {
   try {
-    const config = fieldsOf(parse(readFileSync(file, "utf8"), { uniqueKeys: false, merge: true }));
+    const [document] = parseAllDocuments(readFileSync(file, "utf8"), { uniqueKeys: false, merge: true });
+    const [error] = document?.errors ?? [];
+    if (error !== undefined) throw error;
+    const config = fieldsOf(document?.toJS());
     for (const entry of [...arrayOf(config["clusters"]), ...arrayOf(config["users"])].map(fieldsOf))
       resolvePaths(fieldsOf(entry["cluster"] ?? entry["user"]), dirname(file));
     return config;

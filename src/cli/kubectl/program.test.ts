@@ -60,6 +60,11 @@ it.each(["HTTP://", ""])("takes %j as the scheme of an http server, as kubectl d
   expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
 });
 
+it.each(["", "}\n---\n}"])("takes the first of several YAML documents, as kubectl does, before %j", async more => {
+  writeFileSync(`${kubeconfig}-odd`, `${readFileSync(kubeconfig, "utf8")}\n---\nkind: Config\n${more}`);
+  expect((await run(["version", "--kubeconfig", `${kubeconfig}-odd`])).stderr).toBe("");
+});
+
 it("takes the last of several keys of one name, and merges anchors, as kubectl does", async () => {
   const [, server = ""] = /"server":("[^"]*")/.exec(readFileSync(kubeconfig, "utf8")) ?? [];
   const text = `
