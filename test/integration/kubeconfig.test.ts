@@ -208,14 +208,14 @@ const CASES: readonly Row[] = [
     "empty flags",
     () => ({
       user: everyone,
-      flags: ["--as=", "--as-uid=", "--context=", "--kubeconfig=", "--request-timeout="],
+      flags: ["--as=", "--context=", "--kubeconfig=", "--request-timeout="],
     }),
     "sends",
   ],
   [
     "all flags of an impersonation",
     () => ({
-      flags: ["--as=bob", "--as-group=c", "--as-group=d", "--as-uid=8", "--as-user-extra=k=v", "--as-user-extra=k()=w"],
+      flags: ["--as=bob", "--as-group=c", "--as-group=d"],
     }),
     "sends",
   ],

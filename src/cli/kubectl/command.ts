@@ -75,10 +75,6 @@ function kubectlOptions(namespace = "that of the context"): Option[] {
     new Option("--context <name>", "context of the kubeconfig"),
     new Option("--as <user>", "impersonate this user"),
     new Option("--as-group <group>", "impersonate this group; may be repeated").argParser(repeated),
-    new Option("--as-uid <uid>", "impersonate a user with this UID"),
-    new Option("--as-user-extra <key=value>", "impersonate a user with this extra; may be repeated").argParser(
-      repeated,
-    ),
     new Option("--request-timeout <duration>", "longest time of one request; 0 is none (default: 30s)"),
   ];
   return options.map(option => option.helpGroup(heading));

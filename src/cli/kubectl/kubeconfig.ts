@@ -18,8 +18,6 @@ export interface ClusterFlags {
   readonly context?: string;
   readonly as?: string;
   readonly asGroup?: readonly string[];
-  readonly asUid?: string;
-  readonly asUserExtra?: readonly string[];
 }
 
 /** A kubeconfig, and the headers by which every request impersonates someone. */
@@ -107,13 +105,18 @@ function fieldsOf(value: unknown): Fields {
   return objectOf(value) as Fields;
 }
 
-/** Reads the first document; undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
+/** @throws the parser's error */
+function firstDocument(text: string): Fields {
+  const [document] = parseAllDocuments(text, { uniqueKeys: false, merge: true });
+  const [error] = document?.errors ?? [];
+  if (error !== undefined) throw error;
+  return fieldsOf(document?.toJS());
+}
+
+/** Returns undefined for a file that does not exist. @throws TerminalError; a parser's text quotes the file, secrets included */
 function readConfig(file: string): Fields | undefined {
   try {
-    const [document] = parseAllDocuments(readFileSync(file, "utf8"), { uniqueKeys: false, merge: true });
-    const [error] = document?.errors ?? [];
-    if (error !== undefined) throw error;
-    const config = fieldsOf(document?.toJS());
+    const config = firstDocument(readFileSync(file, "utf8"));
     for (const entry of [...arrayOf(config["clusters"]), ...arrayOf(config["users"])].map(fieldsOf))
       resolvePaths(fieldsOf(entry["cluster"] ?? entry["user"]), dirname(file));
     return config;
@@ -220,17 +223,16 @@ function isInNetwork(host: string, network: string): boolean {
 
 /** Returns the headers of an impersonation: each flag wins over its field. */
 function impersonationOf(user: Fields, flags: ClusterFlags): Chosen["impersonation"] {
-  const extra = flags.asUserExtra === undefined ? objectOf(user["as-user-extra"]) : extraOf(flags.asUserExtra);
   const headers: Record<string, string | string[]> = {
     "Impersonate-User": bytesOf(flags.as || (user["as"] ?? "")),
     "Impersonate-Group": (flags.asGroup ?? arrayOf(user["as-groups"])).map(bytesOf),
-    "Impersonate-Uid": bytesOf(flags.asUid || (user["as-uid"] ?? "")),
+    "Impersonate-Uid": bytesOf(user["as-uid"] ?? ""),
   };
-  for (const [key, values] of Object.entries(extra))
+  for (const [key, values] of Object.entries(objectOf(user["as-user-extra"])))
     headers[`Impersonate-Extra-${escaped(key)}`] = arrayOf(values).map(bytesOf);
   const used = Object.entries(headers).filter(([, values]) => values.length > 0);
   if (headers["Impersonate-User"] === "" && used.length > 0)
-    throw new TerminalError("--as-group, --as-uid and --as-user-extra: expected --as too");
+    throw new TerminalError("an impersonation of groups, a UID or extras: expected a user, of --as or the kubeconfig");
   return Object.fromEntries(used);
 }
 
@@ -242,16 +244,6 @@ function bytesOf(value: unknown): string {
 /** HTTP forbids brackets in the name of a header. */
 function escaped(key: string): string {
   return encodeURIComponent(key).replaceAll("(", "%28").replaceAll(")", "%29");
-}
-
-function extraOf(flags: readonly string[]): Record<string, string[]> {
-  const extra: Record<string, string[]> = {};
-  for (const flag of flags) {
-    const [, key = "", value = ""] = /^([^=]+)=(.*)$/s.exec(flag) ?? [];
-    if (key === "") throw new TerminalError(`--as-user-extra: expected key=value, got "${flag}"`);
-    (extra[key] ??= []).push(value);
-  }
-  return extra;
 }
 
 /** The cluster as a credential plugin that asks for it (provideClusterInfo) gets it. */

@@ -109,7 +109,10 @@ describe("bad input", () => {
   it("is named when a flag names something that the kubeconfig does not have", async () => {
     await expectSentence(version("--context", "nowhere"), 'no context "nowhere"; expected one of: here, there, down');
     await expectSentence(run(["version", "--kubeconfig", "/nonexistent"]), "kubeconfig /nonexistent (ENOENT)");
-    await expectSentence(version("--as-group", "a"), "--as-group, --as-uid and --as-user-extra: expected --as too");
+    await expectSentence(
+      version("--as-group", "a"),
+      "an impersonation of groups, a UID or extras: expected a user, of --as",
+    );
     await expectSentence(version("--request-timeout", "soon"), 'expected a duration such as 30s, got "soon"');
   });
 
