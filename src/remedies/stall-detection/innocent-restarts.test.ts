@@ -45,14 +45,22 @@ describe("a pod that could not renew", () => {
     expect((await scene.run(20)).intents).toHaveLength(1);
   });
 
-  it.each(["main", "sidecar"] as const)("has time while its %s container waits for its next life", async role => {
-    const scene = await hung();
-    const lastFinishedAtMs = scene.nowMs;
-    const waiting = { name: "manager", role, restartCount: 1, running: false, lastFinishedAtMs };
-    scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, waiting] }));
-    scene.logs.write("web-5d-a", "manager");
-    expect(await scene.run(320)).toMatchObject({ status: "True", reason: "Active", intents: [] });
-  });
+  it.each([
+    ["main", 0],
+    ["main", 180],
+    ["sidecar", 0],
+  ] as const)(
+    "has time while its %s container waits for its next life, %d s after the last renewal",
+    async (role, after) => {
+      const scene = await hung();
+      await scene.run(after);
+      const lastFinishedAtMs = scene.nowMs;
+      const waiting = { name: "manager", role, restartCount: 1, running: false, lastFinishedAtMs };
+      scene.podList = scene.podList.map(pod => ({ ...pod, containers: [...pod.containers, waiting] }));
+      scene.logs.write("web-5d-a", "manager");
+      expect(await scene.run(320)).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    },
+  );
 
   it.each<[number, number]>([
     [40, 3_600],

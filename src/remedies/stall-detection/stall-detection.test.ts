@@ -224,6 +224,12 @@ describe("innocent", () => {
     await isInnocent(3_600);
   });
 
+  it("a Lease that the operator has seen renewed fewer than four times", async () => {
+    await scene.run(30);
+    hang();
+    await isInnocent(3_600);
+  });
+
   it("a Lease without a duration, which nobody could take over", async () => {
     const { durationMs, ...rest } = lease({ holder: "web-5d-a_0b5c" });
     expect(durationMs).toBe(15_000);
