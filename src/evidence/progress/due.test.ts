@@ -36,6 +36,10 @@ describe("due", () => {
     ["cel.bind(a, 'x', a == a)", "unknown function bind at character 1"],
     ["object.a.split('').size() > 1", "unknown function split at character 1"],
     [
+      "[[1, 2]].all(a, a.all(b, a.all(c, true)))",
+      "expected macros inside of each other to go through fields of object at character 1",
+    ],
+    [
       "[1, 2].all(a, [1, 2].all(b, true))",
       "expected macros inside of each other to go through fields of object at character 1",
     ],
