@@ -496,10 +496,6 @@ export interface DaemonSetStatus {
     | "Contested"
     | "Unproven";
   /**
-   * Longest token lifetime in the template before the change. Absent if the template had none.
-   */
-  previousExpirationSeconds?: number;
-  /**
    * Token lifetimes in the volumes of the template before the change, to restore them.
    */
   previous?: PreviousExpiration[];

@@ -102,7 +102,7 @@ describe("a DaemonSet whose pods have the default token", () => {
 
 describe("no change is made", () => {
   it.each([
-    ["LeftAlone", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
+    ["NothingToDo", "True", { spec: { ...PLAIN.spec, automountServiceAccountToken: false } }],
     ["Unsupported", "False", { spec: { ...PLAIN.spec, os: { name: "windows" } } }],
   ])("of a template with %s", async (reason, status, template) => {
     const scene = new Scene();
@@ -117,7 +117,7 @@ describe("no change is made", () => {
     [
       "if the ServiceAccount mounts no token",
       scene => (scene.account = { ...scene.account, automount: false }),
-      { status: "True", reason: "LeftAlone" },
+      { status: "True", reason: "NothingToDo" },
     ],
     [
       "if updateStrategy is OnDelete",
@@ -129,7 +129,7 @@ describe("no change is made", () => {
       scene => edit(scene, { owner: { kind: "Installation", name: "default", uid: "i" } }),
       { status: "False", reason: "Unsupported", stalled: { message: expect.stringContaining("owns it") as string } },
     ],
-    ["with the skip annotation", scene => edit(scene, { skip: true }), { status: "True", reason: "LeftAlone" }],
+    ["with the skip annotation", scene => edit(scene, { skip: true }), { status: "True", reason: "NothingToDo" }],
     ["if it does not exist", scene => scene.sets.clear(), { status: "False", reason: "TargetNotFound" }],
     [
       "if the targets contain no DaemonSet",
@@ -192,13 +192,13 @@ describe("a change that waits", () => {
     expect(scene.entry()).not.toHaveProperty("waitStartTime");
   });
 
-  it("for the rollout of another object is reported as deferred, and is Stalled after an hour", async () => {
+  it("for the rollout of another object says so, and is Stalled after an hour", async () => {
     const scene = new Scene();
     const detail = "waiting for the rollout of DaemonSet/cni by kube-system/cni";
     scene.outcome = { result: "Limited", limit: "Rollout", retryAfterMs: 10_000, detail };
     await scene.pass();
     const decision = await scene.pass();
-    expect(decision).toMatchObject({ reason: "RestartDeferred", progressing: true });
+    expect(decision).toMatchObject({ reason: "Waiting", progressing: true });
     expect(decision.message).toContain(`apply DaemonSet agent: ${detail}`);
     await scene.clock.run(61 * MINUTE);
     expect((await scene.pass()).stalled).toMatchObject({ reason: "Waiting" });

@@ -1,4 +1,3 @@
-import type { DaemonSetStatus } from "../../api/controller-resilience";
 import { whatWould } from "../../core/remedy";
 import { type Check, firstMatch } from "../../core/checks";
 import type { Right } from "../../core/readers";
@@ -28,7 +27,8 @@ import {
   isSameTemplate,
   lifetimeOf,
   nameOf,
-  RECHECK_MS,
+  progressing,
+  stalled,
   type Subject,
   TRIAL_STRATEGY,
   workloadOf,
@@ -91,41 +91,22 @@ function notRepeated(subject: Subject): DaemonSetFinding | undefined {
   if (record.appliedTime === undefined || !isSameTemplate(subject)) return undefined;
   if (record.outcome === "Unproven") return unproven(subject);
   if (!isMade(record)) return undefined;
-  return subject.nowMs < appliedMs(subject) + SEEN_MS ? unseen(subject, record.outcome) : contested(subject);
+  if (subject.nowMs >= appliedMs(subject) + SEEN_MS) return contested(subject);
+  return progressing(subject, "Rolling", record.outcome, ": waiting until the change of its template is seen");
 }
 
 function unproven(subject: Subject): DaemonSetFinding {
-  return {
-    status: "False",
-    reason: "Reverted",
-    sentence: `${nameOf(subject)} unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot.`,
-    entry: entryOf(subject, "Unproven"),
-    isStalled: true,
-  };
+  const words =
+    " unchanged: its trial on one node gave no proof that the shorter token works. The operator does not retry until the template or this object changes; take the DaemonSet out of the targets if it cannot";
+  return stalled(subject, "Reverted", "Unproven", words);
 }
 
 /** Another field manager has taken the change back. */
 function contested(subject: Subject): DaemonSetFinding {
   const { lastManager } = subject.daemonSet.view;
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
-  return {
-    status: "False",
-    reason: "Contested",
-    sentence: `${nameOf(subject)}: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md).`,
-    entry: entryOf(subject, "Contested"),
-    isStalled: true,
-  };
-}
-
-function unseen(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetFinding {
-  return {
-    status: "False",
-    reason: "Rolling",
-    sentence: `${nameOf(subject)}: waiting until the change of its template is seen.`,
-    entry: entryOf(subject, outcome),
-    isProgressing: true,
-    recheckAfterMs: RECHECK_MS,
-  };
+  const words = `: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md)`;
+  return stalled(subject, "Contested", "Contested", words);
 }
 
 /** The operator could not finish a trial, so it begins none. */
@@ -133,13 +114,8 @@ function lacksRights(subject: Subject): DaemonSetFinding | undefined {
   const { missingRights = [] } = subject.daemonSet;
   if (missingRights.length === 0 || isRelease(subject)) return undefined;
   const rights = missingRights.map(describeRight).join(" and ");
-  return {
-    status: "False",
-    reason: "Forbidden",
-    sentence: `${nameOf(subject)} unchanged: the operator may not ${rights}, as the trial on one node needs; grant that.`,
-    entry: entryOf(subject, "Waiting"),
-    isStalled: true,
-  };
+  const words = ` unchanged: the operator may not ${rights}, as the trial on one node needs; grant that`;
+  return stalled(subject, "Forbidden", "Waiting", words);
 }
 
 function describeRight({ verb, resource, namespace }: Right): string {
@@ -171,14 +147,8 @@ function planned(subject: Subject): DaemonSetFinding | undefined {
   const isSameChange =
     record?.generation === subject.observed.generation && record.fingerprint === fingerprintOf(subject);
   if (record?.outcome === "Planned" && isSameChange) return undefined;
-  return {
-    status: "False",
-    reason: "Rolling",
-    sentence: `${nameOf(subject)}: the next pass changes its template, which ${effectOf(subject)}.`,
-    entry: entryOf(subject, "Planned"),
-    isProgressing: true,
-    recheckAfterMs: IMMEDIATE_MS,
-  };
+  const words = `: the next pass changes its template, which ${effectOf(subject)}`;
+  return { ...progressing(subject, "Rolling", "Planned", words), recheckAfterMs: IMMEDIATE_MS };
 }
 
 function wouldChange(subject: Subject): DaemonSetFinding | undefined {
@@ -197,25 +167,13 @@ function change(subject: Subject): DaemonSetFinding {
   const { daemonSet, templatePlan } = subject;
   const isTrial = !isRelease(subject);
   const next = isTrial ? "one pod is replaced first" : "the DaemonSet controller replaces its pods";
-  const sentence = `${nameOf(subject)}: changing its template, which ${effectOf(subject)}; ${next}.`;
-  return {
-    status: "False",
-    reason: "Rolling",
-    sentence,
-    entry: entryOf(subject, "Planned"),
-    ...(templatePlan.kind === "Change" && {
-      intents: [
-        {
-          ...buildChange(daemonSet.view, templatePlan.patch, sentence, isTrial ? TRIAL_STRATEGY : {}),
-          // The operator rolls out one template at a time.
-          rollout: { workload: workloadOf(daemonSet.view) },
-        },
-      ],
-      after: isTrial ? "Trial" : "Rolling",
-    }),
-    isProgressing: true,
-    recheckAfterMs: RECHECK_MS,
-  };
+  const words = `: changing its template, which ${effectOf(subject)}; ${next}`;
+  const finding = progressing(subject, "Rolling", "Planned", words);
+  if (templatePlan.kind !== "Change") return finding;
+  const intent = buildChange(daemonSet.view, templatePlan.patch, finding.sentence, isTrial ? TRIAL_STRATEGY : {});
+  // The operator rolls out one template at a time.
+  const intents = [{ ...intent, rollout: { workload: workloadOf(daemonSet.view) } }];
+  return { ...finding, intents, after: isTrial ? "Trial" : "Rolling" };
 }
 
 function effectOf(subject: Subject): string {

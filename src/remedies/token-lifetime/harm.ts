@@ -6,14 +6,14 @@ import {
   activePodsOf,
   buildRelease,
   type DaemonSetFinding,
-  entryOf,
   isCanary,
   isMade,
   isOurRollout,
   isSameTemplate,
-  nameOf,
+  progressing,
   RECHECK_MS,
   type Spec,
+  stalled,
   type Subject,
 } from "./subject";
 
@@ -59,17 +59,10 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
   if (record?.appliedTime === undefined || !isMade(record) || !isSameTemplate(subject)) return undefined;
   if (!isChangeHarmful(subject)) return undefined;
   const isEnforced = observed.mode === "Enforce";
-  const sentence = `${nameOf(subject)}: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change.`;
-  return {
-    status: "False",
-    reason: "Reverted",
-    sentence,
-    entry: entryOf(subject, record.outcome),
-    intents: [buildRelease(daemonSet, sentence)],
-    after: "Reverted",
-    isProgressing: isEnforced,
-    recheckAfterMs: RECHECK_MS,
-  };
+  const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
+  const finding = progressing(subject, "Reverted", record.outcome, words);
+  const intents = [buildRelease(daemonSet, finding.sentence)];
+  return { ...finding, intents, after: "Reverted", isProgressing: isEnforced };
 }
 
 /** What the shorter token does, as the beginning of a sentence. */
@@ -97,6 +90,7 @@ function isChangeHarmful({ daemonSet, spec, nowMs }: Subject): boolean {
 /** The change was reverted, and the template is still the same. */
 export function reverted(subject: Subject): DaemonSetFinding | undefined {
   if (subject.daemonSet.record?.outcome !== "Reverted" || !isSameTemplate(subject)) return undefined;
-  const sentence = `${nameOf(subject)}: change reverted, because pods got 401 responses with the shorter token. The operator does not retry until the template changes; make the client reread its token file.`;
-  return { status: "False", reason: "Reverted", sentence, entry: entryOf(subject, "Reverted"), isStalled: true };
+  const words =
+    ": change reverted, because pods got 401 responses with the shorter token. The operator does not retry until the template changes; make the client reread its token file";
+  return stalled(subject, "Reverted", "Reverted", words);
 }

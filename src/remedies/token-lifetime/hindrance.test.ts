@@ -11,7 +11,7 @@ function withAnother(scene: Scene): Scene {
 }
 
 describe("a blocked change", () => {
-  it("gives the condition its worst reason, unless the report is stalled already", () => {
+  it("waits, and needs a person if a right is missing", () => {
     const pending = (verb: "apply" | "evict", kind: string, name: string, outcome: Outcome): Execution => ({
       intent: { verb, target: { apiVersion: "v1", kind, name }, why: "w", eventReason: "E" },
       outcome,
@@ -21,16 +21,14 @@ describe("a blocked change", () => {
     const failed = pending("apply", "DaemonSet", "a", { result: "Failed", message: "no" });
     const forbidden = pending("apply", "DaemonSet", "c", { result: "Forbidden", message: "no" });
     expect(withPending(decision, [])).toEqual(decision);
-    expect(withPending(decision, [failed])).toMatchObject({ reason: "Rolling", progressing: true });
     const message = "It rolls. Pending: apply DaemonSet a: no; evict Pod b: no.";
-    expect(withPending(decision, [failed, budget])).toMatchObject({ reason: "RestartBlocked", message });
-    expect(withPending(decision, [forbidden, budget])).toMatchObject({
+    expect(withPending(decision, [failed, budget])).toMatchObject({ reason: "Waiting", message, progressing: true });
+    expect(withPending({ ...decision, reason: "Reverted" }, [failed])).toMatchObject({ reason: "Reverted" });
+    expect(withPending(decision, [budget, forbidden])).toMatchObject({
       reason: "Forbidden",
       stalled: { reason: "Forbidden" },
       progressing: false,
     });
-    const stuck = { ...decision, stalled: { reason: "RolloutStuck" as const, message: "It is stuck." } };
-    expect(withPending(stuck, [budget])).toMatchObject({ reason: "Rolling", stalled: { reason: "RolloutStuck" } });
     const many = withPending(
       decision,
       Array.from({ length: 7 }, () => failed),

@@ -26,15 +26,6 @@ export const REASONS = {
     event: "Warning",
     help: "Observe mode: it would be changed now.",
   },
-  RestartBlocked: {
-    event: "Warning",
-    help: "The eviction is refused for now, such as for a PodDisruptionBudget.",
-  },
-  RestartDeferred: {
-    event: "Normal",
-    passes: true,
-    help: "A limit of the operator delays it; the message says which.",
-  },
   Rolling: {
     event: "Normal",
     help: "It is being changed: on one node first, then on all.",
@@ -45,15 +36,15 @@ export const REASONS = {
   },
   Waiting: {
     event: "Normal",
-    help: "Not now; the message says why. Stalled after an hour, except without pods.",
+    passes: true,
+    help: "Not now; the message says why, such as a PodDisruptionBudget or a limit of the operator. Stalled after an hour, except without pods.",
   },
   TargetNotFound: { event: "Warning", help: "No such DaemonSet (yet)." },
-  LeftAlone: {
-    event: "Normal",
-    help: "By the skip annotation, `defaultToken: Leave`, or without a token.",
-  },
   Bounded: { event: "Normal", help: "No action required." },
-  NothingToDo: { event: "Normal", help: "No DaemonSet is among the targets." },
+  NothingToDo: {
+    event: "Normal",
+    help: "No DaemonSet is among the targets, or it is left alone: by the skip annotation, `defaultToken: Leave`, or without a token.",
+  },
 } as const satisfies Record<string, ReasonRule>;
 
 export type Reason = keyof typeof REASONS;

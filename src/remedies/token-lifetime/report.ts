@@ -72,25 +72,16 @@ function executed(
   return ended;
 }
 
-/** The reason of the condition while a write is pending; undefined: that of the finding. */
-function pendingReason({ intent: { verb }, outcome }: Execution): Reason | undefined {
-  if (outcome.result === "Forbidden") return "Forbidden";
-  if (outcome.result === "Limited" && outcome.limit !== "PassTime") return "RestartDeferred";
-  return outcome.result === "Blocked" && verb === "evict" ? "RestartBlocked" : undefined;
-}
-
-/** The report with the writes that are still pending, the worst first. */
+/** The report with the writes that are still pending. */
 export function withPending(report: TokenLifetimeReport, pending: readonly Execution[]): TokenLifetimeReport {
   if (pending.length === 0) return report;
   const rest = pending.length > MAX_PENDING ? `; ${pending.length - MAX_PENDING} more` : "";
   const message = `${report.message} Pending: ${pending.slice(0, MAX_PENDING).map(describePending).join("; ")}${rest}.`;
-  const [reason] = pending.flatMap(execution => pendingReason(execution) ?? []);
-  if (reason === "Forbidden") {
+  if (pending.some(({ outcome }) => outcome.result === "Forbidden")) {
     // Without the permission the True status can not be trusted.
     const status = report.status === "True" ? "Unknown" : report.status;
+    const reason = "Forbidden";
     return { ...report, status, reason, message, progressing: false, stalled: { reason, message } };
   }
-  // A stalled report needs a person, which is worse than a pod that waits.
-  const isStalled = report.stalled !== undefined;
-  return { ...report, ...(reason !== undefined && !isStalled && { reason }), message, progressing: true };
+  return { ...report, reason: report.reason === "Rolling" ? "Waiting" : report.reason, message, progressing: true };
 }

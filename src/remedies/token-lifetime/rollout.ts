@@ -13,7 +13,9 @@ import {
   lifetimeOf,
   nameOf,
   type ObservedPod,
+  progressing,
   RECHECK_MS,
+  stalled,
   type Subject,
   isOnTrial,
   isSettled,
@@ -63,15 +65,11 @@ export function skipped(subject: Subject): DaemonSetFinding | undefined {
   const { record } = daemonSet;
   const outcome = record !== undefined && KEPT_OUTCOMES.includes(record.outcome) ? record.outcome : "LeftAlone";
   if (isOnTrial(daemonSet.view)) {
-    return {
-      status: "False",
-      reason: "Unsupported",
-      sentence: `${nameOf(subject)}: the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate.`,
-      entry: entryOf(subject, outcome),
-      isStalled: true,
-    };
+    const words =
+      ": the skip annotation holds its trial on one node, and updateStrategy OnDelete holds every update of its template; remove the annotation, or set updateStrategy.type: RollingUpdate";
+    return stalled(subject, "Unsupported", outcome, words);
   }
-  const reason = templatePlan.kind === "Bounded" ? "Bounded" : "LeftAlone";
+  const reason = templatePlan.kind === "Bounded" ? "Bounded" : "NothingToDo";
   const sentence = `${nameOf(subject)} unchanged: it has the skip annotation.`;
   return { status: "True", reason, sentence, entry: entryOf(subject, outcome) };
 }
@@ -81,13 +79,7 @@ const ON_PURPOSE: readonly LeftAloneReason[] = ["AutomountOff", "DefaultTokenLef
 
 /** The operator cannot change it safely. */
 export function unsupported(subject: Subject, cause: string): DaemonSetFinding {
-  return {
-    status: "False",
-    reason: "Unsupported",
-    sentence: `${nameOf(subject)} unchanged: ${cause}.`,
-    entry: entryOf(subject, "LeftAlone"),
-    isStalled: true,
-  };
+  return stalled(subject, "Unsupported", "LeftAlone", ` unchanged: ${cause}`);
 }
 
 /** There is no token to bound, or the operator can not bound it. */
@@ -96,7 +88,7 @@ export function nothingToChange(subject: Subject): DaemonSetFinding | undefined 
   if (templatePlan.kind !== "LeftAlone") return undefined;
   const finding = unsupported(subject, templatePlan.cause);
   if (!ON_PURPOSE.includes(templatePlan.reason)) return finding;
-  return { ...finding, status: "True", reason: "LeftAlone", isStalled: false };
+  return { ...finding, status: "True", reason: "NothingToDo", isStalled: false };
 }
 
 /** The template is bounded, but not all pods are. */
@@ -110,23 +102,12 @@ export function rolling(subject: Subject): DaemonSetFinding | undefined {
   const progress = describeProgress(subject);
   if (isOurs && isStuck(subject)) {
     const duration = formatDuration(STUCK_AFTER_MS);
-    return {
-      status: "False",
-      reason: "RolloutStuck",
-      sentence: `${nameOf(subject)}: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status.`,
-      entry: entryOf(subject, "Rolling"),
-      isStalled: true,
-      recheckAfterMs: RECHECK_MS,
-    };
+    const words = `: rollout stuck, ${progress}: no pod became Ready for ${duration}. The operator changes no other DaemonSet; see kubectl rollout status`;
+    return { ...stalled(subject, "RolloutStuck", "Rolling", words), recheckAfterMs: RECHECK_MS };
   }
-  return {
-    status: "False",
-    reason: "Rolling",
-    sentence: `${nameOf(subject)}: ${progress}; the DaemonSet controller replaces the others.`,
-    entry: isOurs ? entryWithChange(subject, "Rolling") : entryOf(subject, "Bounded"),
-    isProgressing: true,
-    recheckAfterMs: RECHECK_MS,
-  };
+  const words = `: ${progress}; the DaemonSet controller replaces the others`;
+  const finding = progressing(subject, "Rolling", "Bounded", words);
+  return isOurs ? { ...finding, entry: entryWithChange(subject, "Rolling") } : finding;
 }
 
 /** How many pods are bounded, of those that exist or should exist. */
@@ -218,14 +199,7 @@ export function tooManyAtOnce(subject: Subject): DaemonSetFinding | undefined {
 
 /** A change that a blocker delays. */
 export function waitingFor(subject: Subject, blocker: string, change = "bounding its tokens"): DaemonSetFinding {
-  return {
-    status: "False",
-    reason: "Waiting",
-    sentence: `${nameOf(subject)}: ${change} is delayed: ${blocker}.`,
-    entry: entryOf(subject, "Waiting"),
-    isProgressing: true,
-    recheckAfterMs: RECHECK_MS,
-  };
+  return progressing(subject, "Waiting", "Waiting", `: ${change} is delayed: ${blocker}`);
 }
 
 /** A person must act after a wait of this long, in milliseconds. */

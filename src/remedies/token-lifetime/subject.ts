@@ -159,9 +159,13 @@ export function appliedMs({ daemonSet, nowMs }: Subject): number {
 }
 
 /** Fingerprint of the template without the operator's fields. */
-export function fingerprintOf({ daemonSet, templatePlan }: Subject): string {
-  const previous = templatePlan.kind === "Change" ? templatePlan.previous : (daemonSet.record?.previous ?? []);
-  return fingerprint(templateInputOf(daemonSet), previous);
+export function fingerprintOf(subject: Subject): string {
+  return fingerprint(templateInputOf(subject.daemonSet), previousOf(subject));
+}
+
+/** The lifetimes that the operator's changes replace, or have replaced. */
+function previousOf({ daemonSet, templatePlan }: Subject): readonly PreviousSeconds[] {
+  return templatePlan.kind === "Change" ? templatePlan.previous : (daemonSet.record?.previous ?? []);
 }
 
 /** Reports whether the template, without the operator's fields, is the recorded one. */
@@ -174,32 +178,48 @@ export function isRelease({ templatePlan }: Subject): boolean {
   return templatePlan.kind === "Change" && !templatePlan.projects && templatePlan.previous.length === 0;
 }
 
+/** What holds of a DaemonSet that is not bounded. `words` follow its name. */
+function unbounded(subject: Subject, reason: Reason, outcome: DaemonSetStatus["outcome"], words: string) {
+  return {
+    status: "False",
+    reason,
+    sentence: `${nameOf(subject)}${words}.`,
+    entry: entryOf(subject, outcome),
+  } as const;
+}
+
+/** A DaemonSet for which a person must act. */
+export function stalled(...finding: Parameters<typeof unbounded>): DaemonSetFinding {
+  return { ...unbounded(...finding), isStalled: true };
+}
+
+/** A DaemonSet that goes on by itself, and is looked at again soon. */
+export function progressing(...finding: Parameters<typeof unbounded>): DaemonSetFinding {
+  return { ...unbounded(...finding), isProgressing: true, recheckAfterMs: RECHECK_MS };
+}
+
 /** The entry for status.daemonSets. */
 export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
-  const { daemonSet, templatePlan, observed } = subject;
+  const { daemonSet, observed } = subject;
   const { record, view } = daemonSet;
-  const previous = templatePlan.kind === "Change" ? templatePlan.previous : (record?.previous ?? []);
   // A trial, and harm, are those of what is on record, also if the template or the object changes meanwhile.
   const trial = outcome === "Reverted" || isOnTrial(view) ? record : undefined;
   return {
     name: view.name,
     uid: view.uid,
     outcome,
-    ...previousIn(previous),
-    ...appliedIn(record),
+    ...keptOf(previousOf(subject), record?.appliedTime),
     generation: trial?.generation ?? observed.generation,
     fingerprint: trial?.fingerprint ?? fingerprintOf(subject),
   };
 }
 
-function previousIn(previous: readonly PreviousSeconds[]): Partial<DaemonSetStatus> {
-  if (previous.length === 0) return {};
-  const previousExpirationSeconds = Math.max(...previous.map(({ expirationSeconds }) => expirationSeconds));
-  return { previousExpirationSeconds, previous: previous.map(one => ({ ...one })) };
-}
-
-function appliedIn({ appliedTime }: Partial<DaemonSetStatus> = {}): Partial<DaemonSetStatus> {
-  return appliedTime === undefined ? {} : { appliedTime };
+/** What a later leader needs to restore the template, and to watch it. */
+function keptOf(previous: readonly PreviousSeconds[], appliedTime?: string): Partial<DaemonSetStatus> {
+  return {
+    ...(previous.length > 0 && { previous: previous.map(one => ({ ...one })) }),
+    ...(appliedTime !== undefined && { appliedTime }),
+  };
 }
 
 /** As {@link entryOf}; a change that a crash kept out of status was made now. */
@@ -215,20 +235,14 @@ const LIMITS: RestartLimits = { cooldownMs: 600_000, maxRestarts: 3 };
 
 /** Server-side apply: the operator owns every field of the patch, and gives up the fields that it owned before and the patch omits. */
 export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: string, strategy: object = {}): Intent {
-  const body = bodyOf(patch, strategy);
+  const body = { spec: { ...strategy, template: { spec: patch } } };
   return { verb: "apply", target: refOf(view), body, why, eventReason: "TokenLifetimeShortened" };
 }
 
 /** Restores the template. */
 export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
   const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
-  return {
-    verb: "apply",
-    target: refOf(daemonSet.view),
-    body: bodyOf(patch),
-    why,
-    eventReason: "TokenLifetimeRestored",
-  };
+  return { ...buildChange(daemonSet.view, patch, why), eventReason: "TokenLifetimeRestored" };
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */
@@ -246,10 +260,6 @@ export function buildEviction(
 /** The workload's name in status.restarts. */
 export function workloadOf({ name }: Pick<DaemonSetView, "name">): string {
   return `DaemonSet/${name}`;
-}
-
-function bodyOf(patch: TemplatePatch, strategy: object = {}): object {
-  return { spec: { ...strategy, template: { spec: patch } } };
 }
 
 function refOf({ namespace, name, uid, resourceVersion }: DaemonSetView): ObjectRef {

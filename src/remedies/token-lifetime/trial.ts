@@ -2,9 +2,9 @@ import { Cause } from "../../api/conditions";
 import type { DaemonSetStatus, RestartStatus } from "../../api/controller-resilience";
 import {
   checkRestartBudget,
-  isCreatedAfter,
   isOpen,
   isOverdue,
+  mayReplace,
   PROVEN_BY_POD,
   restartsOf,
   settleOpenRestarts,
@@ -110,37 +110,15 @@ function unprovenNode(first: ObservedPod, { daemonSet, spec }: Subject): string 
   return `no pod with its own network was seen to start on node ${first.pod.nodeName ?? "unknown"} since ${since}, when a copy of the first token expired; start one there`;
 }
 
-// The pod was healthy, so its restart has helped once a successor works.
-
-/** A successor that is Ready for this long counts as recovered, in milliseconds. */
-const SETTLED_MS = 30_000;
-
-/** Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
+/** The pod was healthy, so its restart has helped once a successor is Ready. Updates the outcomes of this remedy's restarts. Pure: history in, history out. */
 export function settleRestarts({ daemonSets, restarts }: Observed, nowMs: number): RestartStatus[] {
-  const observed = daemonSets.map(one => ({
-    ...one,
-    observed: one.pods,
-    pods: one.pods.map(({ pod: view }) => ({ view })),
-  }));
+  const observed = daemonSets.map(({ view, pods }) => ({ view, pods: pods.map(({ pod }) => ({ view: pod })) }));
   const outcomeOf = (entry: RestartStatus, one: (typeof observed)[number]): RestartStatus["outcome"] => {
-    if (hasRecovered(successorOf(entry, one.observed), nowMs)) return "Recovered";
+    if (one.pods.some(pod => pod.view.ready && mayReplace(pod, entry))) return "Recovered";
     return isOverdue(entry, one, nowMs) ? "Ineffective" : "Restarted";
   };
   const workloads = new Map(observed.map(one => [workloadOf(one.view), one]));
   return settleOpenRestarts(restarts, { causes: [Cause.TokenTooLong], workloads, outcomeOf }, nowMs);
-}
-
-/** The first pod that was created after the restart: the operator replaces one pod at a time. */
-function successorOf(entry: RestartStatus, pods: readonly ObservedPod[]): ObservedPod | undefined {
-  return activePodsOf({ pods })
-    .filter(({ pod }) => pod.uid !== entry.podUID && isCreatedAfter(pod.createdAtMs, entry))
-    .toSorted((a, b) => a.pod.createdAtMs - b.pod.createdAtMs)[0];
-}
-
-function hasRecovered(successor: ObservedPod | undefined, nowMs: number): boolean {
-  if (successor === undefined) return false;
-  const { pod, logState } = successor;
-  return pod.ready && nowMs >= (pod.readySinceMs ?? pod.createdAtMs) + SETTLED_MS && logState === "quiet";
 }
 
 // Every change is tried on one node first (docs/adr/0026): the template is changed with updateStrategy OnDelete, one pod is evicted, and after

@@ -176,7 +176,7 @@ function looksOwn(name: string, volume: JsonObject): boolean {
 }
 
 /** Reports whether its files have the mode of the operator's volume. */
-export function hasDefaultMode(volume: JsonObject): boolean {
+function hasDefaultMode(volume: JsonObject): boolean {
   return (objectOf(volume["projected"])["defaultMode"] ?? DEFAULT_MODE) === DEFAULT_MODE;
 }
 
@@ -242,8 +242,6 @@ export interface Container {
   readonly name: string;
   /** Nothing: admission mounts the default token. OurMount: the operator's volume. OwnMount: another volume. */
   readonly has: "Nothing" | "OurMount" | "OwnMount";
-  /** The operator's volume, but mounted with other options. */
-  readonly isOdd: boolean;
 }
 
 /** All containers and init containers that have a name, in order. */
@@ -253,7 +251,7 @@ export function readContainers(input: TemplateInput, tokenVolume: Volume | undef
     namedOf(spec[list]).map(raw => {
       const mount = tokenMountOf(raw);
       const has = mount === undefined ? "Nothing" : isOurMount(mount, tokenVolume) ? "OurMount" : "OwnMount";
-      return { list, name: raw.name, has, isOdd: has === "OurMount" && mount?.["readOnly"] !== true };
+      return { list, name: raw.name, has };
     }),
   );
 }

@@ -5,7 +5,6 @@ import {
   type Container,
   type ContainerPatch,
   freeName,
-  hasDefaultMode,
   isAutomountOff,
   isInjected,
   type LeftAloneReason,
@@ -168,7 +167,7 @@ export function arrange(reading: Reading, bound: number, mounting: readonly Cont
   const kept = volumes.flatMap(volume => keptOf(volume, bound, projects && volume === tokenVolume));
   const name = tokenVolume?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
   const fresh = projects && tokenVolume === undefined ? [ownVolume(name, bound)] : [];
-  const mounts = mounting.some(({ has, isOdd }) => has === "Nothing" || isOdd);
+  const mounts = mounting.some(({ has }) => has === "Nothing");
   const leaves = volumes.some(volume => volume.isOurs && !(projects && volume === tokenVolume));
   return {
     patch: patchOf([...kept.map(({ patch }) => patch), ...fresh], mounting, name),
@@ -186,10 +185,7 @@ interface Kept {
 
 function keptOf(volume: Volume, bound: number, isMounted: boolean): Kept[] {
   const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
-  if (isOurs) {
-    const isChange = now[0] !== bound || !hasDefaultMode(raw);
-    return isMounted ? [{ patch: ownVolume(name, bound), previous: [], isChange }] : [];
-  }
+  if (isOurs) return isMounted ? [{ patch: ownVolume(name, bound), previous: [], isChange: now[0] !== bound }] : [];
   const wanted = before.map(seconds => Math.min(seconds, bound));
   const isChange = wanted.some((seconds, i) => seconds !== now[i]);
   if (!isOwned && !isChange) return [];

@@ -208,14 +208,6 @@ describe("a second plan", () => {
   it.each([
     ["takes back a source", { volumes: [shortened("api", token(3600), token(86_400, "vault"))] }],
     ["makes the operator's token live longer", { volumes: [shortened(VOLUME_NAME, token(3607), CA, NAMESPACE)] }],
-    [
-      "changes the modes in the operator's volume",
-      { volumes: [{ name: VOLUME_NAME, projected: { defaultMode: 256 } }] },
-    ],
-    [
-      "makes the operator's mount writable",
-      { containers: [{ name: "side", volumeMounts: [{ mountPath: PATH, readOnly: false }] }] },
-    ],
   ])("detects that another manager %s, and keeps everything else", (_, drift) => {
     const subject = new Subject(mixed);
     subject.apply();
