@@ -181,8 +181,8 @@ async function collect({
   jobs,
   hours,
   record,
-}: Omit<Flags, "seed" | "plan" | "tables">): Promise<{ results: Result[]; isInterrupted: boolean }> {
-  const results: Result[] = [];
+}: Omit<Flags, "seed" | "plan" | "tables">): Promise<{ results: Recorded[]; isInterrupted: boolean }> {
+  const results: Recorded[] = [];
   let isInterrupted = false;
   const interrupt = (): void => {
     isInterrupted = true;
@@ -196,7 +196,7 @@ async function collect({
   const order = { seeds: Array.from({ length: seeds }, (_, at) => from + at), world, hours, jobs };
   try {
     await runWorlds(order, result => {
-      results.push(result);
+      results.push({ world, ...result });
       if (record !== undefined) appendFileSync(record, `${JSON.stringify({ world, ...result })}\n`);
       return !isInterrupted;
     });

@@ -4,8 +4,6 @@ import { PROGRAMS } from "./programs/library";
 import type { Result } from "./results";
 import { FAULT_KINDS } from "./world/faults";
 import { HAPPENINGS } from "./world/happenings";
-import { FAULTS } from "./world/machinery";
-import type { Plan } from "./world/plan";
 
 // What many worlds have seen, of all that they could see. What never occurs is not tested, so a long run fails then.
 
@@ -22,36 +20,16 @@ export interface Covered {
   readonly faults: Readonly<Record<string, number>>;
   readonly programs: readonly string[];
   readonly reasons: readonly string[];
-  /** Two faults at a time. */
-  readonly pairs: readonly string[];
-}
-
-/** A fault without an end still has consequences for so long, in milliseconds. */
-const AFTERMATH_MS = 60_000;
-
-/** The pairs of faults that were active together. */
-export function pairsOf({ happenings }: Pick<Plan, "happenings">): string[] {
-  const faults = happenings.filter(({ what }) => FAULTS[what] !== undefined);
-  const endOf = ({ atMs, forMs = 0 }: Plan["happenings"][number]): number => atMs + Math.max(forMs, AFTERMATH_MS);
-  const pairs = faults.flatMap((one, at) =>
-    faults
-      .slice(at + 1)
-      .filter(other => other.what !== one.what && other.atMs < endOf(one) && one.atMs < endOf(other))
-      .map(other => [one.what, other.what].sort().join(" + ")),
-  );
-  return [...new Set(pairs)];
 }
 
 /** All that can occur, by what it is. */
 function possible(): Readonly<Record<keyof Covered, readonly string[]>> {
   const reasons = createRemedies().flatMap(remedy => Object.keys(remedy.reasons));
-  const names = Object.keys(FAULTS).sort();
   return {
     happenings: Object.keys(HAPPENINGS),
     faults: FAULT_KINDS,
     programs: PROGRAMS.filter(name => name !== "exits-seldom"),
     reasons: [...new Set([...reasons, ...Object.keys(EngineReason), ...Object.keys(ClusterReason)])],
-    pairs: names.flatMap((one, at) => names.slice(at + 1).map(other => `${one} + ${other}`)),
   };
 }
 
@@ -60,14 +38,13 @@ const TITLES: Readonly<Record<keyof Covered, string>> = {
   faults: "Faults that hit a request",
   programs: "Programs",
   reasons: "Reasons of conditions",
-  pairs: "Pairs of faults at a time",
 };
 
 /** What a run has seen. */
 export interface Coverage {
   /** One line for each part; with `isFull` the counts, too. */
   readonly text: string;
-  /** What should have occurred and never did: `happening node-joins`. Pairs are too many to ask for each. */
+  /** What should have occurred and never did: `happening node-joins`. */
   readonly missing: readonly string[];
 }
 
@@ -80,9 +57,9 @@ export function coverageOf(results: readonly Result[], isFull: boolean): Coverag
     const counts = countsOf(results, part);
     const seen = all[part].filter(name => counts.has(name));
     const never = all[part].filter(name => !counts.has(name) && UNREACHABLE[name] === undefined);
-    if (part !== "pairs") missing.push(...never.map(name => `${part.replace(/s$/, "")} ${name}`));
+    missing.push(...never.map(name => `${part.replace(/s$/, "")} ${name}`));
     lines.push(`${TITLES[part]}: ${seen.length} of ${all[part].length}`);
-    if (isFull && part !== "pairs") lines.push(...wrapped([...counts].map(([name, count]) => `${name} ${count}`)));
+    if (isFull) lines.push(...wrapped([...counts].map(([name, count]) => `${name} ${count}`)));
   }
   return { text: lines.join("\n"), missing };
 }

@@ -13,7 +13,7 @@ import { checkRestarts } from "./checker/restarts";
 import type { Entry, Report, Violation } from "./checker/sight";
 import { checkTexts, checkWrites } from "./checker/writes";
 import { checkTrials } from "./checker/trials";
-import { type Covered, pairsOf } from "./coverage";
+import type { Covered } from "./coverage";
 import { Story } from "./story";
 import { Dice } from "./time";
 import { schedule } from "./world/happenings";
@@ -136,7 +136,6 @@ class Tally {
           sidecar === undefined ? program : [program, sidecar],
         ),
         reasons: [...this.#reasons],
-        pairs: pairsOf(plan),
       },
     };
   }
