@@ -160,7 +160,6 @@ describe("bindings of a protected controller", () => {
   const cluster: Life = {
     name: "",
     key: EXPIRY.kyverno,
-    fromCreation: true,
     labels: { [EXPIRY.kyverno]: `${LIFE_SECONDS}s` },
   };
   let safe: Binding[];

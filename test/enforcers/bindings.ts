@@ -36,7 +36,7 @@ export function binding(options: BindingOptions): object {
 }
 
 /** The kind of the binding, which depends on whether it has a namespace. */
-export function kindOf({ namespace }: { readonly namespace?: string | undefined }): Binding["kind"] {
+function kindOf({ namespace }: { readonly namespace?: string | undefined }): Binding["kind"] {
   return namespace === undefined ? "ClusterRoleBinding" : "RoleBinding";
 }
 
@@ -45,8 +45,6 @@ export interface Life {
   /** Valid as an object name. */
   readonly name: string;
   readonly key: string;
-  /** Whether the life counts from the creation of the binding, so that the same value can be used again. */
-  readonly fromCreation: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -54,24 +52,18 @@ export interface Life {
 /** A life of this many seconds, from now or from creation, in every convention that supports it. */
 export function lives(seconds: number, nowMs = Date.now()): Life[] {
   const moment = new Date(nowMs + seconds * 1000).toISOString().replace(/\.\d+/, "");
-  const annotation = (name: string, key: string, value: string, fromCreation: boolean): Life => ({
-    name,
-    key,
-    fromCreation,
-    annotations: { [key]: value },
-  });
-  const label = (name: string, value: string, fromCreation: boolean): Life => ({
+  const annotation = (name: string, key: string, value: string): Life => ({ name, key, annotations: { [key]: value } });
+  const label = (name: string, value: string): Life => ({
     name,
     key: EXPIRY.kyverno,
-    fromCreation,
     labels: { [EXPIRY.kyverno]: value },
   });
   return [
-    annotation("janitor-ttl", EXPIRY.janitorTtl, `${seconds}s`, true),
-    annotation("janitor-expires", EXPIRY.janitorExpires, moment, false),
-    label("kyverno-duration", `${seconds}s`, true),
-    label("kyverno-moment", moment.replaceAll(":", ""), false),
-    annotation("own-expires-at", EXPIRY.ownExpiresAt, moment, false),
-    annotation("own-seconds", EXPIRY.ownSeconds, String(seconds), true),
+    annotation("janitor-ttl", EXPIRY.janitorTtl, `${seconds}s`),
+    annotation("janitor-expires", EXPIRY.janitorExpires, moment),
+    label("kyverno-duration", `${seconds}s`),
+    label("kyverno-moment", moment.replaceAll(":", "")),
+    annotation("own-expires-at", EXPIRY.ownExpiresAt, moment),
+    annotation("own-seconds", EXPIRY.ownSeconds, String(seconds)),
   ];
 }

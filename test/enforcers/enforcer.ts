@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Binding, ClusterClient } from "../cluster/client";
-import { deadlinesOf, type Deadline } from "./rules";
+import { dueMs } from "./rules";
 
 /** The bindings that an enforcer may delete. It never reads any others. */
 interface EnforcerScope {
@@ -10,13 +10,6 @@ interface EnforcerScope {
   readonly clusterRoleBindings?: readonly string[];
 }
 
-/** A deleted binding, in its last state. */
-export interface Deletion extends Deadline {
-  readonly binding: Binding;
-  /** When the API server confirmed the deletion. */
-  readonly deletedMs: number;
-}
-
 const INTERVAL_MS = 1_000;
 
 /**
@@ -24,8 +17,8 @@ const INTERVAL_MS = 1_000;
  * deletes due bindings by their published rules. Like them, it deletes by name, without a precondition.
  */
 export class Enforcer {
-  /** In order of deletion. */
-  readonly deletions: Deletion[] = [];
+  /** The deleted bindings, in their last state. */
+  readonly deletions: Binding[] = [];
   private readonly stopping = new AbortController();
   private readonly running: Promise<void>;
   private lastPassMs = 0;
@@ -34,14 +27,13 @@ export class Enforcer {
   private constructor(
     private readonly client: ClusterClient,
     private readonly scope: EnforcerScope,
-    intervalMs: number,
   ) {
-    this.running = this.run(intervalMs);
+    this.running = this.run();
   }
 
   /** Starts the enforcer; its first pass begins at once. */
-  static start(client: ClusterClient, scope: EnforcerScope, intervalMs = INTERVAL_MS): Enforcer {
-    return new Enforcer(client, scope, intervalMs);
+  static start(client: ClusterClient, scope: EnforcerScope): Enforcer {
+    return new Enforcer(client, scope);
   }
 
   /** Stops the enforcer after its current pass. */
@@ -52,7 +44,7 @@ export class Enforcer {
 
   /** Whether it deleted the binding with this uid. */
   deleted(uid: string): boolean {
-    return this.deletions.some(({ binding }) => binding.metadata.uid === uid);
+    return this.deletions.some(({ metadata }) => metadata.uid === uid);
   }
 
   /** Waits for the end of a pass that began after this moment: the remaining bindings were not due then. */
@@ -64,7 +56,7 @@ export class Enforcer {
     await this.client.until(`a pass of the enforcer after ${new Date(momentMs).toISOString()}`, look);
   }
 
-  private async run(intervalMs: number): Promise<void> {
+  private async run(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const beganMs = Date.now();
@@ -76,17 +68,15 @@ export class Enforcer {
         this.trouble = error instanceof Error ? error.message : String(error);
       }
       // The abort may interrupt the sleep.
-      await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+      await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
   private async pass(nowMs: number): Promise<void> {
     for (const binding of await this.client.allBindings()) {
-      const [first] = this.inScope(binding) ? deadlinesOf(binding) : [];
-      if (first === undefined || first.dueMs >= nowMs) continue;
+      if (!this.inScope(binding) || dueMs(binding) >= nowMs) continue;
       const { name, namespace } = binding.metadata;
-      const deleted = await this.client.deleteBinding(binding.kind, name, namespace);
-      if (deleted) this.deletions.push({ ...first, binding, deletedMs: Date.now() });
+      if (await this.client.deleteBinding(binding.kind, name, namespace)) this.deletions.push(binding);
     }
   }
 

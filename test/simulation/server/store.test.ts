@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { Dice, VirtualClock } from "../time";
-import { Refusal } from "./objects";
 import { Store, type Change } from "./store";
 
 const clock = (): VirtualClock => new VirtualClock();
@@ -11,53 +10,15 @@ const pod = (name: string, more: object = {}) => ({
   ...more,
 });
 
-function refusalOf(work: () => unknown): Refusal {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
-  throw new Error("expected a refusal");
-}
-
 describe("the store", () => {
-  it("sets what a client may not", () => {
-    const { metadata, apiVersion, kind } = store().create("deployments", { metadata: { name: "x", namespace: "a" } });
-    expect(metadata).toMatchObject({ generation: 1, creationTimestamp: "2026-01-05T08:00:00Z", resourceVersion: "2" });
-    expect(metadata.uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
-    expect([apiVersion, kind]).toEqual(["apps/v1", "Deployment"]);
-  });
-
   it("gives generated names", () => {
     const { metadata } = store().create("pods", { metadata: { generateName: "web-", namespace: "a" } });
     expect(metadata.name).toMatch(/^web-[a-z0-9]{5}$/);
   });
 
-  it("refuses a second object of a name, and changes of none", () => {
-    const one = store();
-    one.create("pods", pod("x"));
-    expect(refusalOf(() => one.create("pods", pod("x")))).toMatchObject({ code: 409, reason: "AlreadyExists" });
-    expect(refusalOf(() => one.update("pods", "a", "y", () => undefined))).toMatchObject({ code: 404 });
-    expect(refusalOf(() => one.delete("pods", "a", "y"))).toMatchObject({ code: 404, message: 'pods "y" not found' });
-  });
-
   it("gives out nothing that can be changed", () => {
     const { spec } = store().create("pods", pod("x"));
     expect(() => ((spec as { nodeName: string }).nodeName = "other")).toThrow(TypeError);
-  });
-
-  it("keeps a running pod for its grace period, and a new or ended one for none", () => {
-    const one = store();
-    one.create("pods", pod("x", { spec: { nodeName: "n", terminationGracePeriodSeconds: 10 } }));
-    one.delete("pods", "a", "x");
-    const deleted = { deletionTimestamp: "2026-01-05T08:00:10Z", deletionGracePeriodSeconds: 10 };
-    expect(one.get("pods", "a", "x")?.metadata).toMatchObject(deleted);
-    one.delete("pods", "a", "x", { graceSeconds: 0 });
-    expect(one.get("pods", "a", "x")).toBeUndefined();
-    one.create("pods", { metadata: { name: "y", namespace: "a" }, spec: {} });
-    one.delete("pods", "a", "y");
-    expect(one.list("pods")).toEqual([]);
   });
 
   it("lists by namespace and name", () => {

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import type { WorkloadPlan } from "./cluster/install";
+import { isWrite } from "./server/journal";
+import type { Plan } from "./world/plan";
+import { World } from "./world/world";
+
+// What the operator asks for while all is well. `npm run bench -- scale` measures times, processor time and memory as well, on real API servers.
+
+const MINUTE = 60_000;
+const [OBJECTS, PODS_EACH] = [10, 10];
+
+/** The first passes read live, and full passes follow each minute. Then healthy logs are read every five minutes. */
+const [FROM_MS, TO_MS] = [6 * MINUTE, 16 * MINUTE];
+
+/** The most requests in these ten minutes of each verb and resource. What is not here must not happen. */
+const MOST: Readonly<Record<string, number>> = {};
+
+const workloads = Array.from({ length: OBJECTS }, (_, at): WorkloadPlan => {
+  const place = { namespace: `team-${at % 5}`, name: `app-${at}` };
+  return { ...place, kind: "Deployment", program: "client-go-new", replicas: PODS_EACH };
+});
+
+const PLAN: Plan = {
+  ...{ seed: 1, lastsMs: TO_MS, servers: 1, operators: [0], nodes: 5, workloads, bindings: [], happenings: [] },
+  objects: workloads.map(({ kind, namespace, name }) => ({
+    ...{ namespace, name },
+    spec: { targets: [{ kind, name }], tokenRestart: {} },
+  })),
+};
+
+it("reads every log of 100 healthy pods, writes nothing but its Lease, and asks for little else", async () => {
+  const world = new World(PLAN);
+  const counts: Record<string, number> = {};
+  const logs = new Set<string>();
+  const [refused, written]: [string[], string[]] = [[], []];
+  world.onRequest(({ atMs, verb, resource, subresource, path, namespace, name, code }) => {
+    if (atMs < FROM_MS) return;
+    const what = `${verb} ${[resource === "" ? path : resource, subresource].filter(Boolean).join("/")}`;
+    counts[what] = (counts[what] ?? 0) + 1;
+    if (subresource === "log") logs.add(`${namespace}/${name}`);
+    if (code >= 300) refused.push(`${code} ${what}`);
+    if (isWrite({ verb, resource }) && resource !== "leases") written.push(what);
+  });
+  world.start();
+  await world.clock.run(TO_MS);
+  world.end();
+  console.log(counts);
+  expect({ logs: logs.size, refused, written }).toEqual({ logs: OBJECTS * PODS_EACH, refused: [], written: [] });
+  const tooMany = Object.entries(counts).filter(([what, count]) => count > (MOST[what] ?? 0));
+  expect(tooMany).toEqual([]);
+}, 400_000);
