@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatHtml } from "../src/cli/kubectl/audit/html";
 import type { Report } from "../src/cli/kubectl/audit/finding";
-import { ago, answerOf, binding, meta, pod, type World, workload } from "../src/cli/kubectl/audit/testing/world";
+import { ago, answerOf, binding, meta, pod, type World, workload } from "../src/cli/kubectl/testing/world";
 import { FakeServer, run } from "../src/cli/kubectl/testing/run";
 
 const PICTURE = join(__dirname, "../docs/images/audit.png");

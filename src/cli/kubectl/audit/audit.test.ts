@@ -3,8 +3,8 @@ import { expiringBindings } from "./checks/cluster";
 import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";
-import { type Report as AuditReport, summaryOf } from "./finding";
-import { ago, answerOf, binding, meta, pod, type World, workload } from "./testing/world";
+import { type Report, summaryOf } from "./finding";
+import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 
 let world: World;
 let logs: Record<string, string>;
@@ -20,20 +20,6 @@ beforeEach(() => {
 });
 
 const audit = (...args: string[]): Promise<Run> => run(["audit", ...args], { KUBECONFIG: kubeconfig });
-
-interface Report {
-  findings: {
-    severity: string;
-    check: string;
-    kind: string;
-    namespace: string;
-    name: string;
-    why: string;
-    wayOut: string;
-    command?: string;
-  }[];
-  unread: string[];
-}
 
 async function report(...args: string[]): Promise<Report> {
   return JSON.parse((await audit("-o", "json", ...args)).stdout) as Report;
@@ -324,7 +310,7 @@ describe("the report", () => {
       wayOut: "",
     } as const;
     const findings = ["a", "b"].map(name => ({ ...notice, name }));
-    const report: AuditReport = { server: "s", logs: false, time: "", unread: [], findings };
+    const report: Report = { server: "s", logs: false, time: "", unread: [], findings };
     expect(summaryOf(report)).toBe("Audit of s: found 2 notices.");
     expect(summaryOf({ ...report, findings: findings.slice(1) })).toBe("Audit of s: found 1 notice.");
   });

@@ -5,7 +5,7 @@ import type { Session } from "../session";
 import type { AuditFacts } from "./facts";
 import type { Finding } from "./finding";
 import { readKinds, unfollowed } from "./kinds";
-import { ago, NOW } from "./testing/world";
+import { ago, NOW } from "../testing/world";
 
 // A cluster with Certificates of cert-manager, of which one is due since 20 minutes, and nothing has moved for 30.
 

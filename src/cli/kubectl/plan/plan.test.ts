@@ -6,24 +6,32 @@ import { candidate, carryOut, clusterObject, facts } from "../../../engine/clust
 import { planNamespace } from "../../../engine/cluster-wide/plan";
 import { type FakeAnswer, FakeServer, run } from "../testing/run";
 import { planNamespaces } from "./plan-cluster";
-import { ago, answerFor, meta } from "./testing/world";
+import { ago, answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 
 const folder = mkdtempSync(join(tmpdir(), "plan-"));
 let refused: RegExp | undefined;
-let more: Record<string, readonly object[]> = {};
+let world: World;
 const forbidden: FakeAnswer = { code: 403, body: { kind: "Status", code: 403, message: "forbidden" } };
 /** By path, instead of the world's. */
 const answers = new Map<string, FakeAnswer>();
 const server = new FakeServer(request =>
   refused?.test(request.url ?? "")
     ? forbidden
-    : (answers.get(request.url?.split("?")[0] ?? "") ?? answerFor(request, more)),
+    : (answers.get(request.url?.split("?")[0] ?? "") ?? answerOf(world)(request)),
 );
 let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 beforeEach(() => {
   refused = undefined;
-  more = {};
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-7d", uid: "rs", controller: true };
+  const labels = { app: "web", "pod-template-hash": "7d" };
+  world = {
+    namespaces: [{ metadata: { ...meta("shop"), namespace: undefined } }],
+    pods: [pod("web-7d-1", "web", { created: 1_800, ownerReferences: [owner], labels })],
+    serviceaccounts: [{ metadata: meta("web", { creationTimestamp: ago(300) }) }],
+    deployments: [workload("web")],
+    rolebindings: [binding("web")],
+  };
   answers.clear();
   server.requests.length = 0;
 });
@@ -51,7 +59,10 @@ function plan(yaml: string, ...args: string[]): ReturnType<typeof run> {
 /** 401s for ten minutes, the last one now. */
 function unauthorizedLog(): string {
   const line = "E1124 reflector.go:147] Failed to watch *v1.Pod: failed to list *v1.Pod: Unauthorized";
-  return Array.from({ length: 21 }, (_, i) => `${ago((20 - i) / 2)} ${line}\n`).join("");
+  return Array.from(
+    { length: 21 },
+    (_, i) => `${new Date(Date.now() - 30_000 * (20 - i)).toISOString()} ${line}\n`,
+  ).join("");
 }
 
 /** Every request but reads and reviews. */
@@ -91,15 +102,9 @@ describe("plan of a ControllerResilience", () => {
   it("counts the restarts of the object that the cluster has", async () => {
     const time = new Date(Date.now() - 60_000).toISOString();
     const entry = { podUID: "u", workload: "Deployment/web", cause: "ServiceAccountRecreated", outcome: "Recovered" };
-    more = {
-      "/apis/controller-resilience.io/v1alpha1/namespaces/shop/controllerresiliences": [
-        {
-          metadata: { name: "web", namespace: "shop", uid: "u1", resourceVersion: "1", creationTimestamp: time },
-          spec: {},
-          status: { restarts: [{ ...entry, pod: "web-0", time }] },
-        },
-      ],
-    };
+    world["controllerresiliences"] = [
+      { metadata: meta("web"), spec: {}, status: { restarts: [{ ...entry, pod: "web-0", time }] } },
+    ];
     const { stdout, code } = await plan(web);
     expect(stdout).toContain("ControllerResilience shop/web  exists");
     expect(stdout).toContain("False RestartDeferred");
@@ -119,7 +124,7 @@ describe("plan of a ControllerResilience", () => {
       body: lease,
     });
     expect((await plan(web)).stdout).not.toContain("not now");
-    more = { "/api/v1/namespaces/shop/serviceaccounts": [{ metadata: meta("web") }] };
+    world["serviceaccounts"] = [{ metadata: meta("web") }];
     answers.set("/api/v1/namespaces/shop/pods/web-7d-1/log", { text: unauthorizedLog() });
     // One API server is no second witness.
     answers.set("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", { body: { endpoints: [] } });
