@@ -151,34 +151,20 @@ const LOGGERS: Readonly<Record<string, (said: string) => string>> = {
   "JSON in JSON in JSON": s => json({ log: json({ message: json({ error: s }) }) }),
 };
 
+/** Puts something around each line. */
+const eachLine =
+  (wrap: (line: string) => string) =>
+  (record: string): string =>
+    record.split("\n").map(wrap).join("\n");
+
 /** What a container runtime or kubectl puts around it. */
 const ENVELOPES: Readonly<Record<string, (record: string) => string>> = {
   none: r => r,
-  containerd: r =>
-    r
-      .split("\n")
-      .map(line => `${TIME} stderr F ${line}`)
-      .join("\n"),
-  "kubectl --timestamps": r =>
-    r
-      .split("\n")
-      .map(line => `${TIME} ${line}`)
-      .join("\n"),
-  both: r =>
-    r
-      .split("\n")
-      .map(line => `${TIME} 2024-03-01T09:12:44.113201599+01:00 stdout F ${line}`)
-      .join("\n"),
-  "Docker's json-file": r =>
-    r
-      .split("\n")
-      .map(log => json({ log: `${log}\n`, stream: "stderr", time: TIME }))
-      .join("\n"),
-  "carriage returns": r =>
-    r
-      .split("\n")
-      .map(line => `${line}\r`)
-      .join("\n"),
+  containerd: eachLine(line => `${TIME} stderr F ${line}`),
+  "kubectl --timestamps": eachLine(line => `${TIME} ${line}`),
+  both: eachLine(line => `${TIME} 2024-03-01T09:12:44.113201599+01:00 stdout F ${line}`),
+  "Docker's json-file": eachLine(log => json({ log: `${log}\n`, stream: "stderr", time: TIME })),
+  "carriage returns": eachLine(line => `${line}\r`),
   "a colour": r => `\x1b[1;31m${r}\x1b[0m`,
   "fluentd's JSON": r =>
     json({
