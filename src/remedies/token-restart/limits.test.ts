@@ -78,9 +78,9 @@ describe("a pod that cannot be healed", () => {
   });
 });
 
-/** A Deployment whose ServiceAccount was recreated 61 s ago. */
+/** A Deployment whose pods have their first tokens, and whose ServiceAccount was recreated 61 s ago. */
 function recreated(spec: Partial<TokenRestartSpec>, pods = 3): Scene {
-  const scene = replicated(pods, spec);
+  const scene = replicated(pods, spec, i => ({ volumesReadyMs: Date.parse("2025-01-01T11:30:00Z") - i }));
   for (const { name } of scene.podList) scene.logs.write(name, "main");
   scene.accounts.set("web", scene.account("sa-2", -61_000));
   return scene;

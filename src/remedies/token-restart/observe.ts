@@ -23,7 +23,7 @@ import {
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
 } from "./pod-logs";
-import { incidentsOf, proofOf, recreationOf, type ProofContext } from "./proof";
+import { incidentsOf, type KnownAccount, proofOf, recreationOf, type ProofContext } from "./proof";
 import { findSandboxes, NO_FINDINGS } from "./sandboxes";
 import { withMemory } from "./target-status";
 
@@ -34,6 +34,16 @@ interface ObjectMemory {
   readonly logs: LogWatch;
   readonly sandboxes: SandboxTraces;
   readonly find: FindUnauthorized;
+  /** By name of the ServiceAccount. */
+  readonly accounts: Map<string, SeenAccount>;
+}
+
+/** A ServiceAccount as it was last seen. Times are monotonic. */
+export interface SeenAccount {
+  readonly uid: string;
+  readonly seenMs: number;
+  /** When another one was last seen in its place; -Infinity: never. */
+  readonly otherMs: number;
 }
 
 /** What the functions of one pass share. */
@@ -43,6 +53,7 @@ interface Pass {
   readonly readers: Readers;
   /** Failed reads are added here. */
   readonly problems: Problem[];
+  readonly memory: Pick<ObjectMemory, "accounts">;
 }
 
 /** The persistence rule of a spec. */
@@ -64,7 +75,7 @@ export async function observeTargets(
   const problems: Problem[] = [];
   const { namespace } = object.metadata;
   const found = await findTargetPods(object, readers, problems);
-  const workloads = await withProofs(found.workloads, { object, spec, readers, problems });
+  const workloads = await withProofs(found.workloads, { object, spec, readers, problems, memory });
   if (spec.evidence.includes("Logs")) problems.push(...unknownContainers(spec, workloads));
   const watched = workloads.flatMap(({ pods }) => pods.flatMap(pod => pod.watched));
   const rule = ruleOf(spec);
@@ -129,16 +140,22 @@ async function withProofs(targets: readonly TargetPods[], pass: Pass): Promise<W
 }
 
 /** A ServiceAccount; null: does not exist, undefined: cannot be read. */
-type Account = ServiceAccountView | null | undefined;
+type Account = KnownAccount | null | undefined;
 
 async function readServiceAccounts(
   pods: readonly PodView[],
-  { object, readers, problems }: Pass,
+  { object, readers, problems, memory: { accounts } }: Pass,
 ): Promise<ReadonlyMap<string, Account>> {
   const names = [...new Set(pods.map(pod => pod.serviceAccountName))];
   const read = async (name: string): Promise<[string, Account]> => {
     const account = (): Promise<ServiceAccountView | null> => readers.serviceAccount(object.metadata.namespace, name);
-    return [name, await unlessForbidden(account, problems)];
+    const view = await unlessForbidden(account, problems);
+    if (!view || isGone(view)) return [name, view];
+    const before = accounts.get(name);
+    const otherMs = (before?.uid === view.uid ? before.otherMs : before?.seenMs) ?? -Infinity;
+    const seenMs = readers.clock.monotonicMs();
+    accounts.set(name, { uid: view.uid, seenMs, otherMs });
+    return [name, { ...view, sinceOtherMs: seenMs - otherMs }];
   };
   return new Map(await Promise.all(names.map(read)));
 }

@@ -88,10 +88,14 @@ describe("no proof is", () => {
 });
 
 describe("without a 401", () => {
-  it("a pod on a later token is proven for ten minutes only, since its refreshes drift", () => {
+  it("a pod on a later token is proven for ten minutes only since its own ServiceAccount was seen", () => {
     const view = old({ createdAtMs: T - 3_600_000, volumesReadyMs: T - 3_600_000 });
-    expect(proof(view, 599_999)).toMatchObject({ alone: true });
-    expect(proof(view, 600_000)).toMatchObject({ alone: false });
+    const alone = (sinceOtherMs?: number): unknown =>
+      proveByAge(view, { ...account, ...(sinceOtherMs !== undefined && { sinceOtherMs }) }, T + 60_000);
+    expect(alone(599_999)).toMatchObject({ alone: true });
+    expect(alone(600_000)).toMatchObject({ alone: false });
+    // Nobody has seen how long it was missing.
+    expect(alone()).toMatchObject({ alone: false });
   });
 
   it("a pod is not proven alone when its log continued for five minutes", () => {
@@ -204,9 +208,10 @@ describe("a token with an audience", () => {
 /** Passes until the age alone is enough. */
 const OVER_A_MINUTE = 14;
 
-/** A pod that logs nothing, and whose ServiceAccount was recreated. */
+/** A pod that logs nothing, has its first token, and whose ServiceAccount was recreated. */
 function silent(): Scene {
   const scene = new Scene();
+  scene.podList = [scene.podAt(-20 * MINUTE, {})];
   scene.accounts.set("web", scene.account("sa-2", 0));
   return scene;
 }

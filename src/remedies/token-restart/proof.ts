@@ -28,8 +28,9 @@ const REFRESH_SLACK_MS = 180_000;
 const ALONE_CLOCK_SKEW_MS = 30_000;
 
 /**
- * Later refreshes drift, so the time of an older pod's next refresh is unknown. Such a pod is rejected without a log line only for this long
- * after the ServiceAccount was created, while hardly any token was refreshed.
+ * Later refreshes drift, so the time of an older pod's next refresh is unknown; one that was due while the ServiceAccount was missing follows
+ * once it is back. Such a pod is rejected without a log line only for this long after its own ServiceAccount was last seen, while hardly any
+ * token was refreshed.
  */
 const ALONE_UNTIL_MS = 600_000;
 
@@ -51,6 +52,11 @@ const EARLY_MS = 120_000;
 /** The kubelet remembers for two minutes that a token was valid, and agents ask it every minute: 401s begin within this, in milliseconds. */
 const BEGUN_WITHIN_MS = 300_000;
 
+/** A ServiceAccount, and how long ago one of another uid was last seen in its place, in milliseconds. Absent: unknown, as to a new leader. */
+export interface KnownAccount extends ServiceAccountView {
+  readonly sinceOtherMs?: number;
+}
+
 /** What a proof is made from. */
 export interface ProofContext {
   readonly spec: Pick<TokenRestartSpec, "evidence">;
@@ -61,7 +67,7 @@ export interface ProofContext {
 /** Returns the proof that the token of a pod is invalid, if there is one. */
 export function proofOf(
   pod: PodView,
-  account: ServiceAccountView | null | undefined,
+  account: KnownAccount | null | undefined,
   { spec, rotation, nowMs }: ProofContext,
 ): TokenProof | undefined {
   const byAge = account && spec.evidence.includes("ServiceAccountAge") ? proveByAge(pod, account, nowMs) : undefined;
@@ -99,11 +105,12 @@ export function incidentsOf(
 /** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. */
 export function proveByAge(
   pod: PodView,
-  { uid, createdAtMs }: ServiceAccountView,
+  { uid, createdAtMs, sinceOtherMs = Infinity }: KnownAccount,
   nowMs: number,
 ): TokenProof | undefined {
   if (!holdsTokenFromBefore(pod, createdAtMs, nowMs)) return undefined;
-  const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && hasFirstTokenOrIsEarly(pod, createdAtMs, nowMs);
+  const isFirstToken = nowMs < firstToken(pod) + refreshInterval(pod);
+  const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && (isFirstToken || sinceOtherMs < ALONE_UNTIL_MS);
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
   return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
@@ -172,11 +179,6 @@ function refreshedMs(pod: PodView, sinceMs: number): number {
   // The first refresh that, with its slack, ends after that time.
   const next = Math.max(1, Math.floor((sinceMs - REFRESH_SLACK_MS - firstMs) / everyMs) + 1);
   return firstMs + everyMs * next;
-}
-
-/** The first token is certainly the invalid one. A later token is probably invalid, for a short time. */
-function hasFirstTokenOrIsEarly(pod: PodView, sinceMs: number, nowMs: number): boolean {
-  return nowMs < firstToken(pod) + refreshInterval(pod) || nowMs - sinceMs < ALONE_UNTIL_MS;
 }
 
 function firstToken(pod: PodView): number {

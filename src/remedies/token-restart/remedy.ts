@@ -10,7 +10,7 @@ import { withHolders } from "../../restarts/holder";
 import { RolloutWaits } from "../../restarts/limits";
 import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
-import { observeTargets } from "./observe";
+import { observeTargets, type SeenAccount } from "./observe";
 import { isRejected, type Observed, type ObservedWorkload, TOKEN_CAUSES } from "./observed";
 import { planRestarts } from "./plan";
 import { REASONS } from "./reasons";
@@ -114,7 +114,11 @@ export function createTokenRestart(): Remedy<"tokenRestart"> {
   });
 }
 
-/** State of one ControllerResilience. After its loss, logs are read from further back, and the wait for a rollout in progress begins again. */
+/**
+ * State of one ControllerResilience. After its loss, logs are read from further back, the wait for a rollout in progress begins again, and it is
+ * unknown how long a ServiceAccount was missing.
+ */
 function newMemory(key: Key) {
-  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits() };
+  const accounts = new Map<string, SeenAccount>();
+  return { logs: new LogWatch(key), sandboxes: new SandboxTraces(), rollouts: new RolloutWaits(), accounts };
 }

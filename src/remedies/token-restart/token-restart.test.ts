@@ -126,6 +126,7 @@ describe("the age of the ServiceAccount", () => {
   it("rejects a pod after 60 s without a log line, also when logs cannot be read", async () => {
     const scene = new Scene();
     scene.logs.before = () => Promise.reject(new ForbiddenError("pods/log may not be read"));
+    await scene.passes(1);
     scene.accounts.set("web", scene.account("sa-2", 0));
     scene.clock.advance(59_000);
     expect(await scene.pass()).toMatchObject({ status: "Unknown", reason: "Forbidden", intents: [] });
@@ -133,6 +134,23 @@ describe("the age of the ServiceAccount", () => {
     const pass = await scene.pass();
     expect(pass.intents).toHaveLength(1);
     expect(pass.message).toContain("pods/log may not be read");
+  });
+
+  it.each([
+    ["the ServiceAccount was missing for so long that the kubelet may have renewed the token since", 600_000, false],
+    ["a new leader does not know how long it was missing", 1_000, true],
+  ])("rejects no pod on a later token without a log line where %s", async (_, missingMs, failsOver) => {
+    const scene = new Scene();
+    await scene.passes(1);
+    scene.accounts.delete("web");
+    await scene.pass();
+    if (failsOver) scene.failOver();
+    scene.clock.advance(missingMs);
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    const pass = await scene.passes(30);
+    expect(pass).toMatchObject({ status: "True", reason: "Suspected", intents: [] });
+    scene.log(UNAUTHORIZED);
+    expect((await scene.passes(2)).intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
   });
 
   it("accepts a pod whose log shows that it has recovered", async () => {
