@@ -4,6 +4,7 @@ import type { ContainerView, PodView, WorkloadView } from "../../core/views";
 import { rejectedSince } from "../../evidence/metrics/judge";
 import type { Persistence } from "../../logs/persistence";
 import { hasLog, type LogFinding, type Watched } from "../../logs/reading/log-watch";
+import { KUBELETS_401 } from "../../logs/traces";
 import type { Problem } from "../../core/errors";
 import { type ObservedPod, type Recreation, SEVERITY, type TokenProof } from "./observed";
 import { workloadId } from "../../restarts/claims";
@@ -69,7 +70,13 @@ export function observedPod(
     problems.push({ forbidden: error.forbidden, message });
   }
   const sidecars = watched.filter(({ container: { role } }) => role === "sidecar").map(item => item.container.name);
-  const quietTimes = findings.filter(({ name }) => !sidecars.includes(name)).map(({ quiet }) => quiet);
+  const quietTimes = findings
+    .filter(({ name }) => !sidecars.includes(name))
+    .map(({ quiet, topics }) => {
+      // A log in which the kubelet's 401s go on is not quiet either, even where they are no evidence.
+      const { quietFromMs = 0 } = topics.get(KUBELETS_401) ?? {};
+      return { ...quiet, fromMs: Math.max(quiet.fromMs, quietFromMs) };
+    });
   const known = {
     ...pod,
     ...(proof && { proof: weighLogs(proof, quietTimes) }),

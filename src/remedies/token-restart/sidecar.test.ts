@@ -96,6 +96,16 @@ describe("401s of the kubelet", () => {
     scene.podList = scene.podList.map(pod => ({ ...pod, skip: false }));
   };
 
+  it("keep a log from looking healthy, also where they confirm nothing", async () => {
+    const scene = new Scene();
+    scene.podList = [scene.podAt(-600_000, { skip: true })];
+    await scene.passes(30, refused(scene));
+    scene.accounts.set("web", scene.account("sa-2", 0));
+    await scene.passes(84, refused(scene));
+    unskip(scene);
+    expect((await scene.passes(1)).intents).toMatchObject([{ restart: { cause: "ServiceAccountRecreated" } }]);
+  });
+
   it.each([
     ["after the kubelet has renewed the token, which the client does not read again", 40, 120],
     ["where the kubelet may have renewed the token just before the key was replaced", 0, 24],
