@@ -2,6 +2,9 @@ import type { Steps } from "../core/slices";
 import { classify, isFromOtherPod, type PodName, scanInSteps, unwrap } from "./classifier/index";
 import { recordEnd } from "./classifier/scan-log";
 import { has401 } from "./classifier/literals";
+import { parseRecord, type Sentence } from "./classifier/parse-record";
+import { codeAnswers, UNAUTHORIZED } from "./classifier/status-codes";
+import { lowerCase } from "./classifier/text";
 import type { FindUnauthorized } from "./reading/container-log";
 import { type DeniedRequest, KUBELETS_401, REFUSED, REFUSED_WRITE, THROTTLED, topicOf } from "./traces";
 
@@ -55,9 +58,14 @@ export function isKubelets401(record: string): boolean {
 export const findAny: FindUnauthorized = (text, onRecord, pod) =>
   findEach(text, record => isAnyUnauthorized(record) && isOwn(record, pod), onRecord);
 
-/** Reports whether a record has a 401 of any kind. */
+/** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {
-  return has401(record) || /\bunauthorized\b/i.test(record) || classify(record) === "unauthorized";
+  return /\bunauthorized\b/i.test(record) || classify(record) === "unauthorized" || hasStatus401(record);
+}
+
+function hasStatus401(record: string): boolean {
+  const isStatus = ({ key, text }: Sentence): boolean => codeAnswers(key, lowerCase(text), UNAUTHORIZED).length > 0;
+  return has401(record) && parseRecord(record).sentences.some(isStatus);
 }
 
 /** Whether a record is not one that a log shipper printed for another pod; true if the pod is not known. */
