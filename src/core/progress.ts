@@ -74,7 +74,7 @@ export interface KindReading {
    * was passed over.
    */
   readonly passedMs: number;
-  /** Since when readings have succeeded without a break; Infinity: the last one failed. */
+  /** Since when the question is asked and readings have succeeded, without a break; Infinity: the last one failed. */
   readonly steadyMs: number;
   /** The last successful reading; absent: there was none yet. */
   readonly readMs?: number;

@@ -252,6 +252,19 @@ describe("KindReadings", () => {
     expect(answers).toBe(5);
   });
 
+  it("starts the time again for a question that was not asked for a while: its objects may have moved unseen", async () => {
+    const every = ask({ id: "every", selects: () => true });
+    await w.minutes(1);
+    w.edit("blue");
+    const [blue] = (await w.minutes(2)).due;
+    await w.minutes(5, every);
+    const askedMs = w.clock.monotonicMs();
+    const reading = await w.minutes(2);
+    expect(reading.due).toMatchObject([{ name: "blue", dueMs: blue!.dueMs }]);
+    expect(reading.steadyMs).toBe(askedMs);
+    expect((await w.readings.kind(every)).steadyMs).toBeLessThan(askedMs);
+  });
+
   it("begins anew with an object that gets another label: it may have been that of another controller", async () => {
     const every = ask({ id: "every", selects: () => true });
     await w.minutes(1, every);

@@ -230,8 +230,9 @@ function* addItems(
 function readingOf(known: Known, question: KindQuestion, nowMs: number): KindReading {
   const { track, readMs, steadyMs, served } = known;
   const unknown = whyUnknown(known, nowMs);
+  const reading = track.reading(question);
   return {
-    ...{ ...track.reading(question), steadyMs },
+    ...{ ...reading, steadyMs: Math.max(reading.steadyMs, steadyMs) },
     ...(readMs !== undefined && { readMs }),
     ...(served !== undefined && { resource: served.resource.plural }),
     ...(unknown !== undefined && { unknown }),

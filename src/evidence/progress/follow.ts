@@ -116,6 +116,8 @@ interface Definition {
 /** A question, and when the objects that it selects moved. */
 interface Asked {
   readonly question: KindQuestion;
+  /** When it was first asked, and last. */
+  readonly sinceMs: number;
   wantedMs: number;
   movedMs: number;
   passedMs: number;
@@ -145,7 +147,7 @@ export class KindTrack {
     this.#byDue.set(due, definition);
     const known = definition.asked.get(id);
     if (known !== undefined) known.wantedMs = wantedMs;
-    else definition.asked.set(id, { question, wantedMs, movedMs: -Infinity, passedMs: -Infinity });
+    else definition.asked.set(id, { question, sinceMs: wantedMs, wantedMs, movedMs: -Infinity, passedMs: -Infinity });
     return known !== undefined;
   }
 
@@ -225,9 +227,13 @@ export class KindTrack {
   }
 }
 
-function timesOf(asked: Asked | undefined): Pick<KindReading, "movedMs" | "passedMs"> {
-  return { movedMs: asked?.movedMs ?? -Infinity, passedMs: asked?.passedMs ?? -Infinity };
+/** Before a question was asked, what moved of its objects was not followed. */
+function timesOf(asked: Asked | undefined): Pick<KindReading, "movedMs" | "passedMs" | "steadyMs"> {
+  const { movedMs, passedMs, sinceMs: steadyMs } = asked ?? UNASKED;
+  return { movedMs, passedMs, steadyMs };
 }
+
+const UNASKED = { movedMs: -Infinity, passedMs: -Infinity, sinceMs: Infinity };
 
 /** The objects that are due, and one for which there is no answer, if there is none for any. A new object may still lack fields. */
 function answered(
