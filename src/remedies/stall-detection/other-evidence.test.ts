@@ -85,15 +85,6 @@ describe("403s", () => {
     expect((await scene.run(300)).status).toBe("True");
   });
 
-  it("ask for a pass at the time when they may be persistent", async () => {
-    await scene.run(900);
-    scene.renewer = undefined;
-    scene.podList = scene.podList.map(pod => ({ ...pod, nodeUnreachable: true }));
-    await scene.run(30);
-    scene.log(denial());
-    expect((await scene.run(30)).recheckAfterMs).toBe(300_000);
-  });
-
   it("say that the binding was changed", async () => {
     scene.bindingList = [binding()];
     await scene.run(60);

@@ -1,9 +1,7 @@
 import { STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import { HEALTHY_INTERVAL_MS } from "../../core/readers";
 import type { Outcomes, PendingWrite, Plan, PlanItem, Report } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
-import { deniedOf } from "../../logs/traces";
 import { eventOf, newlySettled, type PlannedRestart, withAnswer, workloadId } from "../../restarts/claims";
 import { isOpen, restartsOf } from "../../restarts/history";
 import { describeDown, UNHEALTHY_HINT, withPatience } from "../../restarts/limits";
@@ -184,24 +182,16 @@ function recheckOf(
   restarts: readonly RestartStatus[],
 ): Pick<StallPlan, "recheckAfterMs"> {
   const isClose = restarts.some(isOpen) || items.some(({ entries }) => entries.length > 0);
-  const waits = scopes.flatMap(scope => waitsOf(scope));
+  const waits = scopes.flatMap(waitsOf);
   const soonestMs = Math.min(isClose ? CLOSE_MS : Infinity, ...waits);
   return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
 }
 
-/** A pass follows as soon as a Lease may be stale, which a renewal puts off, or 403s may be persistent. */
-function waitsOf(scope: Scope): number[] {
-  const { workload, spec, forMs, now } = scope;
+/** A pass follows as soon as a Lease may be stale, which a renewal puts off. */
+function waitsOf({ workload, forMs }: Scope): number[] {
   const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
-  const logs = spec.evidence.includes("Forbidden") ? workload.pods.flatMap(pod => pod.logs) : [];
-  const denials = logs.flatMap(({ topics }) => Array.from(topics).filter(([topic]) => deniedOf(topic) !== undefined));
-  const begun = denials.flatMap(([, { occasions }]) => occasions.slice(0, 1));
-  // The log must have been read after that.
-  const untilDenied = begun.map(({ startMs }) => startMs + forMs + HEALTHY_INTERVAL_MS - now.getTime());
-  const untilStale = held
-    .filter(lease => judgeLease(lease, forMs) === "renewed")
-    .map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
-  return [...untilStale, ...untilDenied.filter(ms => ms > 0)];
+  const renewed = held.filter(lease => judgeLease(lease, forMs) === "renewed");
+  return renewed.map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
 }
 
 // The report.
