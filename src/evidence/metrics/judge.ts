@@ -69,9 +69,9 @@ export function watchesDeadSince({ requests, readMs, isLeader }: PodMetricsTrack
 export function rejectedSince({ requests, readMs }: PodMetricsTrack): number | undefined {
   // Another server, such as that of another cluster, may reject another credential.
   if (requests?.isOwnServer !== true) return undefined;
-  const { acceptedMs, unauthorizedTimes = 0, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
+  const { unauthorizedTimes = 0, unauthorizedFromMs = Infinity, unauthorizedMs = -Infinity } = requests;
   const isGrowing = readMs - unauthorizedMs < REJECTED_MS && unauthorizedTimes >= REJECTED_TIMES;
-  return isGrowing && readMs - Math.max(acceptedMs, unauthorizedFromMs) >= REJECTED_MS ? unauthorizedFromMs : undefined;
+  return isGrowing && readMs - unauthorizedFromMs >= REJECTED_MS ? unauthorizedFromMs : undefined;
 }
 
 /** Returns when a queue of that kind last finished an item or counted an error: the controller works, whatever becomes of an object. */

@@ -170,7 +170,7 @@ describe("Progress", () => {
     await scene.pass();
     const before = status();
     expect(before).toHaveLength(1);
-    read([], 18, { unknown: { forbidden: true, message: "list widgets: forbidden" } });
+    read([widget(16)], 18, { unknown: { forbidden: true, message: "list widgets: forbidden" } });
     const failed = await scene.pass();
     expect(failed).toMatchObject({ status: "Unknown", reason: "Forbidden", message: /list widgets: forbidden/ });
     expect(status()).toEqual(before);
