@@ -40,16 +40,16 @@ const QUIET_LIMIT_MS = 600_000;
 const LOOK_MS = 2_000;
 
 /** Waits until the operator has written nothing but its Lease for a while: it writes the Events of many objects slowly. */
-export async function untilQuiet(world: World, quietMs = QUIET_MS): Promise<void> {
+export async function untilQuiet(world: World): Promise<void> {
   const startMs = Date.now();
   const look = (): Promise<true | string> => {
-    const writes = within(world.requests(), Date.now() - quietMs, Date.now()).filter(isWrite);
-    const isOver = writes.length === 0 && Date.now() - startMs >= quietMs;
-    return Promise.resolve(isOver || `${writes.length} writes in the last ${quietMs / 1000} s`);
+    const writes = within(world.requests(), Date.now() - QUIET_MS, Date.now()).filter(isWrite);
+    const isOver = writes.length === 0 && Date.now() - startMs >= QUIET_MS;
+    return Promise.resolve(isOver || `${writes.length} writes in the last ${QUIET_MS / 1000} s`);
   };
   const wait = { what: "the operator to have written everything", limitMs: QUIET_LIMIT_MS, everyMs: LOOK_MS, look };
   const tookMs = await waitUntil(wait, world.print);
-  world.print(`no writes since ${quietMs / 1000} s, after ${(tookMs / 1000).toFixed(0)} s`);
+  world.print(`no writes since ${QUIET_MS / 1000} s, after ${(tookMs / 1000).toFixed(0)} s`);
 }
 
 /** Measures an operator for some seconds. */
