@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
-import { onRunaway, Scene } from "./testing/scene";
-import { provisioned, throttled } from "./testing/throttled";
-
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const MINUTES = 60;
+import { MINUTES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
 describe("the threshold", () => {
   it("counts per running pod of the ServiceAccount", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     scene.running.set("app", 200).set("other", 1_000);
     await provisioned(scene);
     scene.perSecond.set("app", 19_000);
@@ -23,7 +19,7 @@ describe("the threshold", () => {
   });
 
   it("follows the largest number of pods while their requests still count", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     scene.running.set("app", 20);
     await provisioned(scene);
     scene.perSecond.set("app", 2_100);
@@ -41,7 +37,7 @@ describe("the threshold", () => {
   });
 
   it("is unknown while the pods cannot be read: no throttle begins, and one that is over ends", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     scene.podProblem = new TransientError("the cache of pods is not filled");
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(3 * MINUTES);
@@ -62,7 +58,7 @@ describe("a fleet that lists anew after a change of the API servers", () => {
   };
 
   it("is not throttled before the clients have settled; a flood that outlasts that is", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     settling(scene, 5 * MINUTES);
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(4 * MINUTES);
@@ -113,69 +109,91 @@ describe("a ServiceAccount that relapses after each throttle", () => {
   });
 });
 
-describe("a ServiceAccount of the cluster's own components", () => {
-  const scenes: [string, () => Scene][] = [
-    ["of kube-system", () => new Scene(onRunaway("Throttle"), undefined, undefined, "kube-system/it")],
+interface Case {
+  readonly why: string;
+  readonly key?: string;
+  readonly before?: (scene: Scene) => void;
+  /** After all objects exist. */
+  readonly after?: (scene: Scene) => void;
+}
+
+/** Changes the quarantine level, and lets nobody write it. */
+function spoilt(change: (scene: Scene) => void): (scene: Scene) => void {
+  return scene => {
+    change(scene);
+    scene.isRefused = ({ target }) => target.name === QUARANTINE_LEVEL;
+  };
+}
+
+describe("a runaway is only reported, with the reason, and Stalled is True, if it is", () => {
+  const COMPONENT =
+    "It is not throttled: it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.";
+  const NOT_IN_PLACE = "It cannot be throttled: the quarantine level or its own FlowSchemas are missing.";
+  const component = (scene: Scene): void => scene.put("Deployment", "app", { isComponent: true });
+
+  it.each<[string, Case]>([
+    ["in kube-system", { why: COMPONENT, key: "kube-system/it" }],
+    ["a component by its template", { why: COMPONENT, before: component }],
     [
-      "by its template",
-      () => {
-        const scene = new Scene(onRunaway("Throttle"));
-        scene.put("Deployment", "app", { isComponent: true });
-        return scene;
+      "a component with the skip annotation, beside a workload that has none",
+      {
+        why: COMPONENT,
+        before: scene => {
+          scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
+          scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
+        },
       },
     ],
-  ];
-
-  it.each(scenes)("is only reported: %s", async (_, make) => {
-    const scene = await provisioned(make());
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(5 * MINUTES);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
-    expect(decision.message).toContain(
-      "it is a component of the cluster. To throttle it by hand: docs/runbook-runaway.md.",
-    );
-    expect((await scene.run(MINUTES)).recheckAfterMs).toBe(30_000);
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it("is not throttled either with the skip annotation, beside a workload that has none", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
-    scene.object.spec.targets.push({ kind: "DaemonSet", name: "agent" });
-    scene.put("DaemonSet", "agent", { isComponent: true, skip: true });
+    [
+      "a component whose workload is missing, such as one that is recreated with its pods kept",
+      {
+        why: "neither its workloads nor its pods are there, so it may be a component of the cluster",
+        before: component,
+        after: scene => scene.world.workloads.clear(),
+      },
+    ],
+    [
+      "the operator itself",
+      {
+        why: "It is not throttled: it is the operator's own.",
+        before: scene => void (scene.operator = "system:serviceaccount:team:app"),
+      },
+    ],
+    [
+      "a client whose leases would be throttled, too",
+      {
+        why: NOT_IN_PLACE,
+        after: scene =>
+          scene.edit([...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!, { labels: {} }),
+      },
+    ],
+    [
+      "without a quarantine level",
+      { why: NOT_IN_PLACE, after: spoilt(scene => void scene.world.cluster.delete(QUARANTINE_LEVEL)) },
+    ],
+    [
+      "with a quarantine level that another writer has changed",
+      { why: NOT_IN_PLACE, after: spoilt(scene => scene.edit(QUARANTINE_LEVEL, { spec: {} })) },
+    ],
+    [
+      "with a quarantine level that is being deleted",
+      { why: NOT_IN_PLACE, after: spoilt(scene => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })) },
+    ],
+  ])("%s", async (_, { why, key, before, after }) => {
+    const scene = throttling(key);
+    before?.(scene);
     await provisioned(scene);
+    after?.(scene);
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(5 * MINUTES);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
-    expect(decision.message).toContain("It is not throttled: it is a component of the cluster.");
-  });
-
-  it("is not throttled while its workload is missing, such as one that is recreated with its pods kept", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
-    scene.put("Deployment", "app", { isComponent: true });
-    await provisioned(scene);
-    scene.world.workloads.clear();
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(5 * MINUTES);
-    expect(decision).toMatchObject({ reason: "Runaway", intents: [] });
-    expect(decision.message).toContain(
-      "neither its workloads nor its pods are there, so it may be a component of the cluster",
-    );
+    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
+    expect(decision.message).toContain(why);
+    if (why !== NOT_IN_PLACE) expect(decision).toMatchObject({ intents: [], recheckAfterMs: 30_000 });
     expect(scene.level()).toBe(SHARED);
   });
 });
 
 describe("the operator's own ServiceAccount", () => {
-  it("is never throttled", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
-    scene.operator = "system:serviceaccount:team:app";
-    await provisioned(scene);
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(5 * MINUTES);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
-    expect(decision.message).toContain("It is not throttled: it is the operator's own.");
-    expect(scene.level()).toBe(SHARED);
-  });
-
   it("is released at once if it is throttled", async () => {
     const scene = await throttled();
     scene.operator = "system:serviceaccount:team:app";
@@ -184,7 +202,7 @@ describe("the operator's own ServiceAccount", () => {
   });
 
   it("is that of the operator's namespace only", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     scene.operator = "system:serviceaccount:other:app";
     await throttled(scene);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
@@ -193,7 +211,7 @@ describe("the operator's own ServiceAccount", () => {
 
 describe("a flood of requests that are answered 401", () => {
   it("is no flow's, and the message says so", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     scene.perSecond.set("401", 5_000);
     const decision = await scene.run(3 * MINUTES);
     expect(decision).toMatchObject({ status: "True", reason: "Unauthenticated", intents: [] });

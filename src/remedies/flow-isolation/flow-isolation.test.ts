@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
-import { onRunaway, Scene } from "./testing/scene";
-import { provisioned, throttled } from "./testing/throttled";
+import { LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const LEASES = "controller-resilience-leases";
 const words = (scene: Scene): string[] =>
   scene.written.map(({ verb, target, eventReason }) => `${verb} ${target.kind} ${target.name} ${eventReason}`);
 
@@ -114,7 +111,7 @@ describe("more ServiceAccounts than an object isolates", () => {
   const labels = { app: "many" };
   const account = (i: number): string => `sa-${String(i).padStart(3, "0")}`;
   const crowd = (count: number): Scene => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     scene.object.spec.targets = [{ kind: "Deployment", selector: { matchLabels: labels } }];
     for (let i = 0; i < count; i++) scene.put("Deployment", `d-${i}`, { labels, serviceAccountName: account(i) });
     return scene;
@@ -192,7 +189,7 @@ describe("nothing is done", () => {
   });
 
   it("to a foreign FlowSchema, not even for a runaway", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     await provisioned(scene);
     scene.edit(scene.schema(), { labels: {} });
     expect(await scene.pass()).toMatchObject({ reason: "FlowShadowed", intents: [], stalled: {} });
@@ -288,7 +285,7 @@ describe("a level that objects share", () => {
   ];
 
   it.each(others)("is not created by an object with %s, only to be deleted by another", async (reason, spoil) => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     const other = new Scene({ priorityLevel: "team-level" }, scene.clock, scene.world, "team/that");
     addLevel(scene, "team-level", "Limited");
     spoil(scene);
@@ -373,7 +370,7 @@ describe("a FlowSchema of another owner that names the ServiceAccount", () => {
 
   it.each([
     [100, undefined],
-    [1_000, "controller-resilience-tar-pit"],
+    [1_000, QUARANTINE_LEVEL],
   ])(
     "takes the place of a throttle, before its end only if it comes first: precedence %d",
     async (precedence, level) => {

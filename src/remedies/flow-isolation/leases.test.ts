@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Scene } from "./testing/scene";
-import { provisioned } from "./testing/throttled";
-
-const [SHARED, QUARANTINE] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const LEASES = "controller-resilience-leases";
+import { LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED } from "./testing/scene";
 
 const nameOf = (scene: Scene): string =>
   [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;
@@ -29,7 +25,7 @@ describe("the leases of a ServiceAccount", () => {
     expect(scene.level()).toBe(SHARED);
     scene.isRefused = () => false;
     await scene.run(10);
-    expect([scene.level(), leaseLevel(scene)]).toEqual([QUARANTINE, LEASES]);
+    expect([scene.level(), leaseLevel(scene)]).toEqual([QUARANTINE_LEVEL, LEASES]);
   });
 
   it("are counted: a flood of them is reported, and never throttled", async () => {

@@ -1,17 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { ClusterObjectView } from "../../core/views";
 import type { FlowIsolationFacts } from "./facts";
-import { pieceOf, type Wanted, wantedLeaseFlow } from "./objects";
+import { wantedLeaseFlow } from "./objects";
 import { planFlows } from "./plan";
 import { DEFAULTS } from "./testing/scene";
-
-const wanted: Wanted = {
-  kind: "FlowSchema",
-  name: "a",
-  labels: { owner: "me" },
-  annotations: { for: "team/it" },
-  spec: { rules: [{ verbs: ["*"] }] },
-};
 
 const right: ClusterObjectView = {
   apiVersion: "flowcontrol.apiserver.k8s.io/v1",
@@ -25,26 +17,6 @@ const right: ClusterObjectView = {
   spec: { rules: [{ verbs: ["*"] }] },
   conditions: [],
 };
-
-describe("a wanted object", () => {
-  const compare = (change: Partial<ClusterObjectView>) => {
-    const view = { ...right, ...change };
-    return pieceOf(wanted, [{ ...right, name: "b" }, view]).is;
-  };
-
-  it.each<[string, Partial<ClusterObjectView>]>([
-    ["missing", { name: "c" }],
-    ["right", {}],
-    ["right", { spec: { ...right.spec, defaulted: 1 } }],
-    ["different", { spec: { rules: [] } }],
-    ["different", { annotations: { for: "another" } }],
-    ["deleting", { deletedAtMs: 1 }],
-    ["foreign", { labels: { owner: "another" } }],
-    ["foreign", { labels: {}, deletedAtMs: 1 }],
-  ])("is %s for %j", (is, change) => {
-    expect(compare(change)).toBe(is);
-  });
-});
 
 it("a plan looks at each FlowSchema of the cluster a few times, however many ServiceAccounts it has", () => {
   const owner = {

@@ -1,13 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { onRunaway, Scene } from "./testing/scene";
-import { throttled } from "./testing/throttled";
-
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const MINUTES = 60;
+import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
 /** A runaway whose throttle the API server refuses, as a webhook that gates FlowSchemas does. */
 async function refused(): Promise<Scene> {
-  const scene = new Scene(onRunaway("Throttle"));
+  const scene = throttling();
   await scene.pass();
   await scene.pass();
   scene.isRefused = ({ eventReason }) => eventReason === "FlowThrottled";
@@ -42,7 +38,7 @@ describe("a throttle that cannot be written", () => {
 
 describe("a flood of a flow that was near its threshold for long", () => {
   it("does not need a person with the first write that fails", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     await scene.pass();
     await scene.pass();
     scene.perSecond.set("app", 105);

@@ -1,15 +1,21 @@
 import type { Mode } from "../../core/remedy";
 import { describe, expect, it } from "vitest";
-import { onRunaway, Scene } from "./testing/scene";
-import { provisioned, throttled } from "./testing/throttled";
+import {
+  MINUTES,
+  onRunaway,
+  provisioned,
+  QUARANTINE_LEVEL,
+  Scene,
+  SHARED,
+  throttled,
+  throttling,
+} from "./testing/scene";
 
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
 const reasons = (scene: Scene): string[] => scene.written.map(({ eventReason }) => eventReason);
-const MINUTES = 60;
 
 describe("a runaway", () => {
   it("is read as often while another write fails", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     scene.outcome = { result: "Failed", message: "no" };
     scene.world.cluster.delete(QUARANTINE_LEVEL);
     expect(await scene.pass()).toMatchObject({ recheckAfterMs: 30_000 });
@@ -18,7 +24,7 @@ describe("a runaway", () => {
   });
 
   it("is reported with its rate, throttled by one patch, released on probation, and then Normal", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     expect([...scene.world.cluster.keys()]).toContain(QUARANTINE_LEVEL);
     scene.perSecond.set("app", 5_000);
     const first = await scene.run(30);
@@ -63,15 +69,6 @@ describe("a runaway", () => {
     expect(scene.written).toHaveLength(2);
   });
 
-  it("that a new leader finds is recorded first, and throttled by the next pass", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.perSecond.set("app", 5_000);
-    for (let i = 0; i < 10; i++) await scene.wait(5);
-    expect(await scene.pass()).toMatchObject({ status: "True", intents: [] });
-    expect(scene.entry()).toMatchObject({ state: "Elevated" });
-    expect(await scene.pass()).toMatchObject({ status: "False", reason: "Throttled" });
-  });
-
   it("is only reported with onRunaway: Report, and Stalled is True", async () => {
     const scene = await provisioned(new Scene());
     expect([...scene.world.cluster.keys()]).not.toContain(QUARANTINE_LEVEL);
@@ -89,45 +86,31 @@ describe("a runaway", () => {
   });
 
   it.each([
-    ["the spec reports", (scene: Scene) => scene.change(onRunaway("Report"))],
-    ["only a later version knows the spec", (scene: Scene) => scene.change(onRunaway("Later" as never))],
-    ["the mode is Observe", (scene: Scene) => void (scene.object.spec.mode = "Observe")],
-  ])("is not watched closely where %s, told of all the same, and throttled once it may be", async (_, only) => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    ["the spec reports", "onRunaway is Report.", (scene: Scene) => scene.change(onRunaway("Report"))],
+    ["only a later version knows the spec", "Later", (scene: Scene) => scene.change(onRunaway("Later" as never))],
+    [
+      "the mode is Observe",
+      "Mode Observe: it would be throttled now.",
+      (scene: Scene) => void (scene.object.spec.mode = "Observe"),
+    ],
+  ])("is not watched closely where %s, told of all the same, and throttled once it may be", async (_, why, only) => {
+    const scene = await provisioned();
     only(scene);
     scene.perSecond.set("app", 5_000);
-    expect(await scene.run(3 * MINUTES)).toMatchObject({ reason: "Runaway", recheckAfterMs: 30_000 });
+    const decision = await scene.run(3 * MINUTES);
+    expect(decision).toMatchObject({ reason: "Runaway", intents: [], recheckAfterMs: 30_000 });
+    expect(decision.message).toContain(why);
+    expect(decision.stalled === undefined).toBe(scene.object.spec.mode === "Observe");
     scene.change(onRunaway("Throttle"));
     scene.object.spec.mode = "Enforce";
     await scene.run(20);
     expect(scene.level()).toBe(QUARANTINE_LEVEL);
   });
-
-  it("is only reported in Observe mode", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    scene.object.spec.mode = "Observe";
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ status: "False", reason: "Runaway", intents: [] });
-    expect(decision.message).toContain("Mode Observe: it would be throttled now.");
-    expect(decision.stalled).toBeUndefined();
-  });
-
-  it("is not throttled while its leases would be throttled, too", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    const lease = [...scene.world.cluster.keys()].find(name => name.includes("leases-team"))!;
-    scene.edit(lease, { labels: {} });
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It cannot be throttled");
-    expect(scene.level()).toBe(SHARED);
-  });
 });
 
 describe("while the rates are unknown", () => {
   it("all flows stay isolated, none is throttled, and the condition reports it", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     scene.unknown = "The operator lacks the right to get /metrics.";
     scene.perSecond.set("app", 5_000);
     const decision = await scene.run(3 * MINUTES);
@@ -185,7 +168,7 @@ describe("a throttle is lifted", () => {
   });
 
   it("although the original level is unusable, which does not prevent the throttle", async () => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
+    const scene = await provisioned();
     scene.edit(SHARED, { labels: {} });
     scene.perSecond.set("app", 5_000);
     await scene.run(61);
@@ -245,7 +228,7 @@ describe("a throttle that can't be lifted", () => {
   });
 
   it("does not stop the release of another", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     scene.put("Deployment", "other", { serviceAccountName: "other" });
     scene.object.spec.targets = [
       { kind: "Deployment", name: "app" },
@@ -268,35 +251,6 @@ describe("the quarantine level", () => {
     scene.edit(QUARANTINE_LEVEL, { labels: {} });
     const decision = await scene.pass();
     expect(decision.message).toContain(`PriorityLevelConfiguration ${QUARANTINE_LEVEL} was not made by the operator`);
-    expect(scene.level()).toBe(SHARED);
-  });
-
-  it.each([
-    [
-      "missing",
-      (scene: Scene) => {
-        scene.world.cluster.delete(QUARANTINE_LEVEL);
-        scene.isRefused = ({ target }) => target.name === QUARANTINE_LEVEL;
-      },
-    ],
-    [
-      "changed",
-      (scene: Scene) => {
-        scene.edit(QUARANTINE_LEVEL, { spec: {} });
-        scene.isRefused = ({ target }) => target.name === QUARANTINE_LEVEL;
-      },
-    ],
-    ["going", (scene: Scene) => scene.edit(QUARANTINE_LEVEL, { deletedAtMs: 1 })],
-  ])("that stays %s throttles no flow, which is reported", async (_, spoil) => {
-    const scene = await provisioned(new Scene(onRunaway("Throttle")));
-    for (let i = 0; i < 3; i++) {
-      spoil(scene);
-      await scene.pass();
-    }
-    scene.perSecond.set("app", 5_000);
-    const decision = await scene.run(61);
-    expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" } });
-    expect(decision.message).toContain("It cannot be throttled: the quarantine level");
     expect(scene.level()).toBe(SHARED);
   });
 

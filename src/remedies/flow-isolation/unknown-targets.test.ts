@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { onRunaway, Scene } from "./testing/scene";
-import { throttled } from "./testing/throttled";
+import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
 
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const MINUTES = 60;
 const WHY =
   'No action but the end of throttles: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet. This version of the operator does not know it: run one that does, or change the spec.';
 
@@ -42,7 +39,7 @@ describe("a kind of target that only a later version knows", () => {
   });
 
   it("leads to no other write, and the condition is Unknown", async () => {
-    const scene = new Scene(onRunaway("Throttle"));
+    const scene = throttling();
     await scene.run(10);
     rollBack(scene);
     scene.put("Deployment", "new", { serviceAccountName: "new" });

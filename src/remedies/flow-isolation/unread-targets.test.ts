@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, UnauthorizedError } from "../../core/errors";
-import type { Scene } from "./testing/scene";
-import { throttled } from "./testing/throttled";
-
-const [SHARED, QUARANTINE_LEVEL] = ["controller-resilience-shared", "controller-resilience-tar-pit"];
-const MINUTES = 60;
+import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled } from "./testing/scene";
 
 /** The operator has lost the right to read workloads, so many seconds after a runaway was throttled for five minutes. */
 async function lost(seconds: number): Promise<Scene> {

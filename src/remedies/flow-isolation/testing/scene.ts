@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { ControllerResilience, FlowIsolationSpec } from "../../../api/controller-resilience";
 import { FINALIZER } from "../../../api/names";
 import type { Mode, Plan, Report } from "../../../core/remedy";
@@ -12,6 +13,14 @@ import type { ClusterKind, ClusterObjectView, PodView, WorkloadView } from "../.
 import { createFlowIsolation } from "../remedy";
 import { flowSchemaName } from "../objects";
 import { applyTo, type World } from "./world";
+
+/** The levels that the operator makes. */
+export const SHARED = "controller-resilience-shared";
+export const QUARANTINE_LEVEL = "controller-resilience-tar-pit";
+export const LEASES = "controller-resilience-leases";
+
+/** Seconds. */
+export const MINUTES = 60;
 
 /** What the API server defaults. */
 export const DEFAULTS: FlowIsolationSpec = {
@@ -239,7 +248,7 @@ export class Scene extends EmptyReaders {
     const fromMs = this.#readings.at(-1);
     if (fromMs !== undefined && fromMs < nowMs) {
       for (const [account, perSecond] of this.perSecond) {
-        const rate = this.level(account) === "controller-resilience-tar-pit" ? 4 : perSecond;
+        const rate = this.level(account) === QUARANTINE_LEVEL ? 4 : perSecond;
         const spans = this.#spans.get(account) ?? [];
         this.#spans.set(account, [...spans, { fromMs, toMs: nowMs, requests: (rate * (nowMs - fromMs)) / 1_000 }]);
       }
@@ -259,4 +268,26 @@ export class Scene extends EmptyReaders {
       ...(this.unknown === undefined ? {} : { unknown: this.unknown }),
     });
   }
+}
+
+/** Runs passes until all objects exist and are in effect. */
+export async function provisioned(scene = throttling()): Promise<Scene> {
+  await scene.pass();
+  await scene.pass();
+  scene.written.length = 0;
+  return scene;
+}
+
+/** Runs passes until the runaway is throttled: 21 s ago, for five minutes. */
+export async function throttled(scene = throttling()): Promise<Scene> {
+  await provisioned(scene);
+  scene.perSecond.set("app", 5_000);
+  await scene.run(61);
+  expect([scene.entry()?.state, scene.level()]).toEqual(["Throttled", QUARANTINE_LEVEL]);
+  return scene;
+}
+
+/** A scene with `onRunaway: Throttle`. */
+export function throttling(key?: string): Scene {
+  return new Scene(onRunaway("Throttle"), undefined, undefined, key);
 }
