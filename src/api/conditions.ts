@@ -63,7 +63,10 @@ export const ClusterReason = {
    * protection.
    */
   AllProtected: "AllProtected",
-  /** Ready: the operator is still creating or changing generated objects. */
+  /**
+   * Ready: the operator is still creating or changing generated objects, or reading or writing in a namespace fails, and is tried again. Covered
+   * is Unknown while reading fails, with this reason or Refused.
+   */
   Progressing: "Progressing",
   /** Ready: the spec selects no namespace, or no workload, yet. */
   TargetNotFound: "TargetNotFound",
@@ -71,8 +74,6 @@ export const ClusterReason = {
   ObjectsNotReady: "ObjectsNotReady",
   /** Ready and Stalled: the API server refuses a generated object, for example because of a quota, or fails for ten minutes. */
   Refused: "Refused",
-  /** Ready: reading or writing in a namespace fails; the operator tries again. Covered is Unknown while reading fails, with this reason or Refused. */
-  Failed: "Failed",
   /** Covered: workloads that use the API are neither protected nor excluded on purpose. */
   Unprotected: "Unprotected",
   /** Ready and Stalled: more than half of the protected workloads would lose protection, and keep it until a person allows that. */

@@ -154,14 +154,3 @@ export interface ClusterObjectStore {
 
 /** Whether a workload that uses the API is protected, excluded on purpose, or neither. */
 export type Protection = "protected" | "excluded" | "unprotected";
-
-/** One count of the metric `controller_resilience_workloads`. */
-export interface CoverageCount {
-  readonly protection: Protection;
-  /**
-   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped, OperatorNamespace or Terminating. unprotected:
-   * NamespaceNotSelected, KindNotSelected, WorkloadNotSelected or Pending, which is selected but not protected yet.
-   */
-  readonly reason: string;
-  readonly count: number;
-}

@@ -190,7 +190,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     );
     expect(world.condition("all", "Reconciling")).toMatch(/^True\/Progressing/);
     await world.run(120);
-    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: In namespace a: .* webhook does not answer/);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: In namespace a: .* webhook does not answer/);
     expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
     await world.run(600);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused/);
@@ -345,7 +345,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(120);
     expect(world.status("all")).toMatchObject({ observedGeneration: 2, namespaces: 1 });
     expect(world.condition("all", "Ready")).toMatch(
-      /^False\/Failed: .*Failed to list Namespaces: namespaces: the cache is too old/,
+      /^False\/Progressing: .*Failed to list Namespaces: namespaces: the cache is too old/,
     );
     await world.run(700);
     expect(world.condition("all", "Stalled")).toMatch(/^True\/Refused: .*namespaces: the cache is too old/);
@@ -444,7 +444,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     world.put(clusterObject("all", { mode: "Enforce", template }));
     world.stores = object => ({ ...object, spec: { ...object.spec, ...taken(object.spec) } as never });
     await world.run(300);
-    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*another writer changes/);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: .*another writer changes/);
   });
 
   it("says that the definition of generated objects is older", async () => {
@@ -454,7 +454,7 @@ describe("the loop of ClusterControllerResiliences", () => {
     };
     await world.run(90);
     expect(world.condition("all", "Ready")).toMatch(
-      /^False\/Failed: .*unknown field "spec.later"; upgrade the definition of ControllerResilience$/,
+      /^False\/Progressing: .*unknown field "spec.later"; upgrade the definition of ControllerResilience$/,
     );
   });
 
@@ -534,6 +534,6 @@ describe("the loop of ClusterControllerResiliences", () => {
     await world.run(30);
     expect([world.statusWrites, world.metrics.gauges.get("workloads")]).toEqual([0, undefined]);
     await world.run(60);
-    expect(world.condition("all", "Ready")).toMatch(/^False\/Failed: .*not filled yet/);
+    expect(world.condition("all", "Ready")).toMatch(/^False\/Progressing: .*not filled yet/);
   });
 });

@@ -73,11 +73,11 @@ it("is Unknown while a namespace, or the list of them, cannot be read, and the c
   world.workloads = name => (name === "b" ? Promise.reject(failure) : workloads(name));
   world.engine.startLeading();
   await world.run(120);
-  expect(world.condition("all", "Covered")).toBe(`Unknown/Failed: In namespace b: ${failure.message}`);
+  expect(world.condition("all", "Covered")).toBe(`Unknown/Progressing: In namespace b: ${failure.message}`);
   world.workloads = workloads;
   world.namespaces = () => Promise.reject(failure);
   await world.run(180);
-  expect(world.condition("all", "Covered")).toMatch(/^Unknown\/Failed: .* Failed to list Namespaces/);
+  expect(world.condition("all", "Covered")).toMatch(/^Unknown\/Progressing: .* Failed to list Namespaces/);
   world.namespaces = namespaces;
   await world.run(120);
   expect(world.condition("all", "Covered")).toMatch(/^True/);

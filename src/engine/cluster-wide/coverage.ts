@@ -1,12 +1,13 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
-import { type Candidate, type CoverageCount, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
+import { type Candidate, type Facts, type Protection, workloadName } from "../../core/cluster-wide";
 import { isBeingDeleted, isGenerated } from "./generated";
-import type { NamespacePlan } from "./plan";
-import { namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
+import { type NamespacePlan, tally } from "./plan";
+import { workloadsOf } from "./selection";
 
 /** The coverage of one namespace, or of several. */
 export interface Coverage {
-  readonly counts: readonly CoverageCount[];
+  /** Number of workloads by protection and reason, as `unprotected/Pending`. */
+  readonly counts: ReadonlyMap<string, number>;
   /** Some of the unprotected workloads, as `namespace/Deployment/web`. */
   readonly examples: readonly string[];
 }
@@ -19,6 +20,10 @@ export interface WorkloadProtection {
   /** As `Deployment/web`. */
   readonly workload: string;
   readonly protection: Protection;
+  /**
+   * protected: Enforce, Observe or Suspended. excluded: OptedOut, Skipped, OperatorNamespace or Terminating. unprotected:
+   * NamespaceNotSelected, KindNotSelected, WorkloadNotSelected or Pending, which is selected but not protected yet.
+   */
   readonly reason: string;
 }
 
@@ -36,33 +41,33 @@ export function protectionsOf(facts: Facts, plan: NamespacePlan): WorkloadProtec
 
 /** Counts the workloads of a namespace that use the API, by their protection. Pure. */
 export function coverageOf(facts: Facts, plan: NamespacePlan): Coverage {
-  const counts = new Map<string, CoverageCount>();
-  const examples: string[] = [];
-  for (const { workload, protection, reason } of protectionsOf(facts, plan)) {
-    const key = `${protection}/${reason}`;
-    counts.set(key, { protection, reason, count: (counts.get(key)?.count ?? 0) + 1 });
-    if (protection === "unprotected") examples.push(`${facts.namespace.name}/${workload}`);
-  }
-  return { counts: [...counts.values()], examples: examples.sort().slice(0, MAX_EXAMPLES) };
+  const found = protectionsOf(facts, plan);
+  const open = found.filter(({ protection }) => protection === "unprotected");
+  const examples = open.map(({ workload }) => `${facts.namespace.name}/${workload}`).sort();
+  return {
+    counts: tally(found.map(({ protection, reason }) => `${protection}/${reason}`)),
+    examples: examples.slice(0, MAX_EXAMPLES),
+  };
 }
 
 /** Adds up the coverage of namespaces. */
-export function totalCoverage(parts: Iterable<Coverage>): Coverage {
-  const counts = new Map<string, CoverageCount>();
-  const examples: string[] = [];
-  for (const part of parts) {
-    for (const { protection, reason, count } of part.counts) {
-      const key = `${protection}/${reason}`;
-      counts.set(key, { protection, reason, count: (counts.get(key)?.count ?? 0) + count });
-    }
-    if (examples.length < MAX_EXAMPLES) examples.push(...part.examples.slice(0, MAX_EXAMPLES - examples.length));
-  }
-  return { counts: [...counts.values()], examples };
+export function totalCoverage(parts: readonly Coverage[]): Coverage {
+  const counts = new Map<string, number>();
+  for (const part of parts) for (const [key, number] of part.counts) counts.set(key, (counts.get(key) ?? 0) + number);
+  return { counts, examples: parts.flatMap(({ examples }) => examples).slice(0, MAX_EXAMPLES) };
 }
 
-/** Returns the sum of the counts of one protection. */
-export function countOf({ counts }: Coverage, protection: Protection): number {
-  return counts.filter(count => count.protection === protection).reduce((sum, { count }) => sum + count, 0);
+/** Returns the counts of one protection by reason. */
+export function countsOf({ counts }: Coverage, protection: Protection): [reason: string, count: number][] {
+  return [...counts].flatMap(([key, number]) => {
+    const [of, reason = ""] = key.split("/");
+    return of === protection ? [[reason, number] as [string, number]] : [];
+  });
+}
+
+/** Returns the number of workloads of one protection. */
+export function countOf(coverage: Coverage, protection: Protection): number {
+  return countsOf(coverage, protection).reduce((sum, [, number]) => sum + number, 0);
 }
 
 /** The object that protects each workload; of several, one that acts. */
@@ -93,16 +98,15 @@ function judge(
   if (candidate.skip || namespace.skip) return ["excluded", "Skipped"];
   if (protector !== undefined) return ["protected", modeOf(protector, facts)];
   if (candidate.protect === false || namespace.protect === false) return ["excluded", "OptedOut"];
-  const reason = whyUnprotected(candidate, facts, plan);
+  const reason = whyUnprotected(candidate, plan);
   return [reason === "OperatorNamespace" || reason === "Terminating" ? "excluded" : "unprotected", reason];
 }
 
-function whyUnprotected(candidate: Candidate, facts: Facts, { shares }: NamespacePlan): string {
-  const { namespace, clusterObjects, ownNamespace } = facts;
+/** By the oldest ClusterControllerResilience. */
+function whyUnprotected(candidate: Candidate, { shares }: NamespacePlan): string {
   const workload = workloadName(candidate);
-  if ([...shares.values()].some(({ selected }) => selected.has(workload))) return "Pending";
-  const [first] = clusterObjects;
-  if (first === undefined) return "NamespaceNotSelected";
-  const outside = namespaceExclusion(namespace, first.spec, ownNamespace);
-  return outside ?? workloadExclusion(candidate, first.spec, false) ?? "Pending";
+  const [oldest, ...others] = shares.values();
+  if (oldest === undefined) return "NamespaceNotSelected";
+  const isSelected = [oldest, ...others].some(({ selected }) => selected.has(workload));
+  return (isSelected ? undefined : oldest.excluded.get(workload)) ?? "Pending";
 }

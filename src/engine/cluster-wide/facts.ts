@@ -48,16 +48,13 @@ export class FactsReader {
     }
     const accounts = await caches.serviceAccounts(name);
     await this.#readBindings(name);
-    const found = {
-      ...{ namespace: namespaceFacts(namespace), workloads: await caches.workloads(name), accounts },
-      ...{ objects: caches.objects(name), clusterObjects: caches.clusterObjects() },
-      ...{ ownNamespace: this.#settings.ownNamespace, observes: this.#settings.observes === true },
-    };
-    return factsOf(found, this.#bound);
+    const workloads = await caches.workloads(name);
+    const [objects, clusterObjects] = [caches.objects(name), caches.clusterObjects()];
+    return this.#facts({ namespace: namespaceFacts(namespace), workloads, accounts, objects, clusterObjects });
   }
 
   /** Reads live what may take protection away. */
-  async live({ namespace: { name }, clusterObjects, ownNamespace, observes = false }: Facts): Promise<Facts> {
+  async live({ namespace: { name }, ...cached }: Facts): Promise<Facts> {
     const { readers, store, caches } = this.#ports;
     const [view, objects, accounts, ...workloads] = await Promise.all([
       readers.namespace(name),
@@ -65,13 +62,15 @@ export class FactsReader {
       caches.serviceAccounts(name),
       ...WORKLOAD_KINDS.map(kind => readers.workloads(kind, name)),
     ]);
-    const live = await Promise.all(clusterObjects.map(({ metadata }) => store.get(metadata.name)));
+    const live = await Promise.all(cached.clusterObjects.map(({ metadata }) => store.get(metadata.name)));
     const namespace = view === null ? { name, labels: {}, skip: false, isTerminating: true } : namespaceFacts(view);
-    const found = {
-      ...{ namespace, workloads: workloads.flat(), accounts, objects },
-      ...{ clusterObjects: live.filter(object => object !== null), ownNamespace, observes },
-    };
-    return factsOf(found, this.#bound);
+    const clusterObjects = live.filter(object => object !== null);
+    return this.#facts({ namespace, workloads: workloads.flat(), accounts, objects, clusterObjects });
+  }
+
+  #facts(found: Omit<Found, "ownNamespace" | "observes">): Facts {
+    const { ownNamespace, observes = false } = this.#settings;
+    return factsOf({ ...found, ownNamespace, observes }, this.#bound);
   }
 
   /** Other namespaces can be concerned: a binding names ServiceAccounts of any namespace. */

@@ -126,13 +126,6 @@ export interface PlannedWrite {
   readonly state?: string;
 }
 
-/** What one ClusterControllerResilience needs in a namespace. */
-export interface Writes {
-  readonly writes: readonly PlannedWrite[];
-  /** Generated objects that stay, or keep a block, only because the operator does not act. */
-  readonly held: number;
-}
-
 /**
  * Returns the writes that one ClusterControllerResilience needs in a namespace.
  *
@@ -144,23 +137,19 @@ export function writesFor(
   facts: Facts,
   selected: readonly string[],
   found: readonly ControllerResilience[],
-): Writes {
+): PlannedWrite[] {
   const { namespace, objects } = facts;
   // Nothing can be created there, and what is there goes with the namespace.
-  if (namespace.isTerminating) return { writes: [], held: 0 };
+  if (namespace.isTerminating) return [];
   const taken = new Set(objects.map(({ metadata }) => metadata.name));
   const present = found.filter(object => !isBeingDeleted(object));
   const mode = modeIn(namespace, owner.spec);
   const wanted = selected.length === 0 ? undefined : wantedObject({ owner, mode }, selected, present, taken);
   const superfluous = present.filter(object => object !== wanted?.found);
-  const holds = isHeld(facts) && wanted !== undefined && hasFewerBlocks(wanted);
-  return {
-    writes: [
-      ...(wanted === undefined ? [] : writeOf(owner, facts, holds ? holding(wanted) : wanted)),
-      ...superfluous.flatMap(object => (isHeld(facts) ? hold(owner, object) : [deletion(owner, object)])),
-    ],
-    held: Number(holds) + (isHeld(facts) ? superfluous.length : 0),
-  };
+  return [
+    ...(wanted === undefined ? [] : writeOf(owner, facts, isHeld(facts) ? held(wanted) : wanted)),
+    ...superfluous.flatMap(object => (isHeld(facts) ? hold(owner, object) : [deletion(owner, object)])),
+  ];
 }
 
 /** Reports whether the operator does not act in a namespace. */
@@ -168,12 +157,11 @@ export function isHeld({ namespace, observes }: Pick<Facts, "namespace" | "obser
   return observes === true || namespace.skip;
 }
 
-function hasFewerBlocks({ found, spec }: Wanted): boolean {
-  return Object.keys(found?.spec ?? {}).some(key => !(key in spec));
-}
-
-function holding(wanted: Wanted): Wanted {
-  return { ...wanted, spec: { ...wanted.found?.spec, ...wanted.spec, mode: "Observe" } };
+/** The object with the blocks that it would lose, in Observe if there are any. */
+function held(wanted: Wanted): Wanted {
+  const { found, spec } = wanted;
+  const losesBlock = Object.keys(found?.spec ?? {}).some(key => !(key in spec));
+  return losesBlock ? { ...wanted, spec: { ...found?.spec, ...spec, mode: "Observe" } } : wanted;
 }
 
 function writeOf(owner: ClusterControllerResilience, { namespace, stored }: Facts, wanted: Wanted): PlannedWrite[] {
@@ -184,7 +172,7 @@ function writeOf(owner: ClusterControllerResilience, { namespace, stored }: Fact
   const last = stored?.get(owner.metadata.uid);
   const isStored = last?.state === state && isDeepStrictEqual(last.spec, found.spec);
   const spec = isStored && covers(found.spec, wanted.spec) ? found.spec : wanted.spec;
-  return correction(owner, found, { ...wanted, spec }, state);
+  return correction(owner, { ...wanted, found, spec }, state);
 }
 
 function creation(owner: ClusterControllerResilience, namespace: string, wanted: Wanted): PlannedWrite {
@@ -197,11 +185,10 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
 
 function correction(
   owner: ClusterControllerResilience,
-  found: ControllerResilience,
-  wanted: Wanted,
+  { found, labels, ownerReference, spec }: Wanted & Required<Pick<Wanted, "found">>,
   state: string,
+  reason?: string,
 ): PlannedWrite[] {
-  const { labels, ownerReference, spec } = wanted;
   const { namespace, name, labels: present = {}, ownerReferences: owners = [] } = found.metadata;
   const isOwned = owners.some(({ uid }) => uid === owner.metadata.uid);
   const ownerReferences = isOwned ? owners : [...owners, ownerReference];
@@ -211,7 +198,7 @@ function correction(
   );
   if (patch === undefined) return [];
   const isOfTargets = Object.keys((patch["spec"] as object | undefined) ?? {}).join() === "targets";
-  const why = `${nameOf(owner)} ${isOfTargets ? "selects other workloads" : "asks for another spec"}`;
+  const why = `${nameOf(owner)} ${reason ?? (isOfTargets ? "selects other workloads" : "asks for another spec")}`;
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
   return [{ for: owner.metadata.uid, intent, state }];
@@ -226,13 +213,11 @@ function deletion(owner: ClusterControllerResilience, found: ControllerResilienc
 
 /** Sets an object to Observe that would be deleted if the operator acted. */
 function hold(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite[] {
-  if (found.spec.mode === "Observe") return [];
   const { namespace, name } = found.metadata;
-  const why = `${nameOf(owner)} selects no workload of it any more; it is deleted once the operator acts again`;
-  const target = refTo(namespace, name, found);
-  const intent: Intent = { verb: "patch", target, body: { spec: { mode: "Observe" } }, why, eventReason: "Corrected" };
-  const state = stateOf(owner, namespace, { labels: {}, spec: { ...found.spec, mode: "Observe" } });
-  return [{ for: owner.metadata.uid, intent, state }];
+  const spec = { ...found.spec, mode: "Observe" } as const;
+  const wanted = { found, name, labels: {}, ownerReference: ownerReferenceTo(owner), spec };
+  const why = "selects no workload of it any more; it is deleted once the operator acts again";
+  return correction(owner, wanted, stateOf(owner, namespace, wanted), why);
 }
 
 /** Without the name: an object that is deleted and does not go has a successor with another one. */

@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { type Facts, workloadName } from "../../core/cluster-wide";
 import { isBeingDeleted, isGenerated, isGeneratedFor, isHeld, listedIn } from "./generated";
 import { type Exclusion, namespaceExclusion, workloadExclusion, workloadsOf } from "./selection";
-import { type PlannedWrite, type Writes, writesFor } from "./generated";
+import { type PlannedWrite, writesFor } from "./generated";
 
 /** What one ClusterControllerResilience finds in one namespace. */
 export interface NamespaceShare {
@@ -21,12 +21,10 @@ export interface NamespaceShare {
   readonly kept: readonly string[];
   /** Such workloads that the writes leave out. */
   readonly removed: readonly string[];
-  /** Workloads that it does not select, by reason. */
-  readonly excluded: ReadonlyMap<Exclusion, number>;
+  /** Why it does not select workloads that use the API, or that another object protects. */
+  readonly excluded: ReadonlyMap<string, Exclusion>;
   /** Workloads that an older one selects as well and protects, by the name of that one. */
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
-  /** Generated objects that are superfluous, or have superfluous blocks, and stay while the operator only observes. */
-  readonly held: number;
   /** The generated objects. */
   readonly objects: readonly ControllerResilience[];
   /** Those that are being deleted. */
@@ -68,7 +66,7 @@ export function planNamespace(
     const listed = [...choice.selected, ...kept];
     for (const workload of listed) claimed.set(workload, owner.metadata.name);
     const needed = writesFor(owner, facts, listed, found);
-    writes.push(...needed.writes);
+    writes.push(...needed);
     shares.set(owner.metadata.uid, shareOf(owner, { ...choice, kept, removed }, found, needed));
   }
   return { writes, shares };
@@ -81,7 +79,7 @@ interface Choice {
   readonly exclusion: Exclusion | null;
   /** As `Deployment/web`; those included that have gone a moment ago, and stay in the object that lists them. */
   readonly selected: readonly string[];
-  readonly excluded: ReadonlyMap<Exclusion, number>;
+  readonly excluded: ReadonlyMap<string, Exclusion>;
   readonly overlaps: ReadonlyMap<string, readonly string[]>;
   /** Workloads that exist and that an object of this owner lists, and that it does not select any more. */
   readonly unselected: readonly string[];
@@ -100,12 +98,12 @@ function choose(
     const why = exclusion ?? workloadExclusion(candidate, owner.spec, targets.has(workload));
     return { candidate, workload, why, other: why === null ? claimed.get(workload) : undefined };
   });
-  const excluded = new Map<Exclusion, number>();
+  const excluded = new Map<string, Exclusion>();
   const overlaps = new Map<string, string[]>();
   for (const { candidate, workload, why, other } of verdicts) {
-    if (why !== null && candidate.usesApi) count(excluded, why);
+    if (why !== null && candidate.usesApi) excluded.set(workload, why);
     if (other === undefined) continue;
-    count(excluded, other === HAND_WRITTEN ? "HandWritten" : "OtherClusterObject");
+    excluded.set(workload, other === HAND_WRITTEN ? "HandWritten" : "OtherClusterObject");
     if (other !== HAND_WRITTEN) overlaps.set(other, [...(overlaps.get(other) ?? []), workload]);
   }
   const selected = verdicts.filter(({ why, other }) => why === null && other === undefined);
@@ -119,20 +117,23 @@ function choose(
   };
 }
 
-function count(counts: Map<Exclusion, number>, reason: Exclusion): void {
-  counts.set(reason, (counts.get(reason) ?? 0) + 1);
+/** Counts equal values. */
+export function tally(values: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
 }
 
 function shareOf(
   { metadata: { generation } }: ClusterControllerResilience,
   { selected, exclusion, excluded, overlaps, kept, removed }: Choice & Pick<NamespaceShare, "kept" | "removed">,
   found: readonly ControllerResilience[],
-  { writes, held }: Writes,
+  writes: readonly PlannedWrite[],
 ): NamespaceShare {
   const objects = found.filter(object => !isBeingDeleted(object));
   const listed = new Set(objects.flatMap(listedIn));
   return {
-    ...{ exclusion, excluded, overlaps, kept, removed, generation, held },
+    ...{ exclusion, excluded, overlaps, kept, removed, generation },
     isSettled: writes.length === 0 && kept.length === 0,
     ...{
       objects,

@@ -13,8 +13,8 @@ import { count, cutText, firstOf } from "../../core/text";
 import { whyObserved } from "../../core/remedy";
 import { toSeconds } from "../../core/time";
 import { isWaiting, permission, waitsSince } from "./brake";
-import { type Coverage, countOf } from "./coverage";
-import type { NamespaceShare } from "./plan";
+import { type Coverage, countOf, countsOf } from "./coverage";
+import { type NamespaceShare, tally } from "./plan";
 
 /** Most conflicts in status; the schema has the same limit. */
 const MAX_CONFLICTS = 32;
@@ -31,13 +31,10 @@ const MAX_NAMED = 3;
 /** An object that is being deleted for this long, in milliseconds, needs a person: something that a remedy made cannot be removed. */
 const STUCK_AFTER_MS = 600_000;
 
-/** Says of how many objects the deletion, or that of a block, waits. */
-const HELD = "Generated objects that are kept, in Observe, until the operator acts again";
-
 /** What stopped the work for one ClusterControllerResilience in one namespace. */
 export interface NamespaceFailure {
-  /** Refused: the API server refuses a write, or fails for long, so a person has to act. Failed: it is tried again. */
-  readonly reason: "Refused" | "Failed";
+  /** The API server refuses a write, or fails for long, so a person has to act; else it is tried again. */
+  readonly isRefused: boolean;
   readonly message: string;
 }
 
@@ -70,7 +67,7 @@ export function clusterStatus(
 ): ClusterControllerResilienceStatus {
   const shares = results.flatMap(({ share }) => (share === undefined ? [] : [share]));
   const inside = shares.filter(({ exclusion }) => exclusion === null);
-  const byHand = sum(inside, ({ excluded }) => excluded.get("HandWritten") ?? 0);
+  const byHand = reasonsIn(inside).get("HandWritten") ?? 0;
   const conflicts = conflictsOf(results);
   const counts: Counts = {
     namespaces: inside.length,
@@ -78,10 +75,9 @@ export function clusterStatus(
     protected: byHand + sum(inside, share => share.protected),
     objects: shares.flatMap(share => share.objects),
     isSettled: shares.every(share => share.isSettled),
-    failures: results.filter(({ failure }) => failure !== undefined),
+    failures: results.filter(isFailed).toSorted(refusedFirst),
     stuck: shares.flatMap(share => share.ending).filter(generated => isStuck(generated, now)),
-    ...{ held: sum(shares, share => share.held), observes },
-    ...{ waiting, now },
+    ...{ observes, waiting, now },
   };
   return {
     observedGeneration: object.metadata.generation,
@@ -116,10 +112,10 @@ interface Counts {
   readonly objects: readonly ControllerResilience[];
   /** Nothing is left to be written. */
   readonly isSettled: boolean;
-  readonly failures: readonly NamespaceResult[];
+  /** Those first that need a person. */
+  readonly failures: readonly Failed[];
   /** Generated objects whose deletion does not end. */
   readonly stuck: readonly ControllerResilience[];
-  readonly held: number;
   readonly observes: boolean;
   readonly waiting: readonly string[];
   readonly now: Date;
@@ -143,20 +139,15 @@ const SUSPENDED: ConditionUpdate = {
 };
 
 /** As on the generated objects: what wins over their mode shows nowhere else. */
-function withMode(ready: ConditionUpdate, { observes, held }: Counts): ConditionUpdate {
+function withMode(ready: ConditionUpdate, { observes }: Counts): ConditionUpdate {
   const why = observes ? ` Only observed: ${whyObserved("OperatorObserves")}.` : "";
-  const left = held === 0 ? "" : ` ${HELD}: ${String(held)}.`;
-  return { ...ready, message: `${ready.message}${why}${left}` };
+  return { ...ready, message: `${ready.message}${why}` };
 }
 
 function readyOf(object: ClusterControllerResilience, counts: Counts): ConditionUpdate {
   const type = ConditionType.Ready;
   if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "False" };
-  const [failure] = counts.failures;
-  if (failure?.failure !== undefined) {
-    const message = `${failuresIn(counts.failures)} ${failure.failure.message}`;
-    return { type, status: "False", reason: failure.failure.reason, message };
-  }
+  if (counts.failures.length > 0) return { type, status: "False", ...failureIn(counts.failures) };
   if (counts.namespaces === 0) {
     const message = "spec.namespaceSelector selects no namespace.";
     return { type, status: "False", reason: ClusterReason.TargetNotFound, message };
@@ -205,9 +196,8 @@ function stalledOf(object: ClusterControllerResilience, counts: Counts): Conditi
   const type = ConditionType.Stalled;
   const { failures, objects, stuck } = counts;
   if (counts.waiting.length > 0) return { ...removalWaits(object, counts), type, status: "True" };
-  const refused = failures.find(({ failure }) => failure?.reason === "Refused")?.failure;
-  if (refused !== undefined && !object.spec.suspend)
-    return { type, status: "True", reason: refused.reason, message: `${failuresIn(failures)} ${refused.message}` };
+  if (failures[0]?.failure.isRefused === true && !object.spec.suspend)
+    return { type, status: "True", ...failureIn(failures) };
   const stalled = objects.filter(generated => conditionOf(generated, type)?.status === "True");
   if (stalled.length + stuck.length === 0 || object.spec.suspend)
     return { type, status: "False", reason: "Idle", message: "No action required." };
@@ -219,33 +209,31 @@ function stalledOf(object: ClusterControllerResilience, counts: Counts): Conditi
 /** What was not read may lack protection. */
 function coveredOf(coverage: Coverage, { failures }: Counts): ConditionUpdate {
   const type = ConditionType.Covered;
-  const open = coverage.counts.filter(({ protection }) => protection === "unprotected");
   const [unprotected, safe] = [countOf(coverage, "unprotected"), countOf(coverage, "protected")];
+  const excluded = countOf(coverage, "excluded");
   const unread = failures.filter(({ isUnread }) => isUnread);
-  const why = unread[0]?.failure;
-  if (unprotected === 0 && why !== undefined)
-    return { type, status: "Unknown", reason: why.reason, message: `${failuresIn(unread)} ${why.message}` };
+  if (unprotected === 0 && unread.length > 0) return { type, status: "Unknown", ...failureIn(unread) };
   if (unprotected === 0) {
-    const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(countOf(coverage, "excluded"))}).`;
+    const message = `Every workload that uses the API is protected (${String(safe)}) or excluded on purpose (${String(excluded)}).`;
     return { type, status: "True", reason: ClusterReason.AllProtected, message };
   }
-  const all = coverage.counts.reduce((total, { count: number }) => total + number, 0);
-  const reasons = open.map(({ reason, count: number }) => `${String(number)} ${reason}`).join(", ");
+  const all = unprotected + safe + excluded;
+  const reasons = listed(countsOf(coverage, "unprotected"));
   const message = `${String(unprotected)} of ${count(all, "workload")} that use the API ${are(unprotected)} not protected (${reasons}), such as ${coverage.examples.join(", ")}.`;
   return { type, status: "False", reason: ClusterReason.Unprotected, message };
 }
 
 function excludedOf(shares: readonly NamespaceShare[]): ExcludedCount[] {
-  const counts = new Map<string, number>();
-  for (const { excluded } of shares)
-    for (const [reason, number] of excluded)
-      if (reason !== "DoesNotUseAPI") counts.set(reason, (counts.get(reason) ?? 0) + number);
-  return [...counts].sort().map(([reason, number]) => ({ reason, count: number }));
+  return [...reasonsIn(shares)].sort().map(([reason, number]) => ({ reason, count: number }));
+}
+
+function reasonsIn(shares: readonly NamespaceShare[]): Map<string, number> {
+  return tally(shares.flatMap(({ excluded }) => [...excluded.values()]));
 }
 
 function conflictsOf(results: readonly NamespaceResult[]): ClusterConflict[] {
   const conflicts = results.flatMap(({ namespace, share, failure }) => [
-    ...(failure === undefined ? [] : [{ namespace, ...failure }]),
+    ...(failure?.isRefused === true ? [{ namespace, reason: "Refused" as const, message: failure.message }] : []),
     ...[...(share?.overlaps ?? [])].map(([other, workloads]) => ({
       ...{ namespace, reason: "OtherClusterObject" as const },
       message: `The older ClusterControllerResilience ${other} protects ${named(workloads)}.`,
@@ -271,20 +259,29 @@ function suggestionsOf(
   return known.length === 0 ? {} : { suggestions: [...known] };
 }
 
-function failuresIn(failures: readonly NamespaceResult[]): string {
-  return `In ${failures.length === 1 ? "namespace" : "namespaces"} ${named(failures.map(({ namespace }) => namespace))}:`;
+type Failed = NamespaceResult & Required<Pick<NamespaceResult, "failure">>;
+
+function isFailed(result: NamespaceResult): result is Failed {
+  return result.failure !== undefined;
+}
+
+function refusedFirst(a: Failed, b: Failed): number {
+  return Number(b.failure.isRefused) - Number(a.failure.isRefused);
+}
+
+/** Names the namespaces, with the failure in the first one. */
+function failureIn(failures: readonly Failed[]): Pick<ConditionUpdate, "reason" | "message"> {
+  const { isRefused = false, message = "" } = failures[0]?.failure ?? {};
+  const where = `In ${failures.length === 1 ? "namespace" : "namespaces"} ${named(failures.map(({ namespace }) => namespace))}:`;
+  return { reason: isRefused ? ClusterReason.Refused : ClusterReason.Progressing, message: `${where} ${message}` };
 }
 
 function reasonsOf(objects: readonly ControllerResilience[]): string {
-  const reasons = new Map<string, number>();
-  for (const object of objects) {
-    const reason = conditionOf(object, ConditionType.Ready)?.reason ?? "";
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  }
-  return [...reasons]
-    .sort()
-    .map(([reason, number]) => `${String(number)} ${reason}`)
-    .join(", ");
+  return listed([...tally(objects.map(object => conditionOf(object, ConditionType.Ready)?.reason ?? ""))].sort());
+}
+
+function listed(counts: readonly (readonly [reason: string, count: number])[]): string {
+  return counts.map(([reason, number]) => `${String(number)} ${reason}`).join(", ");
 }
 
 function listCommand({ metadata }: ClusterControllerResilience): string {

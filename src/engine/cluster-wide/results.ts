@@ -28,7 +28,7 @@ interface Kept {
 }
 
 /** A failure, and since when it lasts. */
-export interface Failure {
+interface Failure {
   readonly message: string;
   readonly isRefused: boolean;
   readonly sinceMs: number;
@@ -37,7 +37,10 @@ export interface Failure {
 /** Whose plans are meant. */
 type Planned = ClusterControllerResilience["metadata"];
 
-/** What the last pass over each namespace came to. */
+/** Stands for the list of all namespaces. */
+export const ALL = "*";
+
+/** What the last pass over each namespace came to, and the last list of them. */
 export class Results {
   readonly #byNamespace = new Map<string, Kept>();
 
@@ -62,16 +65,21 @@ export class Results {
   }
 
   /** A pass failed with this error: what it came to before still counts. */
-  failed(namespace: string, error: unknown, nowMs: number): void {
+  failed(namespace: string, error: unknown, nowMs: number, message = publicMessage(error)): void {
     const before = this.#byNamespace.get(namespace);
     const sinceMs = before?.failures.get("")?.sinceMs ?? nowMs;
-    const failures = new Map([...(before?.failures ?? []), ["", failureBy(error, sinceMs)]]);
-    this.#byNamespace.set(namespace, { ...before, failures });
+    const failure: Failure = { message, isRefused: error instanceof ForbiddenError, sinceMs };
+    this.#byNamespace.set(namespace, { ...before, failures: new Map([...(before?.failures ?? []), ["", failure]]) });
+  }
+
+  /** Reports whether status says that passes over a namespace fail. */
+  isReported(namespace: string, nowMs: number): boolean {
+    return reported(this.#byNamespace.get(namespace)?.failures.get(""), nowMs) !== undefined;
   }
 
   /** Names of the namespaces that a pass has looked at, or failed for. */
   names(): string[] {
-    return [...this.#byNamespace.keys()];
+    return [...this.#byNamespace.keys()].filter(name => name !== ALL);
   }
 
   /**
@@ -82,13 +90,13 @@ export class Results {
     return namespaces.every(namespace => {
       const kept = this.#byNamespace.get(namespace);
       const isPlanned = kept?.outcome?.plan.shares.get(uid)?.generation === generation;
-      return isPlanned || reported(kept?.failures.get(""), nowMs) !== undefined;
+      return isPlanned || this.isReported(namespace, nowMs);
     });
   }
 
-  /** Returns what this generation of a ClusterControllerResilience finds in these namespaces. */
+  /** Returns what this generation of a ClusterControllerResilience finds in these namespaces, after what their list has failed with. */
   of({ uid, generation }: Planned, namespaces: readonly string[], nowMs: number): NamespaceResult[] {
-    return namespaces.map(namespace => {
+    return [...(this.isReported(ALL, nowMs) ? [ALL] : []), ...namespaces].map(namespace => {
       const kept = this.#byNamespace.get(namespace);
       const last = kept?.outcome?.plan.shares.get(uid);
       const share = last?.generation === generation ? last : undefined;
@@ -115,16 +123,10 @@ function failureOf(outcome: Outcome): string | undefined {
   return `${outcome.message}${isOlder ? "; upgrade the definition of ControllerResilience" : ""}`;
 }
 
-/** Returns the failure with this error. */
-export function failureBy(error: unknown, sinceMs: number): Failure {
-  return { message: publicMessage(error), isRefused: error instanceof ForbiddenError, sinceMs };
-}
-
 /** Returns what is reported of a failure; undefined if it may pass by itself. */
-export function reported(failure: Failure | undefined, nowMs: number): NamespaceFailure | undefined {
+function reported(failure: Failure | undefined, nowMs: number): NamespaceFailure | undefined {
   if (failure === undefined) return undefined;
   const lastsMs = nowMs - failure.sinceMs;
   if (!failure.isRefused && lastsMs < REPORT_AFTER_MS) return undefined;
-  const isStalled = failure.isRefused || lastsMs >= STALLED_AFTER_MS;
-  return { reason: isStalled ? "Refused" : "Failed", message: failure.message };
+  return { isRefused: failure.isRefused || lastsMs >= STALLED_AFTER_MS, message: failure.message };
 }

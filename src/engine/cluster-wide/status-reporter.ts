@@ -6,6 +6,7 @@ import { ClusterReason, ConditionType } from "../../api/conditions";
 import type { StatusCondition } from "../../api/controller-resilience";
 import { CLUSTER_KIND } from "../../api/names";
 import { unfollowedKinds } from "../../core/cluster-wide";
+import { ForbiddenError, publicMessage } from "../../core/errors";
 import { isSameStatus } from "../../core/status";
 import { STORE_DEADLINE_MS, withDeadline } from "../../core/time";
 import type { ObjectRef } from "../../core/intent";
@@ -14,8 +15,12 @@ import type { PassResult } from "../loop/requeue";
 import type { Brake } from "./brake";
 import type { FactsReader } from "./facts";
 import type { ClusterWidePorts, ClusterWideSettings } from "./ports";
-import { clusterStatus, type NamespaceResult } from "./report";
-import { type Failure, failureBy, reported, type Results } from "./results";
+import { clusterStatus } from "./report";
+import { ALL, type Results } from "./results";
+
+/** What status says without the right to list Namespaces. */
+const MAY_NOT_LIST =
+  "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)";
 
 /** While some namespaces were not looked at yet, status waits for them two seconds before it looks again. */
 const LOOK_AGAIN: PassResult = { next: "recheck", afterMs: 2_000 };
@@ -36,8 +41,6 @@ export class StatusReporter {
   readonly #facts: Pick<FactsReader, "namespaces">;
   readonly #results: Results;
   readonly #settings: ReporterSettings;
-  /** Why the namespaces cannot be listed now. */
-  #unlisted: Failure | undefined;
 
   constructor(
     ports: Pick<ClusterWidePorts, "caches" | "store" | "readers" | "events" | "metrics">,
@@ -60,11 +63,14 @@ export class StatusReporter {
   async namespaces(): Promise<string[]> {
     try {
       const names = await this.#facts.namespaces();
-      this.#unlisted = undefined;
+      if (names.length === 0) throw new ForbiddenError("found no Namespaces, and no cluster is without");
+      this.#results.forget(ALL);
       return names;
     } catch (error) {
-      this.#unlisted = failureBy(error, this.#unlisted?.sinceMs ?? this.#nowMs());
-      if (reported(this.#unlisted, this.#nowMs()) === undefined) throw error;
+      const message =
+        error instanceof ForbiddenError ? MAY_NOT_LIST : `Failed to list Namespaces: ${publicMessage(error)}`;
+      this.#results.failed(ALL, error, this.#nowMs(), message);
+      if (!this.#results.isReported(ALL, this.#nowMs())) throw error;
       return this.#results.names();
     }
   }
@@ -72,7 +78,6 @@ export class StatusReporter {
   /** Removes the metrics of all objects. */
   clear(): void {
     for (const name of this.#shown) this.#show(name, []);
-    this.#unlisted = undefined;
   }
 
   /** Writes the status of one object, once every namespace was planned for its present generation. @throws any error of the client */
@@ -116,7 +121,10 @@ export class StatusReporter {
     const status = this.#statusOf(object, namespaces);
     if (!mayWrite()) return status;
     this.#show(object.metadata.name, status.conditions ?? []);
-    const counts = this.#results.coverage().counts.map(({ count: value, ...labels }) => ({ labels, value }));
+    const counts = Array.from(this.#results.coverage().counts, ([key, value]) => {
+      const [protection = "", reason = ""] = key.split("/");
+      return { labels: { protection, reason }, value };
+    });
     this.#ports.metrics.show("workloads", counts);
     return status;
   }
@@ -137,23 +145,14 @@ export class StatusReporter {
   }
 
   #statusOf(object: ClusterControllerResilience, namespaces: readonly string[]): ClusterControllerResilienceStatus {
-    const found = this.#results.of(object.metadata, namespaces, this.#nowMs());
-    const results = [...this.#unlistedResults(), ...found];
+    const results = this.#results.of(object.metadata, namespaces, this.#nowMs());
     const kinds = this.#ports.readers.kindWriters();
-    return clusterStatus(object, results.length === 0 ? [NO_NAMESPACES] : results, this.#results.coverage(), {
+    return clusterStatus(object, results, this.#results.coverage(), {
       now: this.#ports.readers.clock.now(),
       observes: this.#settings.observes === true,
-      waiting: this.#settings.brake.waiting(object, found),
+      waiting: this.#settings.brake.waiting(object, results),
       unfollowed: kinds && unfollowedKinds(kinds, this.#results.handlers()),
     });
-  }
-
-  #unlistedResults(): NamespaceResult[] {
-    const failure = reported(this.#unlisted, this.#nowMs());
-    if (failure === undefined) return [];
-    if (this.#unlisted?.isRefused === true) return [NO_NAMESPACES];
-    const message = `Failed to list Namespaces: ${failure.message}`;
-    return [{ namespace: "*", failure: { ...failure, message }, isUnread: true }];
   }
 
   /** An Event when a person has to act on this object, and when that has ended. A generated object that is Stalled has its own Events. */
@@ -180,12 +179,3 @@ function problemIn(conditions: readonly StatusCondition[] = []): StatusCondition
 function refOf({ metadata: { name, uid } }: ClusterControllerResilience): ObjectRef {
   return { apiVersion: apiVersionOf(KINDS[CLUSTER_KIND]), kind: CLUSTER_KIND, name, uid };
 }
-
-/** No cluster is without namespaces. */
-const NO_NAMESPACES: NamespaceResult = {
-  ...{ namespace: "*", isUnread: true },
-  failure: {
-    reason: "Refused",
-    message: "the operator may not list Namespaces; install it with permissions in all namespaces (value namespaces)",
-  },
-};

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TransientError } from "../../core/errors";
-import { MINUTES, provisioned, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { MINUTES, provisioned, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
 describe("the threshold", () => {
   it("counts per running pod of the ServiceAccount", async () => {

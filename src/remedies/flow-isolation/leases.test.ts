@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { LEASES, provisioned, QUARANTINE_LEVEL, Scene, SHARED } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { LEASES, provisioned, QUARANTINE_LEVEL, SHARED } from "./testing/scene";
 
 const nameOf = (scene: Scene): string =>
   [...scene.world.cluster.keys()].find(name => name.startsWith("controller-resilience-leases-team"))!;

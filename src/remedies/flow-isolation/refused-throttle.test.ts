@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { MINUTES, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
 /** A runaway whose throttle the API server refuses, as a webhook that gates FlowSchemas does. */
 async function refused(): Promise<Scene> {

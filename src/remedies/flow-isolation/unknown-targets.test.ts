@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled, throttling } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { MINUTES, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
 
 const WHY =
   'No action but the end of throttles: found "CronJob" in targets[].kind, expected Deployment or StatefulSet or DaemonSet. This version of the operator does not know it: run one that does, or change the spec.';

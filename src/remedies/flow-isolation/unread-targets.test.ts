@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ForbiddenError, NotYetError, UnauthorizedError } from "../../core/errors";
-import { MINUTES, QUARANTINE_LEVEL, Scene, SHARED, throttled } from "./testing/scene";
+import type { Scene } from "./testing/scene";
+import { MINUTES, QUARANTINE_LEVEL, SHARED, throttled } from "./testing/scene";
 
 /** The operator has lost the right to read workloads, so many seconds after a runaway was throttled for five minutes. */
 async function lost(seconds: number): Promise<Scene> {

@@ -5,7 +5,7 @@ import type { Facts } from "../../../core/cluster-wide";
 import { isObject, objectOf, type JsonObject } from "../../../core/json";
 import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { isTooMuch, keptIn } from "../../../engine/cluster-wide/brake";
-import { type NamespaceShare, planNamespace } from "../../../engine/cluster-wide/plan";
+import { type NamespaceShare, planNamespace, tally } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
 import { checkSpec, schemaOf } from "../../schema/check";
@@ -82,7 +82,7 @@ function describe(
     namespace: namespace.name,
     mode: modeIn(namespace, spec),
     selected: [...selected].sort(),
-    notSelected: Object.fromEntries(excluded),
+    notSelected: Object.fromEntries(tally(excluded.values())),
     writes: writes.map(({ intent: { verb, target, why } }) => ({ verb, name: target.name, why })),
   };
 }

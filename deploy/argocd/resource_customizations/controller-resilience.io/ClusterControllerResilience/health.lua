@@ -31,7 +31,7 @@ end
 if ready.status == "True" then
   return say("Healthy", ready, "Every selected workload is protected")
 end
-if ready.reason == "ObjectsNotReady" or ready.reason == "Failed" then
+if ready.reason == "ObjectsNotReady" then
   return say("Degraded", ready, "A generated object is not Ready")
 end
 -- Progressing, or TargetNotFound: the namespaces may come later.
