@@ -24,8 +24,6 @@ interface BindingCase extends LivingBinding {
   readonly spec: BindingRenewalSpec;
   /** By the operator's clock, or by an API server's that is ahead. */
   readonly nowMs: number;
-  /** By the operator's clock. */
-  readonly ownMs: number;
 }
 
 interface ExpiringCase extends BindingCase {
@@ -62,10 +60,10 @@ export function planLiving(
   binding: LivingBinding,
   mode: ObservedBindings["mode"],
   spec: BindingRenewalSpec,
-  { nowMs, ownMs }: Pick<BindingCase, "nowMs" | "ownMs">,
+  nowMs: number,
 ): BindingFinding {
   const { view, expiry, schedule } = binding;
-  const known = { ...binding, mode, spec, nowMs, ownMs };
+  const known = { ...binding, mode, spec, nowMs };
   const finding = firstMatch(CHECKS, known);
   if (finding !== undefined || schedule === undefined) return finding ?? current(known, `${nameOf(view)}.`);
   const untilMs = renewUntilMs(spec);
@@ -127,18 +125,14 @@ function neverExpires(known: BindingCase): BindingFinding | undefined {
 
 /** An expiry in the past is never extended: the access has ended, whatever still holds the binding. */
 function expired(expiring: ExpiringCase): BindingFinding | undefined {
-  const { nowMs, ownMs, schedule, view, requested } = expiring;
+  const { nowMs, schedule, view, requested } = expiring;
   if (nowMs < schedule.expiryMs) return undefined;
-  const isByServer = ownMs < schedule.expiryMs;
-  const what = isByServer
-    ? `${clauseOf(expiring)}, and has expired by an API server's clock, which is ahead of the operator's`
-    : `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}) and still exists`;
+  const what = `${nameOf(view)} expired at ${timeOf(schedule.expiryMs)} (${schedule.source}), by the operator's clock or an API server's, and still exists`;
   // Its enforcer may be about to delete it; nothing else does.
   if (!requested && nowMs < schedule.expiryMs + STALLED_AFTER_MS)
     return { ...current(expiring, `${what}.`), entry: entryOf(expiring, "NotRequested") };
-  const wayOut = isByServer ? "Set the clock that is wrong." : "Set a later expiry, or delete the binding.";
-  const sentence = `${what}; the operator never extends access that has ended. ${wayOut}`;
-  return problem(expiring, "Ended", sentence);
+  const wayOut = "Set a later expiry, or delete the binding.";
+  return problem(expiring, "Ended", `${what}; the operator never extends access that has ended. ${wayOut}`);
 }
 
 /** Neither the spec nor the binding itself asks for a renewal: only a person who may bind the role decides that access lives on. */

@@ -22,10 +22,9 @@ export interface BindingPlan extends Plan<BindingItem> {
 
 /** Plans for each binding. There may be hundreds of bindings, so it yields after each. */
 export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSpec, now: Date): Steps<BindingPlan> {
-  const ownMs = now.getTime();
-  const nowMs = Math.max(ownMs, observed.latestMs);
+  const nowMs = Math.max(now.getTime(), observed.latestMs);
   const living = yield* each(observed.living, binding =>
-    itemOf(bindingId(binding.view), planLiving(binding, observed.mode, spec, { nowMs, ownMs })),
+    itemOf(bindingId(binding.view), planLiving(binding, observed.mode, spec, nowMs)),
   );
   const gone = observed.gone.map(record => itemOf(bindingId(record), planGone(record, isListed(spec, record), nowMs)));
   const items = [...[...living, ...gone].toSorted(byExpiry), ...missing(observed)];

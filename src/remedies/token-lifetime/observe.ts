@@ -21,9 +21,10 @@ import {
   type ObservedDaemonSet,
   type ObservedPod,
   type Spec,
-  templatePlanOf,
+  templateInputOf,
   isOnTrial,
 } from "./subject";
+import { planTemplate } from "./template/plan";
 import { firstPodOf, isNodeAgent, tokenDiedMs } from "./trial";
 
 /** Former DaemonSets that status keeps, in case they come back. */
@@ -48,10 +49,10 @@ export async function observeDaemonSets(
   const found: ObservedDaemonSet[] = [];
   for (const name of new Set(views.map(view => view.name))) {
     const view = await readView(namespace, name, readers);
-    if (view !== null) found.push(await readDaemonSet(view, records, readers));
+    if (view !== null) found.push(await readDaemonSet(view, records, spec, readers));
   }
   const nowMs = readers.clock.now().getTime();
-  const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one, spec));
+  const logged = found.filter(one => isWatched(one.record, spec, nowMs) || isChangeDue(one));
   const others = otherObjects(object, readers);
   const holderOf: HolderOf = async view => changeHolderOf(view, object, await others());
   const daemonSets: ObservedDaemonSet[] = [];
@@ -82,16 +83,21 @@ async function readView(namespace: string, name: string, readers: Readers): Prom
 async function readDaemonSet(
   view: DaemonSetView,
   records: readonly DaemonSetStatus[],
+  spec: Spec,
   readers: Readers,
 ): Promise<ObservedDaemonSet> {
   const account = await readers.serviceAccount(view.namespace, view.serviceAccountName);
   const pods = (await readers.pods(view.namespace)).filter(({ owner }) => owner?.uid === view.uid);
   const record = recordOf(view, records);
-  return {
+  const known = {
     view,
     ...(account?.automount !== undefined && { automount: account.automount }),
-    lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     ...(record && { record }),
+  };
+  return {
+    ...known,
+    templatePlan: planTemplate(templateInputOf(known), spec, record?.previous),
+    lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     pods: pods.map(pod => ({
       ...{ pod: withAudiences(pod, view.apiAudiences), logState: "unread", logReadMs: -Infinity },
       isOlderThanServiceAccount: account !== null && pod.createdAtMs < account.createdAtMs,
@@ -108,8 +114,8 @@ function recordOf({ name, uid }: DaemonSetView, records: readonly DaemonSetStatu
 }
 
 /** The template must change. */
-function isChangeDue(daemonSet: ObservedDaemonSet, spec: Spec): boolean {
-  return templatePlanOf(daemonSet, spec).kind === "Change";
+function isChangeDue({ templatePlan }: ObservedDaemonSet): boolean {
+  return templatePlan.kind === "Change";
 }
 
 /**
@@ -153,7 +159,7 @@ async function withRest(
   holderOf: HolderOf,
 ): Promise<ObservedDaemonSet> {
   const daemonSet = await withProof(reviewedSet, spec, readers);
-  const isDue = isChangeDue(daemonSet, spec);
+  const isDue = isChangeDue(daemonSet);
   if (!isDue && !isOnTrial(daemonSet.view)) return daemonSet;
   const holder = await holderOf(daemonSet.view);
   if (holder !== undefined) return { ...daemonSet, holder };

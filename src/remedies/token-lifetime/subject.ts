@@ -12,7 +12,7 @@ import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
 import { fingerprint } from "./template/fingerprint";
 import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
-import { planRelease, planTemplate } from "./template/plan";
+import { planRelease } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
 export interface DaemonSetFinding extends Finding<Reason> {
@@ -58,6 +58,8 @@ export interface ObservedDaemonSet {
   readonly lacksServiceAccount: boolean;
   /** The status entry of this object. Of a predecessor with the same name only a revert and its template. */
   readonly record?: DaemonSetStatus;
+  /** The change that its template needs. */
+  readonly templatePlan: TemplatePlan;
   readonly pods: readonly ObservedPod[];
   /** The other ControllerResilience that has it; read only if this one is to change it, or during a trial. */
   readonly holder?: string;
@@ -85,14 +87,6 @@ export type Spec = TokenLifetimeSpec;
 
 export function templateInputOf({ view, automount }: Pick<ObservedDaemonSet, "view" | "automount">): TemplateInput {
   return { template: view.template, automount, audiences: view.apiAudiences, ownedVolumes: view.ownedVolumes };
-}
-
-/** The change that the template needs. */
-export function templatePlanOf(
-  daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">,
-  spec: Spec,
-): TemplatePlan {
-  return planTemplate(templateInputOf(daemonSet), spec, daemonSet.record?.previous);
 }
 
 /** Reports whether all tokens of a pod are bounded; a pod without a token counts as bounded. */
@@ -133,7 +127,7 @@ export interface Subject {
 
 export function subjectOf(daemonSet: ObservedDaemonSet, observed: Observed, spec: Spec, nowMs: number): Subject {
   const isAnotherRolling = observed.daemonSets.some(other => other !== daemonSet && isReplacingPods(other));
-  return { observed, daemonSet, spec, templatePlan: templatePlanOf(daemonSet, spec), isAnotherRolling, nowMs };
+  return { observed, daemonSet, spec, templatePlan: daemonSet.templatePlan, isAnotherRolling, nowMs };
 }
 
 /** A trial counts also if a crash has kept it out of status. */
