@@ -1,22 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { DaemonSetView } from "../../core/views";
-import { bounded, PLAIN, Scene, tried } from "./testing/scene";
+import { bounded, PLAIN, Scene, tried, withImage } from "./testing/scene";
 
 // What a shorter token harms is reverted, and nothing else is.
 
 const MINUTE = 60_000;
-const json = (value: unknown): string => JSON.stringify(value);
-
-function edit(scene: Scene, view: Partial<DaemonSetView>): void {
-  scene.sets.set("agent", { ...scene.set(), ...view });
-}
-
-/** Another image in this template. */
-function withImage(template: object, image: string): object {
-  const copy = structuredClone(template) as typeof PLAIN;
-  copy.spec.containers[0]!.image = image;
-  return copy;
-}
 
 const reverts = ({ written }: Scene): number =>
   written.filter(({ eventReason }) => eventReason === "TokenLifetimeRestored").length;
@@ -26,14 +13,14 @@ describe("401s after the change", () => {
     const scene = await bounded();
     scene.setLogs("persistent", 600);
     // It is not urgent enough to be rolled out faster than its owner allows, but it does not wait for anything either.
-    edit(scene, { maxUnavailable: "100%" });
+    scene.edit({ maxUnavailable: "100%" });
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted" });
     expect(scene.written.at(-1)?.eventReason).toBe("TokenLifetimeRestored");
-    expect(json(scene.set().template)).toBe(json(PLAIN));
+    expect(scene.set().template).toEqual(PLAIN);
     scene.roll("agent", 3607);
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Reverted", stalled: { reason: "Reverted" } });
     expect(scene.entry()).not.toHaveProperty("appliedTime");
-    scene.object = { ...scene.object, metadata: { ...scene.object.metadata, generation: 2 } };
+    scene.ask();
     expect(await scene.pass()).toMatchObject({ reason: "Reverted", intents: [] });
   });
 
@@ -132,9 +119,9 @@ describe("a reverted change", () => {
   it("is remembered while the skip annotation is set", async () => {
     const scene = await reverted();
     scene.roll("agent", 3607);
-    edit(scene, { skip: true });
+    scene.edit({ skip: true });
     await scene.pass();
-    edit(scene, { skip: false });
+    scene.edit({ skip: false });
     scene.setLogs("quiet");
     const count = scene.written.length;
     for (let i = 0; i < 4; i++) await scene.pass();

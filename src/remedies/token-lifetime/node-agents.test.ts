@@ -53,7 +53,7 @@ describe("Events about sandboxes after the change", () => {
       "PodEvicted",
       "TokenLifetimeRestored",
     ]);
-    expect(JSON.stringify(scene.set().template)).toBe(JSON.stringify(PLAIN));
+    expect(scene.set().template).toEqual(PLAIN);
   });
 
   it("end the trial without a verdict if pods cannot start on other nodes either", async () => {

@@ -26,6 +26,13 @@ export const DEFAULTS: TokenLifetimeSpec = {
 /** A pod template without volumes, as most DaemonSets have. */
 export const PLAIN = { spec: { serviceAccountName: "agent", containers: [{ name: "main", image: "agent:1" }] } };
 
+/** That template with another image. */
+export function withImage(template: object, image: string): DaemonSetView["template"] {
+  const copy = structuredClone(template) as typeof PLAIN;
+  copy.spec.containers[0]!.image = image;
+  return copy as unknown as DaemonSetView["template"];
+}
+
 /** What one pass planned and reported. */
 export interface ScenePass extends Report {
   readonly intents: readonly Intent[];
@@ -148,6 +155,30 @@ export class Scene extends EmptyReaders implements PodLogReview {
     const view = this.sets.get(name);
     if (view === undefined) throw new Error(`there is no DaemonSet ${name}`);
     return view;
+  }
+
+  /** What the API server shows of the DaemonSet changes. */
+  edit(view: Partial<DaemonSetView>): void {
+    this.sets.set("agent", { ...this.set(), ...view });
+  }
+
+  /** The template has another image. */
+  setImage(image: string, more: Partial<DaemonSetView> = {}): void {
+    this.edit({ template: withImage(this.set().template, image), ...more });
+  }
+
+  /** A second DaemonSet is a target as well. */
+  addAnother(): this {
+    this.object.spec.targets.push({ kind: "DaemonSet", name: "other" });
+    this.put("other", PLAIN);
+    this.roll("other", 3607);
+    return this;
+  }
+
+  /** The object changes: another generation. */
+  ask(): void {
+    const { metadata } = this.object;
+    this.object = { ...this.object, metadata: { ...metadata, generation: metadata.generation + 1 } };
   }
 
   /** The DaemonSet controller replaces `count` pods by pods with this token lifetime. */
