@@ -150,16 +150,6 @@ it("a second key does not hide that the first one was shortened", async () => {
 });
 
 describe("a tool that resets the binding", () => {
-  it("is reverted once, and an Event on the binding says so", async () => {
-    const scene = await onDayFive();
-    await scene.clock.run(24 * DAY);
-    await scene.pass();
-    scene.change({ annotations: { [OWN]: EXPIRY } });
-    expect((await scene.pass()).events).toMatchObject([{ reason: "BindingContested", about: { name: "edit" } }]);
-    await scene.live(DAY);
-    expect(scene.written).toHaveLength(1);
-  });
-
   it("is reverted once although it removes the memory as well, which is written again", async () => {
     const scene = await onDayFive();
     const declared = scene.now()!;

@@ -29,7 +29,7 @@ export const PLAIN = { spec: { serviceAccountName: "agent", containers: [{ name:
 /** That template with another image. */
 export function withImage(template: object, image: string): DaemonSetView["template"] {
   const copy = structuredClone(template) as typeof PLAIN;
-  copy.spec.containers[0]!.image = image;
+  for (const container of copy.spec.containers.slice(0, 1)) container.image = image;
   return copy as unknown as DaemonSetView["template"];
 }
 
