@@ -39,7 +39,10 @@ describe("a ControllerResilience against its schema", () => {
     ],
     [{ targets, stallDetection: { metrics: { port: 65_536 } } }, "a number between 1 and 65535"],
     [{ targets, stallDetection: { evidence: [] } }, "expected evidence, progress or metrics"],
-    [{ targets, tokenRestart: { extraPhrases: [" \t "] } }, ".spec.tokenRestart.extraPhrases[0]: "],
+    [
+      { targets, tokenRestart: { extraPhrases: [" \t "] } },
+      ".spec.tokenRestart.extraPhrases[0]: expected a phrase that",
+    ],
   ])("rejects %o", (spec, error) => {
     const errors = check(spec);
     expect(errors.join("\n")).toContain(error);

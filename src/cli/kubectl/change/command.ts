@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { CLUSTER_KIND, KIND } from "../../../api/names";
-import { callOf, type Place, type Resource } from "../../../cluster/http/resources";
+import { callOf } from "../../../cluster/http/resources";
 import { ConflictError } from "../../../core/errors";
 import { arrayOf, type JsonObject, objectOf, textOf } from "../../../core/json";
 import { KINDS } from "../../../core/kinds";
@@ -69,30 +69,21 @@ async function setSuspend(
     await output.note("nothing was changed");
     return Exit.error;
   }
-  await patch(session, { resource, place, object, spec: { suspend } });
+  const { uid, resourceVersion } = objectOf(object["metadata"]);
+  await patch(session, callOf("patch", resource, place), { spec: { suspend }, metadata: { uid, resourceVersion } });
   await output.text(`${what} is ${done}`);
   return Exit.ok;
 }
 
-/** A change of one object. */
-interface Change {
-  readonly resource: Resource;
-  readonly place: Place;
-  /** The object as it was read: its uid and version are the preconditions. */
-  readonly object: JsonObject;
-  /** JSON merge patch of the spec. */
-  readonly spec: JsonObject;
-}
-
-async function patch(session: Session, { resource, place, object, spec }: Change): Promise<void> {
-  const { uid, resourceVersion } = objectOf(object["metadata"]);
+/** Patches an object. Its uid and version in the body are the preconditions. @throws CliError if it has changed */
+async function patch(session: Session, call: ReturnType<typeof callOf>, body: JsonObject): Promise<void> {
   try {
     await session.write({
-      ...callOf("patch", resource, place),
+      ...call,
       method: "PATCH",
       query: { fieldManager: "kubectl-resilience", fieldValidation: "Strict" },
       contentType: "application/merge-patch+json",
-      body: { spec, metadata: { uid, resourceVersion } },
+      body,
     });
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;

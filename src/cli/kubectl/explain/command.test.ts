@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FakeAnswer, FakeServer, run } from "../testing/run";
+import { FakeServer, run } from "../testing/run";
+import { answerOf, binding, meta, type World, workload } from "../testing/world";
 
 const time = "2026-01-31T12:00:00Z";
 const identity = { uid: "u", resourceVersion: "1", creationTimestamp: time };
@@ -18,18 +19,14 @@ const all = {
     conditions: [condition("Ready", "False", "ObjectsNotReady"), condition("Stalled", "True", "Refused")],
   },
 };
-const GROUP = "/apis/controller-resilience.io";
-const answers: Record<string, unknown> = {
-  [GROUP]: { versions: [{ version: "v1alpha1" }] },
-  [`${GROUP}/v1alpha1/clustercontrollerresiliences/all`]: all,
-  "/apis/events.k8s.io/v1/events": { items: [] },
-};
+const served = { body: { versions: [{ version: "v1alpha1" }] } };
+const world: World = { clustercontrollerresiliences: [all] };
+const refused: string[] = [];
 let date: string | undefined;
-const server = new FakeServer(({ url = "" }): FakeAnswer => {
-  const body = answers[url.split("?")[0] ?? ""];
-  const headers = date === undefined ? {} : { Date: date };
-  if (body === undefined) return { code: 404, body: { kind: "Status", code: 404, message: "not found" }, headers };
-  return { body, headers };
+const server = new FakeServer(request => {
+  const isGroup = request.url === "/apis/controller-resilience.io";
+  const answer = isGroup ? served : answerOf(world, {}, refused)(request);
+  return date === undefined ? answer : { ...answer, headers: { Date: date } };
 });
 let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
@@ -61,7 +58,6 @@ it("prints commands for the cluster that was asked", async () => {
 });
 
 it.each([-60_000, 60_000])("finds the leader by the API server's clock, %d ms from its own", async offMs => {
-  const lease = "/apis/coordination.k8s.io/v1/namespaces/controller-resilience-system/leases/controller-resilience";
   const nowMs = new Date().getTime() + offMs;
   date = new Date(nowMs).toUTCString();
   for (const [ageMs, words] of [
@@ -69,41 +65,28 @@ it.each([-60_000, 60_000])("finds the leader by the API server's clock, %d ms fr
     [30_000, "no replica leads"],
   ] as const) {
     const renewTime = new Date(nowMs - ageMs).toISOString();
-    answers[lease] = { metadata: identity, spec: { holderIdentity: "op", renewTime } };
+    world["leases"] = [{ metadata: meta("controller-resilience"), spec: { holderIdentity: "op", renewTime } }];
     expect((await run(["explain", "ccres/all", "--kubeconfig", kubeconfig])).stdout).toContain(words);
   }
-  [date, answers[lease]] = [undefined, undefined];
+  date = undefined;
 });
 
 it("says which workloads use a ServiceAccount, what binds it, and what is said of them", async () => {
-  const account = (name: string): object => ({ kind: "ServiceAccount", name, namespace: "shop" });
-  const binding = (name: string, subject: object, kind: string): object => ({
-    metadata: { name, ...(kind === "Role" && { namespace: "shop" }), ...identity },
-    subjects: [subject],
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name: `role-${name}` },
-  });
-  const workload = (name: string, serviceAccountName: string, annotations = {}): object => ({
-    metadata: { name, namespace: "shop", annotations, ...identity },
-    spec: { replicas: 2, template: { spec: { serviceAccountName, containers: [] } } },
-  });
-  const rbac = "/apis/rbac.authorization.k8s.io/v1";
-  const skip = { "controller-resilience.io/skip": "true" };
+  const skipped = meta("db", { annotations: { "controller-resilience.io/skip": "true" } });
   const flows = [{ serviceAccount: "web", state: "Normal", requestsPerSecond: 3 }];
   const targets = [{ kind: "Deployment", name: "web", pods: 2, rejectedPods: 1 }];
   const own = {
-    metadata: { name: "app", namespace: "shop", ...identity },
+    metadata: meta("app"),
     spec: { mode: "Enforce", suspend: false, targets: [] },
     status: { flows, targets: [...targets, { kind: "Deployment", name: "other", pods: 1, rejectedPods: 0 }] },
   };
-  Object.assign(answers, {
-    "/api/v1/namespaces/shop/serviceaccounts/web": { metadata: { name: "web", namespace: "shop", ...identity } },
-    "/apis/apps/v1/namespaces/shop/deployments": { items: [workload("web", "web"), workload("other", "default")] },
-    "/apis/apps/v1/namespaces/shop/statefulsets": { items: [workload("db", "web", skip)] },
-    "/apis/apps/v1/namespaces/shop/daemonsets": { items: [] },
-    [`${rbac}/namespaces/shop/rolebindings`]: { items: [binding("a", account("web"), "Role")] },
-    [`${rbac}/clusterrolebindings`]: { items: [binding("b", account("other"), "ClusterRole")] },
-    [`${GROUP}/v1alpha1/namespaces/shop/controllerresiliences`]: { items: [own] },
-    "/apis/events.k8s.io/v1/namespaces/shop/events": { items: [] },
+  Object.assign(world, {
+    serviceaccounts: [{ metadata: meta("web") }],
+    deployments: [workload("web", { replicas: 2 }), workload("other")],
+    statefulsets: [{ ...workload("db", { replicas: 2 }, { serviceAccountName: "web" }), metadata: skipped }],
+    rolebindings: [binding("web")],
+    clusterrolebindings: [binding("other")],
+    controllerresiliences: [own],
   });
   const explain = async () => {
     const { stdout } = await run(["explain", "sa/web", "-n", "shop", "-o", "json", "--kubeconfig", kubeconfig]);
@@ -112,12 +95,14 @@ it("says which workloads use a ServiceAccount, what binds it, and what is said o
   const { live, objects } = await explain();
   expect(live.slice(1)).toEqual([
     "Workloads that use it: Deployment/web (replicas: 2), StatefulSet/db (replicas: 2).",
-    "Bindings that name it: RoleBinding/a (Role role-a).",
+    "Bindings that name it: RoleBinding/uses-web (ClusterRole view).",
     "The operator does not act on StatefulSet/db: annotation controller-resilience.io/skip.",
   ]);
   expect(objects.map(({ evidence }) => evidence)).toEqual([
     ["ServiceAccount/web: state: Normal; requests per second: 3", "Deployment/web: pods: 2; rejected pods: 1"],
   ]);
-  Reflect.deleteProperty(answers, `${rbac}/clusterrolebindings`);
-  expect((await explain()).live).toContain("Bindings that name it: RoleBinding/a (Role role-a), others are unknown.");
+  refused.push("clusterrolebindings");
+  expect((await explain()).live).toContain(
+    "Bindings that name it: RoleBinding/uses-web (ClusterRole view), others are unknown.",
+  );
 });
