@@ -4,7 +4,7 @@ import type { Measures } from "../../core/metrics";
 import { describeError, ResilienceError, TerminalError, TooLargeError, TransientError } from "../../core/errors";
 import { type Access, type Connection, type Instance, WireError, type WireRequest } from "./connection";
 import { FairLimiter } from "./fair-limiter";
-import { errorOfRefusal, parseStatus, retryAfterMs } from "./status-errors";
+import { errorOfRefusal, parseStatus, type Refusal, retryAfterMs } from "./status-errors";
 
 export interface ApiRequest {
   /** Verb and object, such as `list pods in kai`: the beginning of every error message. */
@@ -120,9 +120,7 @@ export class Api {
     return this.#within(request, signal, async bounded => {
       const release = await this.#limiter.acquire([], bounded);
       try {
-        const response = await this.#exchange(request, bounded);
-        const body = await readBody(response, request.maxBytes ?? DEFAULT_MAX_BYTES, request.what);
-        return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
+        return await answerOf(await this.#exchange(request, bounded), request);
       } finally {
         release();
       }
@@ -137,12 +135,11 @@ export class Api {
   async open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#within(request, signal, bounded => this.#exchange(request, bounded), true);
     if (isSuccess(response.statusCode ?? 0)) return response;
-    const refusal = await this.#within(request, signal, async bounded => {
+    const answer = await this.#within(request, signal, bounded => {
       bounded.addEventListener("abort", () => response.destroy());
-      const body = await readBody(response, DEFAULT_MAX_BYTES, request.what);
-      return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
+      return answerOf(response, request);
     });
-    throw errorOfRefusal({ ...refusal, status: parseStatus(refusal.body.toString("utf8")) }, request.what);
+    throw errorOfRefusal(refusalOf(answer), request.what);
   }
 
   /**
@@ -206,21 +203,16 @@ export class Api {
 
   async #sendOnce(access: Access, wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const sentAtMs = this.#clock.monotonicMs();
-    const response = await this.#counted(wire.method, this.#connection.send(access, wire, signal));
-    // The response of one instance says nothing about the address that all other requests use.
-    if (wire.instance === undefined)
-      this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
-    return response;
-  }
-
-  async #counted(method: string, sent: Promise<IncomingMessage>): Promise<IncomingMessage> {
+    let code = NO_ANSWER;
     try {
-      const response = await sent;
-      this.#metrics?.count("rest_client_requests_total", { method, code: String(response.statusCode) });
+      const response = await this.#connection.send(access, wire, signal);
+      code = String(response.statusCode);
+      // The response of one instance says nothing about the address that all other requests use.
+      if (wire.instance === undefined)
+        this.#onAnswer({ code: response.statusCode ?? 0, date: response.headers.date }, sentAtMs);
       return response;
-    } catch (error) {
-      this.#metrics?.count("rest_client_requests_total", { method, code: NO_ANSWER });
-      throw error;
+    } finally {
+      this.#metrics?.count("rest_client_requests_total", { method: wire.method, code });
     }
   }
 
@@ -247,9 +239,22 @@ export class Api {
   }
 }
 
+async function answerOf(
+  response: IncomingMessage,
+  { maxBytes = DEFAULT_MAX_BYTES, what }: ApiRequest,
+): Promise<Answer> {
+  const body = await readBody(response, maxBytes, what);
+  return { code: response.statusCode ?? 0, retryAfterMs: retryAfterMs(response.headers), body };
+}
+
+/** Returns what errors need of an answer that is not 2xx. */
+export function refusalOf({ code, retryAfterMs: afterMs, body }: Answer): Refusal {
+  return { code, retryAfterMs: afterMs, status: parseStatus(body.toString("utf8")) };
+}
+
 function bodyOf(answer: Answer, what: string): Buffer {
   if (isSuccess(answer.code)) return answer.body;
-  throw errorOfRefusal({ ...answer, status: parseStatus(answer.body.toString("utf8")) }, what);
+  throw errorOfRefusal(refusalOf(answer), what);
 }
 
 function parsed(answer: Answer, what: string): unknown {

@@ -124,6 +124,15 @@ function locationIn(config: KubeConfig): ClusterLocation | undefined {
 /** How a request reaches the API server. */
 export type Send = (access: Access, wire: WireRequest, signal: AbortSignal) => Promise<IncomingMessage>;
 
+/** Credentials that are known, or being fetched. */
+interface Credentials {
+  readonly access: Promise<Access>;
+  /** When the fetch began or, once it has ended, when it did. */
+  readonly sinceMs: number;
+  /** The result. */
+  readonly known?: Access;
+}
+
 export interface ConnectionOptions {
   readonly impersonation?: Access["impersonation"] | undefined;
   /** HTTP or HTTPS over the network by default. */
@@ -141,11 +150,8 @@ export class Connection {
   /** Sends a request and resolves with the response head; the caller reads the body. Rejects with a {@link WireError}. */
   readonly send: Send;
   #config: KubeConfig | null = null;
-  #access: Promise<Access> | null = null;
+  #credentials: Credentials | null = null;
   #agents: Agents | null = null;
-  /** The result of {@link #access}. */
-  #resolved: Access | undefined;
-  #accessSinceMs = -Infinity;
   #renewedAtMs = -Infinity;
 
   constructor(
@@ -164,39 +170,29 @@ export class Connection {
    *
    * @throws TerminalError for an unusable kubeconfig, TransientError if a credential plugin fails
    */
-  async access(): Promise<Access> {
-    if (this.#access === null || this.#isOver()) {
-      this.#accessSinceMs = this.#clock.monotonicMs();
-      this.#access = this.#resolve();
-      this.#resolved = undefined;
-    }
-    const current = this.#access;
-    try {
-      const access = await current;
-      if (this.#access === current && this.#resolved === undefined) {
-        this.#resolved = access;
-        this.#accessSinceMs = this.#clock.monotonicMs();
-      }
-      return access;
-    } catch (error) {
-      if (this.#access === current) this.#access = null;
-      throw error;
-    }
+  access(): Promise<Access> {
+    const { known, sinceMs = -Infinity } = this.#credentials ?? {};
+    // Credentials that are still being fetched are waited for: a plugin that hangs must not be started again and again.
+    const lifeMs = known === undefined ? HUNG_PLUGIN_MS : ACCESS_LIFE_MS;
+    if (this.#credentials === null || this.#clock.monotonicMs() - sinceMs >= lifeMs) this.#credentials = this.#fetch();
+    return this.#credentials.access;
   }
 
   /** Returns the current credentials if they are known without waiting. */
   known(): Access | undefined {
-    return this.#access !== null && this.#isYoung() ? this.#resolved : undefined;
+    const { known, sinceMs = -Infinity } = this.#credentials ?? {};
+    return this.#clock.monotonicMs() - sinceMs < ACCESS_LIFE_MS ? known : undefined;
   }
 
-  #isYoung(): boolean {
-    return this.#clock.monotonicMs() - this.#accessSinceMs <= ACCESS_LIFE_MS;
-  }
-
-  /** Credentials that are still being fetched are waited for: a plugin that hangs must not be started again and again. */
-  #isOver(): boolean {
-    if (this.#resolved !== undefined) return !this.#isYoung();
-    return this.#clock.monotonicMs() - this.#accessSinceMs >= HUNG_PLUGIN_MS;
+  #fetch(): Credentials {
+    const credentials: Credentials = { access: this.#resolve(), sinceMs: this.#clock.monotonicMs() };
+    credentials.access.then(
+      known => Object.assign(credentials, { known, sinceMs: this.#clock.monotonicMs() }),
+      () => {
+        if (this.#credentials === credentials) this.#credentials = null;
+      },
+    );
+    return credentials;
   }
 
   /** Takes a failure of a request: a certificate that is not trusted may be that of a kubeconfig that was replaced. */
@@ -208,8 +204,7 @@ export class Connection {
   #forget(): void {
     this.#renewedAtMs = this.#clock.monotonicMs();
     this.#config = null;
-    this.#access = null;
-    this.#resolved = undefined;
+    this.#credentials = null;
   }
 
   /** Returns credentials other than the rejected ones, or null if a reload is not due yet. */
@@ -226,7 +221,7 @@ export class Connection {
     this.#agents?.agent.destroy();
     this.#agents?.instanceAgent.destroy();
     this.#agents = null;
-    this.#access = null;
+    this.#credentials = null;
   }
 
   async #resolve(): Promise<Access> {

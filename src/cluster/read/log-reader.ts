@@ -1,12 +1,12 @@
 import type { Clock } from "../../core/time";
 import type { Measures } from "../../core/metrics";
 import type { LogChunk, LogReader, LogRequest } from "../../core/readers";
-import { type Answer, type Api, TimeoutError } from "../http/api";
+import { type Api, refusalOf, TimeoutError } from "../http/api";
 import { FairLimiter, type Share } from "../http/fair-limiter";
 import { textOf } from "../../core/json";
 import { callOf } from "../http/resources";
 import { KINDS } from "../../core/kinds";
-import { errorOfRefusal, parseStatus, type Refusal } from "../http/status-errors";
+import { errorOfRefusal, type Refusal } from "../http/status-errors";
 
 /** Deadline of one read in milliseconds. Reading 1 MB takes far less, so a slower kubelet hangs. */
 const READ_DEADLINE_MS = 10_000;
@@ -155,10 +155,6 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 
 function chunkOf(body: Buffer, limitBytes: number): LogChunk {
   return { bytes: body.subarray(0, limitBytes), truncated: body.length >= limitBytes };
-}
-
-function refusalOf(answer: Answer): Refusal {
-  return { code: answer.code, retryAfterMs: answer.retryAfterMs, status: parseStatus(answer.body.toString("utf8")) };
 }
 
 function isNothingToRead(refusal: Refusal): boolean {
