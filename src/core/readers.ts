@@ -34,8 +34,8 @@ export const SUSPICIOUS_INTERVAL_MS = 5_000;
  * - `first`: it was never read.
  * - `suspect`: after {@link SUSPICIOUS_INTERVAL_MS}.
  * - `healthy`: after {@link HEALTHY_INTERVAL_MS}.
- * - `failing`: the last read failed; as `suspect`, but few at once, so that a dead node delays no other log.
- * - `unreadable`: several reads have failed; as `healthy`, but few at once.
+ * - `failing`: the last read failed; as `suspect`, apart from them, so that a dead node delays no other log.
+ * - `unreadable`: several reads have failed; as `healthy`, apart from them.
  */
 export type Urgency = "first" | "suspect" | "healthy" | "failing" | "unreadable";
 

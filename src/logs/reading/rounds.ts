@@ -17,11 +17,11 @@ export const DEFAULT_READS_PER_SECOND = 50;
 /** Reads that start at once after a pause, as a share of one second's budget. */
 const BURST_SHARE = 0.2;
 
-/** Reads in flight. Above the number of slots that ApiLogReader shares fairly among namespaces, nodes and pods. */
-const MOST_IN_FLIGHT = 64;
-
-/** Logs whose last read has failed take no more of them. */
-const MOST_FAILING_IN_FLIGHT = 16;
+/**
+ * Reads in flight of one lane: however many of them hang, they delay no log of another lane. Above the number of slots that ApiLogReader
+ * shares fairly among namespaces, nodes and pods.
+ */
+const MOST_IN_FLIGHT = 32;
 
 /** A program logs a refusal within this time, in milliseconds: until then, healthy logs are read as if it went on. */
 const LOGGED_WITHIN_MS = 60_000;
@@ -35,14 +35,6 @@ const MOST_RESTING_REQUESTS = 2;
 /** `resting`: healthy, while no API server refuses anyone. */
 type Lane = Urgency | "resting";
 
-/** Lanes that share the reads in flight fairly: those of logs whose last read has failed are one, and so are the healthy ones. */
-type Group = Exclude<Urgency, "unreadable">;
-
-/** Each of them has this many for itself, so that no number of hanging reads of others delays it. They compete for the rest. */
-const OWN_IN_FLIGHT = 4;
-const GROUPS: readonly Group[] = ["first", "suspect", "healthy", "failing"];
-const SHARED_IN_FLIGHT = MOST_IN_FLIGHT - GROUPS.length * OWN_IN_FLIGHT;
-
 /** Whose turn it is. Every lane has turns, so that none waits for ever, whatever is in the others. */
 const TURNS: readonly Urgency[] = [
   ...(["suspect", "first", "suspect", "healthy", "suspect", "first", "suspect", "failing"] as const),
@@ -54,9 +46,6 @@ const HEALTHY_SHARE = TURNS.filter(lane => lane === "healthy").length / TURNS.le
 
 /** Who is next where nothing is due in the lane whose turn it is. */
 const URGENT_FIRST: readonly Urgency[] = ["suspect", "first", "healthy", "failing", "unreadable"];
-
-/** An entry has the first lane of its logs. */
-const NEEDED_FIRST: readonly Lane[] = ["first", "suspect", "failing", "unreadable", "healthy"];
 
 const LANES_MS: Readonly<Record<Lane, number>> = { ...INTERVALS_MS, resting: RESTING_INTERVAL_MS };
 
@@ -101,7 +90,7 @@ export class Rounds implements LogRounds {
   };
   readonly #byOwner = new Map<object, Set<RoundsLog>>();
   readonly #byContainer = new Map<string, Entry>();
-  readonly #inFlight: Record<Group, number> = { first: 0, suspect: 0, healthy: 0, failing: 0 };
+  readonly #inFlight = new Map<Lane, number>();
   #turn = 0;
   /** When the last log of a lane was read. */
   readonly #readAtMs = new Map<Lane, number>();
@@ -199,7 +188,7 @@ export class Rounds implements LogRounds {
     }
   }
 
-  /** That of the log which is needed most. */
+  /** That of the log which is to be read soonest. */
   #laneOf({ logs, startedMs, requests }: Entry): Lane {
     const lanes = Array.from(logs.keys(), (log): Lane => {
       const urgency = log.urgency();
@@ -207,7 +196,7 @@ export class Rounds implements LogRounds {
       if (urgency !== "healthy" || refusals === undefined || requests > MOST_RESTING_REQUESTS) return urgency;
       return this.#refusedUntilMs(refusals) <= startedMs ? "resting" : urgency;
     });
-    return NEEDED_FIRST.find(lane => lanes.includes(lane)) ?? "resting";
+    return lanes.toSorted((a, b) => LANES_MS[a] - LANES_MS[b])[0] ?? "resting";
   }
 
   /** Moves an entry to its present lane. */
@@ -244,19 +233,18 @@ export class Rounds implements LogRounds {
 
   /** Healthy logs and those that rest have the same turns: the one that is due first is next. */
   #headOf(lane: Urgency): Entry | undefined {
-    if (!this.#mayStart(groupOf(lane))) return undefined;
-    const [entry] = this.#lanes[lane];
-    const [rested] = lane === "healthy" ? this.#lanes.resting : [];
+    const [entry] = this.#startable(lane);
+    const [rested] = lane === "healthy" ? this.#startable("resting") : [];
     if (entry === undefined || rested === undefined) return entry ?? rested;
     return this.#dueMs(rested) < this.#dueMs(entry) ? rested : entry;
   }
 
-  #mayStart(group: Group): boolean {
-    const own = this.#inFlight[group];
-    if (group === "failing" && own >= MOST_FAILING_IN_FLIGHT) return false;
-    if (own < OWN_IN_FLIGHT) return true;
-    const shared = GROUPS.reduce((sum, one) => sum + Math.max(0, this.#inFlight[one] - OWN_IN_FLIGHT), 0);
-    return shared < SHARED_IN_FLIGHT;
+  #startable(lane: Lane): Iterable<Entry> {
+    return this.#inFlightOf(lane) < MOST_IN_FLIGHT ? this.#lanes[lane] : [];
+  }
+
+  #inFlightOf(lane: Lane): number {
+    return this.#inFlight.get(lane) ?? 0;
   }
 
   /** Healthy logs that are due together are read over half of their interval, so that neither the API server nor the operator sees bursts. */
@@ -282,15 +270,15 @@ export class Rounds implements LogRounds {
     this.#lanes[entry.lane].delete(entry);
     entry.startedMs = nowMs;
     entry.isReading = true;
-    void this.#read(entry, groupOf(entry.lane));
+    void this.#read(entry, entry.lane);
   }
 
-  async #read(entry: Entry, group: Group): Promise<void> {
-    this.#inFlight[group]++;
+  async #read(entry: Entry, lane: Lane): Promise<void> {
+    this.#inFlight.set(lane, this.#inFlightOf(lane) + 1);
     const read = await Promise.all(Array.from(entry.logs.keys(), async log => ({ log, ...(await log.read()) })));
     entry.requests = Math.max(...read.map(({ requests }) => requests));
     this.#budget.charge(entry.requests - 1);
-    this.#inFlight[group]--;
+    this.#inFlight.set(lane, this.#inFlightOf(lane) - 1);
     entry.isReading = false;
     if (entry.logs.size > 0) {
       entry.lane = this.#laneOf(entry);
@@ -315,9 +303,4 @@ export class Rounds implements LogRounds {
     });
     this.#timer = { atMs, cancel };
   }
-}
-
-function groupOf(lane: Lane): Group {
-  if (lane === "resting") return "healthy";
-  return lane === "unreadable" ? "failing" : lane;
 }
