@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bindingView, clusterObjectView, roleView, serviceAccountView } from "./views";
-import { workloadView } from "./workload-views";
+import { bindingView, clusterObjectView, leaseView, namespaceView, roleView, serviceAccountView } from "./views";
+import { daemonSetView, workloadView } from "./workload-views";
 import { podView } from "./pod-view";
 import { identity, metadata } from "./testing/identity";
 
@@ -40,6 +40,7 @@ it("all views never throw, whatever they are given", () => {
           labels: odd,
           annotations: odd,
           ownerReferences: odd,
+          managedFields: odd,
         }),
       ),
       spec: fc.oneof(odd, fc.record({ containers: odd, initContainers: fc.array(odd), template: odd })),
@@ -49,9 +50,10 @@ it("all views never throw, whatever they are given", () => {
   );
   fc.assert(
     fc.property(fc.oneof(odd, almost), raw => {
-      podView(raw);
-      serviceAccountView(raw);
+      for (const view of [podView, serviceAccountView, namespaceView, roleView, leaseView, daemonSetView]) view(raw);
+      for (const kind of ["RoleBinding", "ClusterRoleBinding"] as const) bindingView(kind, raw);
       workloadView("StatefulSet", raw);
+      clusterObjectView("FlowSchema", raw);
     }),
     { numRuns: 500 },
   );

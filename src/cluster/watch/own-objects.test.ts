@@ -117,10 +117,4 @@ describe("the watch of objects", () => {
     expect(watch.current()).toBeUndefined();
     expect(ages.map(read => read())).toEqual([["controllerresiliences", 240_001]]);
   });
-
-  it("leaves no timer after stop", async () => {
-    const { clock, watch } = await begin(at("5"));
-    await watch.stop();
-    expect(clock.pendingTimers).toBe(0);
-  });
 });

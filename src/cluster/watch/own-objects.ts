@@ -9,9 +9,7 @@ import type { Delta } from "./view-cache";
 import { Watch, type WatchContext } from "./watch";
 
 /** Watches one of this project's own kinds, in all namespaces: the operator may always do so, as the framework does. */
-export class OwnWatch<K extends OwnKind> {
-  readonly #watch: Watch<OwnView<OwnKinds[K]>>;
-
+export class OwnWatch<K extends OwnKind> extends Watch<OwnView<OwnKinds[K]>> {
   /**
    * Both callbacks take the key of the object; of one that is in no namespace, its name.
    *
@@ -27,20 +25,7 @@ export class OwnWatch<K extends OwnKind> {
       else if (before !== null && after !== null && !isDeepStrictEqual(reportedOf(before), reportedOf(after)))
         onReport?.(keyOf(after));
     };
-    this.#watch = new Watch(context, { resource: KINDS[kind], project: raw => ownView(kind, raw), onDelta });
-  }
-
-  start(): void {
-    this.#watch.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#watch.stop();
-  }
-
-  /** Resolves when the first list has succeeded or failed, or the watch is stopped. */
-  attempted(): Promise<void> {
-    return this.#watch.attempted();
+    super(context, { resource: KINDS[kind], project: raw => ownView(kind, raw), onDelta });
   }
 
   /**
@@ -50,7 +35,7 @@ export class OwnWatch<K extends OwnKind> {
    */
   objects(namespace = ""): readonly OwnKinds[K][] {
     try {
-      return this.#watch.viewsOf(namespace).map(({ object }) => object);
+      return this.viewsOf(namespace).map(({ object }) => object);
     } catch (error) {
       if (error instanceof Error && error.cause instanceof GoneError) return [];
       throw error;
@@ -59,15 +44,14 @@ export class OwnWatch<K extends OwnKind> {
 
   /** Returns what the cache has; undefined while it is not filled or stale. */
   current(): OwnCache<OwnKinds[K]> | undefined {
-    const watch = this.#watch;
-    if (watch.trouble() !== null) return undefined;
+    if (this.trouble() !== null) return undefined;
     return {
-      version: watch.version(),
+      version: this.version(),
       get: key => {
         const { namespace, name } = splitKey(key);
-        return watch.lastKnown(namespace, name)?.object;
+        return this.lastKnown(namespace, name)?.object;
       },
-      keys: () => watch.views().map(keyOf),
+      keys: () => this.views().map(keyOf),
     };
   }
 }

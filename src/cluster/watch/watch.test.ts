@@ -6,7 +6,6 @@ import type { Log } from "../../core/ports";
 import { FakeClock, settle } from "../../core/testing/fake-clock";
 import type { ApiRequest } from "../http/api";
 import { KINDS } from "../../core/kinds";
-import { ExpiredError } from "../http/status-errors";
 import type { Delta } from "./view-cache";
 import { serviceAccountView } from "../read/views";
 import { Watch } from "./watch";
@@ -73,6 +72,12 @@ const added = (name: string, version: string) => ({ type: "ADDED", object: accou
 const deleted = (name: string, version: string) => ({ type: "DELETED", object: account(name, version) });
 const bookmark = (version: string) => ({ type: "BOOKMARK", object: { metadata: { resourceVersion: version } } });
 
+let stopAll: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(stopAll.map(stop => stop()));
+  stopAll = [];
+});
+
 function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { withoutBookmarks?: boolean } = {}) {
   const clock = new FakeClock();
   const api = new ScriptedApi();
@@ -104,18 +109,12 @@ function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { wit
       ...more,
     },
   );
+  stopAll.push(() => watch.stop());
   return { clock, api, seen, warned, ends, watch, names: () => watch.views().map(view => view.name) };
 }
 
-let stopAll: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(stopAll.map(stop => stop()));
-  stopAll = [];
-});
-
 async function begin(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
   const all = setUp(onDelta);
-  stopAll.push(() => all.watch.stop());
   all.watch.start();
   await all.clock.run(0);
   await settle();
@@ -125,7 +124,6 @@ async function begin(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
 describe("a watch", () => {
   it("lists page by page, then watches from the list's version", async () => {
     const all = setUp();
-    stopAll.push(() => all.watch.stop());
     all.api.lists = [
       { metadata: { resourceVersion: "10", continue: "next" }, items: [account("a")] },
       { metadata: { resourceVersion: "10" }, items: [account("b")] },
@@ -145,7 +143,6 @@ describe("a watch", () => {
       told.push(after?.name ?? "");
       all.clock.freeze(6);
     });
-    stopAll.push(() => all.watch.stop());
     all.api.lists = [list("10", "a", "b", "c", "d")];
     all.watch.start();
     await settle();
@@ -193,15 +190,6 @@ describe("a watch", () => {
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 90"]);
     expect(seen).toEqual(["+a", "+b", "-a", "~b", "+c"]);
     expect(names()).toEqual(["b", "c"]);
-  });
-
-  it("relists when the watch is answered 410", async () => {
-    const { api, clock } = await begin();
-    api.refusals = [new ExpiredError("410")];
-    await clock.run(6_000);
-    await api.end();
-    await clock.run(1_000);
-    expect(api.asked).toEqual(["list", "watch from 10", "watch from 10", "list", "watch from 10"]);
   });
 
   it.each<[string, Error | undefined, string]>([
@@ -277,7 +265,6 @@ describe("a watch", () => {
   it("relists after every watch without bookmarks, and tolerates its silence until then", async () => {
     const { clock, api, watch, warned, names } = setUp(undefined, { withoutBookmarks: true });
     watch.start();
-    stopAll.push(() => watch.stop());
     await settle();
     for (let i = 0; i < 3; i++) {
       // The server was asked for 150 s.
@@ -291,21 +278,6 @@ describe("a watch", () => {
     await api.end(new Error("reset"));
     await clock.run(5_000);
     expect(api.asked.slice(-2)).toEqual(["list", "watch from 10"]);
-  });
-
-  it("retries forever with growing delays", async () => {
-    const { api, clock } = await begin();
-    api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
-    await api.end();
-    await clock.run(60 * MINUTE);
-    // Half of the bound of 30 s each, since the dice always show one half.
-    const watches = api.asked.filter(call => call.startsWith("watch"));
-    expect(watches.length).toBeGreaterThan(235);
-    expect(watches.length).toBeLessThan(250);
-    api.refusals = [];
-    await clock.run(MINUTE);
-    await api.say(added("z", "77"));
-    expect(api.asked.at(-1)).toBe("watch from 10");
   });
 
   it("refuses to answer from a stale cache, logs that, and recovers", async () => {
@@ -328,7 +300,6 @@ describe("a watch", () => {
 
   it("reports a missing right to list, and keeps retrying", async () => {
     const all = setUp();
-    stopAll.push(() => all.watch.stop());
     all.api.lists = [new ForbiddenError("list serviceaccounts in kai: not allowed")];
     all.watch.start();
     await all.watch.attempted();

@@ -12,6 +12,11 @@ const START = Date.parse("2025-01-01T00:00:00Z");
 /** Later than all lines: no clock is ahead. */
 const LATER = START + 86_400_000;
 
+/** Takes an answer, by default a whole one. */
+function take(cursor: Cursor, view: ContainerView, bytes: Buffer | null, truncated = false) {
+  return runToEnd(takeChunk(cursor, view, { chunk: bytes && { bytes, truncated }, nowMs: LATER }));
+}
+
 /** Reads until there is nothing more; the lines without their time stamps. */
 async function drain(
   logs: FakeLogs,
@@ -152,16 +157,10 @@ describe("a cursor", () => {
   it("leaves an incomplete line for the next read", () => {
     const view = container();
     const half = Buffer.from(`${stamp(START)} whole\n${stamp(START + 1)} ha`);
-    const first = runToEnd(
-      takeChunk(firstCursor(view, START), view, { chunk: { bytes: half, truncated: false }, nowMs: LATER }),
-    );
+    const first = take(firstCursor(view, START), view, half);
     expect(first.fresh.toString()).toBe(`${stamp(START)} whole\n`);
     const rest = Buffer.from(`${half.toString()}lf\n`);
-    expect(
-      runToEnd(
-        takeChunk(first.cursor, view, { chunk: { bytes: rest, truncated: false }, nowMs: LATER }),
-      ).fresh.toString(),
-    ).toContain("half");
+    expect(take(first.cursor, view, rest).fresh.toString()).toContain("half");
   });
 
   it("takes the remaining lines once after a rotation", async () => {
@@ -198,28 +197,20 @@ describe("a cursor", () => {
   it("does not use the end of a log without a line that it knows: long lines are pieces, which count as lines", () => {
     const view = container();
     const line = (ms: number): Buffer => Buffer.from(`${stamp(ms)} line\n`);
-    const take = (cursor: Cursor, ms: number) =>
-      runToEnd(takeChunk(cursor, view, { chunk: { bytes: line(ms), truncated: false }, nowMs: LATER }));
-    const { cursor } = take(firstCursor(view, START), START);
-    expect(take(cursor, START + 9)).toMatchObject({ more: true, fresh: Buffer.alloc(0), cursor: { tailLines: 0 } });
-    expect(take({ ...cursor, tailLines: 0 }, START + 9)).toMatchObject({ more: false, fresh: line(START + 9) });
+    const { cursor } = take(firstCursor(view, START), view, line(START));
+    const again = { more: true, fresh: Buffer.alloc(0), cursor: { tailLines: 0 } };
+    expect(take(cursor, view, line(START + 9))).toMatchObject(again);
+    const all = take({ ...cursor, tailLines: 0 }, view, line(START + 9));
+    expect(all).toMatchObject({ more: false, fresh: line(START + 9) });
   });
 
   it("does not use a cut end of a log that begins with the last timestamp: it may lack lines that have it as well", () => {
     const view = container();
     const lines = (count: number): Buffer => Buffer.from(`${stamp(START)} line\n`.repeat(count));
-    const { cursor } = runToEnd(
-      takeChunk(firstCursor(view, START), view, { chunk: { bytes: lines(1), truncated: false }, nowMs: LATER }),
-    );
-    const tail = { ...cursor, tailLines: 4 };
+    const { cursor } = take(firstCursor(view, START), view, lines(1));
     // The fourth line from the end was not taken before; the answer ends after the second from the end.
-    expect(
-      runToEnd(takeChunk(tail, view, { chunk: { bytes: lines(3), truncated: true }, nowMs: LATER })),
-    ).toMatchObject({
-      more: true,
-      fresh: Buffer.alloc(0),
-      cursor: { tailLines: 0 },
-    });
+    const again = { more: true, fresh: Buffer.alloc(0), cursor: { tailLines: 0 } };
+    expect(take({ ...cursor, tailLines: 4 }, view, lines(3), true)).toMatchObject(again);
   });
 
   it("reads a log once that has lost its lines in a rotation and has no new ones", async () => {
@@ -235,9 +226,7 @@ describe("a cursor", () => {
   it("reads timestamps in the node's time zone", () => {
     const view = container();
     const bytes = Buffer.from("2025-01-01T02:00:00.5+02:00 a\n2025-01-01T02:00:01+02:00 b\n");
-    const { cursor } = runToEnd(
-      takeChunk(firstCursor(view, START), view, { chunk: { bytes, truncated: false }, nowMs: LATER }),
-    );
+    const { cursor } = take(firstCursor(view, START), view, bytes);
     expect(nextRequest(cursor, view, POD, LATER).sinceMs).toBe(START + 1000);
   });
 });
@@ -264,8 +253,7 @@ describe("lives of a container", () => {
 
   it("continues with the current life when the log of the previous one is gone", () => {
     const view = container({ restartCount: 1 });
-    const taken = runToEnd(takeChunk(firstCursor(container(), START), view, { chunk: null, nowMs: LATER }));
-    expect(taken).toMatchObject({ more: true, cursor: { life: 1 } });
+    expect(take(firstCursor(container(), START), view, null)).toMatchObject({ more: true, cursor: { life: 1 } });
     expect(pod().containers).toHaveLength(1);
   });
 });
