@@ -4,7 +4,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { Api, type ApiOptions } from "./cluster/http/api";
 import { ClockOffset, Reachability } from "./cluster/http/answers";
 import { Connection, type Send } from "./cluster/http/connection";
-import { OwnIdentity } from "./cluster/http/own-identity";
+import { ownAudiences, ownUser } from "./cluster/http/own-identity";
 import { Webhook } from "./cluster/notify/webhook";
 import { cachedReaders, clusterWideCaches } from "./cluster/read/cached-readers";
 import { ApiLogReader } from "./cluster/read/log-reader";
@@ -174,12 +174,15 @@ interface OwnObjectsContext {
 
 /** What the operator's own credentials show. */
 function ownFacts(connection: Connection): Pick<ReadersContext, "ownUser" | "apiAudiences" | "apiHost"> {
-  const identity = new OwnIdentity(connection);
   const apiHost = async (): Promise<string> => {
     const { hostname, port } = (await connection.access()).server;
     return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
   };
-  return { ownUser: () => identity.user(), apiAudiences: () => identity.audiences(), apiHost };
+  return {
+    ownUser: async () => ownUser(await connection.access()),
+    apiAudiences: async () => ownAudiences(await connection.access()),
+    apiHost,
+  };
 }
 
 /** Each client has its own concurrency limit; all share one connection pool and its credentials. */

@@ -2,6 +2,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { isIPv6 } from "node:net";
 import { checkServerIdentity } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
 import { publicMessage, TerminalError, TransientError } from "../../core/errors";
@@ -263,8 +264,9 @@ export class Connection {
    * @param name that the server's certificate must have
    */
   #keepAgents(options: RequestOptions, name: string): Agents {
-    const identity = `${identityOf(options)} ${name}`;
-    if (this.#agents?.identity === identity) return this.#agents;
+    const { ca, cert, key, pfx, servername, rejectUnauthorized } = options;
+    const identity = { ca, cert, key, pfx, servername, rejectUnauthorized, name };
+    if (this.#agents !== null && isDeepStrictEqual(this.#agents.identity, identity)) return this.#agents;
     if (this.#agents !== null) retire(this.#agents.agent, this.#agents.instanceAgent);
     const agent = options.agent as Agent;
     asInGo(agent, name);
@@ -299,8 +301,8 @@ function sendByNetwork(access: Access, wire: WireRequest, signal: AbortSignal): 
 }
 
 interface Agents extends Pick<Access, "agent" | "instanceAgent"> {
-  /** The TLS settings that they were created with. */
-  readonly identity: string;
+  /** The TLS settings that they were created with, and the server's name. */
+  readonly identity: object;
 }
 
 /** One agent serves all instances: sockets to a removed instance close when they are idle. */
@@ -420,12 +422,6 @@ function describeKubeConfigError(error: unknown): string {
   if (typeof code === "string" && typeof path === "string") return `failed to read ${path} (${code})`;
   if (typeof mark?.line !== "number" || typeof mark.column !== "number") return `unusable (${publicMessage(error)})`;
   return `invalid YAML at line ${mark.line + 1}, column ${mark.column + 1}`;
-}
-
-function identityOf(options: RequestOptions): string {
-  const { ca, cert, key, pfx, servername, rejectUnauthorized } = options;
-  const parts = [ca, cert, key, pfx].map(part => (Buffer.isBuffer(part) ? part.toString("base64") : part));
-  return JSON.stringify([...parts, servername, rejectUnauthorized]);
 }
 
 /** Requests in flight finish; then their sockets close. */

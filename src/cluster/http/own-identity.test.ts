@@ -4,41 +4,33 @@ import { join, relative } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../../core/testing/fake-clock";
-import type { Access } from "./connection";
-import { OwnIdentity, withNewestToken } from "./own-identity";
+import { ownAudiences, ownUser, withNewestToken } from "./own-identity";
 
 const encode = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString("base64url");
 
 const sub = "system:serviceaccount:operators:controller-resilience";
 
-function identityBy(headers: Readonly<Record<string, string>>): OwnIdentity {
-  const access = () => Promise.resolve({ headers } as unknown as Access);
-  return new OwnIdentity({ access });
-}
-
 describe("the audiences of the API server", () => {
   const audiencesOf = (claims: unknown) =>
-    identityBy({ Authorization: `Bearer e30.${encode(claims)}.sig` }).audiences();
+    ownAudiences({ headers: { Authorization: `Bearer e30.${encode(claims)}.sig` } });
 
-  it("are those of the operator's own token", async () => {
-    expect(await audiencesOf({ sub, aud: ["https://kubernetes.default.svc", "k3s", 3] })).toEqual([
-      "https://kubernetes.default.svc",
-      "k3s",
-    ]);
-    expect(await audiencesOf({ sub, aud: "one" })).toEqual(["one"]);
+  it("are those of the operator's own token", () => {
+    const aud = ["https://kubernetes.default.svc", "k3s"];
+    expect(audiencesOf({ sub, aud: [...aud, 3] })).toEqual(aud);
+    expect(audiencesOf({ sub, aud: "one" })).toEqual(["one"]);
   });
 
   it.each([{ sub }, { sub, aud: 7 }, { aud: ["client"], sub: "kai" }, { aud: ["x"] }, 3])(
     "are unknown for %j",
-    async claims => expect(await audiencesOf(claims)).toEqual([]),
+    claims => expect(audiencesOf(claims)).toEqual([]),
   );
 });
 
 describe("the operator's user name", () => {
-  it("is the subject of its token, or whom it impersonates", async () => {
+  it("is the subject of its token, or whom it impersonates", () => {
     const token = { Authorization: `Bearer e30.${encode({ sub })}.sig` };
-    expect(await identityBy(token).user()).toBe(sub);
-    expect(await identityBy({ ...token, "Impersonate-User": "kai" }).user()).toBe("kai");
+    expect(ownUser({ headers: token })).toBe(sub);
+    expect(ownUser({ headers: { ...token, "Impersonate-User": "kai" } })).toBe("kai");
   });
 
   it.each([
@@ -47,9 +39,7 @@ describe("the operator's user name", () => {
     { Authorization: "Basic dTpw" },
     { Authorization: "Bearer a.b.c" },
     { Authorization: `Bearer x.${encode({ sub: 3 })}.y` },
-  ])("is unknown for %j", async headers =>
-    expect(await identityBy(headers as Record<string, string>).user()).toBeUndefined(),
-  );
+  ])("is unknown for %j", headers => expect(ownUser({ headers: headers as Record<string, string> })).toBeUndefined());
 });
 
 describe("a pod with several tokens", () => {

@@ -2,35 +2,23 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../core/time";
-import { type Connection, POD_CONTEXT } from "./connection";
+import { type Access, POD_CONTEXT } from "./connection";
 import { type JsonObject, numberOf, parseObject, textOf } from "../../core/json";
 import { SERVICE_ACCOUNT_USERS } from "../../core/text";
 
-/** What the operator's own credentials show. */
-export class OwnIdentity {
-  readonly #connection: Pick<Connection, "access">;
+/** Returns the user name of requests with these headers, if the credentials show it, as those of a ServiceAccount do. */
+export function ownUser({ headers }: Pick<Access, "headers">): string | undefined {
+  return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"])?.["sub"]);
+}
 
-  constructor(connection: Pick<Connection, "access">) {
-    this.#connection = connection;
-  }
-
-  /** The user name of the requests, if the credentials show it, as those of a ServiceAccount do. */
-  async user(): Promise<string | undefined> {
-    const { headers } = await this.#connection.access();
-    return headers["Impersonate-User"] ?? textOf(claimsOf(headers["Authorization"])?.["sub"]);
-  }
-
-  /**
-   * The audiences of the operator's own ServiceAccount token. The kubelet asks for it without an audience, so it has all of those that the API
-   * server accepts. Other credentials do not show them: the audience of an OIDC token is a client.
-   */
-  async audiences(): Promise<readonly string[]> {
-    const { headers } = await this.#connection.access();
-    const claims = claimsOf(headers["Authorization"]);
-    if (textOf(claims?.["sub"])?.startsWith(SERVICE_ACCOUNT_USERS) !== true) return [];
-    const { aud } = claims ?? {};
-    return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
-  }
+/**
+ * Returns the audiences of a ServiceAccount's own token. The kubelet asks for it without an audience, so it has all of those that the API
+ * server accepts. Other credentials do not show them: the audience of an OIDC token is a client.
+ */
+export function ownAudiences({ headers }: Pick<Access, "headers">): readonly string[] {
+  const { sub, aud } = claimsOf(headers["Authorization"]) ?? {};
+  if (textOf(sub)?.startsWith(SERVICE_ACCOUNT_USERS) !== true) return [];
+  return (Array.isArray(aud) ? aud : [aud]).flatMap(audience => textOf(audience) ?? []);
 }
 
 /** The pod's token is `token`; the chart mounts `token-2` and so on beside it. */

@@ -80,16 +80,6 @@ describe("the published keys", () => {
     expect([asked, memory.history?.current]).toEqual([[""], ["x"]]);
   });
 
-  it("are those at the kubeconfig's address when no API server is reachable at its own", async () => {
-    const down = new TransientError("no route");
-    const { keys, memory, asked } = makeBench({ "": ["x"], "10.0.0.1": down, "10.0.0.2": down });
-    await keys.refresh(0);
-    expect(memory.history?.current).toEqual(["x"]);
-    await keys.refresh(0);
-    // The others are not asked again for a minute.
-    expect(asked).toEqual(["10.0.0.1", "10.0.0.2", "", ""]);
-  });
-
   it("are known to be absent only until the reading begins, since a key may come and sign meanwhile", async () => {
     const servers = { "": ["old"] };
     const { keys, clock, memory } = makeBench(servers, () => clock.advance(4_000));

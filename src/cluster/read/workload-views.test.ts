@@ -77,49 +77,33 @@ describe("rolloutView", () => {
     expect(rolloutView("DaemonSet", {})).toBeUndefined();
   });
 
-  it.each<[string, "Deployment" | "StatefulSet" | "DaemonSet", object, boolean]>([
-    ["updated pods", "Deployment", { observedGeneration, replicas: 3, updatedReplicas: 3 }, true],
-    ["an older pod", "Deployment", { observedGeneration, replicas: 3, updatedReplicas: 2 }, false],
-    ["an unseen spec", "Deployment", { observedGeneration: 2, replicas: 3, updatedReplicas: 3 }, false],
-    ["one revision", "StatefulSet", { observedGeneration, currentRevision: "a", updateRevision: "a" }, true],
-    ["two revisions", "StatefulSet", { observedGeneration, currentRevision: "a", updateRevision: "b" }, false],
-    ["no revision", "StatefulSet", { observedGeneration }, false],
-    ["updated", "DaemonSet", { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 2 }, true],
-    ["an older pod", "DaemonSet", { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 1 }, false],
-  ])("with %s of a %s", (_, kind, status, isComplete) => {
-    expect(rolloutView(kind, { metadata, status })?.isComplete).toBe(isComplete);
-  });
-
   const rolling = { observedGeneration, replicas: 3, updatedReplicas: 2 };
   const revisions = { observedGeneration, currentRevision: "a", updateRevision: "b", updatedReplicas: 1 };
   const nodes = { observedGeneration, currentNumberScheduled: 2, updatedNumberScheduled: 1 };
   const unseen = { observedGeneration: 2 };
   const onDelete = { updateStrategy: { type: "OnDelete" } };
-  it.each<[string, "Deployment" | "StatefulSet" | "DaemonSet", { spec: object; status: object }, boolean]>([
-    ["a Deployment with older pods", "Deployment", { spec: {}, status: rolling }, true],
-    ["a paused Deployment", "Deployment", { spec: { paused: true }, status: rolling }, false],
-    [
-      "a Deployment that its controller has not seen",
-      "Deployment",
-      { spec: {}, status: { ...rolling, ...unseen } },
-      true,
-    ],
-    ["an updated Deployment", "Deployment", { spec: {}, status: { ...rolling, updatedReplicas: 3 } }, false],
-    ["a StatefulSet with older pods", "StatefulSet", { spec: { replicas: 2 }, status: revisions }, true],
-    ["a StatefulSet updated down to its partition", "StatefulSet", { spec: partition(1), status: revisions }, false],
-    ["a StatefulSet that is not", "StatefulSet", { spec: partition(0), status: revisions }, true],
-    ["a StatefulSet with OnDelete", "StatefulSet", { spec: onDelete, status: revisions }, false],
-    [
-      "a StatefulSet whose pod terminates",
-      "StatefulSet",
-      { spec: {}, status: { ...revisions, currentRevision: "b" } },
-      false,
-    ],
-    ["a DaemonSet with older pods", "DaemonSet", { spec: {}, status: nodes }, true],
-    ["a DaemonSet with OnDelete", "DaemonSet", { spec: onDelete, status: nodes }, false],
-    ["a DaemonSet that its controller has not seen", "DaemonSet", { spec: {}, status: { ...nodes, ...unseen } }, true],
-  ])("knows whether a rollout is in progress: %s", (_, kind, fields, isInProgress) => {
-    expect(rolloutView(kind, { metadata, ...fields })?.isInProgress).toBe(isInProgress);
+  const [complete, moving, standing] = [
+    { isComplete: true, isInProgress: false },
+    { isComplete: false, isInProgress: true },
+    { isComplete: false, isInProgress: false },
+  ];
+  it.each<[string, "Deployment" | "StatefulSet" | "DaemonSet", { spec?: object; status: object }, object]>([
+    ["older pods", "Deployment", { status: rolling }, moving],
+    ["older pods, while it is paused", "Deployment", { spec: { paused: true }, status: rolling }, standing],
+    ["an unseen spec", "Deployment", { status: { ...rolling, updatedReplicas: 3, ...unseen } }, moving],
+    ["updated pods", "Deployment", { status: { ...rolling, updatedReplicas: 3 } }, complete],
+    ["older pods", "StatefulSet", { spec: { replicas: 2 }, status: revisions }, moving],
+    ["pods updated down to its partition", "StatefulSet", { spec: partition(1), status: revisions }, standing],
+    ["older pods above its partition", "StatefulSet", { spec: partition(0), status: revisions }, moving],
+    ["OnDelete", "StatefulSet", { spec: onDelete, status: revisions }, standing],
+    ["one revision", "StatefulSet", { status: { ...revisions, currentRevision: "b" } }, complete],
+    ["no revision", "StatefulSet", { status: { observedGeneration } }, moving],
+    ["older pods", "DaemonSet", { status: nodes }, moving],
+    ["OnDelete", "DaemonSet", { spec: onDelete, status: nodes }, standing],
+    ["an unseen spec", "DaemonSet", { status: { ...nodes, updatedNumberScheduled: 2, ...unseen } }, moving],
+    ["updated pods", "DaemonSet", { status: { ...nodes, updatedNumberScheduled: 2 } }, complete],
+  ])("knows how far a rollout is: %s of a %s", (_, kind, fields, expected) => {
+    expect(rolloutView(kind, { metadata, ...fields })).toMatchObject(expected);
   });
 
   it("knows the progress deadline of a Deployment", () => {

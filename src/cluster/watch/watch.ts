@@ -105,7 +105,8 @@ export class Watch<V extends Identified> {
   #connectedAtMs: number | null = null;
   #lastEnd: WatchEnd | null = null;
   #running: Promise<void> | null = null;
-  #waiters: (() => void)[] = [];
+  #hasAttempted: () => void = () => undefined;
+  readonly #attempt = new Promise<void>(resolve => (this.#hasAttempted = resolve));
 
   constructor(context: WatchContext, subject: WatchSubject<V>) {
     this.#context = context;
@@ -124,7 +125,7 @@ export class Watch<V extends Identified> {
   async stop(): Promise<void> {
     this.#stopped.abort(new TransientError(`${this.#name}: stopped`));
     await this.#running;
-    this.#wake();
+    this.#hasAttempted();
   }
 
   /** Returns the time since the server last confirmed the cache or, before the first list, since this watch was created. */
@@ -183,9 +184,8 @@ export class Watch<V extends Identified> {
   }
 
   /** Resolves when {@link isAttempted}. */
-  async attempted(): Promise<void> {
-    if (this.isAttempted()) return;
-    await new Promise<void>(resolve => this.#waiters.push(resolve));
+  attempted(): Promise<void> {
+    return this.#attempt;
   }
 
   #check(namespace: string): void {
@@ -263,7 +263,7 @@ export class Watch<V extends Identified> {
   #note(end: WatchEnd): void {
     this.#lastEnd = end;
     this.#context.metrics.count("watch_ends_total", { resource: this.#subject.resource.plural, reason: end.reason });
-    this.#wake();
+    this.#hasAttempted();
   }
 
   async #list(signal: AbortSignal): Promise<string> {
@@ -285,7 +285,7 @@ export class Watch<V extends Identified> {
     this.#unread = unread;
     for (const object of unread) log.error({ watch: this.#name, ...object }, "object is too large to be read");
     this.#confirm(version);
-    this.#wake();
+    this.#hasAttempted();
     // The stream opens after these reports, so changes are reported in order.
     await inSlices(
       clock,
@@ -357,10 +357,6 @@ export class Watch<V extends Identified> {
     } catch (error) {
       this.#context.log.error({ watch: this.#name, error: describeError(error) }, "watch handler threw");
     }
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   /** A method, since TypeScript treats the signal's state as constant across awaits. */
