@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import type { Facts } from "../../core/cluster-wide";
-import { TransientError } from "../../core/errors";
 import { protectionsOf } from "./coverage";
 import { planNamespace } from "./plan";
 import {
@@ -12,7 +11,6 @@ import {
   handWritten,
   namespaceFacts,
 } from "./testing/fixtures";
-import { ClusterWideWorld } from "./testing/world";
 
 const NAME = "web";
 const generated = carryOut([], planNamespace(facts({ clusterObjects: [clusterObject("all", { mode: "Enforce" })] })));
@@ -62,24 +60,4 @@ it.each<[string, Partial<Facts>]>([
 it("leaves out what does not use the API and is not protected", () => {
   const of = facts({ candidates: web({ usesApi: false }) });
   expect(protectionsOf(of, planNamespace(of))).toEqual([]);
-});
-
-it("is Unknown while a namespace, or the list of them, cannot be read, and the condition says which", async () => {
-  const world = new ClusterWideWorld();
-  for (const name of ["a", "b"]) world.addNamespace(name, ["Deployment/web"]);
-  world.owners.set("all", clusterObject("all"));
-  const { workloads, namespaces } = world;
-  const failure = new TransientError("list deployments in b: the answer is too large");
-  world.workloads = name => (name === "b" ? Promise.reject(failure) : workloads(name));
-  world.engine.startLeading();
-  await world.run(120);
-  expect(world.condition("all", "Covered")).toBe(`Unknown/Progressing: In namespace b: ${failure.message}`);
-  world.workloads = workloads;
-  world.namespaces = () => Promise.reject(failure);
-  await world.run(180);
-  expect(world.condition("all", "Covered")).toMatch(/^Unknown\/Progressing: .* Failed to list Namespaces/);
-  world.namespaces = namespaces;
-  await world.run(120);
-  expect(world.condition("all", "Covered")).toMatch(/^True/);
-  world.engine.stopLeading();
 });

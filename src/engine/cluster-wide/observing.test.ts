@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TerminatingError } from "../../core/errors";
 import { planNamespace } from "./plan";
-import { carryOut, clusterObject, facts, namespaceFacts } from "./testing/fixtures";
+import { carryOut, clusterObject, facts } from "./testing/fixtures";
 import { ClusterWideWorld } from "./testing/world";
 
 // What is kept of generated objects while the operator runs with --mode=Observe, or the Namespace has the skip annotation. To delete an object or a
@@ -11,29 +11,8 @@ const BLOCKS = { tokenRestart: {} as never, tokenLifetime: {} as never };
 const enforcing = [clusterObject("all", { mode: "Enforce", template: BLOCKS })];
 const only = (template: object) => [clusterObject("all", { mode: "Enforce", template: template as typeof BLOCKS })];
 
-const skipped = namespaceFacts("web", { skip: true });
-
 describe("where the operator does not act", () => {
   const objects = carryOut([], planNamespace(facts({ clusterObjects: enforcing })));
-
-  it.each([
-    ["--mode=Observe", { observes: true }],
-    ["the skip annotation", { namespace: skipped }],
-  ])(
-    "nothing is deleted with %s: a superfluous object is set to Observe, and deleted later",
-    (_what, circumstances) => {
-      const base = { clusterObjects: enforcing, candidates: [] };
-      const plan = planNamespace(facts({ ...base, objects, ...circumstances }));
-      expect(plan.writes.map(({ intent }) => [intent.verb, intent.body])).toEqual([
-        ["patch", { spec: { mode: "Observe" } }],
-      ]);
-      const after = carryOut(objects, plan);
-      const rest = planNamespace(facts({ ...base, objects: after, ...circumstances }));
-      expect(rest.writes).toEqual([]);
-      const later = planNamespace(facts({ ...base, objects: after }));
-      expect(later.writes.map(({ intent }) => intent.verb)).toEqual(["delete"]);
-    },
-  );
 
   it("a block that the template loses stays, in Observe", () => {
     const clusterObjects = only({ tokenRestart: { maxRestarts: 1 } });
@@ -52,6 +31,7 @@ describe("the status of a ClusterControllerResilience", () => {
     world.owners.set("all", clusterObject("all", { mode: "Enforce" }));
     world.engine.startLeading();
     await world.run(5);
+    expect(world.status("all")).toMatchObject({ objects: 1, enforced: 0 });
     const why = "Only observed: the operator runs with --mode=Observe.";
     expect(world.condition("all", "Ready")).toBe(
       `True/AllProtected: All 1 selected workload in 1 namespace are protected. ${why}`,
@@ -68,7 +48,6 @@ describe("the status of a ClusterControllerResilience", () => {
     expect(world.condition("all", "Ready")).toBe(
       `False/TargetNotFound: spec.namespaceSelector selects no namespace. ${why}`,
     );
-    world.engine.stopLeading();
   });
 
   it("names what an older object protects", async () => {
@@ -85,7 +64,6 @@ describe("the status of a ClusterControllerResilience", () => {
       { namespace: "a", reason, message: "The older ClusterControllerResilience old protects Deployment/web." },
     ]);
     expect(world.condition("old", "Ready")).toMatch(/^True/);
-    world.engine.stopLeading();
   });
 
   it("needs no person when a namespace goes before the cache knows", async () => {
@@ -100,6 +78,5 @@ describe("the status of a ClusterControllerResilience", () => {
     await world.run(20);
     expect(world.condition("all", "Stalled")).toBe("False/Idle: No action required.");
     expect(world.events.records.filter(({ type }) => type === "Warning")).toEqual([]);
-    world.engine.stopLeading();
   });
 });

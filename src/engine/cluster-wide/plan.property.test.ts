@@ -99,8 +99,9 @@ it("settles after two rounds from whatever there was before: one object per Clus
 
 it("restores nothing where the operator does not act: no object is deleted and no block, and what should go is in Observe", () => {
   fc.assert(
-    fc.property(anyFacts, anyFacts, (before, changed) => {
-      const after = { ...changed, observes: true, objects: settled(before, []) };
+    fc.property(anyFacts, anyFacts, fc.boolean(), (before, changed, observes) => {
+      const namespace = { ...changed.namespace, skip: !observes };
+      const after = { ...changed, namespace, observes, objects: settled(before, []) };
       const objects = settled(after, after.objects);
       expect(planNamespace({ ...after, objects }).writes).toEqual([]);
       const names = objects.map(({ metadata }) => metadata.name);

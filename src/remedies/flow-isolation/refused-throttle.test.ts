@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Scene } from "./testing/scene";
-import { MINUTES, QUARANTINE_LEVEL, SHARED, throttled, throttling } from "./testing/scene";
+import { MINUTES, QUARANTINE_LEVEL, SHARED, throttling } from "./testing/scene";
 
 /** A runaway whose throttle the API server refuses, as a webhook that gates FlowSchemas does. */
 async function refused(): Promise<Scene> {
@@ -85,33 +85,4 @@ describe("a throttle that took effect", () => {
     await scene.pass();
     expect(scene.entry()).toMatchObject({ state: "Probation" });
   });
-});
-
-async function givenUp(scene: Scene): Promise<Scene> {
-  for (let i = 0; i < 600 && scene.entry()?.state !== "GivenUp"; i++) await scene.run(60);
-  expect(scene.entry()).toMatchObject({ state: "GivenUp" });
-  return scene;
-}
-
-it("a flow that was given up stays so where a webhook takes from its FlowSchema what the operator writes", async () => {
-  const scene = await throttled();
-  scene.change({});
-  const pass = scene.pass.bind(scene);
-  scene.pass = async () => {
-    scene.edit(scene.schema(), { annotations: {} });
-    return await pass();
-  };
-  await givenUp(scene);
-  await scene.run(300);
-  expect(scene.entry()).toMatchObject({ state: "GivenUp", generation: 2 });
-});
-
-it("a flow that was given up stays so when the write of a level fails once", async () => {
-  const scene = await givenUp(await throttled());
-  scene.world.cluster.delete(QUARANTINE_LEVEL);
-  scene.isRefused = ({ target }) => target.kind === "PriorityLevelConfiguration";
-  await scene.pass();
-  scene.isRefused = () => false;
-  await scene.run(300);
-  expect(scene.entry()).toMatchObject({ state: "GivenUp" });
 });

@@ -261,23 +261,4 @@ describe("any status, and any jumps of the clock", () => {
       { numRuns: 500 },
     );
   });
-
-  it("separate the starts of two throttles by at least the first one and `for`", () => {
-    const bursts = fc.array(fc.tuple(fc.nat(900), fc.integer({ min: 1, max: 300 }), fc.nat(5_000)), { maxLength: 12 });
-    fc.assert(
-      fc.property(bursts, parts => {
-        const client = (ms: number): number =>
-          parts.reduce((sum, [fromS, lengthS, perSecond]) => {
-            return sum + flood(perSecond, fromS * 4_000, (fromS * 4 + lengthS) * 1_000)(ms);
-          }, 0);
-        const begun = run(client, 60 * MINUTE, { ...LIMITS, releaseMs: MINUTE }).filter(
-          ({ own }) => own.state === "Throttled",
-        );
-        for (const [i, { atMs }] of begun.slice(1).entries()) {
-          expect(atMs - begun[i]!.atMs).toBeGreaterThanOrEqual(begun[i]!.own.releaseMs! + 30_000 - 5_000);
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
 });

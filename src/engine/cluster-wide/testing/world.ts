@@ -1,3 +1,4 @@
+import { afterEach } from "vitest";
 import type {
   ClusterControllerResilience,
   ClusterControllerResilienceStatus,
@@ -15,6 +16,12 @@ import type { LoopSettings } from "../../loop/controller";
 import { ClusterWide } from "../cluster-wide";
 import type { ClusterWideSettings } from "../ports";
 import { carryOut, OPERATOR_NAMESPACE } from "./fixtures";
+
+const started = new Set<ClusterWide>();
+afterEach(() => {
+  for (const engine of started) engine.stopLeading();
+  started.clear();
+});
 
 /** A cluster in memory, whose caches are always up to date unless a test says otherwise. */
 export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
@@ -52,6 +59,7 @@ export class ClusterWideWorld implements ClusterWideCaches, ClusterObjectStore {
       { ownNamespace: OPERATOR_NAMESPACE, isWatched: () => true, ...settings },
       loop,
     );
+    started.add(this.engine);
   }
 
   /** A namespace with workloads that use the API. */
