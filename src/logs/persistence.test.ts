@@ -53,6 +53,11 @@ describe("fresh", () => {
   it.each<{ why: string; entries: Entry[]; last: number }>([
     { why: "one line per second: for 60 s", entries: every(1, 0, 100), last: 160 },
     { why: "one line every 60 s: for 90 s", entries: every(60, 0, 240), last: 330 },
+    {
+      why: "one line every 2 s for six hours, most of them forgotten: for 60 s",
+      entries: every(2, 0, 21_600),
+      last: 21_660,
+    },
     { why: "a crash loop of 5 min: for 7.5 min", entries: every(300, 0, 600), last: 1050 },
   ])("$why", ({ entries, last }) => {
     expect(isFresh(entries, last)).toBe(true);

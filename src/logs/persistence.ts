@@ -207,9 +207,11 @@ function currentEpisode(occasions: readonly Occasion[]): Episode {
   if (known !== undefined) return known;
   const forwards = splitAtSilence(occasions, false);
   const last = splitAtSilence(forwards.toReversed(), true).toReversed();
+  // Between older ones some were forgotten, which is no gap.
+  const whole = last.slice(-MAX_OCCASIONS / 2);
   let [gapMs, quietMs] = [0, 0];
-  last.slice(1).forEach((occasion, i) => {
-    gapMs = Math.max(gapMs, occasion.startMs - (last[i]?.endMs ?? occasion.startMs));
+  whole.slice(1).forEach((occasion, i) => {
+    gapMs = Math.max(gapMs, occasion.startMs - (whole[i]?.endMs ?? occasion.startMs));
     quietMs = Math.max(quietMs, occasion.quietMs);
   });
   const episode = { occasions: last, beganMs: Math.min(...last.map(({ startMs }) => startMs)), gapMs, quietMs };
