@@ -23,7 +23,7 @@ import {
   type PodBeforeLogs,
   type WorkloadBeforeLogs,
 } from "./pod-logs";
-import { incidentsOf, type KnownAccount, proofOf, recreationOf, type ProofContext } from "./proof";
+import { incidentsOf, type KnownAccount, proofIn, recreationOf, type ProofContext } from "./proof";
 import { findSandboxes, NO_FINDINGS } from "./sandboxes";
 import { withMemory } from "./target-status";
 
@@ -168,8 +168,8 @@ interface PodContext extends ProofContext {
 
 function podBeforeLogs(view: PodView, account: Account, context: PodContext): Omit<PodBeforeLogs, "isOperator"> {
   const { spec, hasOpenRestart, readsLogs } = context;
-  const proof = proofOf(view, account, context);
   const incidents = incidentsOf(view, account, context);
+  const proof = proofIn(incidents);
   const mayHoldOldToken = incidents.some(({ renewedMs }) => context.nowMs < renewedMs);
   const notBeforeMs = Math.max(...incidents.map(incident => incident.notBeforeMs));
   const suspicious = hasOpenRestart || proof !== undefined || account === null;

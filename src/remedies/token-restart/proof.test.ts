@@ -2,16 +2,19 @@ import { describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import { recreatingHookOf, type PodView, type SubjectView } from "../../core/views";
 import { KEYS_SETTLE_MS } from "../../core/signing-keys";
-import { proveByAge, weighLogs } from "./proof";
+import { incidentsOf, type KnownAccount, weighLogs } from "./proof";
 import { container, pod, binding } from "../../core/testing/views";
-import { Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
+import { DEFAULTS, Scene, UNAUTHORIZED, type ScenePass } from "./testing/scene";
 
 const T = Date.parse("2025-01-01T12:00:00Z");
 const MINUTE = 60_000;
 const account = { namespace: "team", name: "web", uid: "sa-2", createdAtMs: T };
 const old = (over: Partial<PodView> = {}): PodView =>
   pod({ createdAtMs: T - 600_000, containers: [container({ startedAtMs: T - 590_000 })], ...over });
-const proof = (view: PodView, afterMs = 10_000): unknown => proveByAge(view, account, T + afterMs);
+const proof = (view: PodView, afterMs = 10_000, one: KnownAccount = account): unknown => {
+  const context = { spec: DEFAULTS, rotation: undefined, nowMs: T + afterMs };
+  return incidentsOf(view, one, context)[0]?.proof;
+};
 
 describe("a pod older than its ServiceAccount", () => {
   it("is proven with a 401, and alone after 60 s", () => {
@@ -91,7 +94,7 @@ describe("without a 401", () => {
   it("a pod on a later token is proven for ten minutes only since its own ServiceAccount was seen", () => {
     const view = old({ createdAtMs: T - 3_600_000, volumesReadyMs: T - 3_600_000 });
     const alone = (sinceOtherMs?: number): unknown =>
-      proveByAge(view, { ...account, ...(sinceOtherMs !== undefined && { sinceOtherMs }) }, T + 60_000);
+      proof(view, 60_000, { ...account, ...(sinceOtherMs !== undefined && { sinceOtherMs }) });
     expect(alone(599_999)).toMatchObject({ alone: true });
     expect(alone(600_000)).toMatchObject({ alone: false });
     // Nobody has seen how long it was missing.

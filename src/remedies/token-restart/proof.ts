@@ -64,74 +64,61 @@ export interface ProofContext {
   readonly nowMs: number;
 }
 
-/** Returns the proof that the token of a pod is invalid, if there is one. */
-export function proofOf(
-  pod: PodView,
-  account: KnownAccount | null | undefined,
-  { spec, rotation, nowMs }: ProofContext,
-): TokenProof | undefined {
-  const byAge = account && spec.evidence.includes("ServiceAccountAge") ? proveByAge(pod, account, nowMs) : undefined;
-  return byAge ?? proveByKeys(pod, rotation, nowMs);
-}
-
 /** What may have made a token of a pod invalid, and when 401s because of it begin. */
 export interface Incident extends BeginTime {
   /** The kubelet has renewed a token from before by this time. When exactly is unknown, since its refreshes drift. */
   readonly renewedMs: number;
+  /** Absent: the kubelet may have renewed the token. */
+  readonly proof?: TokenProof;
   /** No restart before this time: the change may still be undone. */
   readonly notBeforeMs: number;
+}
+
+/** A change that makes tokens from before it invalid, what it proves, and when 401s because of it begin at the earliest. */
+interface Change extends Pick<BeginTime, "fromMs"> {
+  readonly beforeMs: number;
+  readonly proof: TokenProof;
 }
 
 /** Returns what may have made a token of this pod invalid. It may use that token for ever, since not every client reads a new one. */
 export function incidentsOf(
   pod: PodView,
-  account: ServiceAccountView | null | undefined,
-  { spec, rotation }: Pick<ProofContext, "spec" | "rotation">,
+  account: KnownAccount | null | undefined,
+  { spec, rotation, nowMs }: ProofContext,
 ): Incident[] {
-  const incidents: Incident[] = [];
-  const add = (beforeMs: number, fromMs: number, sinceMs: number, notBeforeMs = -Infinity): void => {
-    if (!hadTokenBefore(pod, beforeMs)) return;
-    const untilMs = Math.max(refreshedMs(pod, beforeMs), sinceMs + BEGUN_WITHIN_MS);
-    incidents.push({ fromMs, untilMs, renewedMs: beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS, notBeforeMs });
-  };
-  if (account && spec.evidence.includes("ServiceAccountAge"))
-    add(account.createdAtMs, account.createdAtMs - EARLY_MS, account.createdAtMs);
-  if (rotation === undefined) return incidents;
-  const { beforeMs, changedMs } = rotation;
-  add(beforeMs, keysEarliestMs(rotation), changedMs, changedMs + KEYS_SETTLE_MS);
-  return incidents;
+  const byAge = account && spec.evidence.includes("ServiceAccountAge") ? [recreated(pod, account, nowMs)] : [];
+  const changes = [...byAge, ...(rotation === undefined ? [] : [rotated(rotation)])];
+  return changes.flatMap(({ beforeMs, fromMs, proof }) => {
+    if (!hadTokenBefore(pod, beforeMs)) return [];
+    const [nextMs, { sinceMs, notBeforeMs = -Infinity }] = [refreshedMs(pod, beforeMs), proof];
+    const untilMs = Math.max(nextMs, sinceMs + BEGUN_WITHIN_MS);
+    const renewedMs = beforeMs + refreshInterval(pod) + REFRESH_SLACK_MS;
+    return { fromMs, untilMs, renewedMs, notBeforeMs, ...(nowMs < nextMs && { proof }) };
+  });
 }
 
-/** Returns the proof if the pod is older than its ServiceAccount and its token cannot have been refreshed yet. */
-export function proveByAge(
-  pod: PodView,
-  { uid, createdAtMs, sinceOtherMs = Infinity }: KnownAccount,
-  nowMs: number,
-): TokenProof | undefined {
-  if (!holdsTokenFromBefore(pod, createdAtMs, nowMs)) return undefined;
+/** Returns the proof that the token of a pod is invalid, if there is one. */
+export function proofIn(incidents: readonly Incident[]): TokenProof | undefined {
+  return incidents.find(({ proof }) => proof)?.proof;
+}
+
+function recreated(pod: PodView, { uid, createdAtMs, sinceOtherMs = Infinity }: KnownAccount, nowMs: number): Change {
   const isFirstToken = nowMs < firstToken(pod) + refreshInterval(pod);
   const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && (isFirstToken || sinceOtherMs < ALONE_UNTIL_MS);
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
-  return { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
+  const proof = { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
+  return { beforeMs: createdAtMs, fromMs: createdAtMs - EARLY_MS, proof };
 }
 
 /**
- * Returns the proof if the pod holds a token whose signing key is gone. A 401 must confirm it, since other parts of the control plane may
- * still accept the key, and the change must last, since a wrong key file looks the same until it is corrected.
+ * The signing key of older tokens is gone. A 401 must confirm it, since other parts of the control plane may still accept the key, and the change
+ * must last, since a wrong key file looks the same until it is corrected.
  */
-function proveByKeys(pod: PodView, rotation: KeyRotation | undefined, nowMs: number): TokenProof | undefined {
-  if (rotation === undefined || !holdsTokenFromBefore(pod, rotation.beforeMs, nowMs)) return undefined;
-  const { changedMs } = rotation;
-  return {
-    cause: Cause.SigningKeyRotated,
-    ...{ sinceMs: changedMs, notBeforeMs: changedMs + KEYS_SETTLE_MS },
-    alone: false,
-  };
-}
-
-function keysEarliestMs({ changedMs, unchangedMs }: KeyRotation): number {
-  return Math.min(unchangedMs, changedMs - EARLY_MS);
+function rotated({ beforeMs, changedMs, unchangedMs }: KeyRotation): Change {
+  const notBeforeMs = changedMs + KEYS_SETTLE_MS;
+  const proof = { cause: Cause.SigningKeyRotated, sinceMs: changedMs, notBeforeMs, alone: false };
+  return { beforeMs, fromMs: Math.min(unchangedMs, changedMs - EARLY_MS), proof };
 }
 
 /** Returns what recreated the ServiceAccount since the pod was created; undefined if nothing did. */
@@ -148,11 +135,6 @@ export function weighLogs(proof: TokenProof, quietTimes: readonly QuietTime[]): 
     ({ fromMs, untilMs }) => untilMs - Math.max(fromMs, proof.sinceMs) >= HEALTHY_AFTER_MS,
   );
   return isHealthy && quietTimes.length > 0 ? { ...proof, alone: false, isContradicted: true } : proof;
-}
-
-/** Reports whether the pod certainly holds a token that was issued before this time. */
-function holdsTokenFromBefore(pod: PodView, ms: number, nowMs: number): boolean {
-  return hadTokenBefore(pod, ms) && nowMs < refreshedMs(pod, ms);
 }
 
 /** Reports false for a pod that mounts none, or that waited for its node or its volumes until that time: its token is valid. */

@@ -2,7 +2,7 @@ import { firstOf } from "../../../../core/text";
 import { formatDuration } from "../../../../core/time";
 import { capitalize } from "../../../../core/remedy";
 import { describeRecreator, type PodView, type ServiceAccountView } from "../../../../core/views";
-import { proveByAge } from "../../../../remedies/token-restart/proof";
+import { incidentsOf, proofIn } from "../../../../remedies/token-restart/proof";
 import { apiUsers, type AuditFacts, isActive } from "../facts";
 import type { Finding } from "../finding";
 
@@ -29,7 +29,8 @@ function olderPod(
 ): Finding[] {
   // The API server keeps whole seconds, so equal times prove nothing.
   if (pod.createdAtMs >= account.createdAtMs) return [];
-  const proof = proveByAge(pod, account, nowMs);
+  const context = { spec: { evidence: ["ServiceAccountAge" as const] }, rotation: undefined, nowMs };
+  const proof = proofIn(incidentsOf(pod, account, context));
   const age = formatDuration(nowMs - account.createdAtMs);
   const base = { kind: "Pod", namespace: pod.namespace, name: pod.name, check: "OldToken" } as const;
   const recreated = `its ServiceAccount ${account.name} was recreated ${age} ago${describeRecreator(account, "does it")}`;
