@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   noTokenToRenew: ["Rejected", "It mounts no token for the API server: check its other credentials."],
   exhausted: [
     "RestartsExhausted",
-    "`maxRestarts` in a row, or two without proof, did not help: find the cause. More follow after a day.",
+    "`maxRestarts` in a row, or two without proof, did not help: mend the cause, then restart it by hand. More follow after a day.",
   ],
   rolloutInProgress: [DEFERRED, "The workload is rolled out, for `progressDeadlineSeconds`, 15 minutes at most."],
   tooManyDown: [

@@ -34,7 +34,7 @@ export function evictionOf({ namespace, name, uid }: PodView, why: string, resta
 export const WORST_RESTART_REASONS = {
   RestartsExhausted: {
     event: "Warning",
-    help: "Restarts did not help: find the cause. More follow after a day.",
+    help: "Restarts did not help: mend the cause, then restart it by hand. More follow after a day.",
   },
   BreakerTripped: {
     event: "Warning",

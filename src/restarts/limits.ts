@@ -111,7 +111,7 @@ const TROUBLES: Partial<Record<RestartClaim["cause"], string>> = {
 function exhausted({ claim, workload: { history, now } }: Due): Limit | undefined {
   if (!isExhausted(claim, history, now)) return undefined;
   const trouble = TROUBLES[claim.cause] ?? "its requests get 401 responses";
-  const next = "The operator tries again a day after them at the earliest";
+  const next = "Once that is mended, restart it by hand; the operator tries again a day after them at the earliest";
   return { wait: `restarts did not help; find out why ${trouble}. ${next}`, reason: "RestartsExhausted" };
 }
 
