@@ -63,56 +63,38 @@ describe("becoming leader", () => {
     expect(store.record?.renewTimeMs).toBeGreaterThan(store.record?.acquireTimeMs ?? 0);
   });
 
-  it("takes over a Lease unchanged for the lease duration, and ignores the times in it", async () => {
-    const clock = new FakeClock();
-    const store = new MemoryLease();
-    store.put({ holderIdentity: "z", leaseDurationSeconds: 15, acquireTimeMs: 0, renewTimeMs: 0, leaseTransitions: 4 });
+  /** A candidate for the Lease of a holder that is dead. */
+  function follow(record: Partial<LeaseRecord> = {}) {
+    const [clock, store] = [new FakeClock(), new MemoryLease()];
+    const times = { acquireTimeMs: 0, renewTimeMs: 0 };
+    store.put({ holderIdentity: "z", leaseDurationSeconds: 15, ...times, leaseTransitions: 4, ...record });
     const { elector } = makeCandidate("a", clock, store);
     elector.start();
-    await clock.run(14_900);
+    return { clock, store, elector };
+  }
+
+  it.each([
+    ["unchanged for the lease duration", 15, 14_900],
+    ["with a longer lease duration, which it respects", 60, 59_000],
+    ["with a shorter one, which it does not", 2, 14_000],
+    ["with none", Number.NaN, 14_000],
+  ])("takes over a Lease %s, and ignores the times in it", async (_, leaseDurationSeconds, waitedMs) => {
+    const { clock, store, elector } = follow({ leaseDurationSeconds });
+    await clock.run(waitedMs);
     expect(elector.isLeader()).toBe(false);
-    await clock.run(5_000);
+    await clock.run(7_000);
     expect(elector.isLeader()).toBe(true);
     expect(store.record).toMatchObject({ holderIdentity: "a", leaseTransitions: 5 });
   });
 
   it("takes over the Lease of a dead leader although somebody edits its labels", async () => {
-    const clock = new FakeClock();
-    const store = new MemoryLease();
-    const times = { acquireTimeMs: 0, renewTimeMs: 0 };
     // The field is an int32.
-    store.put({ holderIdentity: "z", leaseDurationSeconds: 15, ...times, leaseTransitions: 2 ** 31 - 1 });
-    const { elector } = makeCandidate("a", clock, store);
-    elector.start();
+    const { clock, store, elector } = follow({ leaseTransitions: 2 ** 31 - 1 });
     for (let i = 0; i < 4; i++) {
       store.put(store.record!);
       await clock.run(5_000);
     }
     expect([elector.isLeader(), store.record?.leaseTransitions]).toEqual([true, 2 ** 31 - 1]);
-  });
-
-  it("respects a longer lease duration of the holder, but not a shorter one", async () => {
-    for (const [promised, waitedMs] of [
-      [60, 59_000],
-      [2, 14_000],
-      [Number.NaN, 14_000],
-    ] as const) {
-      const clock = new FakeClock();
-      const store = new MemoryLease();
-      store.put({
-        holderIdentity: "z",
-        leaseDurationSeconds: promised,
-        acquireTimeMs: 0,
-        renewTimeMs: 0,
-        leaseTransitions: 0,
-      });
-      const { elector } = makeCandidate("a", clock, store);
-      elector.start();
-      await clock.run(waitedMs);
-      expect(elector.isLeader()).toBe(false);
-      await clock.run(7_000);
-      expect(elector.isLeader()).toBe(true);
-    }
   });
 });
 

@@ -3,14 +3,11 @@ import type { ControllerResilienceSpec } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { Intent } from "../../core/intent";
-import type { Remedy } from "../../core/remedy";
 import type { FakeRemedy } from "../testing/fake-remedy";
-import { FakeClock } from "../../core/testing/fake-clock";
-import { makeObject, MemoryObjects, RecordingEvents, RecordingLog, RecordingWriter } from "../testing/fakes";
-import { makeReconciler } from "../testing/reconciler";
-import { makeDecision, makeReaders, makeRemedy, specWith } from "../testing/remedies";
+import { makeObject } from "../testing/fakes";
+import { KEY, makePassBench } from "../testing/reconciler";
+import { makeDecision, makeRemedy, specWith } from "../testing/remedies";
 
-const KEY = "team/app";
 const GONE = "2025-01-01T00:00:10Z";
 
 function intent(verb: "apply" | "delete", name: string): Intent {
@@ -42,16 +39,9 @@ function makeMaker(changes: Partial<FakeRemedy> = {}) {
   return { made, remedy };
 }
 
-function makeBench(
-  maker = makeMaker(),
-  spec: Partial<ControllerResilienceSpec> = specWith("flowIsolation"),
-  others: readonly Remedy[] = [],
-) {
-  const clock = new FakeClock();
-  clock.advance(10_000);
-  const store = new MemoryObjects();
-  store.put(makeObject(KEY, spec));
-  const writer = new RecordingWriter();
+function makeBench(maker = makeMaker(), spec: Partial<ControllerResilienceSpec> = specWith("flowIsolation")) {
+  const bench = makePassBench({ spec, remedies: [maker.remedy] });
+  const { store, writer } = bench;
   const order: string[] = [];
   const finalizers = () => store.objects.get(KEY)?.metadata.finalizers ?? [];
   writer.answer = ({ verb, target }) => {
@@ -60,20 +50,8 @@ function makeBench(
     else maker.made.add(target.name);
     return Promise.resolve();
   };
-  const events = new RecordingEvents();
-  const log = new RecordingLog();
-  const reconciler = makeReconciler({
-    store,
-    writer,
-    events,
-    readers: makeReaders(clock),
-    remedies: [maker.remedy, ...others],
-    log,
-    random: () => 0.25,
-  });
-  const pass = (mayWrite = () => true) => reconciler.reconcile(KEY, mayWrite);
   const change = (what: { spec?: Partial<ControllerResilienceSpec>; deletionTimestamp?: string }) => {
-    const object = store.objects.get(KEY) ?? makeObject(KEY);
+    const object = bench.object();
     const { deletionTimestamp } = what;
     const generation = object.metadata.generation + 1;
     const metadata = {
@@ -83,8 +61,7 @@ function makeBench(
     };
     store.put({ ...object, metadata, spec: { ...makeObject(KEY).spec, ...(what.spec ?? object.spec) } });
   };
-  const condition = (type: string) => store.objects.get(KEY)?.status?.conditions?.find(one => one.type === type);
-  return { store, writer, order, finalizers, events, log, pass, change, condition, made: maker.made };
+  return { ...bench, order, finalizers, change, made: maker.made };
 }
 
 describe("an object with created objects outside its namespace", () => {

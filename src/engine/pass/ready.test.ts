@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
 import type { Report, Mode } from "../../core/remedy";
 import { conditionUpdates, passMode } from "./ready";
-import { makeReport, makeDecision, makeEviction, makePatch, makeRemedy, specWith } from "../testing/remedies";
+import { makeReport, makeDecision, makeEviction, makePatch, makeRemedy } from "../testing/remedies";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, TransientError } from "../../core/errors";
 import type { NamespaceView } from "../../core/views";
 import { EmptyReaders } from "../../core/testing/empty-readers";
 import { FakeClock } from "../../core/testing/fake-clock";
-import { makeObject, MemoryObjects, RecordingMetrics, RecordingWriter } from "../testing/fakes";
-import { makeReconciler } from "../testing/reconciler";
+import { makeObject } from "../testing/fakes";
+import { KEY, makePassBench } from "../testing/reconciler";
 
 const TYPES = [ConditionType.TokensAccepted, ConditionType.BindingsCurrent, ConditionType.FlowsIsolated];
 
@@ -78,8 +78,6 @@ describe("Reconciling and Stalled", () => {
   });
 });
 
-const KEY = "team/app";
-
 /** A cluster with one Namespace. */
 class Cluster extends EmptyReaders {
   skip = false;
@@ -114,25 +112,13 @@ describe("the mode of a pass", () => {
   });
 });
 
-function makeBench(operator: "Enforce" | "Observe" = "Enforce") {
+function makeBench(mode: "Enforce" | "Observe" = "Enforce") {
   const clock = new FakeClock();
-  const store = new MemoryObjects();
-  store.put(makeObject(KEY, specWith("tokenRestart")));
-  const [writer, metrics] = [new RecordingWriter(), new RecordingMetrics()];
   const readers = new Cluster(clock);
-  const made = new Set(["flow"]);
-  const remedy = makeRemedy(
-    () => makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction()], needsCleanup: true }),
-    {
-      cleanUp: () => Promise.resolve(made.size === 0 ? [] : [makePatch("flow")]),
-    },
-  );
-  const reconciler = makeReconciler({ store, writer, metrics, readers, remedies: [remedy], mode: operator });
-  clock.advance(10_000);
-  const object = () => store.objects.get(KEY)!;
-  const change = (changes: object) => store.put({ ...object(), ...changes });
-  const pass = () => reconciler.reconcile(KEY, () => true);
-  return { store, writer, metrics, readers, made, object, change, pass };
+  const decide = () =>
+    makeDecision({ status: "False", reason: "Rejected", intents: [makeEviction()], needsCleanup: true });
+  const remedies = [makeRemedy(decide, { cleanUp: () => Promise.resolve([makePatch("flow")]) })];
+  return { ...makePassBench({ clock, readers, remedies, mode }), readers };
 }
 
 describe("a pass that only observes", () => {
@@ -155,7 +141,8 @@ describe("a pass that only observes", () => {
       const bench = makeBench("Observe");
       const { metadata, spec } = bench.object();
       const withoutBlock = { ...spec, tokenRestart: undefined as never };
-      bench.change({ metadata: { ...metadata, ...changes, finalizers: [FINALIZER] }, spec: withoutBlock });
+      const changed = { ...metadata, ...changes, finalizers: [FINALIZER] };
+      bench.store.put({ ...bench.object(), metadata: changed, spec: withoutBlock });
       await bench.pass();
       expect(bench.writer.written.map(({ target }) => target.name)).toEqual(["flow"]);
     }

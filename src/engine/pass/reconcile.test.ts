@@ -1,95 +1,36 @@
 import { describe, expect, it } from "vitest";
 import { ConditionType } from "../../api/conditions";
-import type {
-  ControllerResilienceSpec,
-  ControllerResilienceStatus,
-  RestartStatus,
-} from "../../api/controller-resilience";
+import type { ControllerResilienceStatus, RestartStatus } from "../../api/controller-resilience";
 import { ConflictError, ForbiddenError, TerminalError, TransientError, WaitError } from "../../core/errors";
 import type { Key } from "../../core/ports";
-import type { Remedy } from "../../core/remedy";
 import { FakeClock } from "../../core/testing/fake-clock";
-import {
-  makeObject,
-  MemoryObjects,
-  RecordingEvents,
-  RecordingLog,
-  RecordingMetrics,
-  RecordingWriter,
-} from "../testing/fakes";
-import { makeReconciler } from "../testing/reconciler";
+import { makeObject } from "../testing/fakes";
+import { KEY, makePassBench, type PassSetup } from "../testing/reconciler";
 import { makeRestarts } from "../../restarts/testing/ledger";
 import { makeDecision, makeEviction, makePatch, makeReaders, makeRemedy, specWith } from "../testing/remedies";
 
-const KEY = "team/app";
 const REJECTED = makeDecision({ status: "False", reason: "Rejected", message: "Pod app-1 is rejected." });
 
-interface Setup {
-  readonly remedies?: readonly Remedy[];
-  readonly spec?: Partial<ControllerResilienceSpec>;
-  readonly status?: ControllerResilienceStatus;
-}
-
-function makeBench({ remedies = [makeRemedy()], spec = specWith("tokenRestart"), status }: Setup = {}) {
+function makeBench(setup: PassSetup = {}) {
   const clock = new FakeClock();
-  const store = new MemoryObjects();
-  store.put(makeObject(KEY, spec, status));
-  const writer = new RecordingWriter();
-  const events = new RecordingEvents();
-  const log = new RecordingLog();
-  const metrics = new RecordingMetrics();
   const restarts = makeRestarts(clock);
   clock.advance(10_000);
-  const readers = makeReaders(clock);
   const answered: Key[] = [];
-  const load = restarts.load.bind(restarts);
-  restarts.load = (key, object) => {
-    answered.push(key);
-    return load(key, object);
-  };
-  const gone = restarts.gone.bind(restarts);
+  const [load, gone] = [restarts.load.bind(restarts), restarts.gone.bind(restarts)];
+  restarts.load = (key, object) => (answered.push(key), load(key, object));
   restarts.gone = key => {
     answered.push(key);
     gone(key);
   };
-  const reconciler = makeReconciler({
-    store,
-    writer,
-    events,
-    readers,
-    remedies,
-    restarts,
-    log,
-    metrics,
-    random: () => 0.25,
-    clockTrouble: () => trouble.clock,
-  });
   const trouble: { clock: string | null } = { clock: null };
-  const leading = { yes: true };
-  const pass = () => reconciler.reconcile(KEY, () => leading.yes);
-  const forget = () => reconciler.forget(KEY);
-  const current = () => store.objects.get(KEY)?.status ?? {};
+  const readers = makeReaders(clock);
+  const bench = makePassBench({ clock, restarts, readers, clockTrouble: () => trouble.clock, ...setup });
+  const current = () => bench.store.objects.get(KEY)?.status ?? {};
   const conditions = () =>
     Object.fromEntries((current().conditions ?? []).map(({ type, status, reason }) => [type, `${status}/${reason}`]));
-  const message = (type: string) => current().conditions?.find(one => one.type === type)?.message ?? "";
-  const reasons = () => events.records.splice(0).map(({ reason, regarding }) => `${reason} on ${regarding.kind}`);
-  return {
-    clock,
-    store,
-    writer,
-    readers,
-    log,
-    metrics,
-    leading,
-    trouble,
-    answered,
-    pass,
-    forget,
-    current,
-    conditions,
-    message,
-    reasons,
-  };
+  const message = (type: string) => bench.condition(type)?.message ?? "";
+  const reasons = () => bench.events.records.splice(0).map(({ reason, regarding }) => `${reason} on ${regarding.kind}`);
+  return { ...bench, readers, answered, trouble, current, conditions, message, reasons };
 }
 
 describe("a wrong clock of the operator", () => {
@@ -171,7 +112,7 @@ it("an object that is deleted or terminating is forgotten by the remedies and th
   const object = bench.store.objects.get(KEY)!;
   bench.store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: "2025-01-01T00:00:00Z" } });
   expect(await bench.pass()).toEqual({ next: "forget" });
-  bench.forget();
+  bench.reconciler.forget(KEY);
   expect([forgotten, bench.metrics.shown.size, bench.store.writes.length]).toEqual([[KEY], 0, 1]);
   bench.store.objects.clear();
   expect(await bench.pass()).toEqual({ next: "forget" });
@@ -496,6 +437,14 @@ it.each<[unknown, object]>([
     throw error;
   };
   expect(await bench.pass()).toEqual(expected);
+});
+
+it.each(["get", "writeStatus"] as const)("ends after half a minute if %s hangs", async call => {
+  const bench = makeBench();
+  Object.assign(bench.store, { [call]: () => new Promise(() => undefined) });
+  const result = bench.pass();
+  await bench.clock.run(30_000);
+  expect(await result).toEqual({ next: "retry", conflict: false });
 });
 
 describe("a loss of the lead", () => {
