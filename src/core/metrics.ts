@@ -109,8 +109,8 @@ export interface QueueState {
   readonly workingSeconds: readonly number[];
 }
 
-/** What a work queue measures, as client-go's workqueue does. */
-export interface QueueMetrics {
+/** What one reconcile loop measures; of its work queue, what client-go's workqueue does. */
+export interface LoopMetrics {
   /** A key that did not wait yet was added. */
   added(): void;
   /** A worker took a key that had waited for this long. */
@@ -121,9 +121,6 @@ export interface QueueMetrics {
   retried(): void;
   /** Says where to ask for the state of the queue. */
   ofQueue(state: () => QueueState): void;
-}
-
-/** What one reconcile loop measures. */
-export interface LoopMetrics extends QueueMetrics {
+  /** A pass has ended. */
   reconciled(result: "success" | "requeue" | "error" | "panic", seconds: number): void;
 }

@@ -130,6 +130,7 @@ class World {
         random,
         log: new RecordingLog(),
         metrics: new RecordingMetrics(),
+        annotations: [],
         onStartedLeading: () => this.#started(i),
         onStoppedLeading: () => undefined,
       });

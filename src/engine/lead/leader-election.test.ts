@@ -32,6 +32,7 @@ function makeCandidate(identity: string, clock: FakeClock, store: LeaseStore, is
       log,
       metrics,
       random: () => 0.5,
+      annotations: [],
       onStartedLeading: () => heard.push("started"),
       onStoppedLeading: () => heard.push("stopped"),
     },

@@ -49,7 +49,7 @@ export interface ElectionPorts {
   readonly log: Log;
   readonly metrics: Measures;
   /** What this election reads and writes with the Lease. */
-  readonly annotations?: readonly LeaseAnnotation[];
+  readonly annotations: readonly LeaseAnnotation[];
   readonly onStartedLeading: () => void;
   /** Called synchronously when the lead is lost, with the reason for the Event. */
   readonly onStoppedLeading: (why: string) => void;
@@ -77,7 +77,6 @@ export class LeaderElector {
   readonly #ports: ElectionPorts;
   readonly #absent: typeof ABSENT_LEASE;
   readonly #identity: string;
-  readonly #annotations: readonly LeaseAnnotation[];
   #running = false;
   #leadingUntilMs: number | undefined;
   #cancelDeadline: Cancel = () => undefined;
@@ -100,7 +99,6 @@ export class LeaderElector {
   constructor(identity: string, ports: ElectionPorts, absent = ABSENT_LEASE) {
     this.#identity = identity;
     this.#ports = ports;
-    this.#annotations = ports.annotations ?? [];
     this.#absent = absent;
   }
 
@@ -205,7 +203,7 @@ export class LeaderElector {
 
   async #write(next: LeaseRecord): Promise<void> {
     const startedMs = this.#ports.clock.monotonicMs();
-    const record = this.#annotations.reduce((annotated, annotation) => annotation.on(annotated), next);
+    const record = this.#ports.annotations.reduce((annotated, annotation) => annotation.on(annotated), next);
     this.#written = [...this.#written.slice(-WRITES_REMEMBERED), record];
     const { store } = this.#ports;
     const written = await this.#call("writing the Lease", () =>
@@ -223,7 +221,7 @@ export class LeaderElector {
   }
 
   #see(found: LeaseRecord | null): void {
-    for (const annotation of this.#annotations) annotation.seen(found);
+    for (const annotation of this.#ports.annotations) annotation.seen(found);
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };

@@ -272,7 +272,8 @@ export class Controller {
     let nextMs = this.#jittered(this.#settings.fullPassMs);
     const knownBefore = this.#allKnown();
     try {
-      const keys = this.#cachedKeys() ?? (await this.#listKeys());
+      const isListDue = clock.monotonicMs() >= this.#listAtMs;
+      const keys = (isListDue ? undefined : this.#ports.store.cachedKeys()) ?? (await this.#list());
       if (this.#term !== term) return;
       this.#fullPassFailures = 0;
       this.#fullPassFailure = null;
@@ -295,12 +296,7 @@ export class Controller {
     this.#scheduleFullPass(nextMs);
   }
 
-  #cachedKeys(): readonly Key[] | undefined {
-    const isListDue = this.#ports.clock.monotonicMs() >= this.#listAtMs;
-    return isListDue ? undefined : this.#ports.store.cachedKeys();
-  }
-
-  async #listKeys(): Promise<readonly Key[]> {
+  async #list(): Promise<readonly Key[]> {
     const { clock, store } = this.#ports;
     const keys = await withDeadline(clock, STORE_DEADLINE_MS, "listing all objects", () => store.list());
     this.#listAtMs = clock.monotonicMs() + this.#jittered(LIST_MS);

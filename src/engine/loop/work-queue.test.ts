@@ -174,7 +174,6 @@ function makeBench() {
     added: () => void seen.push("added"),
     taken: seconds => void seen.push(`taken after ${seconds}`),
     done: seconds => void seen.push(`done after ${seconds}`),
-    retried: () => void seen.push("retried"),
     ofQueue: state => void (ask = state),
   });
   return { clock, queue, seen, state: () => ask() };

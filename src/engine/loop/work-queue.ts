@@ -1,5 +1,8 @@
 import { MAX_TIMER_MS, type Cancel, type Clock } from "../../core/time";
-import type { QueueMetrics } from "../../core/metrics";
+import type { LoopMetrics } from "../../core/metrics";
+
+/** What a queue measures. */
+type QueueMetrics = Pick<LoopMetrics, "added" | "taken" | "done" | "ofQueue">;
 
 const LANES = ["event", "due", "sweep"] as const;
 

@@ -1,7 +1,7 @@
 import type { ControllerResilience } from "../../api/controller-resilience";
 import { FINALIZER } from "../../api/names";
 import { ForbiddenError, publicMessage, retryAfter } from "../../core/errors";
-import type { Execution } from "../../core/intent";
+import type { Execution, Intent } from "../../core/intent";
 import type { Mode, Remedy, Report } from "../../core/remedy";
 import type { Readers } from "../../core/readers";
 import { withDeadline } from "../../core/time";
@@ -14,7 +14,6 @@ import type { RequeueRequest } from "../loop/requeue";
 const LOOK_AGAIN_MS = 1_000;
 
 export interface CleanupPorts {
-  readonly readers: Readers;
   readonly remedies: readonly Remedy[];
   readonly executor: Executor;
 }
@@ -61,33 +60,20 @@ export class Cleanup {
   }
 
   /**
-   * Deletes what remedies without a block have left behind, also in Observe mode: removing a block means ending its effects, and only objects that
-   * the operator made are changed. A suspended object waits.
+   * Deletes what was made for an object that is being deleted, or by remedies without a block. Also in Observe mode: removing a block means ending
+   * its effects, and only objects that the operator made are changed. A suspended object waits, unless it is being deleted.
    *
    * @throws LiveReadsNeeded
    */
   async sweep(object: ControllerResilience, scope: ExecutionScope, readers: Readers): Promise<CleanupResult> {
-    if (!hasFinalizer(object) || object.spec.suspend) return { executions: [], isDone: false, requeues: [] };
-    const absent = this.#ports.remedies.filter(({ block }) => object.spec[block] === undefined);
-    return this.#cleanUp(absent, object, { ...scope, isCleanup: true }, readers);
+    const isDeleting = object.metadata.deletionTimestamp !== undefined;
+    if (!hasFinalizer(object) || (object.spec.suspend && !isDeleting))
+      return { executions: [], isDone: false, requeues: [] };
+    const remedies = this.#ports.remedies.filter(({ block }) => isDeleting || object.spec[block] === undefined);
+    return this.#cleanUpAll(remedies, object, { ...scope, isCleanup: true }, readers);
   }
 
-  /** Deletes everything that was made for an object that is being deleted. */
-  finish(object: ControllerResilience, scope: ExecutionScope): Promise<CleanupResult> {
-    const { remedies, readers } = this.#ports;
-    return this.#cleanUp(remedies, object, { ...scope, isCleanup: true }, readers);
-  }
-
-  /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
-  async release(session: ObjectSession, passes: readonly Reported[], swept: CleanupResult): Promise<void> {
-    const holds = ({ remedy, plan, reported: { status }, isBlind }: Reported): boolean =>
-      // What is unknown may well exist.
-      remedy.cleanUp !== undefined && (plan.needsCleanup === true || isBlind === true || status === "Unknown");
-    if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
-    await session.setFinalizer(false);
-  }
-
-  async #cleanUp(
+  async #cleanUpAll(
     remedies: readonly Remedy[],
     object: ControllerResilience,
     scope: ExecutionScope,
@@ -98,7 +84,7 @@ export class Cleanup {
     let problem: string | undefined;
     for (const remedy of remedies) {
       try {
-        executions.push(...(await this.#cleanUpOne(remedy, object, scope, readers)));
+        executions.push(...(await this.#cleanUp(remedy, object, scope, readers)));
       } catch (error) {
         if (error instanceof LiveReadsNeeded) throw error;
         problem = `Failed to check for leftovers of ${remedy.name}: ${publicMessage(error)}.`;
@@ -112,18 +98,25 @@ export class Cleanup {
     return { executions, isDone, requeues, ...(problem === undefined ? {} : { problem }) };
   }
 
-  async #cleanUpOne(
+  /** Removes the finalizer if no plan needs it and nothing is left of other remedies. @throws the store's errors */
+  async release(session: ObjectSession, passes: readonly Reported[], swept: CleanupResult): Promise<void> {
+    const holds = ({ remedy, plan, reported: { status }, isBlind }: Reported): boolean =>
+      // What is unknown may well exist.
+      remedy.cleanUp !== undefined && (plan.needsCleanup === true || isBlind === true || status === "Unknown");
+    if (!hasFinalizer(session.object) || !swept.isDone || passes.some(holds)) return;
+    await session.setFinalizer(false);
+  }
+
+  async #cleanUp(
     remedy: Remedy,
     object: ControllerResilience,
     scope: ExecutionScope,
     readers: Readers,
   ): Promise<Execution[]> {
-    const { executor } = this.#ports;
     const what = `checking for leftovers of ${remedy.name}`;
-    const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, async () =>
-      remedy.cleanUp === undefined ? [] : remedy.cleanUp(object, readers),
-    );
-    const outcomes = await executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
+    const read = async (): Promise<readonly Intent[]> => (await remedy.cleanUp?.(object, readers)) ?? [];
+    const intents = await withDeadline(readers.clock, OBSERVE_DEADLINE_MS, what, read);
+    const outcomes = await this.#ports.executor.executeAll(remedy, [{ id: "cleanup", intents }], scope);
     return [...outcomes.values()].flat();
   }
 }

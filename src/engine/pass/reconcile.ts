@@ -173,7 +173,7 @@ export class Reconciler {
     if (!hasFinalizer(object)) return { next: "forget" };
     if (!pass.mayWrite()) return { next: "recheck" };
     const scope = this.#scopeOf(pass);
-    const result = await this.#cleanup.finish(object, scope);
+    const result = await this.#cleanup.sweep(object, scope, pass.readers);
     this.#reporter.executions(object, result.executions);
     if (!pass.mayWrite()) return { next: "recheck" };
     if (result.isDone) {

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { RESTARTED_AT_ANNOTATION } from "../../../api/names";
 import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
 import {
   CONTAINER_LISTS,
@@ -33,7 +32,7 @@ const KUBECTL_RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 function withoutRestarts(metadata: unknown): unknown {
   const { annotations, ...rest } = objectOf(metadata);
   const others = { ...objectOf(annotations) };
-  for (const key of [RESTARTED_AT_ANNOTATION, KUBECTL_RESTARTED_AT]) Reflect.deleteProperty(others, key);
+  Reflect.deleteProperty(others, KUBECTL_RESTARTED_AT);
   return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
 }
 
