@@ -7,7 +7,6 @@ import { ClusterClient } from "../cluster/client";
 import { installation, OPERATOR } from "../cluster/installation";
 import { Lab } from "../lab";
 import { promtool } from "../lab/prometheus";
-import { WebhookReceiver } from "../monitoring/webhook-receiver";
 import type { LogLine } from "../operator/log";
 import { type OperatorOptions, OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
@@ -45,10 +44,6 @@ function untilUnready(operator: OperatorProcess, words: string): Promise<string>
     return status === 503 && text.includes(words) && text;
   };
   return client.until(`/readyz to say "${words}"`, told);
-}
-
-function untilLogged({ log }: OperatorProcess, words: string): Promise<LogLine> {
-  return client.until(`the log to say "${words}"`, () => Promise.resolve(log.find(({ msg }) => msg.startsWith(words))));
 }
 
 function warnings({ log }: OperatorProcess): LogLine[] {
@@ -129,43 +124,6 @@ describe("an API server that is away", () => {
     }
     const checked = await promtool(["check", "metrics"], (await operator.probe("/metrics")).text);
     expect(checked).toEqual({ code: 0, stdout: "", stderr: "" });
-  });
-});
-
-describe("a receiver of notifications", () => {
-  let receiver: WebhookReceiver;
-
-  beforeAll(async () => (receiver = await WebhookReceiver.start()));
-  afterAll(() => receiver.stop());
-
-  it("learns of a problem once, and of its end when it is back", async () => {
-    const { port, folder, received } = receiver;
-    const args = ["--notify-dir", folder];
-    const kubeconfig = await lab.serviceAccountKubeconfig(namespace, serviceAccount);
-    const operator = start({ kubeconfig, args, env: { RESILIENCE_FULL_PASS_SECONDS: "5" } });
-    await operator.ready();
-    await client.createNamespace("told");
-    await client.protect("told", "web", { targets: [{ kind: "Deployment", name: "web" }], tokenRestart: {} });
-    const arrived = (count: number) => () =>
-      Promise.resolve(received.filter(({ id }) => id.startsWith(uid)).length >= count);
-    const uid = (await client.resilience("told", "web")).metadata.uid;
-    await client.until("the notification", arrived(1));
-
-    await receiver.close();
-    const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "web", image: "web" }] } };
-    const spec = { replicas: 0, selector: { matchLabels: { app: "web" } }, template };
-    await client.apply([
-      { apiVersion: "apps/v1", kind: "Deployment", metadata: { namespace: "told", name: "web" }, spec },
-    ]);
-    await untilLogged(operator, "failed to send notification, retrying");
-    await receiver.listen(port);
-    await client.until("its end", arrived(2));
-    const ours = received.filter(({ id }) => id.startsWith(uid));
-    expect(ours.slice(0, 2).map(({ type }) => type.split(".").at(-1))).toEqual(["warning", "normal"]);
-    const counted = async () =>
-      /notifications_total\{result="sent"\} [2-9]/.test((await operator.probe("/metrics")).text);
-    await client.until("both to be counted", counted);
-    expect(await operator.stop()).toBe(0);
   });
 });
 

@@ -34,27 +34,14 @@ export class WebhookReceiver {
 
   static async start(): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver();
-    await receiver.listen(0);
-    writeFileSync(join(receiver.folder, "url"), `http://127.0.0.1:${receiver.port}/hook`);
+    await new Promise<void>(resolve => receiver.#server.listen(0, "127.0.0.1", resolve));
+    const { port } = receiver.#server.address() as AddressInfo;
+    writeFileSync(join(receiver.folder, "url"), `http://127.0.0.1:${port}/hook`);
     return receiver;
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** Listens again after {@link close}. */
-  listen(port: number): Promise<void> {
-    return new Promise(resolve => this.#server.listen(port, "127.0.0.1", () => resolve()));
-  }
-
-  /** Refuses connections from now on. */
-  close(): Promise<void> {
-    return new Promise(resolve => this.#server.close(() => resolve()));
-  }
-
   async stop(): Promise<void> {
-    await this.close();
+    await new Promise(resolve => this.#server.close(resolve));
     rmSync(this.folder, { recursive: true });
   }
 }
