@@ -104,7 +104,9 @@ export function proofIn(incidents: readonly Incident[]): TokenProof | undefined 
 
 function recreated(pod: PodView, { uid, createdAtMs, sinceOtherMs = Infinity }: KnownAccount, nowMs: number): Change {
   const isFirstToken = nowMs < firstToken(pod) + refreshInterval(pod);
-  const isDue = nowMs - createdAtMs >= ALONE_AFTER_MS && (isFirstToken || sinceOtherMs < ALONE_UNTIL_MS);
+  const ageMs = nowMs - createdAtMs;
+  // A cache may show the other one for minutes after its end.
+  const isDue = ageMs >= ALONE_AFTER_MS && (isFirstToken || Math.max(ageMs, sinceOtherMs) < ALONE_UNTIL_MS);
   const isKnownBefore = (pod.volumesReadyMs ?? earliestTime(pod)) < createdAtMs - ALONE_CLOCK_SKEW_MS;
   const alone = pod.mountsToken === true && pod.phase === "Running" && isDue && isKnownBefore;
   const proof = { cause: Cause.ServiceAccountRecreated, serviceAccountUID: uid, sinceMs: createdAtMs, alone };
