@@ -58,6 +58,10 @@ export function isKubelets401(record: string): boolean {
 export const findAny: FindUnauthorized = (text, onRecord, pod) =>
   findEach(text, record => isAnyUnauthorized(record) && isOwn(record, pod), onRecord);
 
+/** Beside such words a 401 is a status, whatever its form: a trial must not take a refusal for silence. */
+const OF_REQUESTS =
+  /\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|GET|LIST|WATCH|POST|PUT|PATCH|DELETE)|https?:/i;
+
 /** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {
   return /\bunauthorized\b/i.test(record) || classify(record) === "unauthorized" || hasStatus401(record);
@@ -65,7 +69,7 @@ export function isAnyUnauthorized(record: string): boolean {
 
 function hasStatus401(record: string): boolean {
   const isStatus = ({ key, text }: Sentence): boolean => codeAnswers(key, lowerCase(text), UNAUTHORIZED).length > 0;
-  return has401(record) && parseRecord(record).sentences.some(isStatus);
+  return has401(record) && (OF_REQUESTS.test(record) || parseRecord(record).sentences.some(isStatus));
 }
 
 /** Whether a record is not one that a log shipper printed for another pod; true if the pod is not known. */
