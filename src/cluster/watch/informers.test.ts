@@ -77,7 +77,7 @@ describe("the watches of a kind", () => {
     expect(await world.say(`${NAMESPACES}/kai/pods`, "ADDED", object("kai", "q"))).toEqual(["kai"]);
   });
 
-  it("have an age in the metrics unless the API server refuses them, as in a namespace that is gone with its RoleBinding", async () => {
+  it("have an age in the metrics unless the API server refuses that of one namespace, which may be gone with its RoleBinding", async () => {
     const { clock, informers, failures, lists } = setUp("kai", "flux");
     await Promise.all([informers.pods("kai"), informers.pods("flux")]);
     failures.set(`${NAMESPACES}/flux/pods`, new ForbiddenError("pods in flux: forbidden"));
@@ -98,6 +98,8 @@ describe("the watches of a kind", () => {
     const { clock, informers, failures } = setUp();
     failures.set(PODS, new ForbiddenError("pods is forbidden"));
     await expect(informers.pods("kai")).rejects.toThrow(ForbiddenError);
+    // A lost right is not silent.
+    expect(Object.keys(world.ages())).toEqual(["pods"]);
     expect(await informers.bindings("RoleBinding", "kai")).toEqual([]);
     failures.set(PODS, new TransientError("list pods: no answer"));
     await clock.run(60_000);

@@ -1,5 +1,5 @@
 import { askedMs, backoffMs, type Cancel, type Clock, pause, type Random } from "../../core/time";
-import { describeError, ForbiddenError, GoneError, TransientError } from "../../core/errors";
+import { describeError, ForbiddenError, TransientError } from "../../core/errors";
 import type { CacheMetrics } from "../../core/metrics";
 import type { Log } from "../../core/ports";
 import { each, inSlices } from "../../core/slices";
@@ -114,7 +114,7 @@ export class Watch<V extends Identified> {
     this.#timing = { ...DEFAULT_TIMING, ...(subject.withoutBookmarks === true && WITHOUT_BOOKMARKS) };
     this.#madeAtMs = context.clock.monotonicMs();
     this.#name = describeCall("watch", subject.resource, { namespace: subject.namespace });
-    context.metrics.watchAge(subject.resource.plural, () => (this.#isRefused() ? null : this.ageMs()));
+    context.metrics.watchAge(subject.resource.plural, () => (this.#isEmpty() ? null : this.ageMs()));
   }
 
   start(): void {
@@ -202,21 +202,21 @@ export class Watch<V extends Identified> {
       this.#connectedAtMs = null;
       const end = await this.#round();
       if (this.#isStopped()) return;
-      const delayMs = this.#givesUp(end) ? GIVEN_UP_MS : this.#settle(end);
+      const givesUp = this.#givesUpAfter(end.error);
+      if (givesUp) this.#note(end);
+      const delayMs = givesUp ? GIVEN_UP_MS : this.#settle(end);
       await pause(this.#context.clock, delayMs, this.#stopped.signal);
     }
   }
 
-  #givesUp(end: WatchEnd): boolean {
-    const givesUp = !this.isFilled() && this.#subject.givesUp?.(end.error) === true;
-    if (givesUp) this.#note(end);
-    return givesUp;
+  #givesUpAfter(error: unknown): boolean {
+    return !this.isFilled() && this.#subject.givesUp?.(error) === true;
   }
 
-  /** The last list was answered: the operator may not read it, as in a namespace that is gone, or the kind is not served. It has not stalled. */
-  #isRefused(): boolean {
+  /** There may be nothing to watch: it has given up, or a namespace is gone with the operator's RoleBinding there. A right lost elsewhere is a stall. */
+  #isEmpty(): boolean {
     const error = this.#version === null ? this.#lastEnd?.error : undefined;
-    return error instanceof ForbiddenError || error instanceof GoneError;
+    return (this.#subject.namespace !== undefined && error instanceof ForbiddenError) || this.#givesUpAfter(error);
   }
 
   /** Runs one watch, with a list before it if due. Never throws. */
