@@ -60,7 +60,7 @@ export const findAny: FindUnauthorized = (text, onRecord, pod) =>
 
 /** Beside such words a 401 is a status, whatever its form: a trial must not take a refusal for silence. */
 const OF_REQUESTS =
-  /\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|GET|LIST|WATCH|POST|PUT|PATCH|DELETE)|https?:/i;
+  /\b(?:err|fail|reject|refus|den(?:y|ied)|token|credential|(?:get|post|put|patch|delete) \/)|https?:/i;
 
 /** Reports whether a record has a 401 of any kind: not a count, such as `synced 401 objects`. */
 export function isAnyUnauthorized(record: string): boolean {

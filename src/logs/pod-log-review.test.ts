@@ -79,6 +79,7 @@ it.each([
   ["I0105 08:49:30.000000       1 controller.go:214] web: synced 401 objects", false],
   ['{"level":"info","msg":"reconciled","generation":401}', false],
   ["Handler 'reconcile' succeeded (401).", false],
+  ["listed 401 pods, watching 401 of them", false],
   ["request took 401ms", false],
   ["handled 2401 requests", false],
   ["forbidden: 403", false],
