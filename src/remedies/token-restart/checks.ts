@@ -1,6 +1,5 @@
 import { timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
-import { Cause } from "../../api/conditions";
 import { count } from "../../core/text";
 import { barOf, describeDown, limitOf, UNHEALTHY_HINT } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
@@ -201,7 +200,7 @@ function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
 
 /** Only a 401 could show that it still has the old token, and none is read. */
 function isDoubtful({ proof, mayHoldOldToken }: ObservedPod): boolean {
-  return proof === undefined ? mayHoldOldToken === true : proof.cause === Cause.SigningKeyRotated;
+  return proof !== undefined || mayHoldOldToken === true;
 }
 
 /** Only for a log that has not been read yet. One that cannot be read for longer is one of the problems. */

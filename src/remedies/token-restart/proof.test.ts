@@ -121,6 +121,13 @@ function rotated(spec: ConstructorParameters<typeof Scene>[0] = {}): Scene {
   return scene;
 }
 
+it("a pod that is older than its ServiceAccount is neither accepted nor rejected while its log is no evidence, and its age no proof", async () => {
+  const scene = new Scene({ evidence: ["ServiceAccountAge"] });
+  scene.podList = [scene.podAt(-80 * MINUTE, {})];
+  scene.accounts.set("web", scene.account("sa-2", -11 * MINUTE));
+  expect(await scene.passes(12)).toMatchObject({ status: "Unknown", reason: "Suspected", intents: [] });
+});
+
 describe("a pod whose token was signed with a key that is gone", () => {
   it("is neither accepted nor rejected while its log is no evidence", async () => {
     const pass = await rotated({ evidence: ["ServiceAccountAge"] }).passes(60);

@@ -75,7 +75,9 @@ function passes(object: Obj | undefined): boolean {
   const conditions = object === undefined ? [] : conditionsIn(object);
   return conditions.some(
     ({ reason, message }) =>
-      reason === "LeadershipLost" || (reason === "Suspected" && message.includes("is older than its ServiceAccount")),
+      reason === "LeadershipLost" ||
+      (reason === "Suspected" &&
+        /is older than its ServiceAccount|before its ServiceAccount was recreated/.test(message)),
   );
 }
 
