@@ -26,18 +26,18 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 39_105 },
-    { name: "source: files", found: source.length, budget: 243 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 61_150 },
-    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_360 },
-    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_985 },
+    { name: "source: lines", found: lines(source), budget: 37_800 },
+    { name: "source: files", found: source.length, budget: 241 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 58_240 },
+    { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_480 },
+    { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_920 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },
     {
       name: "fields that a ClusterControllerResilience adds",
       found: fields(specOf(CLUSTER_CRD_FILE)).filter(path => !inherited.has(path)).length,
       budget: 10,
     },
-    { name: "reasons of conditions", found: reasons().size, budget: 65 },
+    { name: "reasons of conditions", found: reasons().size, budget: 59 },
     { name: "flags of the operator", found: text("src/cli/start.ts").split("new Option(").length - 1, budget: 10 },
     { name: "values of the chart", found: leaves(parse(text("deploy/chart/values.yaml"))), budget: 44 },
   ];
