@@ -28,7 +28,7 @@ export function weigh(): Weight[] {
   return [
     { name: "source: lines", found: lines(source), budget: 37_800 },
     { name: "source: files", found: source.length, budget: 241 },
-    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 58_240 },
+    { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 58_250 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_480 },
     { name: "docs: words", found: words(tracked("docs/*.md")), budget: 25_920 },
     { name: "fields of a ControllerResilience's spec", found: own.length, budget: 53 },

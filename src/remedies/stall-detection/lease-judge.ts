@@ -25,18 +25,20 @@ export interface HeldLease {
 
 /**
  * - `renewed`: it is renewed, or not for long.
- * - `unknown`: it may never have been renewed, or its holder does not run.
+ * - `unknown`: whether it is to be renewed, or its holder does not run.
+ * - `unseen`: the pod runs and holds it, and has not renewed it since this process follows it. It may have finished with it before.
  * - `unconfirmed`: it stopped when a container of the pod restarted. The new process may not use leader election any more.
  * - `stale`: the pod runs and has stopped renewing it, or has released it, and none has taken it.
  */
-export type LeaseVerdict = "renewed" | "unknown" | "unconfirmed" | "stale";
+export type LeaseVerdict = "renewed" | "unknown" | "unseen" | "unconfirmed" | "stale";
 
 /** Judges a Lease. */
 export function judgeLease(held: HeldLease, forMs: number): LeaseVerdict {
   const { track, pod, isConfirmed, wasStale } = held;
   if (track.durationMs === undefined || !isRunning(pod)) return "unknown";
   if (wasStale) return "stale";
-  if (!wasRenewed(held) || isLock(track)) return "unknown";
+  if (isLock(track)) return "unknown";
+  if (!wasRenewed(held)) return isUnseen(held, forMs) ? "unseen" : "unknown";
   if (untilStaleMs(held, forMs) > 0) return "renewed";
   return isExcused(held, forMs) && !isConfirmed ? "unconfirmed" : "stale";
 }
@@ -103,6 +105,11 @@ function isLock(track: LeaseTrack): boolean {
 function wasRenewed({ track, pod }: HeldLease): boolean {
   const [first] = track.renewalsMs;
   return first !== undefined && track.renewalsMs.length >= RENEWALS_KEPT && first >= pod.createdAtMs;
+}
+
+function isUnseen(held: HeldLease, forMs: number): boolean {
+  const { track } = held;
+  return track.renewalsMs.length === 0 && !isReleased(track) && untilStaleMs(held, forMs) <= 0;
 }
 
 /**

@@ -141,13 +141,16 @@ function logsUnread(id: string): Finding {
 }
 
 function unsureLeases({ workload, forMs }: Scope): string[] {
-  const held = workload.pods.flatMap(({ leases }) => leases);
-  return held
-    .filter(lease => judgeLease(lease, forMs) === "unconfirmed")
-    .map(
-      ({ track, pod }) =>
-        `Lease ${leaseId(track)} is no longer renewed since pod ${pod.name} restarted a container; nothing shows that it still should be.`,
-    );
+  return workload.pods.flatMap(({ leases }) =>
+    leases.flatMap(lease => {
+      const [id, { name }] = [leaseId(lease.track), lease.pod];
+      const verdict = judgeLease(lease, forMs);
+      if (verdict === "unconfirmed")
+        return `Lease ${id} is no longer renewed since pod ${name} restarted a container; nothing shows that it still should be.`;
+      if (verdict !== "unseen" || otherRenewed(leases, forMs) !== undefined) return [];
+      return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before.`;
+    }),
+  );
 }
 
 /** Stale Leases of a pod that renews another one: the first, since their number would change with each task of a program. */

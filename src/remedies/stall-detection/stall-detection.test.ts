@@ -119,6 +119,19 @@ describe("a Lease that is no longer renewed", () => {
     expect(await scene.run(10)).toMatchObject({ status: "True", reason: "Active" });
   });
 
+  it("is told of if it stands still since before the operator leads, unless its pod renews another one", async () => {
+    const note = "holds Lease team/web, and has not renewed it since the operator leads";
+    await learnAndHang();
+    scene.failOver();
+    expect((await scene.run(200)).message).not.toContain(note);
+    const pass = await scene.run(200);
+    expect(pass).toMatchObject({ status: "True", reason: "Active", intents: [] });
+    expect(pass.message).toContain(note);
+    scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_1" }));
+    scene.renewer = "web-5d-a_1";
+    expect((await scene.run(60)).message).not.toContain(note);
+  });
+
   it("is not excused by another one that its pod has released", async () => {
     scene.leaseList.push(lease({ name: "shard", uid: "s", holder: "web-5d-a_0b5c" }));
     await learnAndHang();
