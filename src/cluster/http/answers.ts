@@ -144,13 +144,12 @@ export class ClockOffset {
     this.#log.warn({ offsetSeconds }, message);
   }
 
-  /** Says by how much the clocks differ, if it is too much; else null. */
+  /** Says that the clocks differ too much; else null. The metric has by how much: a message that changes would be written each time. */
   trouble(): string | null {
     const { offsetMs } = this.#largest;
     if (!isFar(offsetMs)) return null;
     const side = offsetMs > 0 ? "behind" : "ahead of";
-    // Rounded, so that small changes are no news.
-    return `the operator's clock is about ${10 * Math.round(Math.abs(offsetMs) / 10_000)} s ${side} an API server's`;
+    return `the operator's clock is more than ${WARNED_ABOVE_MS / 1_000} s ${side} an API server's`;
   }
 
   /** Returns by how much an API server's clock is ahead, at least, in milliseconds; 0 if none is. */
