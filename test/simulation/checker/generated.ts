@@ -108,7 +108,8 @@ class Endings {
   ) {}
 
   note({ from, before }: Entry): void {
-    if (before === undefined) return;
+    // Of an object that ends, the request to delete it counts, not that its finalizer goes.
+    if (before === undefined || !isPresent(before)) return;
     const owner = before.metadata.labels?.[GENERATED_FOR] ?? "";
     const { namespace = "" } = before.metadata;
     const isKept = (id: string): boolean => objectsFor(this.sight.store, namespace, id).some(isPresent);
