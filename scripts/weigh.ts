@@ -26,7 +26,7 @@ export function weigh(): Weight[] {
   const own = fields(specOf(CRD_FILE));
   const inherited = new Set(own.map(path => `template.${path}`));
   return [
-    { name: "source: lines", found: lines(source), budget: 37_800 },
+    { name: "source: lines", found: lines(source), budget: 37_805 },
     { name: "source: files", found: source.length, budget: 241 },
     { name: "tests: lines", found: lines(tests.filter(path => !isSimulation(path))), budget: 58_250 },
     { name: "simulation: lines", found: lines(tests.filter(isSimulation)), budget: 20_480 },

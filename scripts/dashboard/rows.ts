@@ -167,7 +167,7 @@ const TOKENS: Row = {
     },
     {
       ...{ title: "Writes per hour", kind: "timeseries", unit: "none" },
-      description: "What the remedies asked for, and what came of it. A restart is the verb evict or patch.",
+      description: "What the remedies asked for, and what came of it. A restart is the verb evict.",
       queries: [
         {
           expr: "sum by (remedy, verb, result) (increase(controller_resilience_intents_total[1h]))",

@@ -185,7 +185,8 @@ function runaway(flow: Flow): Finding | undefined {
 
 function whyNotThrottled({ account, facts, spec }: Flow): string {
   const { mode } = facts;
-  if (!throttles(spec)) return `It is not throttled: onRunaway is ${spec.requestRate.onRunaway}.`;
+  if (!throttles(spec))
+    return `It is not throttled: onRunaway is ${spec.requestRate.onRunaway}. Fix the client, or throttle it: docs/runbook-runaway.md.`;
   if (facts.notUnderstood !== undefined) return "It is not throttled: the targets are not understood.";
   if (account.isOperator === true) return "It is not throttled: it is the operator's own.";
   if (!isThrottleable(account, facts))
@@ -201,7 +202,7 @@ function leaseFlood(flow: Flow): Finding | undefined {
   const { spec, facts, lease, limits, account } = flow;
   const reading = readRate(facts.rates, lease.wanted.name, limits.threshold, { maxBetweenMs: MAX_OLDEST_MS });
   if (flow.isSettling || account.runningPods === undefined || !isRunaway(reading, limits)) return undefined;
-  const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled.`;
+  const sentence = `${nameOf(flow)} is a runaway: its lease requests are over the threshold of ${thresholdOf(flow)} for ${spec.requestRate.for}. Leases are not throttled: fix the client.`;
   return { status: "False", reason: "Runaway", sentence, isStalled: facts.mode === "Enforce" };
 }
 

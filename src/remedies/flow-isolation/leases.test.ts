@@ -35,7 +35,7 @@ describe("the leases of a ServiceAccount", () => {
     const decision = await scene.run(180);
     expect(decision).toMatchObject({ reason: "Runaway", stalled: { reason: "Runaway" }, intents: [] });
     expect(decision.message).toContain(
-      "ServiceAccount app is a runaway: its lease requests are over the threshold of 100 requests/s for 30s. Leases are not throttled.",
+      "ServiceAccount app is a runaway: its lease requests are over the threshold of 100 requests/s for 30s. Leases are not throttled: fix the client.",
     );
     scene.perSecond.set(nameOf(scene), 0);
     expect(await scene.run(60)).toMatchObject({ reason: "Isolated" });

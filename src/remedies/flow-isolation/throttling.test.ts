@@ -79,7 +79,7 @@ describe("a runaway", () => {
       recheckAfterMs: 30_000,
     });
     expect(decision.message).toBe(
-      "ServiceAccount app is a runaway: 5000 requests/s, threshold 100 requests/s for 30s. It is not throttled: onRunaway is Report.",
+      "ServiceAccount app is a runaway: 5000 requests/s, threshold 100 requests/s for 30s. It is not throttled: onRunaway is Report. Fix the client, or throttle it: docs/runbook-runaway.md.",
     );
     scene.perSecond.set("app", 0);
     expect(await scene.run(30)).toMatchObject({ status: "True", reason: "Isolated" });

@@ -148,7 +148,7 @@ function unsureLeases({ workload, forMs }: Scope): string[] {
       if (verdict === "unconfirmed")
         return `Lease ${id} is no longer renewed since pod ${name} restarted a container; nothing shows that it still should be.`;
       if (verdict !== "unseen" || otherRenewed(leases, forMs) !== undefined) return [];
-      return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before.`;
+      return `Pod ${name} holds Lease ${id}, and has not renewed it since the operator leads; it may have finished with it, or hang since before: see its log, and delete the pod if it hangs.`;
     }),
   );
 }

@@ -131,7 +131,8 @@ function logUnread({ pod }: Candidate): RestartDecision | undefined {
 
 function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
   if (!pod.logs.some(log => isDeniedLeases(log, now.getTime()))) return undefined;
-  const sentence = "A restart cannot help: its requests for Leases get 403 responses.";
+  const sentence =
+    "A restart cannot help: its requests for Leases get 403 responses; restore its permissions on Leases.";
   return held("LeaseNotRenewed", sentence, { isStalled: true });
 }
 
@@ -139,7 +140,8 @@ function leasesDenied({ pod, now }: Candidate): RestartDecision | undefined {
 function workRefused(candidate: Candidate): RestartDecision | undefined {
   const { stale, idle, pod, now } = candidate;
   if (stale.length > 0 || idle === undefined || !isRefusedWork(pod, now.getTime())) return undefined;
-  const sentence = "Not restarted: its requests get 401, 403 or 422 responses, and a restart may not change that.";
+  const sentence =
+    "Not restarted: its requests get 401, 403 or 422 responses, which a restart may not change; see in its log what refuses them.";
   return held(reasonOf(candidate), sentence, { isStalled: true });
 }
 

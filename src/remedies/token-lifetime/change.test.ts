@@ -142,7 +142,7 @@ describe("a change that waits", () => {
     const decision = await scene.pass();
     expect(decision).toMatchObject({ status: "False", progressing: false, stalled: { reason: "Waiting" } });
     expect(decision.message).toContain(cause);
-    expect(decision.message).toContain(". Waiting since 2025-01-01T00:00:00Z.");
+    expect(decision.message).toContain(". Waiting since 2025-01-01T00:00:00Z: remove what delays it");
     expect((await scene.pass()).message).toBe(decision.message);
     scene.edit({ updatedPods: 3 });
     scene.setLogs("quiet");

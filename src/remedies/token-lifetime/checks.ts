@@ -105,7 +105,7 @@ function unproven(subject: Subject): DaemonSetFinding {
 function contested(subject: Subject): DaemonSetFinding {
   const { lastManager } = subject.daemonSet.view;
   const writer = lastManager === undefined ? "" : `; field manager ${lastManager} wrote the DaemonSet last`;
-  const words = `: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/remedies/token-lifetime.md)`;
+  const words = `: change was reverted or altered${writer}. The operator does not retry until this object changes; remove the field from Git (docs/gitops.md)`;
   return stalled(subject, "Contested", "Contested", words);
 }
 

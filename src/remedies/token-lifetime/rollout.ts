@@ -219,6 +219,6 @@ export function withPatience(finding: DaemonSetFinding, { daemonSet: { record },
 export function stalledIfLong(finding: DaemonSetFinding, nowMs: number): DaemonSetFinding {
   const { waitStartTime = "" } = finding.entry;
   if (!(nowMs - Date.parse(waitStartTime) >= STALLED_AFTER_MS)) return finding;
-  const sentence = `${finding.sentence} Waiting since ${waitStartTime}.`;
+  const sentence = `${finding.sentence} Waiting since ${waitStartTime}: remove what delays it, or take the DaemonSet out of the targets.`;
   return { ...finding, reason: "Waiting", sentence, isStalled: true, isProgressing: false };
 }

@@ -4,9 +4,9 @@
 -- An object may be applied before its targets. This is no failure; otherwise a sync would fail here.
 local notYet = { TargetNotFound = true }
 
--- The operator waits for a person who ends mode: Observe, or for a maintenance window, and nothing is wrong. A rejected token or a due binding is
--- wrong in any case.
-local heldBack = { WouldChange = true, WouldIsolate = true, WaitingForWindow = true }
+-- The operator waits for a person who ends mode: Observe, for a maintenance window, or for pods of a DaemonSet, and nothing is wrong. A rejected
+-- token or a due binding is wrong in any case.
+local heldBack = { WouldChange = true, WouldIsolate = true, WaitingForWindow = true, Waiting = true }
 
 -- Conditions with negative polarity: True is abnormal. For every other condition True is good.
 local abnormal = { Reconciling = true, Stalled = true }
