@@ -378,7 +378,8 @@ export class KindWritersReadings {
   async #rules(): Promise<Rule[]> {
     const resource = { ...KINDS.SelfSubjectAccessReview, plural: "selfsubjectrulesreviews" };
     const review = await this.#api.json<JsonObject>({
-      ...{ ...callOf("create", resource), method: "POST" },
+      ...callOf("create", resource),
+      method: "POST",
       // Of a namespace, and of the whole cluster: what only the namespace allows is refused later.
       body: { apiVersion: apiVersionOf(resource), kind: "SelfSubjectRulesReview", spec: { namespace: "default" } },
     });

@@ -247,11 +247,16 @@ function renew(expiring: ExpiringCase): BindingFinding | undefined {
 
 function expiringSoon(expiring: ExpiringCase, sentence: string): BindingFinding {
   const { record, view } = expiring;
-  const event = { type: "Normal", reason: "BindingExpiringSoon", note: `${clauseOf(expiring)}.`, about: refOf(view) };
+  const event: EventRequest = {
+    type: "Normal",
+    reason: "BindingExpiringSoon",
+    note: `${clauseOf(expiring)}.`,
+    about: refOf(view),
+  };
   return {
     ...current(expiring, sentence),
     entry: entryOf(expiring, "ExpiringSoon"),
-    ...(record?.state === "ExpiringSoon" ? {} : { events: [event as EventRequest] }),
+    ...(record?.state === "ExpiringSoon" ? {} : { events: [event] }),
   };
 }
 

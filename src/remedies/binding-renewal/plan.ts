@@ -36,11 +36,8 @@ export function* planBindings(observed: ObservedBindings, spec: BindingRenewalSp
 /** Orders items by expiry, those without one last, and then by id. */
 function byExpiry(a: BindingItem, b: BindingItem): number {
   // RFC 3339 in UTC sorts as text.
-  const [first, second] = [a, b].map(({ id, finding }) => `${finding.entry?.expiryTime ?? "~"} ${id}`) as [
-    string,
-    string,
-  ];
-  return first < second ? -1 : 1;
+  const keyOf = ({ id, finding }: BindingItem): string => `${finding.entry?.expiryTime ?? "~"} ${id}`;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
 function itemOf(id: string, finding: BindingFinding): BindingItem {
