@@ -39,9 +39,9 @@ export function isGenerated(object: Pick<ControllerResilience, "metadata">): boo
   return generatedFor(object) !== undefined;
 }
 
-/** As {@link freeName} names objects. */
+/** As {@link freeName} names objects: `default`, `default-2`; not `default-debug`, as a person names a copy. */
 function isNameFor(owner: string, { name }: ControllerResilience["metadata"]): boolean {
-  return name === owner || name.startsWith(`${owner}-`);
+  return name === owner || (name.startsWith(`${owner}-`) && /^[1-9]\d*$/.test(name.slice(owner.length + 1)));
 }
 
 /**

@@ -75,27 +75,30 @@ describe("planNamespace", () => {
     expect(fewer.map(targetsOf)).toEqual([targetsOf(object)?.slice(1)]);
   });
 
-  it("leaves out what a hand-written object, or a copy of its own, names or selects, and does not take its name", () => {
-    const candidates = [
-      candidate("Deployment/web"),
-      candidate("Deployment/labelled", { labels: { team: "a" } }),
-      candidate("StatefulSet/db", { labels: { team: "a" } }),
-      candidate("Deployment/rest"),
-    ];
-    const objects = [
-      handWritten("all", [{ kind: "Deployment", name: "web" }]),
-      handWritten("b", [{ kind: "Deployment", selector: { matchLabels: { team: "a" } } }]),
-      handWritten("c", [{ kind: "StatefulSet", selector: { matchLabels: { team: "a" } } }]),
-    ];
-    const [generated] = settle(facts());
-    Object.assign(objects[2]!, { metadata: { ...generated!.metadata, name: "c" } });
-    const after = settle(facts({ candidates, objects }));
-    expect(after.slice(3).map(object => [object.metadata.name, targetsOf(object)])).toEqual([
-      ["all-2", ["Deployment/rest"]],
-    ]);
-    const { excluded } = planNamespace(facts({ candidates, objects })).shares.get("uid-all")!;
-    expect([...excluded.values()]).toEqual(["HandWritten", "HandWritten", "HandWritten"]);
-  });
+  it.each(["c", "all-mine", "all-2-mine"])(
+    "leaves out what a hand-written object, or a copy of its own, names or selects, and does not take its name: %s",
+    copy => {
+      const candidates = [
+        candidate("Deployment/web"),
+        candidate("Deployment/labelled", { labels: { team: "a" } }),
+        candidate("StatefulSet/db", { labels: { team: "a" } }),
+        candidate("Deployment/rest"),
+      ];
+      const objects = [
+        handWritten("all", [{ kind: "Deployment", name: "web" }]),
+        handWritten("b", [{ kind: "Deployment", selector: { matchLabels: { team: "a" } } }]),
+        handWritten("c", [{ kind: "StatefulSet", selector: { matchLabels: { team: "a" } } }]),
+      ];
+      const [generated] = settle(facts());
+      Object.assign(objects[2]!, { metadata: { ...generated!.metadata, name: copy } });
+      const after = settle(facts({ candidates, objects }));
+      expect(after.slice(3).map(object => [object.metadata.name, targetsOf(object)])).toEqual([
+        ["all-2", ["Deployment/rest"]],
+      ]);
+      const { excluded } = planNamespace(facts({ candidates, objects })).shares.get("uid-all")!;
+      expect([...excluded.values()]).toEqual(["HandWritten", "HandWritten", "HandWritten"]);
+    },
+  );
 
   it("protects what only an object that is being deleted names, since that does nothing any more", () => {
     const objects = [beingDeleted(handWritten("a", [{ kind: "Deployment", name: "web" }]))];
