@@ -5,8 +5,7 @@ import { PassThrough, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { confirm } from "./kubectl/terminal";
-import { Interrupted, linesOf, readLog, write } from "./streams";
+import { linesOf, readLog, write } from "./streams";
 
 async function lines(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<string[]> {
   const found: string[] = [];
@@ -39,20 +38,6 @@ it("writing waits while the reader is behind", async () => {
   output.resume();
   await writing;
   expect(written).toBe(true);
-});
-
-it.each([
-  ["Ctrl-C", "\x03", "interrupted"],
-  ["Ctrl-D", "\x04", false],
-  ["y", "y\n", true],
-  ["Enter", "\n", false],
-])("a question takes %s for an answer", async (_, keys, expected) => {
-  const terminal = (): PassThrough & { isTTY: true } => Object.assign(new PassThrough(), { isTTY: true as const });
-  const [stdin, stderr] = [terminal(), terminal()];
-  const answer = confirm("It restarts.", { stdin, stdout: new PassThrough(), stderr, env: {} });
-  stdin.write(keys);
-  const isInterrupted = (error: unknown): string => String(error instanceof Interrupted && "interrupted");
-  expect(await answer.catch(isInterrupted)).toBe(expected);
 });
 
 it.each<[string, (log: string) => Buffer, string | RegExp]>([

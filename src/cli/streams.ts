@@ -8,9 +8,6 @@ import { isObject } from "../core/json";
 
 // Standard input and output of commands that read logs of any size.
 
-/** A person has pressed Ctrl-C, and is told nothing. */
-export class Interrupted extends Error {}
-
 /** An error with a sentence for the user, or one per line. */
 export class CliError extends Error {}
 

@@ -128,7 +128,7 @@ it("runs as docs/cli.md says, as a plugin of kubectl", async () => {
     "none: the operator has reported nothing yet",
     "Workloads that use it: none.",
     "served: v1alpha1",
-    "is suspended",
+    "my-scheduler patched",
   ])
     expect(output).toContain(expected);
   const page = readFileSync(join(folder, "audit.html"), "utf8");

@@ -97,21 +97,3 @@ it("names what a user may not read", async () => {
   expect(other.stdout).toContain("No ControllerResilience that concerns it could be read.");
   expect(other.code).toBe(1);
 });
-
-it("suspends and resumes an object", async () => {
-  const isSuspended = async (): Promise<unknown> => {
-    const { objects } = JSON.parse((await call("explain", "app", "-o", "json")).stdout) as {
-      objects: { suspended: boolean }[];
-    };
-    return objects[0]?.suspended;
-  };
-  expect(await call("suspend", "app", "--yes")).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining("is suspended") as string,
-  });
-  expect(await isSuspended()).toBe(true);
-  expect(await call("resume", "app", "--yes")).toMatchObject({ code: 0 });
-  expect(await isSuspended()).toBe(false);
-  const { code, stderr } = await call("suspend", "app", "--yes", "--as", "nobody-here");
-  expect([code, stderr]).toEqual([1, expect.stringContaining("forbidden (403)")]);
-});

@@ -34,8 +34,8 @@ interface ClusterCommand<O extends object> {
   readonly description: string;
   /** Command lines without `kubectl resilience`, each with what it does. */
   readonly examples: readonly (readonly [string, string])[];
-  /** Values of `-o`; absent for a command that only writes. */
-  readonly formats?: readonly Format[];
+  /** Values of `-o`. */
+  readonly formats: readonly Format[];
   /** The namespace without `-n`. */
   readonly namespace?: string;
   readonly options?: readonly Option[];
@@ -50,8 +50,7 @@ export function addClusterCommand<O extends object>(
 ): void {
   const command = parent.command(definition.usage).summary(definition.summary).description(definition.description);
   for (const option of definition.options ?? []) command.addOption(option);
-  if (definition.formats !== undefined)
-    command.addOption(new Option("-o, --output <format>", "output format").choices(definition.formats));
+  command.addOption(new Option("-o, --output <format>", "output format").choices(definition.formats));
   for (const option of kubectlOptions(definition.namespace)) command.addOption(option);
   command.addHelpText("after", helpOf(definition.examples));
   command.action(async (...args: unknown[]) => {
@@ -87,11 +86,6 @@ function repeated(value: string, before: readonly string[] = []): readonly strin
 function nonEmpty(text: string): string {
   if (text === "") throw new InvalidArgumentError("Expected the name of a namespace.");
   return text;
-}
-
-/** A command line of this plugin for an object. */
-export function commandFor(words: string, namespace?: string): string {
-  return `${CALL} ${words}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
 /** Returns the end of the help of a command. */

@@ -162,7 +162,6 @@ describe("bad input", () => {
     ["audit", "-n", "shop"],
     ["plan", "-f", join(root, "docs/examples/first-object.yaml")],
     ["explain", "ccres/all"],
-    ["suspend", "app", "--yes"],
   ])("is named by %s, too", async (...args) => {
     const call = (...more: string[]): ReturnType<typeof run> => run([...args, "--kubeconfig", kubeconfig, ...more]);
     await expectSentence(call("--context", "down"), "cannot reach http://127.0.0.1:1: ");

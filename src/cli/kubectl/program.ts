@@ -2,14 +2,13 @@ import { Command, CommanderError } from "commander";
 import cfg from "../../../package.json";
 import { defineClassify } from "../classify/command";
 import { defineReplay } from "../replay/command";
-import { Interrupted, terminalText } from "../streams";
+import { terminalText } from "../streams";
 import { registerAudit } from "./audit/command";
-import { registerSuspend } from "./change/command";
 import { addClusterCommand, CALL, describeFailure, type Shell } from "./command";
 import { registerExplain } from "./explain/command";
 import { registerPlan } from "./plan/command";
 import type { Session } from "./session";
-import { Exit, INTERRUPTED, type Io } from "./terminal";
+import { Exit, type Io } from "./terminal";
 
 const HELP = `
 Examples:
@@ -49,7 +48,6 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    if (error instanceof Interrupted) return INTERRUPTED;
     const failure = describeFailure(error, { version: cfg.version, ...(session && { server: session.server }) });
     io.stderr.write(`${terminalText(failure)}\n`);
     return Exit.error;
@@ -63,8 +61,6 @@ export const COMMANDS: readonly ((program: Command, shell: Shell) => void)[] = [
   registerExplain,
   registerPlan,
   registerVersion,
-  // What changes something.
-  registerSuspend,
   // On log files.
   registerClassify,
   registerReplay,

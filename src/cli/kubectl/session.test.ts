@@ -8,7 +8,7 @@ let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 
-it("refuses a write before it is sent, but by the one method that is for writes", async () => {
+it("refuses a write before it is sent", async () => {
   const io = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), env: {} };
   const session = new Session({ kubeconfig }, io);
   const request = { what: "patch pods a/b", method: "PATCH", path: "/api/v1/namespaces/a/pods/b", body: {} } as const;
@@ -16,7 +16,5 @@ it("refuses a write before it is sent, but by the one method that is for writes"
   await expect(session.api.json(request)).rejects.toThrow(refusal);
   await expect(session.api.open(request, session.ending)).rejects.toThrow(refusal);
   expect(server.requests).toEqual([]);
-  await session.write(request);
-  expect(server.requests.map(({ method }) => method)).toEqual(["PATCH"]);
   session.close();
 });

@@ -1,6 +1,6 @@
 import cfg from "../../../package.json";
 import { GROUP, VERSION } from "../../api/names";
-import { Api, type ApiOptions, type ApiRequest } from "../../cluster/http/api";
+import { Api, type ApiRequest } from "../../cluster/http/api";
 import { ClockOffset } from "../../cluster/http/answers";
 import { Connection, locateCluster } from "../../cluster/http/connection";
 import { listPages, type ListRequest } from "../../cluster/http/resources";
@@ -34,7 +34,7 @@ const PATIENCE = { clock: systemClock, random: systemRandom, longestMs: LONGEST_
 
 /** The connection of one command to its cluster. */
 export class Session {
-  /** It refuses every write; {@link write} is the only way to one. */
+  /** It refuses every write. */
   readonly api: Api;
   /** This machine's clock, or the API server's if they differ: times of the cluster are compared with it. */
   readonly clock: Clock;
@@ -48,7 +48,6 @@ export class Session {
   readonly output: Output;
   readonly io: Io;
   readonly #connection: Connection;
-  readonly #options: ApiOptions;
   readonly #flags: SessionFlags;
   /** By how much the API server's clock is ahead, at least, in milliseconds. */
   #aheadMs = 0;
@@ -68,14 +67,14 @@ export class Session {
       { warn: () => undefined },
       seconds => (this.#aheadMs = seconds * 1_000),
     );
-    this.#options = {
+    this.api = new Api(this.#connection, systemClock, {
       userAgent: `kubectl-resilience/${cfg.version}`,
       maxConcurrent: CONCURRENT,
       deadlineMs: timeoutMs(flags.requestTimeout),
       onAnswer: ({ date }, sentAtMs) => offset.answered(date, sentAtMs),
-    };
+      isReadOnly: true,
+    });
     this.#flags = flags;
-    this.api = new Api(this.#connection, systemClock, { ...this.#options, isReadOnly: true });
     this.clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + this.#aheadMs) };
     this.output = new Output(io, flags.output);
     this.io = io;
@@ -104,11 +103,6 @@ export class Session {
       }
       return found;
     });
-  }
-
-  /** Changes one object; for commands that have asked before. */
-  write(request: ApiRequest): Promise<JsonObject> {
-    return new Api(this.#connection, systemClock, this.#options).json<JsonObject>(request);
   }
 
   /** Returns a command line for this cluster: copied without its flags it could change another one. A page is sent to others, who have other files. */

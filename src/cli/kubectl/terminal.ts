@@ -1,11 +1,9 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { stringify } from "yaml";
 import { formatDuration } from "../../core/time";
 import { oneLine } from "../../core/text";
 import { timeOf } from "../../core/json";
-import { CliError, Interrupted, write, terminalText } from "../streams";
+import { write, terminalText } from "../streams";
 
 /** A stream that may be a terminal. */
 type Terminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number };
@@ -31,9 +29,6 @@ export type ExitCode = (typeof Exit)[keyof typeof Exit];
 
 /** What a shell reports for a program that SIGPIPE has ended, as kubectl is when `head` closes the pipe. */
 export const CLOSED_PIPE = 141;
-
-/** What a shell reports for a program that Ctrl-C has ended. */
-export const INTERRUPTED = 130;
 
 /** Widest output without a terminal, or on one of unknown width. */
 const DEFAULT_COLUMNS = 80;
@@ -72,11 +67,6 @@ export class Output {
   async text(text: string): Promise<void> {
     const safe = terminalText(text, { keepStyles: this.paint("bold", "") !== "" });
     await write(this.#io.stdout, safe.endsWith("\n") ? safe : `${safe}\n`);
-  }
-
-  /** Writes a sentence to standard error, so that standard output has data only. */
-  async note(text: string): Promise<void> {
-    await write(this.#io.stderr, `${terminalText(text)}\n`);
   }
 
   /** Writes a result as `-o` asks: as data, or for people. */
@@ -137,29 +127,4 @@ const LONGEST = 300;
 /** Returns a text on one line, without characters that a terminal may obey, cut to a length that one can read. */
 export function safeText(text: string, longest = LONGEST): string {
   return oneLine(text).slice(0, longest);
-}
-
-/**
- * Asks before a write. Returns whether the user agrees.
- *
- * @param consequence what will happen, as whole sentences
- * @throws CliError without a terminal; Interrupted at Ctrl-C
- */
-export async function confirm(consequence: string, io: Io): Promise<boolean> {
-  if (io.stdin.isTTY !== true) throw new CliError(`${consequence} Expected --yes, or a terminal to confirm it on.`);
-  const lines = createInterface({ input: io.stdin, output: io.stderr });
-  const interrupted = new AbortController();
-  lines.once("SIGINT", () => {
-    interrupted.abort();
-    lines.close();
-  });
-  try {
-    const question = lines.question(`${terminalText(consequence)}\nContinue? [y/N] `);
-    // Ctrl-C rejects the question, and Ctrl-D leaves it open.
-    const answer = await Promise.race([question.catch(() => ""), once(lines, "close").then(() => "")]);
-    if (interrupted.signal.aborted) throw new Interrupted();
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    lines.close();
-  }
 }

@@ -32,6 +32,8 @@ let kubeconfig: string;
 beforeAll(async () => (kubeconfig = await server.start()));
 afterAll(() => server.stop());
 
+const RESUME = `kubectl patch ccres all --type merge -p '{"spec":{"suspend":false}}'`;
+
 it("explains a ClusterControllerResilience by its status", async () => {
   const { code, stdout, stderr } = await run(["explain", "ccres/all"], { KUBECONFIG: kubeconfig });
   expect([code, stderr]).toEqual([0, ""]);
@@ -42,7 +44,7 @@ it("explains a ClusterControllerResilience by its status", async () => {
   expect(stdout).toContain("excluded: reason: OptedOut; count: 3");
   expect(stdout).toContain("conflict in shop: reason: Refused; message: quota");
   expect(stdout).toContain("shop/Deployment/web may handle Widget: api version: e.io/v1");
-  expect(stdout).toContain("    kubectl resilience resume ccres/all\n");
+  expect(stdout).toContain(`    ${RESUME}\n`);
   expect(stdout).toContain("    kubectl get cres -A -l controller-resilience.io/generated-for=all\n");
   expect(stdout).toContain("no replica leads");
   const gone = await run(["explain", "ccres/gone", "--kubeconfig", kubeconfig]);
@@ -54,7 +56,7 @@ it("explains a ClusterControllerResilience by its status", async () => {
 
 it("prints commands for the cluster that was asked", async () => {
   const { stdout } = await run(["explain", "ccres/all", "--kubeconfig", kubeconfig, "--context", "there"]);
-  expect(stdout).toContain(`    kubectl resilience resume ccres/all --context there --kubeconfig '${kubeconfig}'\n`);
+  expect(stdout).toContain(`    ${RESUME} --context there --kubeconfig '${kubeconfig}'\n`);
 });
 
 it.each([-60_000, 60_000])("finds the leader by the API server's clock, %d ms from its own", async offMs => {

@@ -1,8 +1,6 @@
-import { Command } from "commander";
 import { expect, it } from "vitest";
 import type { ControllerResilience } from "../../../api/controller-resilience";
 import { makeObject } from "../../../core/testing/objects";
-import { COMMANDS } from "../program";
 import { eventFacts, type EventFacts, type OperatorState } from "../reader";
 import { parseSubject } from "../subject";
 import { explain, type ExplainFacts } from "./explain";
@@ -144,7 +142,7 @@ it("says when a throttle ends and a binding is renewed only while the operator a
   expect([of(none), of(leading, { mode: "Observe" }), of(leading, { suspend: true })]).toEqual([past, past, past]);
 });
 
-it("says how to end a throttle: by the object's own spec, or its owner's, while the operator acts on it", () => {
+it("says how to end a throttle or to resume: by the object's own spec, or its owner's, while the operator acts on it", () => {
   const commandOf = (one: ControllerResilience): string | undefined =>
     explained({ objects: [one] }).objects[0]?.actions.at(-1)?.command;
   const throttled = object({ status: { flows } });
@@ -154,19 +152,13 @@ it("says how to end a throttle: by the object's own spec, or its owner's, while 
   expect(commandOf({ ...throttled, metadata: { ...throttled.metadata, ownerReferences } })).toBe(
     `kubectl patch ccres app --type merge -p '{"spec":{"template":${onRunaway}}}'`,
   );
+  const suspended = object({ spec: { suspend: true }, status: { conditions: [] } });
+  expect(commandOf({ ...suspended, metadata: { ...suspended.metadata, ownerReferences } })).toBe(
+    `kubectl patch ccres app --type merge -p '{"spec":{"suspend":false}}'`,
+  );
   expect(commandOf(object({ spec: { mode: "Observe" }, status: { flows } }))).toBe(
     "kubectl get flowschemas -l app.kubernetes.io/managed-by=controller-resilience",
   );
-});
-
-it("names no command of the plugin that does not exist", () => {
-  const all = text({ objects: [object({ spec: { suspend: true }, status: { flows } })] });
-  const named = [...all.matchAll(/kubectl resilience ([a-z]+)/g)].map(([, command]) => command);
-  expect(named).toEqual(["resume"]);
-  const program = new Command();
-  const shell = { io: process, onSession: () => undefined, onExit: () => undefined };
-  for (const register of COMMANDS) register(program, shell);
-  expect(program.commands.map(command => command.name())).toEqual(expect.arrayContaining(named));
 });
 
 const event = (changes: Partial<EventFacts>): EventFacts => ({

@@ -19,7 +19,6 @@ import { generatedFor } from "../../../engine/cluster-wide/generated";
 import { workloadsOf } from "../../../engine/cluster-wide/selection";
 import { oneLine } from "../../../core/text";
 import { createRemedies } from "../../../remedies/registry";
-import { commandFor } from "../command";
 import { type EventFacts, OPERATOR_NAMESPACE, type OperatorState } from "../reader";
 import type { Session } from "../session";
 import { describeSubject, type Subject } from "../subject";
@@ -287,12 +286,7 @@ function actionsFor(
 }
 
 function resume(object: OwnObject): Action[] {
-  const { metadata, spec } = object;
-  if (!spec.suspend) return [];
-  const command = isNamespaced(object)
-    ? commandFor(`resume ${metadata.name}`, object.metadata.namespace)
-    : commandFor(`resume ccres/${metadata.name}`);
-  return [{ text: "resume it:", command }];
+  return object.spec.suspend ? [{ text: "resume it:", command: patchOf(object, { own: "spec.suspend" }, false) }] : [];
 }
 
 function ofGenerated({ metadata }: OwnObject): Action {
@@ -307,17 +301,28 @@ function ofThrottles(object: ControllerResilience, acts: boolean): Action[] {
   if (accounts.length === 0) return [];
   const fix = `fix the client of ServiceAccount ${accounts.join(", ")};`;
   // An operator that acts would restore the FlowSchema.
-  if (acts) return [{ text: `${fix} to end the throttle early, until you set it back:`, command: reportOnly(object) }];
+  const end = `${fix} to end the throttle early, until you set it back:`;
+  if (acts) return [{ text: end, command: patchOf(object, ON_RUNAWAY, "Report") }];
   const command = `kubectl get flowschemas -l ${MANAGED_BY_LABEL}=${MANAGER}`;
   return [{ text: `${fix} its FlowSchema throttles it (docs/remedies/flow-isolation.md):`, command }];
 }
 
-function reportOnly(object: ControllerResilience): string {
-  const { name, namespace } = object.metadata;
-  const owner = generatedFor(object);
-  const [target, field] =
-    owner === undefined ? [`cres ${name} -n ${namespace}`, ["spec"]] : [`ccres ${owner}`, ["spec", "template"]];
-  const path = [...field, "flowIsolation", "requestRate", "onRunaway"];
-  const patch = path.reduceRight<unknown>((value, key) => ({ [key]: value }), "Report");
+const ON_RUNAWAY: Field = {
+  own: "spec.flowIsolation.requestRate.onRunaway",
+  inOwner: "spec.template.flowIsolation.requestRate.onRunaway",
+};
+
+/** Where an object has a field, and its owner if that is another path. */
+interface Field {
+  readonly own: string;
+  readonly inOwner?: string;
+}
+
+/** Returns the command that sets a field: in the owner of a generated object, in which the operator would undo it. */
+function patchOf(object: OwnObject, { own, inOwner = own }: Field, value: unknown): string {
+  const { name } = object.metadata;
+  const [namespace, owner] = isNamespaced(object) ? [object.metadata.namespace, generatedFor(object)] : ["", name];
+  const [target, path] = owner === undefined ? [`cres ${name} -n ${namespace}`, own] : [`ccres ${owner}`, inOwner];
+  const patch = path.split(".").reduceRight((inner, key) => ({ [key]: inner }), value);
   return `kubectl patch ${target} --type merge -p '${JSON.stringify(patch)}'`;
 }

@@ -83,7 +83,9 @@ it("has the ledger's answer once after restarts that did not help, and offers no
 it("offers to resume a suspended object, and to reset a breaker that is tripped", async () => {
   const scene = rejected();
   const pass = await scene.pass();
-  expect(told(written(scene, pass, true), scene).commands).toEqual(["kubectl resilience resume it -n team"]);
+  expect(told(written(scene, pass, true), scene).commands).toEqual([
+    `kubectl patch cres it -n team --type merge -p '{"spec":{"suspend":false}}'`,
+  ]);
   const report = scene.report(pass, { result: "Limited", limit: "Breaker", retryAfterMs: 60_000 });
   expect(report.reason).toBe("BreakerTripped");
   expect(told(written(scene, report), scene).commands).toEqual([
