@@ -133,16 +133,33 @@ describe("tokens", () => {
 });
 
 describe("Leases", () => {
-  const lease = (name: string, holderIdentity: string, renewed: number): object => ({
+  const lease = (name: string, holderIdentity: string, renewed: number, leaseDurationSeconds = 1): object => ({
     metadata: meta(name),
-    spec: { holderIdentity, leaseDurationSeconds: 1, renewTime: ago(renewed) },
+    spec: { holderIdentity, leaseDurationSeconds, renewTime: ago(renewed) },
   });
 
   it("are stale if their running holder does not renew them while they are watched", async () => {
-    world["pods"] = [pod("web-1", "web")];
+    const cut = `${"web-".repeat(16)}x`;
+    world["pods"] = ["web-1", cut, "app-1"].map(name => pod(name, "web"));
     world["serviceaccounts"] = [account("web", 86_400)];
-    world["leases"] = [lease("stale", "web-1_ab", 60), lease("gone", "web-2_ab", 60), lease("fresh", "web-1", -300)];
-    expect(await found()).toEqual(["critical StaleLease Lease stale"]);
+    world["leases"] = [
+      lease("stale", "web-1_ab", 60),
+      lease("suffix", "web-1-external-controller", 60),
+      lease("cut", `${cut.slice(0, 63)}_ab`, 60),
+      lease("gone", "web-2_ab", 60),
+      lease("fresh", "web-1", -300),
+    ];
+    expect(await found()).toEqual(["cut", "stale", "suffix"].map(name => `critical StaleLease Lease ${name}`));
+  });
+
+  it("are not stale if their holder has just started, or renews another one: it may have finished with them", async () => {
+    world["pods"] = [pod("web-1", "web"), pod("young-1", "web", { created: 3 })];
+    world["serviceaccounts"] = [account("web", 86_400)];
+    let looks = 0;
+    const others = [lease("old", "web-1_ab", 60), lease("young", "young-1_ab", 900, 60)];
+    Object.defineProperty(world, "leases", { get: () => [...others, lease("works", "web-1_ab", -looks++)] });
+    expect(await found()).toEqual([]);
+    expect(looks).toBe(2);
   });
 
   it("are not stale if the clock of their holder's node is late", async () => {

@@ -1,29 +1,18 @@
 import { timeOf } from "../../../core/json";
-import type { LeaseView } from "../../../core/leases";
+import { followLease, type LeaseTrack, type LeaseView } from "../../../core/leases";
 import { formatDuration } from "../../../core/time";
-import type { PodView } from "../../../core/views";
+import { groupBy, type PodView } from "../../../core/views";
+import { AbleTimes, type HeldLease, judgeLease, otherRenewed } from "../../../remedies/stall-detection/lease-judge";
+import { Holders } from "../../../remedies/stall-detection/leases";
 import type { Session } from "../session";
-import { type AuditFacts, isActive } from "./facts";
+import type { AuditFacts } from "./facts";
 import type { Finding } from "./finding";
 
-// Leases that are past their duration although a pod with the holder's name runs. One look cannot tell, since the clock of the holder's node may
-// be off; a second one shows whether it renews them.
-
-/** Leases of nodes and API servers have no pod as holder. */
-const NODE_LEASES = "kube-node-lease";
+// Leases that their running holder does not renew, by the rules of stallDetection. What it sees over time, one look reads in the Lease's own
+// times; since the clock of the holder's node may be off, a second look shows whether it, or another Lease of the pod, is renewed.
 
 /** A Lease is watched for its duration, but no longer than this. */
 const LONGEST_WATCH_MS = 20_000;
-
-/** A holder may renew late, and its node's clock may be off by some seconds. */
-const TOLERANCE_MS = 5_000;
-
-/** A Lease that its running holder has not renewed. */
-interface Suspicious {
-  readonly lease: LeaseView;
-  /** Name of the holder's pod. */
-  readonly pod: string;
-}
 
 /** Leases that their running holder does not renew: looks at these again, by `list`, if any seems stale. */
 export async function readStaleLeases(
@@ -32,43 +21,59 @@ export async function readStaleLeases(
   leases: readonly LeaseView[] = [],
   { pods = [], nowMs }: AuditFacts,
 ): Promise<Finding[]> {
-  const suspicious = leases.flatMap(lease => {
-    const pod = lease.namespace === NODE_LEASES ? undefined : holderOf(lease, pods);
-    const sinceMs = nowMs - (timeOf(lease.renewed) ?? Infinity);
-    return pod !== undefined && sinceMs > durationOf(lease) + TOLERANCE_MS ? [{ lease, pod: pod.name }] : [];
-  });
+  const held = heldLeases(session, { leases, pods, nowMs });
+  const suspicious = held.filter(isStale);
   if (suspicious.length === 0) return [];
-  const watchMs = Math.min(LONGEST_WATCH_MS, Math.max(...suspicious.map(({ lease }) => durationOf(lease))));
+  const watchMs = Math.min(LONGEST_WATCH_MS, Math.max(...suspicious.map(({ track }) => track.durationMs ?? 0)));
   await session.wait("suspicious Leases", watchMs);
-  const again = await list();
-  return suspicious
-    .filter(({ lease }) => again?.some(one => isUnchanged(one, lease)))
-    .map(one => stale(one, durationOf(one.lease) <= watchMs, nowMs));
+  const again = new Map((await list())?.map(lease => [lease.uid, lease]));
+  const moment = { nowMs: nowMs + watchMs, countedMs: watchMs };
+  const followed = held.flatMap(one => {
+    const view = again.get(one.track.uid);
+    return view === undefined ? [] : [{ ...one, track: followLease(one.track, view, moment) }];
+  });
+  const ofPods = groupBy(followed, ({ pod }) => pod.uid);
+  return followed
+    .filter(one => isStale(one) && otherRenewed(ofPods.get(one.pod.uid) ?? [], 0) === undefined)
+    .map(({ track, pod }) => stale(track, pod, watchMs));
 }
 
-/** The time after which others may take a Lease. */
-function durationOf({ durationMs = 15_000 }: LeaseView): number {
-  return durationMs;
+/** The Leases of pods, as if this process had followed them since they were last renewed. */
+function heldLeases(
+  { clock }: Session,
+  { leases, pods, nowMs }: { leases: readonly LeaseView[]; pods: readonly PodView[]; nowMs: number },
+): HeldLease[] {
+  const holders = new Map(
+    Array.from(
+      groupBy(pods, pod => pod.namespace),
+      ([name, own]) => [name, new Holders([], own)],
+    ),
+  );
+  const able = new AbleTimes();
+  return leases.flatMap(lease => {
+    const standingMs = nowMs - (timeOf(lease.renewed) ?? Infinity);
+    const track = { ...followLease(undefined, lease, { nowMs, countedMs: 0 }), standingMs };
+    const pod = holders.get(lease.namespace)?.of(track, false);
+    if (pod === undefined) return [];
+    const judged = { intervalMs: 0, isFresh: true, isConfirmed: false, wasStale: false };
+    return [{ ...judged, track, pod, ableForMs: able.ofMs(pod, clock) }];
+  });
 }
 
-function isUnchanged(a: LeaseView, b: LeaseView): boolean {
-  return a.namespace === b.namespace && a.name === b.name && a.renewed === b.renewed && a.holder === b.holder;
+/** An audit has seen no renewal. */
+function isStale(held: HeldLease): boolean {
+  return judgeLease(held, 0) === "unseen";
 }
 
-/** client-go's identity is the host name, which is the pod's, often with `_` and a random suffix. */
-function holderOf({ holder, namespace }: LeaseView, pods: readonly PodView[]): PodView | undefined {
-  const [name = ""] = holder.split("_");
-  return pods.find(pod => pod.namespace === namespace && pod.name === name && isActive(pod) && pod.phase === "Running");
-}
-
-/** @param isSure it was watched for a whole duration */
-function stale({ lease, pod }: Suspicious, isSure: boolean, nowMs: number): Finding {
-  const { namespace, name, renewed } = lease;
+/** Without a whole duration of watching it is a suspicion. */
+function stale(track: LeaseTrack, { name: pod }: PodView, watchMs: number): Finding {
+  const { namespace, name, standingMs, durationMs = 0 } = track;
+  const isSure = durationMs <= watchMs;
   const doubt = isSure ? "" : " (a suspicion: it was not watched for a whole duration)";
   return {
     ...{ check: "StaleLease", kind: "Lease", namespace, name },
     severity: isSure ? "critical" : "warning",
-    why: `last renewed ${formatDuration(nowMs - (timeOf(renewed) ?? nowMs))} ago, for ${formatDuration(durationOf(lease))}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
+    why: `last renewed ${formatDuration(standingMs)} ago, for ${formatDuration(durationMs)}, although pod ${pod} of its holder runs${doubt}. Such a controller may hang, or be answered 401.`,
     wayOut: "If it hangs, delete the pod. See what it logs:",
     command: `kubectl logs ${pod} -n ${namespace} --tail=50`,
   };
