@@ -146,9 +146,9 @@ export interface SandboxFailures extends Persistence {
 /** Failures of pods of two namespaces confirm each other, if each namespace has this many. */
 const CONFIRMING_OCCASIONS = 2;
 
-/** Reports whether a pod may have written a credential on its node: it has hostNetwork and a CNI folder of the host. */
-export function canBeAgent({ hostNetwork, cniFolder }: PodView): boolean {
-  return hostNetwork === true && cniFolder === true;
+/** Reports whether a pod may have written a credential on its node for a network plugin: it has a CNI folder of the host. */
+export function canBeAgent({ cniFolder }: PodView): boolean {
+  return cniFolder === true;
 }
 
 interface Context {

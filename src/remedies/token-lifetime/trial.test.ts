@@ -352,9 +352,19 @@ describe("a right that the trial needs and the operator lacks", () => {
   });
 });
 
+/** Its pods have a network of their own, as those of istio-cni in sidecar mode. */
+class ChainedScene extends Scene {
+  override makePod(...args: Parameters<Scene["makePod"]>): PodView {
+    return { ...super.makePod(...args), hostNetwork: false };
+  }
+}
+
 describe("the trial of a CNI agent", () => {
-  it("waits until a pod has started on that node after the first token expired", async () => {
-    const scene = await begun(new Scene({}, true));
+  it.each([
+    ["with the network of its node", Scene],
+    ["with a network of its own", ChainedScene],
+  ])("%s waits until a pod has started on that node after the first token expired", async (_, OfAgent) => {
+    const scene = await begun(new OfAgent({}, true));
     await scene.run(60);
     // The API server accepts an expired copy for a while.
     scene.start(scene.trialNode);

@@ -95,12 +95,12 @@ function doubtsOf(
   return onlyNamespace === undefined || isSkipped ? [] : [describeOneSided(node, onlyNamespace)];
 }
 
-/** Pods that may have written a credential on their node: a DaemonSet's pods with hostNetwork and a CNI folder of the host. */
+/** A DaemonSet's pods that may have written a credential on their node. Without hostNetwork a successor might not start there. */
 function agentsByNode(workloads: readonly WorkloadPods[]): ReadonlyMap<string, readonly Agent[]> {
   const byNode = new Map<string, Agent[]>();
   for (const { view: workload, pods } of workloads.filter(({ view }) => view.kind === "DaemonSet")) {
     for (const { view: pod } of pods) {
-      if (!canBeAgent(pod) || pod.nodeName === undefined) continue;
+      if (!canBeAgent(pod) || pod.hostNetwork !== true || pod.nodeName === undefined) continue;
       byNode.set(pod.nodeName, [...(byNode.get(pod.nodeName) ?? []), { pod, workload }]);
     }
   }
