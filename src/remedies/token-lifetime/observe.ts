@@ -27,7 +27,7 @@ import {
 import { planTemplate } from "./template/plan";
 import { firstPodOf, isNodeAgent, tokenDiedMs } from "./trial";
 
-/** Former DaemonSets that status keeps, in case they come back. */
+/** Former DaemonSets that status keeps, in case they come back; first those whose trial has to be ended. */
 const MAX_FORMER = 32;
 
 /** What is read around a change. */
@@ -59,7 +59,10 @@ export async function observeDaemonSets(
   for (const one of await reviewed(object, { found, logged }, readers, reviews))
     daemonSets.push(await withRest(one, spec, readers, holderOf));
   const names = new Set(found.map(({ view }) => view.name));
-  const formerEntries = records.filter(record => !names.has(record.name)).slice(0, MAX_FORMER);
+  const formerEntries = records
+    .filter(record => !names.has(record.name))
+    .toSorted((a, b) => Number(b.outcome === "Trial") - Number(a.outcome === "Trial"))
+    .slice(0, MAX_FORMER);
   const onTrial = formerEntries.filter(({ outcome }) => outcome === "Trial").map(({ name }) => name);
   return {
     mode: object.mode,

@@ -183,6 +183,14 @@ describe("a trial ends at once, and the template is restored", () => {
         }),
     ],
     ["when its DaemonSet is no target any more", scene => void scene.object.spec.targets.splice(0, 1)],
+    [
+      "when its DaemonSet is no target any more, and neither are more than status keeps",
+      scene => {
+        const others = Array.from({ length: 40 }, (_, i) => ({ name: `other-${i}`, outcome: "LeftAlone" as const }));
+        scene.object.status!.daemonSets!.unshift(...others);
+        scene.object.spec.targets.splice(0, 1);
+      },
+    ],
   ])("%s", async (_, then) => {
     const scene = await begun(ordinary());
     then(scene);
