@@ -123,13 +123,7 @@ class Planting {
         metadata: { name: pod },
         spec: { nodeName: node, serviceAccountName: pod === "unbound" ? pod : name, containers: CONTAINERS },
       });
-      const state = { running: { startedAt: ago(1200) } };
-      await this.#admin.patch(`/api/v1/namespaces/${this.#namespace}/pods/${pod}/status`, {
-        status: {
-          phase: pod === "ended" ? "Succeeded" : "Running",
-          containerStatuses: [{ name: "main", ready: true, restartCount: 0, image: "none", imageID: "none", state }],
-        },
-      });
+      await this.#started(pod, pod === "ended" ? "Succeeded" : "Running");
     }
     const finding = (severity: string, check: string, pod: string): Expected => [
       severity,
@@ -146,6 +140,17 @@ class Planting {
       ],
       logs,
     };
+  }
+
+  /** Its container has run for 20 minutes. */
+  #started(pod: string, phase: string): Promise<unknown> {
+    const state = { running: { startedAt: ago(1200) } };
+    return this.#admin.patch(`/api/v1/namespaces/${this.#namespace}/pods/${pod}/status`, {
+      status: {
+        phase,
+        containerStatuses: [{ name: "main", ready: true, restartCount: 0, image: "none", imageID: "none", state }],
+      },
+    });
   }
 
   /** ServiceAccounts that hooks recreate; those that only a Job uses, or that only a test creates, do no harm. */
@@ -170,13 +175,7 @@ class Planting {
   async leases(): Promise<Expected[]> {
     await this.#account("holder");
     await this.#create("v1", "pods", pod("holder"));
-    await this.#admin.api.json({
-      what: "patch pods/status",
-      method: "PATCH",
-      path: `/api/v1/namespaces/${this.#namespace}/pods/holder/status`,
-      body: { status: { phase: "Running" } },
-      contentType: "application/merge-patch+json",
-    });
+    await this.#started("holder", "Running");
     const lease = (name: string, holderIdentity: string, ageSeconds: number): Promise<void> =>
       this.#create("coordination.k8s.io/v1", "leases", {
         metadata: { name },
