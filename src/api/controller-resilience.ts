@@ -10,7 +10,6 @@ export type {
   FlowStatus,
   LabelSelector,
   MetricsSpec,
-  PreviousExpiration,
   ProgressSpec,
   RestartStatus,
   StallDetectionSpec,

@@ -80,7 +80,8 @@ export class Scene extends EmptyReaders implements PodLogReview {
   audiences: readonly string[] = [];
   /** Pods of other namespaces. */
   otherPods: PodView[] = [];
-  #unreadReviews = 0;
+  /** The first review of a leader finds no log read yet. */
+  #unreadReviews = 1;
   readonly #events = new Map<string, SandboxEventView>();
   /** What the last pass of {@link run} reported. */
   last: ScenePass = { status: "Unknown", reason: "", message: "", intents: [], needsCleanup: false };
