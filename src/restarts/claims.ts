@@ -1,6 +1,6 @@
 import { Cause } from "../api/conditions";
 import type { RestartStatus } from "../api/controller-resilience";
-import { describeOutcome, type Execution, type Intent, type Outcome, type RestartClaim } from "../core/intent";
+import type { Intent, Outcome, RestartClaim } from "../core/intent";
 import type { EventRequest, PendingWrite, ReasonRule } from "../core/remedy";
 import { timeInMessage } from "../core/time";
 import { isOpen, restartId } from "./history";
@@ -66,6 +66,9 @@ export const RESTART_REASONS = {
   },
 } as const satisfies Record<string, ReasonRule>;
 
+/** One of these reasons. */
+export type RestartReason = keyof typeof WORST_RESTART_REASONS | keyof typeof RESTART_REASONS;
+
 /** What a person can do about a restart that the API server, or the operator, has not allowed for an hour. */
 export const BLOCKED_HINT =
   "if the eviction is refused, check the PodDisruptionBudget and the admission webhooks, add a replica, or delete the pod by hand; a turn comes by itself";
@@ -99,64 +102,6 @@ export function refusedRestart(
 export function newlySettled(before: readonly RestartStatus[], after: readonly RestartStatus[]): RestartStatus[] {
   const known = new Map(before.map(entry => [restartId(entry), entry.outcome]));
   return after.filter(entry => !isOpen(entry) && (known.get(restartId(entry)) ?? entry.outcome) !== entry.outcome);
-}
-
-// Of a restart that was tried, and of one with an outcome.
-
-/** A restart as people see it. */
-export interface PlannedRestart {
-  /** What the operator does, or would do, unless it has tried. */
-  readonly next: string;
-  /** `2 more pods of Deployment/web will follow.`; absent: none will. */
-  readonly rest?: string;
-}
-
-/** What a restart came to. */
-interface Answer {
-  readonly reason: "Restarting" | "RestartBlocked" | "BreakerTripped" | "RestartDeferred" | "Forbidden";
-  readonly sentence: string;
-}
-
-/** Completes a finding that plans a restart with its outcome, or else with what comes next. */
-export function withAnswer<F extends { readonly sentence: string; readonly isStalled?: boolean }>(
-  finding: F & { readonly restart?: PlannedRestart },
-  execution: Execution | undefined,
-  now: Date,
-): F | (F & Answer & { readonly status: "False"; readonly isStalled: boolean; readonly isProgressing: boolean }) {
-  const { restart, sentence } = finding;
-  if (restart === undefined) return finding;
-  const answer = execution && answerOf(execution, now);
-  const said = [sentence, answer?.sentence ?? restart.next, ...(restart.rest === undefined ? [] : [restart.rest])];
-  if (answer === undefined) return { ...finding, sentence: said.join(" ") };
-  const { reason } = answer;
-  const isStuck = reason === "Forbidden" || reason === "BreakerTripped";
-  const isStalled = isStuck || (reason !== "Restarting" && finding.isStalled === true);
-  return { ...finding, status: "False", reason, sentence: said.join(" "), isStalled, isProgressing: !isStuck };
-}
-
-/** Returns undefined for a restart that was not tried: the plan says why. */
-function answerOf({ intent: { verb, target }, outcome }: Execution, now: Date): Answer | undefined {
-  switch (outcome.result) {
-    case "Executed":
-      return { reason: "Restarting", sentence: "Evicted; watching its successor." };
-    case "Blocked": {
-      const block = describeBlock(outcome.message, now.getTime() + outcome.retryAfterMs);
-      return { reason: "RestartBlocked", sentence: `Restart blocked: ${block}.` };
-    }
-    case "Limited": {
-      const reason = outcome.limit === "Breaker" ? "BreakerTripped" : "RestartDeferred";
-      return { reason, sentence: outcome.detail ?? `Restart ${describeOutcome({ outcome })}.` };
-    }
-    case "Forbidden": {
-      const what = `${verb} ${target.kind} ${target.name}`;
-      return { reason: "Forbidden", sentence: `The operator may not ${what}: ${outcome.message}.` };
-    }
-    case "Conflict":
-    case "Failed":
-      return { reason: "RestartDeferred", sentence: `Restart failed, retrying: ${outcome.message}.` };
-    default:
-      return undefined;
-  }
 }
 
 /** The Event of a restart that has got its outcome. */

@@ -31,7 +31,7 @@ export function observationIncomplete(problem: Problem): Finding<"Forbidden" | "
 }
 
 /** What a remedy says of its workloads. */
-interface WorkloadWords<Reason extends string> {
+export interface WorkloadWords<Reason extends string> {
   /** Without a workload. */
   readonly none: Finding<Reason>;
   /** The end of a sentence about several workloads of which there is nothing to tell. */

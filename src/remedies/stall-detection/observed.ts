@@ -1,6 +1,5 @@
-import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { RestartLimits } from "../../core/intent";
-import type { Mode, ObjectInMode, PendingWrite } from "../../core/remedy";
+import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
+import type { ObjectInMode, PendingWrite } from "../../core/remedy";
 import type { Key } from "../../core/ports";
 import type { PodMetricsTrack } from "../../core/pod-metrics";
 import type { KindReading } from "../../core/progress";
@@ -8,22 +7,18 @@ import type { Verdict } from "../../evidence/progress/judge";
 import type { Readers } from "../../core/readers";
 import type { UnauthorizedTrace } from "../../logs/persistence";
 import { LogWatch } from "../../logs/reading/log-watch";
-import type { ContainerView, PodView, WorkloadView } from "../../core/views";
+import type { ContainerView, PodView } from "../../core/views";
 import type { Problem } from "../../core/errors";
 import { AbleTimes, type HeldLease } from "./lease-judge";
 import { type LostBinding, LostBindings } from "./lost-bindings";
 import { RolloutWaits } from "../../restarts/limits";
+import type { Limits, ObservedTargets, TargetWorkload } from "../kit/restarting";
 
 /** What one pass has read. */
-export interface Observed {
-  readonly mode: Mode;
-  /** status.restarts. */
-  readonly restarts: readonly RestartStatus[];
+export interface Observed extends ObservedTargets<ObservedPod> {
   /** status.stalls. */
   readonly previous: readonly StallStatus[];
   readonly limits: Limits;
-  readonly missingTargets: readonly string[];
-  readonly workloads: readonly ObservedWorkload[];
   /** Bindings that no longer name a ServiceAccount of the targets. */
   readonly lost: readonly LostBinding[];
   /** Kinds that the controllers should handle. */
@@ -32,7 +27,6 @@ export interface Observed {
   readonly epochMs: number;
   /** How the ids of Leases and objects begin that can't be read now: a later reading begins with what status says of them. */
   readonly unread: readonly string[];
-  readonly problems: readonly Problem[];
 }
 
 /** A kind that the controllers should handle, and what was read of it. */
@@ -45,20 +39,8 @@ export interface ObservedKind extends Verdict {
   readonly isRefused: boolean;
 }
 
-/** How restarts are limited: fields of tokenRestart, or their defaults. */
-export interface Limits extends RestartLimits {
-  readonly maxUnavailable: number;
-}
-
 /** A workload and its pods. */
-export interface ObservedWorkload {
-  readonly view: WorkloadView;
-  readonly pods: readonly ObservedPod[];
-  /** Name of another object that acts on the workload. Absent: this one does, or no Lease is stale. */
-  readonly holder?: string;
-  /** A stale Lease and a rollout in progress were first seen together at this time. Absent: they are not. */
-  readonly rolloutSinceMs?: number | undefined;
-}
+export type ObservedWorkload = TargetWorkload<ObservedPod>;
 
 /** A pod that has not ended. */
 export interface ObservedPod {

@@ -1,11 +1,10 @@
 import { STALL_CAUSES } from "../../api/conditions";
 import type { RestartStatus, StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
-import type { Outcomes, PendingWrite, Plan, PlanItem, Report } from "../../core/remedy";
+import type { PendingWrite } from "../../core/remedy";
 import { parseDuration } from "../../core/time";
-import { eventOf, newlySettled, type PlannedRestart, withAnswer, workloadId } from "../../restarts/claims";
+import { workloadId } from "../../restarts/claims";
 import { isOpen, restartsOf } from "../../restarts/history";
-import { describeDown, UNHEALTHY_HINT, withPatience } from "../../restarts/limits";
-import { observationIncomplete, summarizeWorkloads, targetNotFound } from "../kit/finding";
+import { itemOf, MIN_RECHECK_MS, reporter, restartPlan, type RestartPlan, watched } from "../kit/restarting";
 import { type HeldLease, judgeLease, otherRenewed, standingLeases, untilStaleMs } from "./lease-judge";
 import { leaseId } from "./leases";
 import { stuckWorkerFindings } from "./metrics";
@@ -13,34 +12,11 @@ import { type Observed, type Scope } from "./observed";
 import { dueWork, settleRestarts } from "./outcome";
 import { notesOnKinds } from "./progress";
 import { type Finding, type Reason, REASONS } from "./reasons";
-import { decideRestart, type PodDecision } from "./restart";
+import { withDecision } from "./restart";
 import { oldDenials, stallsOf } from "./stalls";
 
 /** Time between two passes while something is stalled or restarted. */
 const CLOSE_MS = 10_000;
-
-/** Minimum time between two passes. */
-const MIN_RECHECK_MS = 1_000;
-
-/** What the remedy plans and reports. */
-export interface StallPlan extends Plan<StallItem> {
-  readonly restarts: readonly RestartStatus[];
-  /** Restarts that this plan has found to be Recovered or Ineffective. */
-  readonly settled: readonly RestartStatus[];
-  /** Entries of status about Leases that can't be read now: they are what a later reading is compared with. */
-  readonly kept: readonly StallStatus[];
-  /** Findings about anything but the workloads. */
-  readonly findings: readonly Finding[];
-  /** Absent: with the next full pass. */
-  readonly recheckAfterMs?: number;
-}
-
-/** One workload. */
-export interface StallItem extends PlanItem {
-  readonly pods: number;
-  readonly findings: readonly (Finding & { readonly restart?: PlannedRestart })[];
-  readonly entries: readonly StallStatus[];
-}
 
 /** Plans at most one restart per workload. Pure and total. */
 export function planStalls(
@@ -48,26 +24,36 @@ export function planStalls(
   spec: StallDetectionSpec,
   now: Date,
   pending: readonly PendingWrite[],
-): StallPlan {
+): RestartPlan<Reason> {
   const forMs = parseDuration(spec.for);
   const scopes = observed.workloads.map((workload): Scope => ({ observed, spec, workload, now, pending, forMs }));
   const restarts = settleRestarts(observed.restarts, scopes, now.getTime());
-  const items = scopes.map(scope => itemOf(scope, restarts));
-  const settled = newlySettled(observed.restarts, restarts);
-  const findings = otherFindings(observed);
-  const kept = keptEntries(observed, items, restarts);
-  return { items, restarts, settled, kept, findings, ...recheckOf(scopes, items, restarts) };
+  const judged = scopes.map(scope => judge(scope, restartsOf(workloadId(scope.workload.view), restarts)));
+  const found = judged.flatMap(({ entries }) => entries);
+  const isClose = restarts.some(isOpen) || found.length > 0;
+  return restartPlan<Reason>(observed, {
+    restarts,
+    items: judged.map(({ item }) => item),
+    lists: { stalls: [...found, ...keptEntries(observed, found, restarts)] },
+    soonestMs: Math.min(isClose ? CLOSE_MS : Infinity, ...scopes.flatMap(waitsOf)),
+  });
 }
+
+/** Reports on a plan and its outcomes. Pure. */
+export const reportStalls = reporter<Reason>(REASONS, {
+  none: { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." },
+  calm: "none shows a sign of a stall.",
+  list: "status.stalls",
+});
 
 /** What can't be read now, and the work for which a pod was restarted. An entry of evidence that this version does not know is left out. */
 function keptEntries(
   { previous, unread }: Observed,
-  items: readonly StallItem[],
+  found: readonly StallStatus[],
   restarts: readonly RestartStatus[],
 ): StallStatus[] {
   const isUnread = ({ lease, object = lease ?? "" }: StallStatus): boolean =>
     unread.some(prefix => object.startsWith(prefix));
-  const found = items.flatMap(({ entries }) => entries);
   const awaitedWork = restarts.filter(isOpen).flatMap(entry => dueWork(entry, previous));
   return previous.filter(entry => {
     if (entry.evidence === "Lease") return isUnread(entry);
@@ -76,52 +62,17 @@ function keptEntries(
   });
 }
 
-function itemOf(scope: Scope, restarts: readonly RestartStatus[]): StallItem {
-  const { view, pods } = scope.workload;
-  const stalls = stallsOf(scope);
-  const decision = decideRestart(scope, restarts);
-  const index = stalls.findIndex(
-    ({ entry }) => entry.podUID === decision?.podUID && (entry.evidence === "Lease" || entry.evidence === "Metrics"),
-  );
-  const findings = stalls.map(({ finding }, i) =>
-    i === index && decision ? withDecision(finding, decision, scope) : finding,
-  );
-  return {
-    id: view.uid,
-    pods: pods.length,
-    intents: decision?.intents ?? [],
-    entries: stalls.map(({ entry }, i) => (i === index ? { ...entry, ...decision?.wait } : entry)),
-    findings: [
-      ...(findings.length > 0 ? findings : [awaited(scope, restarts) ?? calm(scope)]),
-      ...stuckWorkerFindings(scope),
-    ],
-  };
-}
-
-/** A stall with what is done about it. */
-function withDecision(
-  stall: Finding,
-  { finding, wayOut, wait }: PodDecision,
-  { now }: Scope,
-): StallItem["findings"][number] {
-  const { sentence = "", ...decided } = finding;
-  const said = sentence === "" ? stall.sentence : `${stall.sentence} ${sentence}`;
-  return withPatience({ ...stall, isStalled: false, ...decided, sentence: said }, wayOut, wait, now);
-}
-
-/** A restart whose outcome is open: nothing shows yet that it helped. Its successor may never be created. */
-function awaited({ workload: { view, pods }, now }: Scope, restarts: readonly RestartStatus[]): Finding | undefined {
-  const id = workloadId(view);
-  const history = restartsOf(id, restarts);
-  const watched = describeDown({ pods, history, now }, STALL_CAUSES);
-  if (watched === undefined) return undefined;
-  const finding = {
-    status: "False",
-    reason: "Restarting",
-    sentence: `${id}: ${watched}.`,
-    isProgressing: true,
-  } as const;
-  return withPatience(finding, UNHEALTHY_HINT, { waitStartTime: history.at(-1)?.time ?? "" }, now);
+/** One workload: what is said and done, and the entries of status. */
+function judge(scope: Scope, history: readonly RestartStatus[]) {
+  const { workload, now } = scope;
+  const stalls = withDecision(stallsOf(scope), scope, history);
+  const findings = stalls.map(({ finding }) => finding);
+  const rest = (): Finding => watched(workload, { history, causes: STALL_CAUSES, now }) ?? calm(scope);
+  const item = itemOf<Reason>(workload, [
+    ...(findings.length > 0 ? findings : [rest()]),
+    ...stuckWorkerFindings(scope),
+  ]);
+  return { item, entries: stalls.map(({ entry }) => entry) };
 }
 
 /** No evidence of a stall, and what the operator cannot tell. */
@@ -175,42 +126,9 @@ function notesOnDenials(scope: Scope): string[] {
   ];
 }
 
-function otherFindings({ missingTargets, problems }: Observed): Finding[] {
-  return [...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
-}
-
-function recheckOf(
-  scopes: readonly Scope[],
-  items: readonly StallItem[],
-  restarts: readonly RestartStatus[],
-): Pick<StallPlan, "recheckAfterMs"> {
-  const isClose = restarts.some(isOpen) || items.some(({ entries }) => entries.length > 0);
-  const waits = scopes.flatMap(waitsOf);
-  const soonestMs = Math.min(isClose ? CLOSE_MS : Infinity, ...waits);
-  return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
-}
-
 /** A pass follows as soon as a Lease may be stale, which a renewal puts off. */
 function waitsOf({ workload, forMs }: Scope): number[] {
   const held = workload.pods.flatMap(({ leases }): readonly HeldLease[] => leases);
   const renewed = held.filter(lease => judgeLease(lease, forMs) === "renewed");
   return renewed.map(lease => untilStaleMs(lease, forMs) + MIN_RECHECK_MS);
-}
-
-// The report.
-
-const NONE: Finding = { status: "True", reason: "NothingToDo", sentence: "No workloads to watch." };
-
-/** Reports on a plan and its outcomes. Pure. */
-export function reportStalls(plan: StallPlan, outcomes: Outcomes, now: Date): Report<Reason> {
-  const workloads = plan.items.map(({ id, pods, findings }) => {
-    return { pods, findings: findings.map(finding => withAnswer(finding, outcomes.get(id)?.[0], now)) };
-  });
-  const words = { none: NONE, calm: "none shows a sign of a stall.", list: "status.stalls" };
-  return {
-    ...summarizeWorkloads<Reason>(REASONS, workloads, plan.findings, words),
-    ...(plan.recheckAfterMs !== undefined && { recheckAfterMs: plan.recheckAfterMs }),
-    lists: { stalls: [...plan.items.flatMap(({ entries }) => entries), ...plan.kept] },
-    events: plan.settled.map(eventOf),
-  };
 }

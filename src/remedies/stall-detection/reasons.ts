@@ -1,6 +1,6 @@
 import type { ReasonRule } from "../../core/remedy";
 import { RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
-import type { Finding as AnyFinding } from "../kit/finding";
+import type { RestartFinding } from "../kit/restarting";
 
 /** The reasons of ControllersActive, worst first. */
 export const REASONS = {
@@ -46,4 +46,4 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** A finding of this remedy. */
-export type Finding = AnyFinding<Reason>;
+export type Finding = RestartFinding<Reason>;

@@ -1,5 +1,5 @@
 import { ConditionType, STALL_CAUSES } from "../../api/conditions";
-import type { StallDetectionSpec, StallStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { StallDetectionSpec, StallStatus } from "../../api/controller-resilience";
 import type { Problem } from "../../core/errors";
 import type { Permission } from "../../core/intent";
 import type { KindReading } from "../../core/progress";
@@ -11,13 +11,13 @@ import type { BindingView } from "../../core/views";
 import { withHolders } from "../../restarts/holder";
 import { Memories } from "../kit/memories";
 import { unlessForbidden } from "../kit/problems";
+import { limitsOf } from "../kit/restarting";
 import { findTargetPods, TARGET_RIGHTS, type TargetPods } from "../kit/targets";
 import { staleLeases } from "./lease-judge";
 import { readLeases, withLeases } from "./leases";
 import { readLogs } from "./logs";
 import { withLeaders, withMetrics } from "./metrics";
 import {
-  type Limits,
   newMemory,
   type ObjectMemory,
   type Observed,
@@ -172,12 +172,4 @@ async function readBindings({ object, spec, readers, problems }: Pass): Promise<
   const ofNamespace = await unlessForbidden(() => readers.bindings("RoleBinding", namespace), problems);
   const ofCluster = await unlessForbidden(() => readers.bindings("ClusterRoleBinding", namespace), problems);
   return ofNamespace && ofCluster && [...ofNamespace, ...ofCluster];
-}
-
-/** The defaults of tokenRestart. */
-const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxUnavailable: 1 };
-
-function limitsOf(spec: TokenRestartSpec | undefined): Limits {
-  const { cooldown, maxRestarts, maxUnavailable } = spec ?? DEFAULTS;
-  return { cooldownMs: parseDuration(cooldown), maxRestarts, maxUnavailable };
 }

@@ -67,7 +67,7 @@ describe("onStall: Restart", () => {
     expect((await scene.pass()).reason).toBe("Active");
     const pass = await stall();
     expect(pass).toMatchObject({ reason: "RestartDeferred", intents: [] });
-    expect(pass.message).toContain("waiting until the successor of pod web-5d-x is healthy");
+    expect(pass.message).toContain("Waiting until the successor of pod web-5d-x is healthy");
     scene.object = { ...scene.object, status: { restarts: [{ ...open, outcome: "Recovered" }] } };
     expect((await scene.pass()).intents).toHaveLength(1);
   });
@@ -100,7 +100,7 @@ describe("onStall: Restart", () => {
     scene.pending = intents.map(({ verb, target, restart }) => ({ verb, target, restart: restart!, ...refused }));
     const next = await scene.pass();
     expect(next.intents).toMatchObject([{ target: { name: "web-5d-a" } }]);
-    expect(next.message).toContain("Lease team/web and no longer renews it. Evicting pod web-5d-a.");
+    expect(next.message).toContain("Lease team/web and no longer renews it. The operator is about to evict the pod.");
   });
 
   it("of a pod whose log cannot be read gives its turn to the next", async () => {
@@ -302,11 +302,11 @@ describe("onStall: Restart", () => {
     scene.object = { ...scene.object, spec: { ...scene.object.spec, mode: "Observe" } };
     const pass = await stall();
     expect(pass).toMatchObject({ reason: "WouldRestart" });
-    expect(pass.message).toContain("In Enforce mode the operator would evict pod web-5d-a.");
+    expect(pass.message).toContain("In Enforce mode the operator would evict the pod.");
     rollOut();
     const waiting = await scene.run(30);
     expect(waiting).toMatchObject({ reason: "WouldRestart", progressing: false });
-    expect(waiting.message).toMatch(/In Enforce mode the operator would evict the pod then\.$/);
+    expect(waiting.message).toMatch(/In Enforce mode the operator would evict pod web-5d-a then\.$/);
   });
 
   it("that a limit of the cluster holds back is Stalled after an hour in Enforce mode, however long the Lease stood still before", async () => {

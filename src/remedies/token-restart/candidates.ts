@@ -1,7 +1,6 @@
 import { Cause } from "../../api/conditions";
 import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import { parseDuration } from "../../core/time";
-import type { RestartClaim, RestartLimits } from "../../core/intent";
+import type { RestartClaim } from "../../core/intent";
 import type { PendingWrite } from "../../core/remedy";
 import { restartsOf } from "../../restarts/history";
 import { barOf, isExhausted, type LimitedWorkload, limitOf, ordinalIn } from "../../restarts/limits";
@@ -16,6 +15,7 @@ import {
   type ObservedWorkload,
 } from "./observed";
 import { podClaim, refusedRestart, workloadId } from "../../restarts/claims";
+import { limitsOf } from "../kit/restarting";
 import { describeShare } from "./wording";
 
 // Which pod of a workload is restarted next, and why. Pure.
@@ -131,11 +131,6 @@ export function causeOf(pod: ObservedPod): TokenCause {
   if (isBySandbox(pod)) return Cause.CniCredentialRejected;
   if (pod.serviceAccount === "missing") return Cause.ServiceAccountMissing;
   return pod.proof?.cause ?? Cause.Unknown;
-}
-
-/** How often a workload may be restarted. */
-export function limitsOf({ cooldown, maxRestarts }: TokenRestartSpec): RestartLimits {
-  return { cooldownMs: parseDuration(cooldown), maxRestarts };
 }
 
 /** The workload as its limits see it. */

@@ -1,14 +1,14 @@
 import { timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
 import { count } from "../../core/text";
-import { barOf, describeDown, limitOf, UNHEALTHY_HINT } from "../../restarts/limits";
+import { barOf } from "../../restarts/limits";
 import { firstMatch, type Check } from "../../core/checks";
-import { capitalize, whatWould } from "../../core/remedy";
 import { describeHolder } from "../../restarts/holder";
+import { asObserved, atLimit, deferred, evict, held, watched } from "../kit/restarting";
 import { canHeal, limitedWorkload, type WorkloadState } from "./candidates";
 import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } from "./observed";
-import { BLOCKED_HINT, evictionOf, workloadId } from "../../restarts/claims";
-import { deferred, stalled, type Assessment } from "./reasons";
+import { workloadId } from "../../restarts/claims";
+import { stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
 import { describeCause, describeDoubt, describeEvidence } from "./wording";
 
@@ -50,23 +50,15 @@ export const CHECKS: readonly Check<WorkloadState, Assessment>[] = [
 
 /** Assesses one workload. Without a finding its tokens are accepted. */
 export function assess(state: WorkloadState): Assessment {
-  return asObserved(firstMatch(CHECKS, state) ?? accepted(state), state);
-}
-
-/** While the operator only observes, no restart follows the wait for a limit. */
-function asObserved(assessment: Assessment, { observed: { mode }, next }: WorkloadState): Assessment {
-  const { status, reason, sentence, retryAfterMs } = assessment;
-  if (mode === "Enforce" || (reason !== "RestartDeferred" && reason !== "RestartBlocked")) return assessment;
-  const then = `${capitalize(whatWould(mode))} evict pod ${next?.pod.view.name ?? ""} then.`;
-  return { status, reason: "WouldRestart", sentence: `${sentence} ${then}`, retryAfterMs };
+  const { observed, next } = state;
+  return asObserved(firstMatch(CHECKS, state) ?? accepted(state), observed.mode, next?.pod.view.name ?? "");
 }
 
 // No restart can help, or none may.
 
 function heldByOther({ workload, rejected, share }: WorkloadState): Assessment | undefined {
   if (workload.holder === undefined || rejected.length === 0) return undefined;
-  const sentence = `${share}; ${describeHolder(workload.holder)}.`;
-  return { status: "False", reason: "Conflict", sentence, isStalled: true };
+  return held("Conflict", `${share}; ${describeHolder(workload.holder)}.`);
 }
 
 /** Pods of another ServiceAccount that exists are healed first, unless the workload's new pods would lack theirs. */
@@ -78,7 +70,7 @@ function serviceAccountMissing({ workload, next }: WorkloadState): Assessment | 
   if (!isNeeded && next !== undefined) return undefined;
   const { name, serviceAccountName } = orphan.view;
   const sentence = `ServiceAccount ${serviceAccountName} of pod ${name} does not exist: the token is invalid and a restart cannot help; create the ServiceAccount.`;
-  return { status: "False", reason: "ServiceAccountMissing", sentence, isStalled: true };
+  return held("ServiceAccountMissing", sentence);
 }
 
 /** A pod without a mounted token has none to lose. That no new pod can be created is reported by the workload's own controller. */
@@ -115,12 +107,7 @@ function noTokenToRenew({ workload, rejected, share, next }: WorkloadState): Ass
 
 function limitReached(state: WorkloadState): Assessment | undefined {
   const { next, share } = state;
-  const limit = next && limitOf(next.pod.view, next.claim, limitedWorkload(state));
-  if (limit === undefined) return undefined;
-  const { wait, retryAfterMs, wayOut, reason = "RestartDeferred" } = limit;
-  const sentence = `${share}; ${wait}.`;
-  if (reason === "RestartsExhausted") return { status: "False", reason, sentence, isStalled: true };
-  return { ...deferred(sentence, { retryAfterMs, wayOut }), reason };
+  return next && atLimit(next, limitedWorkload(state), wait => `${share}; ${wait}.`);
 }
 
 function keysChangedLately({ next, now }: WorkloadState): Assessment | undefined {
@@ -144,32 +131,17 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 
 // The restart.
 
-function restartNeeded(state: WorkloadState): Assessment | undefined {
-  const { observed, rejected } = state;
-  if (state.next === undefined) return undefined;
-  const { pod, claim } = state.next;
+function restartNeeded({ observed: { mode }, rejected, next }: WorkloadState): Assessment | undefined {
+  if (next === undefined) return undefined;
+  const { pod, claim } = next;
   const why = `${describeEvidence(pod)} (${describeCause(claim.cause)})`;
-  const { mode } = observed;
-  const isObserved = mode !== "Enforce";
   const others = rejected.length - 1;
-  const next = isObserved ? `${capitalize(whatWould(mode))} evict the pod.` : "The operator is about to evict the pod.";
-  const rest = others > 0 && { rest: `${count(others, "more pod")} of ${claim.workload} will follow.` };
-  return {
-    status: "False",
-    reason: isObserved ? "WouldRestart" : "Rejected",
-    sentence: `${why}.`,
-    intents: [evictionOf(pod.view, why, claim)],
-    isProgressing: !isObserved,
-    ...(!isObserved && { wayOut: BLOCKED_HINT }),
-    restart: { next, ...rest },
-  };
+  const rest = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
+  return evict(next, mode, { reason: "Rejected", sentence: `${why}.${rest}`, why });
 }
 
-function successorWatched(state: WorkloadState): Assessment | undefined {
-  const watched = describeDown(limitedWorkload(state), TOKEN_CAUSES);
-  if (watched === undefined) return undefined;
-  const sentence = `${workloadId(state.workload.view)}: ${watched}.`;
-  return { status: "False", reason: "Restarting", sentence, isProgressing: true, wayOut: UNHEALTHY_HINT };
+function successorWatched({ workload, history, now }: WorkloadState): Assessment | undefined {
+  return watched(workload, { history, causes: TOKEN_CAUSES, now });
 }
 
 // Nothing to restart.

@@ -1,12 +1,11 @@
 import { Cause, STALL_CAUSES } from "../../api/conditions";
-import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { Mode } from "../../core/remedy";
+import type { TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
 import type { PodView, ServiceAccountView, WorkloadView } from "../../core/views";
 import type { Refusals } from "../../core/readers";
 import type { Persistence } from "../../logs/persistence";
 import type { QuietTime } from "../../logs/reading/log-watch";
 import type { SandboxFailures } from "../../logs/sandboxes";
-import type { Problem } from "../../core/errors";
+import type { ObservedTargets, TargetWorkload } from "../kit/restarting";
 
 // What a pass has observed, as plain data, and what it means for one pod: rejected, suspected, stale.
 
@@ -19,18 +18,11 @@ export const TOKEN_CAUSES: readonly Cause[] = Object.values(Cause).filter(
 );
 
 /** Everything that a plan is made from, plain data: the workloads of the targets, and what else a plan needs. */
-export interface Observed {
-  readonly mode: Mode;
-  /** status.restarts and status.targets, as last written. */
-  readonly restarts: readonly RestartStatus[];
+export interface Observed extends ObservedTargets<ObservedPod> {
+  /** status.targets, as last written. */
   readonly previousTargets: readonly TargetStatus[];
-  /** Targets without a workload, as `Deployment/web`. */
-  readonly missingTargets: readonly string[];
-  readonly workloads: readonly ObservedWorkload[];
   /** Sentences about nodes where pods cannot start or end, and no pod is blamed for it. */
   readonly doubtfulNodes: readonly string[];
-  /** Failed reads. The other observations are valid. */
-  readonly problems: readonly Problem[];
   /** What the API servers count; absent: they can prove nothing, or were not asked. */
   readonly refusals?: Refusals | undefined;
   /** An API server that lacks a key that another one publishes. Absent: there is none, or it was not read. */
@@ -38,15 +30,7 @@ export interface Observed {
 }
 
 /** One workload of the targets. */
-export interface ObservedWorkload {
-  readonly view: WorkloadView;
-  /** Its pods, including terminating ones, except Succeeded and Failed ones. */
-  readonly pods: readonly ObservedPod[];
-  /** Name of another object that acts on the workload. Absent: this one does, or no pod is rejected. */
-  readonly holder?: string;
-  /** Rejected pods and a rollout in progress were first seen together at this time. Absent: they are not. */
-  readonly rolloutSinceMs?: number | undefined;
-}
+export type ObservedWorkload = TargetWorkload<ObservedPod>;
 
 /** One pod and the evidence about its token. */
 export interface ObservedPod {

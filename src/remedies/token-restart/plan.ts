@@ -1,37 +1,18 @@
-import type { RestartStatus, TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
-import type { PendingWrite, Plan, PlanItem } from "../../core/remedy";
-import { isOpen } from "../../restarts/history";
+import type { TargetStatus, TokenRestartSpec } from "../../api/controller-resilience";
+import type { GaugeSample, StatusOwner } from "../../core/metrics";
+import type { PendingWrite, StatusGauge } from "../../core/remedy";
+import { splitKey } from "../../core/text";
+import { isOpen, restartsOf, trailingIneffective } from "../../restarts/history";
 import { SUSPICIOUS_INTERVAL_MS } from "../../core/readers";
-import { observationIncomplete, targetNotFound, type Finding } from "../kit/finding";
+import { itemOf, reporter, restartPlan, type RestartPlan } from "../kit/restarting";
 import { stateOf, type WorkloadState } from "./candidates";
 import { assess } from "./checks";
-import { type Observed } from "./observed";
-import { newlySettled } from "../../restarts/claims";
+import { type Observed, TOKEN_CAUSES } from "./observed";
 import { waitOf, withPatience } from "../../restarts/limits";
 import { KEYS_RECHECK_MS } from "./proof";
-import { stalled, type Assessment, type Reason } from "./reasons";
+import { type Assessment, type Reason, REASONS, stalled } from "./reasons";
 import { settleRestarts } from "./settle";
 import { targetStatus } from "./target-status";
-
-/** Minimum time between two passes. */
-const MIN_RECHECK_MS = 1_000;
-
-/** The plan for the workloads of the targets. */
-export interface TokenRestartPlan extends Plan<WorkloadItem> {
-  readonly restarts: readonly RestartStatus[];
-  /** Restarts that this plan has found to be Recovered or Ineffective. */
-  readonly settled: readonly RestartStatus[];
-  /** Findings about anything but the workloads. */
-  readonly findings: readonly Finding<Reason>[];
-  /** Absent: with the next full pass. A log with news requests a pass by itself. */
-  readonly recheckAfterMs?: number;
-}
-
-/** One workload. */
-export interface WorkloadItem extends PlanItem {
-  readonly assessment: Assessment;
-  readonly target: TargetStatus;
-}
 
 /** Plans the restarts, at most one per workload. Pure and total. */
 export function planRestarts(
@@ -39,47 +20,87 @@ export function planRestarts(
   spec: TokenRestartSpec,
   now: Date,
   pending: readonly PendingWrite[],
-): TokenRestartPlan {
+): RestartPlan<Reason> {
   const restarts = settleRestarts(observed.restarts, observed.workloads, now.getTime());
-  const states = observed.workloads.map(workload => stateOf(workload, { observed, restarts, spec, now, pending }));
-  const items = states.map(state => itemOf(state));
-  return {
-    items,
-    restarts,
-    settled: newlySettled(observed.restarts, restarts),
-    findings: otherFindings(observed),
-    ...recheckOf(items, states),
-  };
+  const judged = observed.workloads.map(view => judge(stateOf(view, { observed, restarts, spec, now, pending })));
+  return restartPlan<Reason>(observed, {
+    ...{ restarts, others: observed.doubtfulNodes.map(stalled) },
+    items: judged.map(({ state: { workload }, assessment }) => itemOf(workload, [assessment])),
+    lists: { targets: judged.map(({ target }) => target) },
+    soonestMs: Math.min(...judged.map(soonestMs)),
+  });
 }
 
-function itemOf(state: WorkloadState): WorkloadItem {
+/** One workload. */
+interface Judged {
+  readonly state: WorkloadState;
+  readonly assessment: Assessment;
+  readonly target: TargetStatus;
+}
+
+function judge(state: WorkloadState): Judged {
   const assessed = assess(state);
   const wait = waitOf(assessed, state.previous?.waitStartTime, state);
   const assessment = withPatience(assessed, assessed.wayOut, wait, state.now);
-  const { uid: id } = state.workload.view;
-  const { intents = [] } = assessment;
-  return { id, intents, assessment, target: targetStatus(state, wait) };
+  return { state, assessment, target: targetStatus(state, wait) };
 }
 
-/** Findings about nodes, missing targets and failed reads. */
-function otherFindings(observed: Observed): Finding<Reason>[] {
-  const { doubtfulNodes, missingTargets, problems } = observed;
-  return [...doubtfulNodes.map(stalled), ...missingTargets.map(targetNotFound), ...problems.map(observationIncomplete)];
-}
-
-function recheckOf(
-  items: readonly WorkloadItem[],
-  states: readonly WorkloadState[],
-): Pick<TokenRestartPlan, "recheckAfterMs"> {
-  const hasOpenRestart = states.some(({ history }) => history.some(entry => isOpen(entry)));
-  const hasPods = states.some(({ workload }) => workload.pods.length > 0);
-  const isNew = states.some(({ workload }) => workload.pods.some(pod => pod.isNew === true));
-  const isClose = hasOpenRestart || isNew || items.some(({ assessment }) => !CALM.has(assessment.reason));
-  const waits = items.flatMap(({ assessment }) => assessment.retryAfterMs ?? []);
-  const calmMs = hasPods ? KEYS_RECHECK_MS : Infinity;
-  const soonestMs = Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, ...waits);
-  return soonestMs === Infinity ? {} : { recheckAfterMs: Math.max(MIN_RECHECK_MS, soonestMs) };
+/** Time until the next pass. */
+function soonestMs({ state: { history, workload }, assessment: { reason, retryAfterMs = Infinity } }: Judged): number {
+  const { pods } = workload;
+  const isClose = history.some(isOpen) || pods.some(pod => pod.isNew === true) || !CALM.has(reason);
+  const calmMs = pods.length > 0 ? KEYS_RECHECK_MS : Infinity;
+  return Math.min(isClose ? SUSPICIOUS_INTERVAL_MS : calmMs, retryAfterMs);
 }
 
 /** Reasons of workloads that need no close look. */
 const CALM: ReadonlySet<Reason> = new Set(["Accepted", "Conflict", "NothingToDo", "RestartsExhausted"]);
+
+/** Reports on a plan and its outcomes. Pure. */
+export const reportTokens = reporter<Reason>(REASONS, {
+  none: { status: "True", reason: "Accepted", sentence: "No workloads to watch." },
+  calm: "no pod persistently gets 401 responses.",
+  list: "status.targets",
+});
+
+// The gauges of workloads, from status.
+
+const LABELS = ["namespace", "name", "workload"] as const;
+
+/** Only workloads with such pods have a series, since a cluster may have thousands of workloads. */
+const REJECTED: StatusGauge = {
+  name: "rejected_pods",
+  help: "Pods of a workload whose token is persistently rejected, by what recreated their ServiceAccount: HelmHook, ArgoCDHook, Other, or Unknown (perhaps nothing). No series: none.",
+  labels: [...LABELS, "recreated_by"],
+  samples: (key, object) =>
+    ofActive(object, "targets").flatMap(({ kind, name, rejectedPods, recreatedBy = "Unknown" }) =>
+      sampleOf(key, `${kind}/${name}`, rejectedPods, { recreated_by: recreatedBy }),
+    ),
+};
+
+const INEFFECTIVE: StatusGauge = {
+  name: "ineffective_restarts",
+  help: "Restarts of a workload in a row that did not help. No series: the last finished one helped, or there was none.",
+  labels: LABELS,
+  samples: (key, object) => {
+    const causes: readonly string[] = TOKEN_CAUSES;
+    const restarts = ofActive(object, "restarts").filter(entry => causes.includes(entry.cause) && !isOpen(entry));
+    const workloads = [...new Set(restarts.map(({ workload }) => workload))];
+    return workloads.flatMap(workload => sampleOf(key, workload, trailingIneffective(restartsOf(workload, restarts))));
+  },
+};
+
+/** The gauges of workloads. */
+export const TOKEN_GAUGES: readonly StatusGauge[] = [REJECTED, INEFFECTIVE];
+
+/** A list of status; nothing while the object is suspended, since no pass looks then. */
+function ofActive<List extends "targets" | "restarts">(
+  { spec, status }: StatusOwner,
+  list: List,
+): NonNullable<StatusOwner["status"][List]> {
+  return (spec.suspend ? undefined : status[list]) ?? [];
+}
+
+function sampleOf(key: string, workload: string, value: number, more: GaugeSample["labels"] = {}): GaugeSample[] {
+  return value === 0 ? [] : [{ labels: { ...splitKey(key), workload, ...more }, value }];
+}

@@ -1,6 +1,6 @@
 import type { ReasonRule } from "../../core/remedy";
-import { type PlannedRestart, RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
-import type { Finding } from "../kit/finding";
+import { RESTART_REASONS, WORST_RESTART_REASONS } from "../../restarts/claims";
+import { held, type RestartFinding } from "../kit/restarting";
 
 /** The reasons of TokensAccepted, worst first. */
 export const REASONS = {
@@ -27,20 +27,9 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** What the checks found out about one workload. */
-export interface Assessment extends Finding<Reason> {
-  readonly retryAfterMs?: number | undefined;
-  /** The workload waits for something that may never happen: what a person can do about it. */
-  readonly wayOut?: string | undefined;
-  /** Set when `intents` restart a pod: the report completes the sentence with the outcome. */
-  readonly restart?: PlannedRestart;
-}
-
-/** A restart that can help waits. */
-export function deferred(sentence: string, more: Pick<Assessment, "retryAfterMs" | "wayOut"> = {}): Assessment {
-  return { status: "False", reason: "RestartDeferred", sentence, isProgressing: true, ...more };
-}
+export type Assessment = RestartFinding<Reason>;
 
 /** The pods stay rejected until a person acts. */
 export function stalled(sentence: string): Assessment {
-  return { status: "False", reason: "Rejected", sentence, isStalled: true };
+  return held("Rejected", sentence);
 }

@@ -12,9 +12,8 @@ import { Memories } from "../kit/memories";
 import { TARGET_RIGHTS } from "../kit/targets";
 import { observeTargets, type SeenAccount } from "./observe";
 import { isRejected, type Observed, type ObservedWorkload, TOKEN_CAUSES } from "./observed";
-import { planRestarts } from "./plan";
+import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
 import { REASONS } from "./reasons";
-import { reportTokens, TOKEN_GAUGES } from "./report";
 import { Witness } from "./witness";
 
 const PERMISSIONS: readonly Permission[] = [

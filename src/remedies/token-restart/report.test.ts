@@ -3,8 +3,7 @@ import type { Execution, Outcome } from "../../core/intent";
 import type { StatusOwner } from "../../core/metrics";
 import { recreatingHookOf, type ServiceAccountView } from "../../core/views";
 import type { Observed, ObservedWorkload } from "./observed";
-import { planRestarts } from "./plan";
-import { reportTokens, TOKEN_GAUGES } from "./report";
+import { planRestarts, reportTokens, TOKEN_GAUGES } from "./plan";
 import { pod, workload } from "../../core/testing/views";
 import { DEFAULTS, Scene, UNAUTHORIZED } from "./testing/scene";
 

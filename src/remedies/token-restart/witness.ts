@@ -4,9 +4,10 @@ import { type Persistence, RECOVERED_AFTER_MS } from "../../logs/persistence";
 import { isUnproven, restartsOf } from "../../restarts/history";
 import { workloadId } from "../../restarts/claims";
 import { isExhausted } from "../../restarts/limits";
-import { causeOf, limitsOf, type WorkloadState } from "./candidates";
+import { deferred, limitsOf } from "../kit/restarting";
+import { causeOf, type WorkloadState } from "./candidates";
 import { type Observed, type ObservedWorkload, rejectionsOf } from "./observed";
-import { deferred, stalled, type Assessment } from "./reasons";
+import { stalled, type Assessment } from "./reasons";
 
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
 // another server, or are no 401s at all. A risen counter proves nothing about a single pod.
