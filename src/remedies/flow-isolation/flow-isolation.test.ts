@@ -338,19 +338,24 @@ describe("another FlowSchema that precedes it", () => {
 });
 
 /** Another owner gives the ServiceAccount a FlowSchema, as Karpenter's documentation does. */
-function addFlow(scene: Scene, precedence = 1_000): void {
+function addFlow(scene: Scene, precedence = 1_000, rule: object = ALL): void {
   scene.add("PriorityLevelConfiguration", "theirs", { limited: { nominalConcurrencyShares: 40 } });
   const subjects = [{ kind: "ServiceAccount", serviceAccount: { namespace: "team", name: "app" } }];
   scene.add("FlowSchema", "provisioner-workload", {
     ...{ matchingPrecedence: precedence, priorityLevelConfiguration: { name: "theirs" } },
-    rules: [{ subjects, resourceRules: [ALL] }],
+    rules: [{ subjects, resourceRules: [rule] }],
   });
 }
 
 describe("a FlowSchema of another owner that names the ServiceAccount", () => {
-  it.each([2, 1_000, 9_000])("is respected and named, whatever comes first: precedence %d", async precedence => {
+  it.each([
+    [2, ALL],
+    [1_000, ALL],
+    [9_000, ALL],
+    [9_000, { ...ALL, verbs: ["list"], resources: ["secrets"] }],
+  ])("is respected and named, whatever comes first: precedence %d, %j", async (precedence, rule) => {
     const scene = new Scene();
-    addFlow(scene, precedence);
+    addFlow(scene, precedence, rule);
     expect(await scene.run(40)).toMatchObject({ status: "True", reason: "Isolated" });
     expect((await scene.pass()).message).toContain("left to FlowSchema provisioner-workload (level theirs)");
     expect(scene.written).toEqual([]);

@@ -1,5 +1,6 @@
+import { FLOW_PREFIX } from "../../api/names";
 import { arrayOf, isNamedIn, type JsonObject, objectOf } from "../../core/json";
-import { isManaged, levelOf } from "../../core/owned";
+import { isManaged, isOwnedName, levelOf } from "../../core/owned";
 import { type ClusterObjectView, groupBy } from "../../core/views";
 import { serviceAccountUser } from "../../core/text";
 import { QUARANTINE_LEVEL } from "./levels";
@@ -23,8 +24,9 @@ export interface Shadow {
 }
 
 /**
- * A FlowSchema that takes all resource requests of a ServiceAccount from this one, alone or with others: it matches first, or another owner
- * made it for the ServiceAccount and no throttle is to end first. The API server sorts by matchingPrecedence, then by name
+ * A FlowSchema that takes all resource requests of a ServiceAccount from this one, alone or with others, since it matches first; or that another
+ * owner made for the ServiceAccount, be it for a part of them, and no throttle is to end first: this one would take that part from it. The API
+ * server sorts by matchingPrecedence, then by name
  * (kubernetes/kubernetes staging/src/k8s.io/apiserver/pkg/util/apihelpers/helpers.go, FlowSchemaSequence). Pure and total.
  */
 export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], account: Account): Shadow | undefined {
@@ -38,13 +40,16 @@ export function shadowOf(own: Ordered, schemas: readonly ClusterObjectView[], ac
     .filter(({ view }) => comesFirst(view, own) || (!isThrottling && isOfOther(view, account)))
     .toSorted((a, b) => (comesFirst(a.view, b.view) ? -1 : 1));
   const takers = SAMPLES.map(sample => others.find(({ rules }) => takes(rules, sample))?.view);
-  const [view] = takers;
-  return view === undefined || takers.includes(undefined) ? undefined : { view, isChosen: isOfOther(view, account) };
+  const chosen = isThrottling ? undefined : others.find(({ view }) => isOfOther(view, account))?.view;
+  const view = takers.includes(undefined) ? chosen : takers[0];
+  return view && { view, isChosen: isOfOther(view, account) };
 }
 
 function isOfOther(view: ClusterObjectView, account: Account): boolean {
   const names = new Set(namesOf(account));
-  return !isManaged(view) && rulesAbout(view, names).length > 0;
+  // One that has lost its labels is no person's choice: it is reported.
+  const isOurs = isManaged(view) || isOwnedName(FLOW_PREFIX, view.name);
+  return !isOurs && rulesAbout(view, names).length > 0;
 }
 
 function comesFirst(a: Ordered, b: Ordered): boolean {
