@@ -1,4 +1,5 @@
 import type { WorkloadPlan } from "../cluster/install";
+import { accountOf } from "../cluster/tokens";
 import type { CauseName } from "../programs/causes";
 import type { Obj } from "../server/objects";
 import { actingOn, blockOf, isSkipped } from "./objects";
@@ -10,6 +11,9 @@ const MINUTE = 60_000;
 
 /** The operator tries a refused eviction again after five minutes at the latest (docs/reliability.md); a refusal counts for so long. */
 const REFUSED_MS = 6 * MINUTE;
+
+/** The kubelet renews the first token of a pod after 48 minutes; a ServiceAccount is created so much earlier that its clock does not matter. */
+const FIRST_TOKEN_MS = 45 * MINUTE;
 
 /** The evidence that sees a cause, together with an own 401 in the log. */
 const NEEDS: Partial<Readonly<Record<CauseName, string>>> = {
@@ -120,10 +124,23 @@ export class Obstacles {
     if (truth.cause === "hangs")
       return blockOf(object, "stallDetection")["onStall"] === "Restart" && this.#wasSeenRenewing(truth);
     if (truth.state === "stuck") return this.#seesStalls(object, truth);
+    return this.#seesToken(object, truth);
+  }
+
+  #seesToken(object: Obj, truth: Truth): boolean {
     const needed = NEEDS[truth.cause];
     const { evidence = [], containers = [] } = blockOf(object, "tokenRestart") as Record<string, string[] | undefined>;
     const isRead = containers.length === 0 || containers.includes(truth.container);
+    if (!evidence.includes("Logs") && this.#mayBeRenewed(truth)) return false;
     return needed !== undefined && evidence.includes(needed) && isRead && truth.logged401Ms !== undefined;
+  }
+
+  /** Whether the kubelet may have renewed its token since its ServiceAccount was created: only a 401 then proves anything (docs/remedies/token-restart.md). */
+  #mayBeRenewed({ namespace, name }: Truth): boolean {
+    const pod = this.sight.store.get("pods", namespace, name);
+    const account = this.sight.store.get("serviceaccounts", namespace, pod === undefined ? "" : accountOf(pod));
+    const [bornMs = 0, sinceMs = 0] = [pod, account].map(one => Date.parse(one?.metadata.creationTimestamp ?? ""));
+    return !(sinceMs - bornMs < FIRST_TOKEN_MS);
   }
 
   /** Queues show that all workers block, and the kind that work is due, if nothing has disturbed either. */

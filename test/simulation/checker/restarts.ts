@@ -69,6 +69,8 @@ function ordinalOf({ name }: Pick<Down, "name">): number {
 export function checkRestarts(sight: Sight, memory: Memory, report: Report): void {
   const checks = new RestartChecks(sight, memory, report);
   sight.clock.every(LOOK_MS, () => checks.look());
+  // It may be scaled down for a moment, and back.
+  for (const kind of ["deployments", "statefulsets", "daemonsets"]) sight.store.subscribe(kind, () => checks.look());
   sight.onRequest(entry => {
     if (entry.subresource === "eviction" && entry.code === 201 && entry.before !== undefined)
       checks.evicted(entry, entry.before);
@@ -198,11 +200,11 @@ class RestartChecks {
     const siblings = this.#podsOf(key).filter(isOther);
     // What a stuck rollout adds to a workload of one pod, which has no other to serve meanwhile, is not waited for.
     if (!wasReady || siblings.length === 0 || this.#desired(key) < 2 || siblings.some(isReady)) return;
-    const truths = new Map(this.sight.truths().map(truth => [truth.uid, truth]));
-    const isDead = ({ metadata }: Obj): boolean => {
-      const truth = truths.get(metadata.uid);
-      return truth?.healedByRestart === true || truth?.state === "unreachable";
-    };
+    const dead = this.sight
+      .truths()
+      .filter(({ healedByRestart, state }) => healedByRestart || state === "unreachable")
+      .map(({ uid }) => uid);
+    const isDead = ({ metadata }: Obj): boolean => dead.includes(metadata.uid);
     if (siblings.every(isDead)) return;
     this.report(2, `evicted ${pod.metadata.name}, the last Ready pod of ${key}`);
   }
@@ -248,14 +250,13 @@ class RestartChecks {
   #settle(key: string): readonly Down[] {
     const pods = this.#podsOf(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const ready = pods.filter(isReady);
-    const isEnough = ready.length >= this.#desired(key);
+    const desired = this.#desired(key);
     const young = { ready: createdMs(ready), all: createdMs(pods) };
-    const left = isEnough
-      ? []
-      : (this.#down.get(key) ?? []).filter(
-          ({ atMs, uid, wasReady }) =>
-            !ready.some(({ metadata }) => metadata.uid === uid) && !takeOne(wasReady ? young.ready : young.all, atMs),
-        );
+    const left = (this.#down.get(key) ?? []).filter(({ atMs, uid, wasReady }) => {
+      const [serving, times] = wasReady ? [ready, young.ready] : [pods, young.all];
+      const isBack = ready.some(({ metadata }) => metadata.uid === uid);
+      return serving.length < desired && !isBack && !takeOne(times, atMs);
+    });
     this.#down.set(key, left);
     return left;
   }
