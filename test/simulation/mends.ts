@@ -4,14 +4,6 @@ import { inFile, type Mutation } from "./mutations";
 
 /** All of them. */
 export const MENDS: readonly Mutation[] = [
-  ...inFile("src/restarts/limits.ts", [
-    [
-      "absent pods do not count",
-      "const missing = Math.max(0, view.replicas - present.length - gone.length);",
-      "const missing = 0 * view.replicas * gone.length;",
-      /"what":"(pods-refused|quota|delete-pod|node-)/,
-    ],
-  ]),
   ...inFile("src/restarts/breaker.ts", [
     [
       "a third restart without proof while two are in doubt",
@@ -54,14 +46,6 @@ export const MENDS: readonly Mutation[] = [
   ]),
   ...inFile("src/restarts/rollouts.ts", [
     ["rollouts of another term go on", "    this.#recorded.clear();\n", "", /"tokenLifetime".*"tokenLifetime"/],
-  ]),
-  ...inFile("src/logs/reading/container-log.ts", [
-    [
-      "a record is judged before its end",
-      "this.#settled = rest.length === 0 ? this.#traces : settled;",
-      "this.#settled = this.#traces;",
-      /"(noisy|writes-in-parts)"/,
-    ],
   ]),
   ...inFile("src/engine/lead/leader-election.ts", [
     [

@@ -37,7 +37,7 @@ const PROVEN: readonly Truth["cause"][] = ["service-account-recreated", "key-rot
 const UNPROVEN = /^(Unknown|CniCredentialRejected|LeaseNotRenewed|ProgressStopped)$/;
 
 /** Happenings that concern workloads alone, not the operator, its status or the API servers. */
-const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|kube-janitor|delete-pod|roll-out)/;
+const OF_WORKLOADS = /^(tighten-budget|pods-refused|.*-binding|mistype-expiry|own-enforcer|delete-pod|roll-out)/;
 
 /** One eviction at the operator's hand. */
 interface Eviction {

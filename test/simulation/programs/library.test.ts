@@ -229,7 +229,7 @@ describe("tools", () => {
     const { clock, store, cluster } = testCluster();
     const binding = { annotations: { "janitor/ttl": "10m" } };
     install(cluster, { ...{ kind: "Deployment", namespace: "shop", name: "web", program: "kopf" }, binding });
-    const stop = enforce(cluster, "kube-janitor", new Dice(1));
+    const stop = enforce(cluster, new Dice(1));
     await clock.run(9 * MINUTE);
     expect(store.get("rolebindings", "shop", "web")).toBeDefined();
     await clock.run(11 * MINUTE);

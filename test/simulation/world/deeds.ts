@@ -238,11 +238,6 @@ function git(on: Subject, says: string, options: Omit<GitOptions, "everyMs" | "d
   };
 }
 
-const enforcer = (name: Parameters<typeof enforce>[1], says: string): Kind => ({
-  says,
-  begin: ({ cluster }, { dice }) => enforce(cluster, name, dice),
-});
-
 /** Tools go on until the world ends, if the plan does not say how long. */
 export const TOOLS: Kinds = {
   "git-keeps-workload": git("workload", "From now on a GitOps tool keeps % as it is, every three minutes.", {}),
@@ -255,11 +250,10 @@ export const TOOLS: Kinds = {
   "git-keeps-object": git("object", "From now on a GitOps tool keeps % as it is.", { selfHeals: true }),
   "git-keeps-binding": git("binding", "From now on a GitOps tool keeps % as it is, expiry and all.", {}),
   "own-enforcer": {
-    ...enforcer("own", "From now on a script deletes expired bindings."),
-    weight: 3,
+    weight: 5,
+    says: "From now on a script deletes expired bindings.",
+    begin: ({ cluster }, { dice }) => enforce(cluster, dice),
   },
-  "kube-janitor": enforcer("kube-janitor", "From now on kube-janitor deletes expired bindings."),
-  kyverno: enforcer("kyverno", "From now on Kyverno deletes expired bindings."),
   autoscaler: {
     ...{ on: "workload", amount: dice => 2 + dice.int(4) },
     says: "From now on an autoscaler gives % one to # pods.",

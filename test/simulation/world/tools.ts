@@ -1,6 +1,6 @@
 import type { Cancel } from "../../../src/core/time";
 import type { Binding } from "../../cluster/client";
-import { deadlinesOf, EXPIRY } from "../../enforcers/rules";
+import { deadlinesOf } from "../../enforcers/rules";
 import type { Cluster } from "../cluster/cluster";
 import { nowMs } from "../cluster/ground";
 import { clone, type NewObj, type Obj } from "../server/objects";
@@ -29,22 +29,12 @@ export function habit({ ground: { clock } }: Cluster, { everyMs, dice }: Rhythm,
   return () => void (isOver = true);
 }
 
-/** Who deletes expired bindings by which keys, and how often: kube-janitor's default is 30 s, Kyverno's a minute. */
-const ENFORCERS = {
-  "kube-janitor": { keys: [EXPIRY.janitorTtl, EXPIRY.janitorExpires], everyMs: 30_000 },
-  kyverno: { keys: [EXPIRY.kyverno], everyMs: 60_000 },
-  /** A script of the cluster's owners: no published enforcer uses these keys. */
-  own: { keys: [EXPIRY.ownExpiresAt, EXPIRY.ownSeconds], everyMs: 60_000 },
-} as const satisfies Record<string, { readonly keys: readonly string[]; readonly everyMs: number }>;
-
-/** Deletes expired bindings, by an enforcer's own published rules (test/enforcers/rules.ts). */
-export function enforce(cluster: Cluster, enforcer: keyof typeof ENFORCERS, dice: Dice): Cancel {
-  const { everyMs } = ENFORCERS[enforcer];
-  const keys: readonly string[] = ENFORCERS[enforcer].keys;
+/** Deletes expired bindings every minute, by whichever published rule they have expired (test/enforcers/rules.ts). */
+export function enforce(cluster: Cluster, dice: Dice): Cancel {
   const { ground } = cluster;
   const isDue = (binding: Obj): boolean =>
-    deadlinesOf(binding as unknown as Binding).some(({ key, dueMs }) => keys.includes(key) && dueMs <= nowMs(ground));
-  return habit(cluster, { everyMs, dice }, () => {
+    deadlinesOf(binding as unknown as Binding).some(({ dueMs }) => dueMs <= nowMs(ground));
+  return habit(cluster, { everyMs: 60_000, dice }, () => {
     for (const resource of ["rolebindings", "clusterrolebindings"])
       for (const { metadata } of ground.store.list(resource).filter(isDue))
         attempt(() => void ground.store.delete(resource, metadata.namespace, metadata.name));
