@@ -144,6 +144,16 @@ describe("the offset of the API server's clock", () => {
     ]);
   });
 
+  it("stays the largest of five minutes where a slow answer, which proves less, follows those", () => {
+    const { clock, offset, answer } = scene();
+    answer(-33_000);
+    clock.advance(290_000);
+    answer(-31_500);
+    clock.advance(10_000);
+    answer(-31_500, 2_000);
+    expect(offset.trouble()).not.toBeNull();
+  });
+
   it.each([
     ["ahead of an API server's", -93_000, "the operator's clock is more than 30 s ahead of an API server's"],
     ["behind an API server's", 208_000, "the operator's clock is more than 30 s behind an API server's"],

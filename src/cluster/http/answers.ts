@@ -113,7 +113,8 @@ export class ClockOffset {
   readonly #clock: Clock;
   readonly #log: Pick<Log, "warn">;
   readonly #report: (seconds: number) => void;
-  #largest = { offsetMs: 0, atMs: -Infinity };
+  /** Of those that count, each that differs more than all later ones: the first is the largest. */
+  #kept: readonly { readonly offsetMs: number; readonly atMs: number }[] = [];
 
   /** @param report takes how far an API server is ahead; of the last five minutes the largest offset */
   constructor(clock: Clock, log: Pick<Log, "warn">, report: (seconds: number) => void) {
@@ -132,13 +133,17 @@ export class ClockOffset {
     if (Number.isNaN(serverMs)) return;
     const atMs = this.#clock.monotonicMs();
     const offsetMs = this.#offset(serverMs, atMs - sentAtMs);
-    const before = this.#largest;
-    if (Math.abs(offsetMs) < Math.abs(before.offsetMs) && atMs - before.atMs < OFFSET_KEPT_MS) return;
-    this.#largest = { offsetMs, atMs };
-    const offsetSeconds = offsetMs / 1000;
+    const [before] = this.#kept;
+    const kept = this.#kept.filter(
+      one => atMs - one.atMs < OFFSET_KEPT_MS && Math.abs(one.offsetMs) > Math.abs(offsetMs),
+    );
+    const largest = kept[0] ?? { offsetMs, atMs };
+    this.#kept = [...kept, { offsetMs, atMs }];
+    if (largest === before) return;
+    const offsetSeconds = largest.offsetMs / 1000;
     this.#report(offsetSeconds);
-    if (isFar(offsetMs) === isFar(before.offsetMs)) return;
-    const message = isFar(offsetMs)
+    if (isFar(largest.offsetMs) === isFar(before?.offsetMs ?? 0)) return;
+    const message = isFar(largest.offsetMs)
       ? "clock differs from the API server's"
       : "clock agrees with the API server's again";
     this.#log.warn({ offsetSeconds }, message);
@@ -146,15 +151,18 @@ export class ClockOffset {
 
   /** Says that the clocks differ too much; else null. The metric has by how much: a message that changes would be written each time. */
   trouble(): string | null {
-    const { offsetMs } = this.#largest;
-    if (!isFar(offsetMs)) return null;
-    const side = offsetMs > 0 ? "behind" : "ahead of";
+    if (!isFar(this.#largestMs)) return null;
+    const side = this.#largestMs > 0 ? "behind" : "ahead of";
     return `the operator's clock is more than ${WARNED_ABOVE_MS / 1_000} s ${side} an API server's`;
   }
 
   /** Returns by how much an API server's clock is ahead, at least, in milliseconds; 0 if none is. */
   behindMs(): number {
-    return Math.max(0, this.#largest.offsetMs);
+    return Math.max(0, this.#largestMs);
+  }
+
+  get #largestMs(): number {
+    return this.#kept[0]?.offsetMs ?? 0;
   }
 
   /** The least by which the clocks differ: the server wrote the header at some time between request and answer. */
