@@ -1,4 +1,4 @@
-import { timeInMessage } from "../../core/time";
+import { formatDuration, timeInMessage } from "../../core/time";
 import { isPresent } from "../../restarts/history";
 import { count } from "../../core/text";
 import { barOf } from "../../restarts/limits";
@@ -153,11 +153,18 @@ function noPods({ workload }: WorkloadState): Assessment | undefined {
   return { status: "True", reason: "NothingToDo", sentence };
 }
 
-function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
+/** Without a 401 or work in its log since a proof, for as long, in milliseconds, nothing shows whether a pod uses its token. */
+const UNCONFIRMED_MS = 600_000;
+
+function suspected({ workload, spec, now }: WorkloadState): Assessment | undefined {
   const present = workload.pods.filter(pod => isPresent(pod));
-  const doubtful = isLogEvidence(workload.view, spec) ? undefined : present.find(pod => isDoubtful(pod));
+  const isRead = isLogEvidence(workload.view, spec);
+  const doubtful = present.find(pod => (isRead ? isUnconfirmed(pod, now) : isDoubtful(pod)));
   if (doubtful !== undefined) {
-    const sentence = `${describeDoubt(doubtful)}; whether its requests get 401 responses is unknown, because its log is no evidence.`;
+    const why = isRead
+      ? `for ${formatDuration(UNCONFIRMED_MS)} its log has shown no 401 that counts, and no work`
+      : "its log is no evidence";
+    const sentence = `${describeDoubt(doubtful)}; whether its requests get 401 responses is unknown, because ${why}.`;
     return { status: "Unknown", reason: "Suspected", sentence };
   }
   const suspect = present.find(pod => isSuspected(pod));
@@ -168,6 +175,11 @@ function suspected({ workload, spec }: WorkloadState): Assessment | undefined {
     : "a restart needs three occasions or more, over minDuration or longer";
   const sentence = `${describeEvidence(suspect)}; ${missing}.`;
   return { status: "True", reason: "Suspected", sentence, isNotable: true };
+}
+
+function isUnconfirmed({ proof, logs }: ObservedPod, now: Date): boolean {
+  if (proof === undefined || proof.isContradicted === true || logs.occasions > 0) return false;
+  return now.getTime() - proof.sinceMs >= UNCONFIRMED_MS;
 }
 
 /** Only a 401 could show that it still has the old token, and none is read. */

@@ -259,6 +259,17 @@ describe("the age of the ServiceAccount as the only evidence", () => {
     );
   });
 
+  it("leaves unknown whether the token is used, once no 401 response has confirmed it for ten minutes", async () => {
+    const scene = silent();
+    scene.bindingList = [];
+    expect(await scene.passes(9 * 12)).toMatchObject({ status: "True", reason: "Suspected" });
+    const later = await scene.passes(2 * 12);
+    expect(later).toMatchObject({ intents: [], status: "Unknown", reason: "Suspected" });
+    expect(later.message).toBe(
+      "Pod web-5d-a is older than its ServiceAccount web, so its token is invalid; whether its requests get 401 responses is unknown, because for 10m its log has shown no 401 that counts, and no work.",
+    );
+  });
+
   it.each([
     [
       "a Helm hook recreates it: helm.sh/hook: pre-upgrade",
