@@ -8,7 +8,8 @@ import { type Entry, knownSinceMs, type Report, type Sight } from "./sight";
 
 // Promise 13: when nothing changes, nothing is written.
 
-const QUIET_MS = 15 * 60_000;
+/** The window of logs (docs/adr/0006), and until a log is read. */
+const QUIET_MS = 17 * 60_000;
 
 /** A binding that expired this long ago, and that nobody asks for, is told of again if it still exists (docs/remedies/binding-renewal.md). */
 const EXPIRED_MS = 60 * 60_000;
