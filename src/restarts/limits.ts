@@ -163,7 +163,7 @@ function wouldUpgrade({ labels }: PodView, { rollout }: Pick<WorkloadView, "roll
   return currentLabel === undefined || labels[currentLabel.key] !== currentLabel.value;
 }
 
-/** When a restart that is due and a rollout in progress were first seen together, by the uid of the workload. */
+/** When a restart that is due was first seen together with the rollout in progress, by the uid of the workload. */
 export class RolloutWaits {
   #sinceMs: ReadonlyMap<string, number> = new Map();
 
@@ -173,7 +173,9 @@ export class RolloutWaits {
     isDue: (workload: W) => boolean,
     nowMs: number,
   ): (W & Pick<LimitedWorkload, "rolloutSinceMs">)[] {
-    const waiting = workloads.filter(workload => workload.view.rollout?.isInProgress === true && isDue(workload));
+    const rolling = workloads.filter(({ view: { rollout } }) => rollout?.isInProgress === true);
+    // One pass without the evidence does not begin the wait for the same rollout anew.
+    const waiting = rolling.filter(workload => this.#sinceMs.has(workload.view.uid) || isDue(workload));
     // The clock may have been set back.
     const sinceMs = (uid: string): number => Math.min(nowMs, this.#sinceMs.get(uid) ?? nowMs);
     this.#sinceMs = new Map(waiting.map(({ view: { uid } }) => [uid, sinceMs(uid)]));
