@@ -10,7 +10,7 @@ import { isStale, isSuspected, type ObservedPod, isLogEvidence, TOKEN_CAUSES } f
 import { workloadId } from "../../restarts/claims";
 import { stalled, type Assessment } from "./reasons";
 import { notWitnessed, serverLacksKey } from "./witness";
-import { describeCause, describeDoubt, describeEvidence } from "./wording";
+import { CAUSES, describeDoubt, describeEvidence } from "./wording";
 
 // What to do about one workload now. Pure. The first check that applies decides.
 
@@ -134,7 +134,7 @@ function evidenceStale({ next, share }: WorkloadState): Assessment | undefined {
 function restartNeeded({ observed: { mode }, rejected, next }: WorkloadState): Assessment | undefined {
   if (next === undefined) return undefined;
   const { pod, claim } = next;
-  const why = `${describeEvidence(pod)} (${describeCause(claim.cause)})`;
+  const why = `${describeEvidence(pod)} (${CAUSES[claim.cause]})`;
   const others = rejected.length - 1;
   const rest = others > 0 ? ` ${count(others, "more pod")} of ${claim.workload} will follow.` : "";
   return evict(next, mode, { reason: "Rejected", sentence: `${why}.${rest}`, why });

@@ -63,18 +63,12 @@ const PERMISSIONS: readonly Permission[] = [
     verbs: ["get"],
     why: "Finds the API servers: each has its own counters and keys.",
   },
-  {
+  ...["rolebindings", "clusterrolebindings"].map(resource => ({
     apiGroup: "rbac.authorization.k8s.io",
-    resource: "rolebindings",
+    resource,
     verbs: ["list", "watch"],
     why: "Shows whether a pod without 401s in its log uses the API at all.",
-  },
-  {
-    apiGroup: "rbac.authorization.k8s.io",
-    resource: "clusterrolebindings",
-    verbs: ["list", "watch"],
-    why: "Shows the same.",
-  },
+  })),
   ...TARGET_RIGHTS,
 ];
 

@@ -12,9 +12,8 @@ import { stalled, type Assessment } from "./reasons";
 // The second witness of 401s in logs and Events: the counters of the API servers. If no API server has refused a request, the 401s came from
 // another server, or are no 401s at all. A risen counter proves nothing about a single pod.
 
-/** An older reading is repeated, in milliseconds: the rounds of logs make none for few logs. The second is for counters that prove nothing. */
+/** An older reading is repeated, in milliseconds: the rounds of logs make none for few logs. */
 const AGE_MS = 10_000;
-const USELESS_AGE_MS = 60_000;
 
 /** When the counters cannot be read, the last reading holds for as long, in milliseconds. */
 const HOLDS_MS = 300_000;
@@ -27,7 +26,6 @@ const CLOCK_MARGIN_MS = 10_000;
 
 /** Knows how many requests the API servers have refused. */
 export class Witness {
-  #ageMs = AGE_MS;
   #known: { readonly refusals?: Refusals; readonly atMs: number } = { atMs: -Infinity };
   /** Since when the counters of an API server cannot be read, though they are asked. */
   #failingFromMs: number | undefined;
@@ -48,12 +46,11 @@ export class Witness {
   async #refusals(readers: Pick<Readers, "requestRates" | "clock">): Promise<Refusals | undefined> {
     const { clock } = readers;
     const nowMs = clock.monotonicMs();
-    const rates = await readers.requestRates(this.#ageMs);
+    const rates = await readers.requestRates(AGE_MS);
     const refusals = refusalsIn(rates);
     const isRead = rates.unknown === undefined && rates.servers.read >= rates.servers.found;
     this.#failingFromMs = isRead ? undefined : (this.#failingFromMs ?? nowMs);
     const isBrief = nowMs - (this.#failingFromMs ?? -Infinity) < COVERED_MS;
-    this.#ageMs = refusals === undefined && !isBrief ? USELESS_AGE_MS : AGE_MS;
     if (refusals !== undefined) this.#known = { refusals, atMs: nowMs };
     if (nowMs - this.#known.atMs < HOLDS_MS) return this.#known.refusals;
     const atMs = clock.now().getTime();

@@ -46,21 +46,14 @@ function floorTo(steps: readonly number[], amount: number): number | undefined {
   return steps.findLast(step => step <= amount);
 }
 
-/** A cause within a sentence. */
-export function describeCause(cause: TokenCause): string {
-  switch (cause) {
-    case Cause.ServiceAccountRecreated:
-      return "the ServiceAccount was recreated";
-    case Cause.ServiceAccountMissing:
-      return "the ServiceAccount is missing";
-    case Cause.SigningKeyRotated:
-      return "the signing key was replaced";
-    case Cause.CniCredentialRejected:
-      return "the agent's next pod writes a new credential";
-    case Cause.Unknown:
-      return "cause unknown";
-  }
-}
+/** Causes within a sentence. */
+export const CAUSES: Readonly<Record<TokenCause, string>> = {
+  [Cause.ServiceAccountRecreated]: "the ServiceAccount was recreated",
+  [Cause.ServiceAccountMissing]: "the ServiceAccount is missing",
+  [Cause.SigningKeyRotated]: "the signing key was replaced",
+  [Cause.CniCredentialRejected]: "the agent's next pod writes a new credential",
+  [Cause.Unknown]: "cause unknown",
+};
 
 /** Names the workloads that may have written the rejected credential, and the remedy. */
 export function describeAmbiguity(node: string, workloads: readonly string[]): string {
