@@ -30,7 +30,7 @@ async function clusterOf(
     timeline.quote(forecast(STEPS_ON_A_CLUSTER));
     return contextCluster(context, folder);
   }
-  const { steps, shorter } = await stepsAhead(demosOnClustersHere());
+  const { steps, shorter } = stepsAhead(demosOnClustersHere());
   timeline.quote(forecast(steps, shorter));
   const say = (who: string) => (line: string) => void timeline.say(who, line);
   // What fails here fails again when it is needed, and is reported then.

@@ -3,7 +3,8 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { parse } from "yaml";
 import { isBuilt } from "../controllers/operator-image";
-import { mustBuild } from "../lab/programs";
+import { builtPath } from "../lab/go-build";
+import { controlPlane } from "../lab/kubernetes";
 
 /** Something that a demonstration does, and how many minutes it takes on two cores: the least and the most that was measured. */
 interface Step {
@@ -24,19 +25,15 @@ export const STEPS_ON_A_CLUSTER: readonly Step[] = [
   { what: "install what the operator needs, break a controller, watch", minutes: [1, 2], isOnce: false },
 ];
 
-/** Published programs instead of a build. */
-const ASSETS =
-  "KUBEBUILDER_ASSETS=FOLDER npm run demo, with etcd, kubectl, kubelet and the kube-... programs of one version there";
-
 /** What a demonstration in a lab has to do on this machine, and what takes less time here; `clusters` are commands. */
-export async function stepsAhead(clusters: readonly string[]): Promise<{ steps: Step[]; shorter: string[] }> {
-  const isNeeded = await mustBuild();
+export function stepsAhead(clusters: readonly string[]): { steps: Step[]; shorter: readonly string[] } {
+  const isNeeded = !existsSync(builtPath(controlPlane()));
   const builds: Step[] = [];
   // The operator is built at the same time.
   if (isNeeded) builds.push({ what: "build etcd, Kubernetes and the operator", minutes: [4, 12], isOnce: true });
   else if (!isBuilt()) builds.push({ what: "build the operator", minutes: [1, 2], isOnce: true });
   const steps = [...builds, PLAY];
-  return { steps, shorter: isNeeded ? [...clusters, ASSETS] : [] };
+  return { steps, shorter: isNeeded ? clusters : [] };
 }
 
 /** Tells the steps, how long they take together, and what takes less time than building. Pure. */

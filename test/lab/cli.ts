@@ -45,8 +45,8 @@ command("up", "start a lab; for a running lab, start only the missing components
   .option("--kubernetes <minor>", `version of a new lab: ${MINORS.join(", ")} (default: the newest)`, minorOf)
   .addHelpText(
     "after",
-    "\nThe first start builds the programs from Go modules (4 to 12 minutes on 2 cores), or uses those of" +
-      "\nKUBEBUILDER_ASSETS if that is set. Missing Debian packages (containerd, runc, CNI plugins) are installed.",
+    "\nThe first start builds the programs from Go modules (4 to 12 minutes on 2 cores)." +
+      "\nMissing Debian packages (containerd, runc, CNI plugins) are installed.",
   )
   .action(async ({ name, controlPlaneOnly, kubernetes }: UpFlags) => {
     const flag = name === "lab" ? "" : ` --name ${name}`;

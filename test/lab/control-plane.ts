@@ -42,7 +42,7 @@ export async function startControlPlane(lab: LabState, progress: Progress): Prom
   if (running(lab, "kube-apiserver") === undefined) progress("starting etcd and the API server");
   await startProgram(lab, "etcd", etcdArgs(lab));
   await startApiServer(lab);
-  await startClients(lab, progress);
+  await startClients(lab);
 }
 
 export interface ApiServerChange {
@@ -86,7 +86,6 @@ export async function suspend(lab: LabState, component: Component, ms: number, p
 
 /** Waits until the controller-manager provides what pods depend on. */
 export async function waitForControllers(lab: LabState): Promise<void> {
-  if (programPath(lab, "kube-controller-manager") === undefined) return;
   const what = "the controller-manager to create the first ServiceAccount";
   await waitForPath(lab, what, "/api/v1/namespaces/default/serviceaccounts/default", "kube-controller-manager");
 }
@@ -135,8 +134,7 @@ async function waitForPath(lab: LabState, what: string, path: string, component:
 
 /** Starts a component of the lab unless it runs. */
 async function startProgram(lab: LabState, program: Program, args: readonly string[]): Promise<void> {
-  const path = programPath(lab, program);
-  if (path !== undefined) await startComponent(lab, program, [path, ...args]);
+  await startComponent(lab, program, [programPath(lab, program), ...args]);
 }
 
 /** Starts a process in the lab's network unless it runs. */
@@ -167,13 +165,7 @@ async function startApiServer(lab: LabState): Promise<void> {
   writeKubeconfig(foldersOf(lab.name).adminKubeconfig, admin);
 }
 
-async function startClients(lab: LabState, progress: Progress): Promise<void> {
-  if (programPath(lab, "kube-controller-manager") === undefined) {
-    progress(
-      "without a controller-manager: no garbage collection, no default ServiceAccounts, namespaces stay Terminating",
-    );
-    return;
-  }
+async function startClients(lab: LabState): Promise<void> {
   const config = componentKubeconfig(lab, "kube-controller-manager");
   await startProgram(lab, "kube-controller-manager", controllerManagerArgs(lab, config));
   if (lab.kind === "node")

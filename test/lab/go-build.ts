@@ -38,9 +38,6 @@ const BUILD_TIMEOUT_MS = 3_600_000;
 const TELL_EVERY_MS = 1000;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-const INSTEAD =
-  "or, for a control plane alone, set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl";
-
 /** The path of a program, built or not. It contains a hash of the sources, but not of their location. */
 export function builtPath(program: GoProgram): string {
   const recipe = { ...program, sources: "", modules: undefined };
@@ -59,20 +56,14 @@ function filesOf({ sources, modules }: GoProgram): string[] {
   return [sources, ...(modules === undefined ? [] : [modules])].flatMap(filesIn);
 }
 
-/** True if `go` can be called. */
-export async function hasGo(): Promise<boolean> {
-  return (await run(["go", "version"])).code === 0;
-}
-
 /** Returns the path of a program; builds it if necessary. Two processes never build the same program at the same time. */
 export async function built(program: GoProgram, labId: string, progress: Progress): Promise<string> {
   const path = builtPath(program);
   if (existsSync(path)) return path;
-  if (!(await hasGo())) {
+  if ((await run(["go", "version"])).code !== 0)
     throw new Error(
-      `${program.name} ${program.version} must be built, but \`go\` was not found: install Go 1.26 or later (${INSTEAD})`,
+      `${program.name} ${program.version} must be built, but \`go\` was not found: install Go 1.26 or later`,
     );
-  }
   const lock = await takeLock({
     path: join(cacheFolder(), `${program.name}.lock`),
     timeoutMs: BUILD_TIMEOUT_MS,

@@ -118,8 +118,7 @@ export class Lab {
 
   /** Runs the lab's kubectl as administrator; a failure is returned, not thrown. */
   kubectl(args: readonly string[], options: Pick<CommandOptions, "stdin" | "timeoutMs"> = {}): Promise<CommandResult> {
-    const program = programPath(this.state, "kubectl") ?? "kubectl";
-    return run([program, ...args], { ...options, env: this.environment });
+    return run([programPath(this.state, "kubectl"), ...args], { ...options, env: this.environment });
   }
 
   /** Runs Helm as administrator; a failure is returned. From then on Helm is on the PATH of {@link environment}. */

@@ -36,14 +36,12 @@ export async function startContainerd(lab: LabState): Promise<void> {
 
 /** Starts the kubelet, unless it runs, and waits until the node is Ready. */
 export async function startNode(lab: LabState, progress: Progress): Promise<void> {
-  const kubelet = programPath(lab, "kubelet");
-  if (kubelet === undefined) throw new Error("no kubelet among the programs of this lab");
   if (running(lab, "kubelet") === undefined) progress("starting the kubelet");
   await waitForContainerd(lab);
   if (!(await hasImage(lab, PAUSE_IMAGE))) await loadImage(lab, (await pauseImage()).tar);
   writeKubeletFiles(lab);
   const args = kubeletArgs(lab, componentKubeconfig(lab, "kubelet"));
-  await startComponent(lab, "kubelet", [kubelet, ...args], "network-and-mounts");
+  await startComponent(lab, "kubelet", [programPath(lab, "kubelet"), ...args], "network-and-mounts");
   await waitFor({
     what: "the node to be Ready",
     timeoutMs: NODE_TIMEOUT_MS,

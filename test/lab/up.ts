@@ -12,7 +12,7 @@ import { startKwok } from "./kwok";
 import { ensurePackages, NODE_REQUIREMENTS } from "./packages";
 import type { Minor } from "./kubernetes";
 import { makePki } from "./pki";
-import { canHaveKubelet, findPrograms, linkPrograms } from "./programs";
+import { linkPrograms } from "./programs";
 import { recordOfPid } from "./processes";
 import type { Progress } from "./progress";
 import { startContainerd, startNode } from "./node";
@@ -28,7 +28,7 @@ interface UpOptions {
   progress: Progress;
   /** The API server of a new lab records the requests of this user. */
   auditedUser?: string | undefined;
-  /** The minor version of Kubernetes; without it the newest, or that of KUBEBUILDER_ASSETS. */
+  /** The minor version of Kubernetes; without it the newest. */
   kubernetes?: Minor | undefined;
 }
 
@@ -53,8 +53,8 @@ export async function bringUp(options: UpOptions): Promise<LabState> {
 async function bringUpLocked(options: UpOptions): Promise<LabState> {
   const { name, controlPlaneOnly, progress } = options;
   await removeRemains(name, progress);
-  const lab = readState(name) ?? (await create(options, await kindOf(controlPlaneOnly, progress)));
-  await refuseOther(lab, options);
+  const lab = readState(name) ?? (await create(options, kindOf(controlPlaneOnly, progress)));
+  refuseOther(lab, options);
   if (lab.phase === "creating") await prepare(lab, progress);
   if (lab.kind === "node") {
     await startSandbox(lab, progress);
@@ -70,14 +70,14 @@ async function bringUpLocked(options: UpOptions): Promise<LabState> {
 }
 
 /** Throws if the lab of this name is not what was asked for, or ends with another process: a test's worker may repair the lab of its parent. */
-async function refuseOther({ name, kind, version, owner }: LabState, asked: UpOptions): Promise<void> {
+function refuseOther({ name, kind, version, owner }: LabState, asked: UpOptions): void {
   if (owner !== undefined && ![process.pid, process.ppid].includes(owner.pid))
     throw new Error(`the lab "${name}" belongs to process ${owner.pid}; wait for its end, or choose another name`);
   const way = "remove it first (down), or choose another name";
   const { kubernetes, controlPlaneOnly } = asked;
   if (kubernetes !== undefined && version !== "" && !version.startsWith(`v${kubernetes}.`))
     throw new Error(`the lab "${name}" runs ${version}; ${way}`);
-  if (kind === "control-plane" && !controlPlaneOnly && (await whyNoNode()) === undefined)
+  if (kind === "control-plane" && !controlPlaneOnly && whyNoNode() === undefined)
     throw new Error(`the lab "${name}" has only a control plane; ${way}`);
 }
 
@@ -90,15 +90,14 @@ async function removeRemains(name: string, progress: Progress): Promise<void> {
 }
 
 /** Why a node can't run on this machine, or undefined if it can. */
-async function whyNoNode(): Promise<string | undefined> {
+function whyNoNode(): string | undefined {
   if (process.platform !== "linux") return `a kubelet needs Linux, found ${process.platform}`;
-  if (process.getuid?.() !== 0) return "a kubelet needs root";
-  return (await canHaveKubelet()) ? undefined : "KUBEBUILDER_ASSETS has no kubelet, and without Go none can be built";
+  return process.getuid?.() === 0 ? undefined : "a kubelet needs root";
 }
 
-async function kindOf(controlPlaneOnly: boolean, progress: Progress): Promise<LabState["kind"]> {
+function kindOf(controlPlaneOnly: boolean, progress: Progress): LabState["kind"] {
   if (controlPlaneOnly) return "control-plane";
-  const why = await whyNoNode();
+  const why = whyNoNode();
   if (why === undefined) return "node";
   progress(`${why}: this lab has only a control plane (etcd, API server, controller-manager) and runs no pods`);
   return "control-plane";
@@ -139,9 +138,8 @@ async function create({ name, stays, auditedUser, kubernetes }: UpOptions, kind:
 
 async function prepare(lab: LabState, progress: Progress): Promise<void> {
   if (lab.kind === "node") await ensurePackages(NODE_REQUIREMENTS, progress);
-  const [programs] = await Promise.all([findPrograms(lab, progress), makePki(lab)]);
-  linkPrograms(lab, programs);
-  lab.version = programs.version;
+  const [{ version }] = await Promise.all([linkPrograms(lab, progress), makePki(lab)]);
+  lab.version = version;
   writeState(lab);
 }
 

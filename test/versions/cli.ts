@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Argument, Command } from "commander";
 import { INTEGRATION_WORKERS } from "../cluster/workers";
-import { kubernetesVersion, MINOR_VARIABLE, type Minor, MINORS } from "../lab/kubernetes";
-import { findPrograms } from "../lab/programs";
+import { controlPlane, kubernetesVersion, MINOR_VARIABLE, type Minor, MINORS } from "../lab/kubernetes";
+import { built } from "../lab/go-build";
 import { printer } from "../lab/progress";
 import { execute, suite } from "../suite";
 import {
@@ -60,7 +60,7 @@ async function tryVersion(minor: Minor, hasDemo: boolean): Promise<Tried> {
     return status === 0 ? "passed" : "failed";
   };
   // Before the tests, whose limits are shorter than a build.
-  await findPrograms({ kind: "node", id: "test-versions", kubernetes: minor }, printer(process.stdout));
+  await built(controlPlane(minor), "test-versions", printer(process.stdout));
   const remedies = await outcomeOf("versions", [], 1);
   const integration = await outcomeOf("integration", FILES, INTEGRATION_WORKERS);
   return { result: { remedies, integration, demo: hasDemo ? await demo() : "not run", seen }, failures };

@@ -3,8 +3,7 @@ import { build } from "esbuild";
 import { must, run } from "../commands";
 import { PAUSE_IMAGE } from "../components";
 import { built, type GoProgram } from "../go-build";
-import { askedMinor } from "../kubernetes";
-import { findPrograms } from "../programs";
+import { controlPlane } from "../kubernetes";
 import { type Progress, silent } from "../progress";
 import { buildImage, type Entry, type Image } from "./image";
 
@@ -56,19 +55,13 @@ export async function goImage(program: GoProgram, progress: Progress = silent): 
 
 /** A real kube-scheduler as an image: a controller to protect, or to break. With a kube-controller-manager, too. */
 export async function schedulerImage(progress: Progress = silent): Promise<Image> {
-  const { version, paths } = await findPrograms({ kind: "node", id: "", kubernetes: askedMinor() }, progress);
-  const { "kube-scheduler": scheduler, "kube-controller-manager": manager } = paths;
-  if (scheduler === undefined || manager === undefined)
-    throw new Error(
-      "KUBEBUILDER_ASSETS has no kube-scheduler or kube-controller-manager, and without Go none can be built",
-    );
-  const path = "usr/local/bin/kube-controller-manager";
+  const program = controlPlane();
   return buildImage({
-    reference: `lab.local/kube-scheduler:${version}`,
+    reference: `lab.local/kube-scheduler:${program.version}`,
     entries: [
-      { path: "usr/local/bin/kube-scheduler", copy: scheduler },
-      // A build has all programs in one file.
-      manager === scheduler ? { path, link: "kube-scheduler" } : { path, copy: manager },
+      // One file has all programs.
+      { path: "usr/local/bin/kube-scheduler", copy: await built(program, "", progress) },
+      { path: "usr/local/bin/kube-controller-manager", link: "kube-scheduler" },
       ...(await busyboxEntries()),
     ],
     command: ["kube-scheduler"],
