@@ -28,7 +28,6 @@ export default defineConfig({
             "capabilities/**/*.test.ts",
             "test/lab/**/*.test.ts",
             "test/flood/**/*.test.ts",
-            "test/chaos/**/*.test.ts",
             "test/attack/**/*.test.ts",
             "test/bench/**/*.test.ts",
             "test/controllers/**/*.test.ts",

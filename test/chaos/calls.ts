@@ -1,17 +1,7 @@
-/** Kinds of requests, as the suites tell them apart. */
-export type CallKind =
-  | "write"
-  | "lease"
-  | "event"
-  /** A POST that writes nothing, such as a review. */
-  | "review"
-  /** The store of Pepr, the framework of the operator. */
-  | "framework"
-  | "read";
-
 /** One request, as described by its method and path. */
 export interface Call {
-  readonly kind: CallKind;
+  /** False also for a POST that writes nothing, and for Leases, Events and the store of Pepr, the framework of the operator. */
+  readonly isWrite: boolean;
   readonly method: string;
   /** Plural, with the subresource after a slash: `controllerresiliences/status`. */
   readonly resource: string;
@@ -21,13 +11,8 @@ export interface Call {
 
 const READS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 
-const KINDS: Readonly<Record<string, CallKind>> = {
-  "coordination.k8s.io": "lease",
-  "events.k8s.io": "event",
-  "authentication.k8s.io": "review",
-  "authorization.k8s.io": "review",
-  "pepr.dev": "framework",
-};
+/** API groups of which no write counts. */
+const OTHERS = ["coordination.k8s.io", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "pepr.dev"];
 
 /** Parses a request's method and path. Pure and total. */
 export function callOf(method: string, url: string): Call {
@@ -36,7 +21,7 @@ export function callOf(method: string, url: string): Call {
   const [namespace, [plural = url, , subresource]] =
     place[0] === "namespaces" && place.length > 2 ? [place[1], place.slice(2)] : [undefined, place];
   return {
-    kind: READS.includes(method) ? "read" : (KINDS[group] ?? "write"),
+    isWrite: !READS.includes(method) && !OTHERS.includes(group),
     method,
     resource: subresource === undefined ? plural : `${plural}/${subresource}`,
     ...(namespace === undefined ? {} : { namespace }),

@@ -15,7 +15,7 @@ export class Exchange {
   private constructor(given: Arrival, body: Buffer | undefined) {
     const { method = "GET", url = "/" } = given.request;
     this.call = callOf(method, url);
-    this.isWatch = /[?&]watch=(true|1)(&|$)/.test(url);
+    this.isWatch = /[?&]watch=(true|1)(&|$)/i.test(url);
     this.#upstream = given.upstream;
     this.#request = given.request;
     this.#response = given.response;

@@ -1,5 +1,5 @@
 import { ApiProxy } from "./api-proxy";
-import type { Call, CallKind } from "./calls";
+import type { Call } from "./calls";
 import { codeOf, type Exchange } from "./exchange";
 
 /** A write as the proxy saw it. */
@@ -11,9 +11,9 @@ export interface Write extends Call {
 /** Intercepts calls and answers. A promise delays the call; a rejection breaks its connection. */
 export interface Interceptor {
   /** Called before the API server receives the call. */
-  readonly before?: (call: Call, url: string) => Promise<void>;
+  readonly before?: (call: Call) => Promise<void>;
   /** Called after the API server's answer, before the operator receives it. */
-  readonly after?: (call: Call, url: string) => Promise<void>;
+  readonly after?: (call: Call) => Promise<void>;
 }
 
 const PASS_THROUGH: Required<Interceptor> = {
@@ -27,8 +27,6 @@ export class RecordingProxy extends ApiProxy {
   readonly writes: Write[] = [];
   /** Writes to other objects. */
   readonly strays: Write[] = [];
-  /** Number of requests that are no counted writes, such as those of Leases and Events. */
-  readonly others = new Map<CallKind, number>();
   #interceptor = PASS_THROUGH;
   #namespace: string | undefined;
 
@@ -41,26 +39,22 @@ export class RecordingProxy extends ApiProxy {
   watch(namespace: string): void {
     this.writes.length = 0;
     this.strays.length = 0;
-    this.others.clear();
     this.#namespace = namespace;
   }
 
   protected async serve(exchange: Exchange): Promise<void> {
-    const { call, url } = exchange;
+    const { call } = exchange;
     const write = this.#note(call);
-    await this.#interceptor.before(call, url);
+    await this.#interceptor.before(call);
     const answer = await exchange.forward();
     if (write !== undefined) write.code = codeOf(answer);
-    await this.#interceptor.after(call, url);
+    await this.#interceptor.after(call);
     return exchange.relay(answer);
   }
 
   /** Records the write, if it counts. */
   #note(call: Call): Write | undefined {
-    if (call.kind !== "write") {
-      this.others.set(call.kind, (this.others.get(call.kind) ?? 0) + 1);
-      return undefined;
-    }
+    if (!call.isWrite) return undefined;
     const isOwn = call.namespace === undefined || call.namespace === this.#namespace;
     const write: Write = { ...call };
     (isOwn ? this.writes : this.strays).push(write);

@@ -1,13 +1,30 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { cutOff, freeze, terminate } from "../chaos/process";
-import { Rig } from "../chaos/rig";
+import { type Call, describeCall } from "../chaos/calls";
+import { LEASE, type Replica, Rig } from "../chaos/rig";
+import { type Scene, says, type State, until } from "../chaos/scenario";
+import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
+import { untilSettled } from "../chaos/settle";
 import { Lab } from "../lab";
+import type { OperatorProcess } from "../operator/process";
 import { ownLabName } from "./suite-lab";
 
-// The short version of `npm run chaos -- process`. It has its own lab, in which the operator has no other objects.
+// What the simulation cannot do to a leader: real signals, and real connections that break. The leader renews a binding meanwhile. It has its own
+// lab, in which the operator has no other objects.
+
+const RENEWAL = "PATCH rolebindings";
+
+/** How long an answer is delayed while the operator exits, in milliseconds. */
+const HELD_MS = 2_000;
+/** A process that has not exited after this time is killed; in milliseconds. */
+const PATIENCE_MS = 60_000;
+/** Longer than a pass that a process begins or continues when it wakes up, in milliseconds. */
+const AWAKE_MS = 5_000;
+const LOOK_MS = 200;
 
 let lab: Lab;
 let rig: Rig;
+let pair: readonly Replica[];
 
 beforeAll(async () => {
   lab = await Lab.up({ name: ownLabName("process"), controlPlaneOnly: true });
@@ -17,11 +34,148 @@ beforeAll(async () => {
 afterAll(() => lab.down());
 
 it("finishes a renewal, releases its Lease and exits in time after SIGTERM", async () => {
-  expect((await terminate(rig)).failures).toEqual([]);
+  const scene = await prepared([rig]);
+  const renewal = new HeldRenewal(rig, scene, "after");
+  await bindingRenewal.trigger(scene);
+  await renewal.reached();
+  void sleep(HELD_MS).then(renewal.letGo);
+  // It exits with 1 if its shutdown takes longer than five seconds.
+  expect(await exitCodeOf(rig.operator)).toBe(0);
+  rig.proxy.interceptor = {};
+  await rig.proxy.settled();
+  const { spec } = await scene.admin.get<{ spec: { holderIdentity?: string } }>(LEASE);
+  expect(spec.holderIdentity ?? "").toBe("");
+  expect(says(await bindingRenewal.describe(scene), "BindingsCurrent", "Current")).toBe(true);
+  await rig.succeed();
+  await expectOnce([rig], scene);
 }, 240_000);
 
-it("leads no longer after a freeze, or once its connections have broken, and does nothing twice", async () => {
-  const pair = [rig, await rig.replica()];
-  expect((await freeze(rig, pair)).failures).toEqual([]);
-  expect((await cutOff(rig, pair)).failures).toEqual([]);
-}, 360_000);
+it("is refused its late renewal, and writes nothing else, after a freeze during which another replica took over", async () => {
+  pair = [rig, await rig.replica()];
+  const [leader, other] = await inOrder(pair);
+  const scene = await prepared(pair);
+  const renewal = new HeldRenewal(leader, scene, "before", () => leader.operator.signal("SIGSTOP"));
+  await bindingRenewal.trigger(scene);
+  await renewal.reached();
+  await until("the other replica to lead", () => other.operator.leads());
+  await endOf(pair, scene);
+  const before = answers(leader).length;
+  renewal.letGo();
+  leader.operator.signal("SIGCONT");
+  await until("the first replica to follow", () => follows(leader));
+  await until("the late renewal to be answered", () => Promise.resolve(answers(leader).length > before));
+  await sleep(AWAKE_MS);
+  leader.proxy.interceptor = {};
+  const late = answers(leader).slice(before);
+  expect([late.length, late[0]! >= 400], `answers to its writes after it woke up: ${late.join(", ")}`).toEqual([
+    1,
+    true,
+  ]);
+  await expectOnce(pair, scene);
+}, 240_000);
+
+it("leads no longer once its connections have broken, and never beside the standby", async () => {
+  const [leader, other] = await inOrder(pair);
+  const scene = await prepared(pair);
+  const together = watchLeaders(pair);
+  const accept = leader.proxy.cutOff();
+  await bindingRenewal.trigger(scene);
+  await until("the other replica to lead", () => other.operator.leads());
+  await endOf(pair, scene);
+  await accept();
+  await until("the first replica to be Ready", async () => (await leader.operator.probe("/readyz")).status === 200);
+  await sleep(AWAKE_MS);
+  expect(await together()).toBe(false);
+  expect([await follows(leader), await other.operator.leads()]).toEqual([true, true]);
+  await expectOnce(pair, scene);
+}, 240_000);
+
+/** A scene with a binding that is due as soon as it is asked for. */
+async function prepared(replicas: readonly Replica[]): Promise<Scene> {
+  const scene = await rig.scene("process");
+  await bindingRenewal.prepare(scene);
+  for (const { proxy } of replicas) proxy.watch(scene.namespace);
+  return scene;
+}
+
+/** Waits for the final state; throws if there is none. */
+async function endOf(replicas: readonly Replica[], scene: Scene): Promise<State> {
+  const writes = (): number => replicas.reduce((sum, { proxy }) => sum + proxy.writes.length, 0);
+  const { state, trouble } = await untilSettled(bindingRenewal, scene, writes);
+  if (trouble !== undefined) throw new Error(trouble);
+  return state;
+}
+
+/** Waits for the end; by then all replicas together have renewed the binding once, by 24 hours. */
+async function expectOnce(replicas: readonly Replica[], scene: Scene): Promise<void> {
+  const { hours } = await endOf(replicas, scene);
+  const writes = replicas.flatMap(({ proxy }) => proxy.writes);
+  const renewals = writes.filter(write => describeCall(write) === RENEWAL && (write.code ?? 500) < 300);
+  expect([renewals.length, hours]).toEqual([1, 31]);
+}
+
+/** Returns the current leader first. */
+async function inOrder([first, second]: readonly Replica[]): Promise<[Replica, Replica]> {
+  if (first === undefined || second === undefined) throw new Error("two replicas are needed");
+  const isLed = async (): Promise<boolean> => (await first.operator.leads()) || (await second.operator.leads());
+  await until("one of the replicas to lead", isLed);
+  return (await first.operator.leads()) ? [first, second] : [second, first];
+}
+
+/** Whether the replica runs, and knows that it does not lead. */
+async function follows({ operator }: Replica): Promise<boolean> {
+  return (await operator.probe("/healthz")).status === 200 && !(await operator.leads());
+}
+
+/** The answers of the API server to the replica's writes. */
+function answers({ proxy }: Replica): number[] {
+  return proxy.writes.flatMap(({ code }) => code ?? []);
+}
+
+/** Polls all replicas until called; then returns whether two led at the same time. */
+function watchLeaders(replicas: readonly Replica[]): () => Promise<boolean> {
+  let [isOver, wereTwo] = [false, false];
+  const look = async (): Promise<void> => {
+    while (!isOver) {
+      const leading = await Promise.all(replicas.map(({ operator }) => operator.leads()));
+      wereTwo ||= leading.every(Boolean);
+      await sleep(LOOK_MS);
+    }
+  };
+  const looking = look();
+  return async () => {
+    isOver = true;
+    await looking;
+    return wereTwo;
+  };
+}
+
+async function exitCodeOf(operator: OperatorProcess): Promise<number | undefined> {
+  const startedMs = performance.now();
+  operator.signal("SIGTERM");
+  while (operator.exitCode === undefined && performance.now() - startedMs < PATIENCE_MS) await sleep(5);
+  const { exitCode } = operator;
+  if (exitCode === undefined) operator.signal("SIGKILL");
+  return exitCode;
+}
+
+/** Holds the first renewal of a scene before or after the API server gets it. */
+class HeldRenewal {
+  letGo: () => void = () => undefined;
+  #isHeld = false;
+
+  constructor({ proxy }: Replica, { namespace }: Scene, moment: "before" | "after", onHeld = () => {}) {
+    const free = new Promise<void>(resolve => (this.letGo = resolve));
+    const hold = async (call: Call): Promise<void> => {
+      if (this.#isHeld || describeCall(call) !== RENEWAL || call.namespace !== namespace) return;
+      this.#isHeld = true;
+      onHeld();
+      await free;
+    };
+    proxy.interceptor = { [moment]: hold };
+  }
+
+  reached(): Promise<void> {
+    return until("a renewal", () => Promise.resolve(this.#isHeld));
+  }
+}

@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { leaveAlone } from "../chaos/quiet";
 import { Rig } from "../chaos/rig";
 import type { Scenario } from "../chaos/scenario";
 import { bindingRenewal } from "../chaos/scenarios/binding-renewal";
@@ -10,6 +10,7 @@ import { tokenTrial } from "../chaos/scenarios/token-lifetime";
 import { untilSettled } from "../chaos/settle";
 import { Lab } from "../lab";
 import { kubernetesVersion } from "../lab/kubernetes";
+import { forget, writesOf } from "../upgrade/handover";
 
 // Each remedy once, on the version of Kubernetes that LAB_KUBERNETES names: the operator as a process, with the rights of deploy/.
 
@@ -36,9 +37,11 @@ async function play(scenario: Scenario): Promise<{ conditions: unknown; afterwar
   await scenario.trigger(scene);
   const { state, trouble } = await untilSettled(scenario, scene, () => rig.proxy.writes.length);
   expect(trouble).toBeUndefined();
-  const { writes } = await leaveAlone([rig.proxy], QUIET_MS);
+  forget(rig);
+  await sleep(QUIET_MS);
+  const afterwards = writesOf(rig);
   await rig.clear([scene.namespace]);
-  return { conditions: state["conditions"], afterwards: writes };
+  return { conditions: state["conditions"], afterwards };
 }
 
 describe(`on Kubernetes ${version}`, () => {

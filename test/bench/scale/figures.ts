@@ -8,7 +8,7 @@ const MOST_KINDS = 8;
 
 /** The figures of a time in which nothing happened. */
 export function steadyFigures(steady: Steady): Figure[] {
-  const { seconds, logReads, others, besidesLease, writes, intervals, cpuPercent, rssMiB, peakMiB } = steady;
+  const { seconds, logReads, others, besidesLease, writes, intervals, cpuPercent, rssMiB, peakMiB, blockedMs } = steady;
   const all: readonly (readonly [string, number])[] = [
     [FIGURES.logReads, logReads / seconds],
     [FIGURES.others, others / seconds],
@@ -17,6 +17,7 @@ export function steadyFigures(steady: Steady): Figure[] {
     [FIGURES.cpu, cpuPercent],
     [FIGURES.rss, rssMiB],
     [FIGURES.peak, peakMiB],
+    [FIGURES.blocked, blockedMs],
     [FIGURES.intervalMedian, intervals.median],
     [FIGURES.intervalP99, intervals.p99],
     [FIGURES.intervalMax, intervals.max],

@@ -6,6 +6,7 @@ export const FIGURES = {
   cpu: "CPU, % of a core",
   rss: "RSS, MiB",
   peak: "peak RSS, MiB",
+  blocked: "event loop blocked for at most ms",
   intervalMedian: "a log is read every ... s, median",
   intervalP99: "  p99",
   intervalMax: "  longest",

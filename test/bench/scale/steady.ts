@@ -15,7 +15,10 @@ import { pass, waitUntil } from "./waiting";
 import type { World } from "./world";
 
 /** What the operator uses while nothing happens. */
-export interface Steady extends Traffic, Used {}
+export interface Steady extends Traffic, Used {
+  /** How long the event loop was blocked at most, with time spent waiting for a processor. */
+  readonly blockedMs: number;
+}
 
 /** Requests of the operator within a time. */
 export interface Traffic {
@@ -55,12 +58,19 @@ export async function untilQuiet(world: World): Promise<void> {
 /** Measures an operator for some seconds. */
 export async function measureSteady(world: World, operator: OperatorProcess, seconds: number): Promise<Steady> {
   const usage = new Usage(operator.pid);
+  // A reading begins the next.
+  await blockedMsOf(operator);
   const fromMs = Date.now();
   await pass("measured", seconds, world.print);
   const toMs = Date.now();
   const used = usage.used();
   if (operator.exitCode !== undefined) throw new Error(`the operator ended: ${operator.complaints().join("\n")}`);
-  return { ...trafficOf(world.requests(), fromMs, toMs), ...used };
+  return { ...trafficOf(world.requests(), fromMs, toMs), ...used, blockedMs: await blockedMsOf(operator) };
+}
+
+async function blockedMsOf(operator: OperatorProcess): Promise<number> {
+  const { text } = await operator.probe("/metrics");
+  return 1_000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]);
 }
 
 /** Counts the requests of a time. Earlier ones show how long ago a log was read before. */

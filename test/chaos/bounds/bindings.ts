@@ -3,13 +3,9 @@ import { letOperatorBind } from "../../enforcers/rights";
 import { EXPIRY } from "../../enforcers/rules";
 import type { Rig } from "../rig";
 import { createWorkload, NAME, objectPath, protect, readObject, type Scene, until } from "../scenario";
-import { begin, describe, type Measured, read } from "./gauge";
 import { forEach } from "../../cluster/for-each";
 
 const GROUP = "/apis/rbac.authorization.k8s.io/v1";
-
-/** The default limit of etcd for an object, in bytes. */
-const ETCD_BYTES = 1.5 * 1024 * 1024;
 
 /** One of this many bindings is due at once, and then not again for 15 hours (renewals happen at a third of the extension before the expiry). */
 const DUE_EACH = 250;
@@ -18,16 +14,25 @@ const [SOON_HOURS, LATER_HOURS, EXTEND_BY] = [7, 30 * 24, "24h"];
 /** Longer than the whole measurement takes on a busy machine; in milliseconds. */
 const PATIENCE_MS = 240_000;
 
+/** What came of {@link crowd}. */
+interface Crowded {
+  /** Bindings that had to be renewed, and renewals. */
+  readonly due: number;
+  readonly renewals: number;
+  /** Size of the object. */
+  readonly bytes: number;
+  /** Bindings in its status, and the message of its condition. */
+  readonly told: number;
+  readonly message: string;
+}
+
 /** One object whose ServiceAccount has this many RoleBindings. */
-export async function crowd(rig: Rig, count: number, print: (line: string) => void): Promise<Measured> {
+export async function crowd(rig: Rig, count: number): Promise<Crowded> {
   const scene = await rig.scene("crowd");
   await createWorkload(scene, "Deployment");
   await letBind(scene);
   const due = count / DUE_EACH;
-  const startedMs = performance.now();
   await forEach(count, i => scene.admin.create(bindings(scene), bindingOf(scene, i)));
-  print(`${count} RoleBindings created after ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
-  await begin(rig.operator);
   rig.proxy.watch(scene.namespace);
   const named = Array.from({ length: due }, (_, i) => ({
     kind: "RoleBinding",
@@ -35,24 +40,8 @@ export async function crowd(rig: Rig, count: number, print: (line: string) => vo
   }));
   await protect(scene, "Deployment", { bindingRenewal: { bindings: named, extendBy: EXTEND_BY } });
   await until("the due bindings to be renewed", () => isRenewed(scene, due), PATIENCE_MS);
-  const reading = await read(rig.operator);
   const renewals = rig.proxy.writes.filter(({ resource }) => resource === "rolebindings").length;
-  const { bytes, told, message } = await described(scene);
-  print(`${told} in status, ${renewals} renewals, ${bytes} bytes; ${describe(reading)}`);
-  const finding = {
-    fault: `${count} RoleBindings for one object`,
-    times: count,
-    promised: `only the ${due} due bindings are renewed, once; the object stays below ${ETCD_BYTES / 1024} KiB and reports how many bindings it omits`,
-    seen: `${renewals} renewals; ${told} in status; ${Math.round(bytes / 1024)} KiB`,
-    failures: [
-      ...(renewals === due ? [] : [`${renewals} renewals`]),
-      ...(bytes < ETCD_BYTES ? [] : [`the object has ${bytes} bytes`]),
-      ...(message.includes(`${count - told} more bindings are neither renewed nor reported`)
-        ? []
-        : [`the condition says: ${message}`]),
-    ],
-  };
-  return { finding, reading };
+  return { due, renewals, ...(await described(scene)) };
 }
 
 async function letBind({ admin, client, namespace }: Scene): Promise<void> {

@@ -1,7 +1,6 @@
 import type { LogCall } from "../../cluster/kubelet";
 import { createWorkload, protect, readObject, type Scene, until } from "../scenario";
 import type { Rig } from "../rig";
-import { begin, describe, type Measured, read } from "./gauge";
 import { NOISES, stale } from "./voices";
 
 /** Number of targets for each kind of noise. */
@@ -24,38 +23,27 @@ interface Heard {
   readonly others: number;
 }
 
+/** What came of {@link noise}: alone, and among noisy targets. */
+interface Noise {
+  readonly alone: Heard;
+  readonly among: Heard;
+  /** Reads of other logs that may come first: each noisy target may be in a pass already, and begin another before the new object's pass. */
+  readonly mostOthers: number;
+}
+
 /** One quiet pod with a stale token, first alone, then among targets that log 10 MB/s each. */
-export async function noise(rig: Rig, print: (line: string) => void, prefix = "noise"): Promise<Measured> {
-  const alone = await hear(await rig.scene(`${prefix}-alone`), "quiet-alone");
-  print(`without noise, the 401s are found with ${alone.reads} reads`);
-  const scene = await rig.scene(prefix);
+export async function noise(rig: Rig): Promise<Noise> {
+  const alone = await hear(await rig.scene("noise-alone"), "quiet-alone");
+  const scene = await rig.scene("noise");
   const names = Object.keys(NOISES).flatMap(kind => Array.from({ length: EACH }, (_, i) => `noisy-${kind}-${i}`));
   for (const [kind, voice] of Object.entries(NOISES)) scene.node.voices.set(`noisy-${kind}-`, voice);
-  await begin(rig.operator);
   for (const name of names) await watch(scene, name);
   const readsOf = (name: string): number => scene.node.logCalls.filter(({ pod }) => pod.startsWith(name)).length;
   const isUnderWay = (): Promise<boolean> => Promise.resolve(names.every(name => readsOf(name) > READS_PER_PASS));
   await until("the noise to be read", isUnderWay, PATIENCE_MS);
   const among = await hear(scene, "quiet-among");
-  const reading = await read(rig.operator);
-  const noisy = names.map(readsOf);
-  print(
-    `among ${names.length} noisy targets, with ${among.reads}, after ${among.others} reads of others; ${describe(reading)}`,
-  );
   await end(scene, names);
-  // Each noisy target may be in a pass already, and begin another before the new object's pass.
-  const mostOthers = 2 * READS_PER_PASS * names.length;
-  const finding = {
-    fault: `${names.length} targets that log 10 MB/s each: words, lines with the 401s of others, lines of 5 MB`,
-    times: names.length,
-    promised: `a quiet pod's 401s are found with as few reads as without noise, after at most ${mostOthers} reads of other logs`,
-    seen: `${among.reads} reads (${alone.reads} without noise), after ${among.others} reads of other logs; each noisy log was read ${Math.min(...noisy)} to ${Math.max(...noisy)} times`,
-    failures: [
-      ...(among.reads > alone.reads + 1 ? [`${among.reads} reads, without noise ${alone.reads}`] : []),
-      ...(among.others > mostOthers ? [`${among.others} reads of other logs came first, limit ${mostOthers}`] : []),
-    ],
-  };
-  return { finding, reading };
+  return { alone, among, mostOthers: 2 * READS_PER_PASS * names.length };
 }
 
 async function hear(scene: Scene, name: string): Promise<Heard> {
