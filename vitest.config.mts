@@ -91,17 +91,6 @@ export default defineConfig({
           hookTimeout: 3_600_000,
         },
       },
-      {
-        // npm run test:nightly, no part of npm test.
-        test: {
-          ...common,
-          name: "nightly",
-          include: ["test/nightly/**/*.test.ts"],
-          globalSetup: ["test/e2e/setup.ts"],
-          testTimeout: 1_800_000,
-          hookTimeout: 300_000,
-        },
-      },
     ],
   },
 });

@@ -14,7 +14,7 @@ import type { OperatorProcess } from "../operator/process";
 import { startOperator, suiteClient } from "./operator";
 
 // DaemonSets with real tokens: one that is tried with a shorter token, one without a token, one that GitOps changes back, and one whose client
-// can't work with a short token. test/nightly has a trial that passes, which takes as long as the token lives.
+// can't work with a short token. test/gitops has trials that pass, which take as long as the token lives.
 
 const NAME = "agent";
 const TYPE = "TokenLifetimeBounded";

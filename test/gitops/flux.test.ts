@@ -8,7 +8,7 @@ import { OPERATOR } from "../cluster/installation";
 import { inventory } from "../cluster/inventory";
 import { forLab } from "../cluster/shipped";
 import { smallController } from "../controllers/small-controller";
-import { tokenAgent } from "../controllers/token-agent";
+import { tokenAgent, tokenIn } from "../controllers/token-agent";
 import { letOperatorBind } from "../enforcers/rights";
 import { deployer } from "./example";
 import { FluxLab } from "./flux-lab";
@@ -117,6 +117,15 @@ describe.concurrent("a Kustomization", () => {
     expect((await client.resilience(name, "web")).metadata).toMatchObject({ finalizers: [FINALIZER], generation: 1 });
     expect(await volumes()).toContain("controller-resilience-token");
     expect(await flowSchemas(client, name)).toEqual(schemas);
+    // The trial is over, which is longer than its first token lives.
+    const [pod] = await client.readyPods(name, "agent");
+    expect(pod!.status.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0, 0]);
+    const container = { namespace: name, pod: pod!.metadata.name, container: "agent" };
+    expect((await tokenIn(client, container)).lifeSeconds).toBe(600);
+    expect((await client.exec(container, ["node", "/app/token-request.js"])).trim()).toBe("200");
+    expect(await client.output(["logs", pod!.metadata.name, "-n", name, "-c", "agent"])).not.toContain(
+      "HTTP-Code: 401",
+    );
   });
 
   it.each([
