@@ -1,11 +1,12 @@
 // `npm run demo`: breaks a controller on a real cluster, and shows how the operator heals it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { operatorImage } from "../controllers/operator-image";
+import { isBuilt, operatorImage } from "../controllers/operator-image";
+import { builtPath } from "../lab/go-build";
+import { controlPlane } from "../lab/kubernetes";
 import { contextCluster, type DemoCluster, labCluster } from "./cluster";
-import { demosOnClustersHere, forecast, STEPS_ON_A_CLUSTER, stepsAhead } from "./forecast";
 import { type DemoOperator, OperatorInCluster, OperatorOnHost } from "./operator";
 import { writeRecording } from "./recording";
 import { StaleToken } from "./stale-token";
@@ -20,6 +21,10 @@ interface DemoOptions {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** Tells what is going to happen, and how long that takes on two cores. */
+const forecast = (builds: string): string =>
+  `${builds === "" ? "" : `Builds ${builds}once. `}Starts a cluster and the operator, breaks a controller, watches: 1 to 3 minutes.`;
+
 /** The demonstration's own lab, unless the user has named a cluster. Tells what it is going to do, and builds the operator meanwhile. */
 async function clusterOf(
   { context, hostProcess = false, keep = false }: DemoOptions,
@@ -27,11 +32,12 @@ async function clusterOf(
   folder: string,
 ): Promise<DemoCluster> {
   if (context !== undefined) {
-    timeline.quote(forecast(STEPS_ON_A_CLUSTER));
+    timeline.quote(forecast(""));
     return contextCluster(context, folder);
   }
-  const { steps, shorter } = stepsAhead(demosOnClustersHere());
-  timeline.quote(forecast(steps, shorter));
+  const isNeeded = !existsSync(builtPath(controlPlane()));
+  if (isNeeded) timeline.quote(forecast("etcd, Kubernetes and the operator: 4 to 12 minutes, "));
+  else timeline.quote(forecast(isBuilt() ? "" : "the operator: 1 to 2 minutes, "));
   const say = (who: string) => (line: string) => void timeline.say(who, line);
   // What fails here fails again when it is needed, and is reported then.
   const building = hostProcess ? undefined : operatorImage(say("operator")).catch(() => undefined);
