@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import { authority, issue, named } from "../../src/cluster/testing/certificates";
 import type { Admin } from "./admin";
-import { selfSigned } from "./certificate";
 
 /** A request to the kubelet. */
 export interface LogCall {
@@ -16,7 +16,12 @@ export class StandInKubelet {
   readonly calls: LogCall[] = [];
   answer: (call: LogCall, response: ServerResponse) => void = (_, response) => response.end();
   /** The API server accepts any certificate of a kubelet unless it has an authority to check it. */
-  readonly #server: Server = createServer(selfSigned(), (request, response) => this.#serve(request, response));
+  readonly #server: Server;
+
+  constructor() {
+    const { key, certificate: cert } = issue("kubelet", named("127.0.0.1"), authority());
+    this.#server = createServer({ key, cert }, (request, response) => this.#serve(request, response));
+  }
 
   /** Listens, and creates a Node of that name with this kubelet. */
   async start(admin: Admin, node: string): Promise<void> {

@@ -6,7 +6,6 @@ import type { World } from "./world";
 
 const LEAD_LIMIT_MS = 120_000;
 const STEADY_LIMIT_MS = 900_000;
-const STOP_LIMIT_MS = 30_000;
 
 /** Seconds from the start of the process. */
 interface Launch {
@@ -61,13 +60,8 @@ export async function launch(world: World, reasons: readonly string[], print: Pr
   return { operator, leads, reported, settled };
 }
 
-/** Stops the operator with SIGTERM. */
+/** Stops the operator. */
 export async function terminate(operator: OperatorProcess): Promise<void> {
-  const startMs = performance.now();
-  operator.signal("SIGTERM");
-  while (operator.exitCode === undefined) {
-    if (performance.now() - startMs > STOP_LIMIT_MS) throw new Error("the operator does not stop");
-    await sleep(5);
-  }
-  if (operator.exitCode !== 0) throw new Error(`the operator ended with ${operator.exitCode}, expected 0`);
+  const code = await operator.stop();
+  if (code !== 0) throw new Error(`the operator ended with ${code}, expected 0`);
 }
