@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../../src/cli/kubectl/testing/run";
 import { suiteAdmin, suiteLab } from "./suite-lab";
 
-// `kubectl resilience explain` and its neighbours on a real API server. No operator runs: status and Events are the test's own.
+// `kubectl resilience explain` on a real API server. No operator runs: status and Events are the test's own.
 
 const admin = suiteAdmin();
 const call = (...args: string[]): ReturnType<typeof run> =>
@@ -63,37 +63,4 @@ it("explains an object by status and the operator's Events", async () => {
   expect(stdout).toContain("by controller-resilience");
   expect(stdout).not.toContain("kubelet");
   expect(stdout).toContain("no replica leads");
-});
-
-it("explains a workload by the object that protects it, and says what does not exist", async () => {
-  await admin.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
-    metadata: { name: "web" },
-    spec: {
-      replicas: 0,
-      selector: { matchLabels: { app: "web" } },
-      template: { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "none" }] } },
-    },
-  });
-  const { stdout } = await call("explain", "deploy/web", "-o", "json");
-  const { objects, unread } = JSON.parse(stdout) as {
-    objects: { name: string; evidence: string[] }[];
-    unread: string[];
-  };
-  expect(objects.map(({ name }) => name)).toEqual(["app"]);
-  expect(objects[0]?.evidence).toContain("Deployment/web: pods: 1; rejected pods: 1");
-  expect(unread).toEqual([]);
-  expect(await call("explain", "deploy/gone")).toMatchObject({
-    code: 1,
-    stderr: `Deployment ${namespace}/gone does not exist\n`,
-  });
-  expect((await call("explain", "gone")).stderr).toMatch(/^ControllerResilience .*\/gone does not exist/);
-});
-
-it("names what a user may not read", async () => {
-  const { code, stderr } = await call("explain", "app", "--as", "nobody-here");
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^list controllerresiliences in .*: no rights \(403\); ask for this right, .*\n$/);
-  const other = await call("explain", "sa/default", "--as", "nobody-here");
-  expect(other.stdout).toContain("No ControllerResilience that concerns it could be read.");
-  expect(other.code).toBe(1);
 });
