@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { GoProgram } from "../lab/go-build";
-import { bundle, goImage, javaImage, nodeImage, pythonImage, type Image } from "../lab/images";
+import { bundle, goImage, javaCommand, javaImage, nodeImage, pythonImage, type Image } from "../lab/images";
 
 const programs = join(__dirname, "programs");
 
@@ -60,6 +60,9 @@ export async function deschedulerImage(): Promise<Image> {
   return goImage(DESCHEDULER);
 }
 
+/** The command of the controller on kubernetes_asyncio. */
+export const ASYNCIO = ["python3", "/app/asyncio_controller.py"];
+
 /** Controllers on kopf (`kopf run /app/kopf_controller.py`) and kubernetes_asyncio (`python3 /app/asyncio_controller.py`). */
 export async function asyncioImage(): Promise<Image> {
   const wheels = join(programs, "wheels");
@@ -72,11 +75,13 @@ export async function asyncioImage(): Promise<Image> {
       // kopf asks for the name of its user.
       { path: "etc/passwd", content: "root:x:0:0:root:/:/bin/sh\n" },
     ],
-    command: ["python3", "/app/asyncio_controller.py"],
+    command: ASYNCIO,
   });
 }
 
-/** The controller on fabric8; it is the command of the image. */
+/** The command of the controller on fabric8. */
+export const FABRIC8 = javaCommand("Controller");
+
 export async function fabric8Image(): Promise<Image> {
   return javaImage({
     reference: "lab.local/fabric8-controller:1",

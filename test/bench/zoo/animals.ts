@@ -51,7 +51,9 @@ export const ANIMALS: readonly Animal[] = [
   // The others keep the watch that they have, which is not authorized again for minutes.
   victim("node-unbound", "@kubernetes/client-node", deaths.UNBOUND, [/RoleBinding node-unbound .* was deleted/]),
   victim("python-unbound", "Python kubernetes", deaths.UNBOUND, [/RoleBinding python-unbound .* was deleted/]),
-  ...["scheduler", "fabric8", "asyncio"].map(name => victim(`${name}-401`, HOLDERS[name]!, deaths.RECREATED, [STANDS])),
+  ...["scheduler", "kcm", "fabric8", "asyncio"].map(name =>
+    victim(`${name}-401`, HOLDERS[name]!, deaths.RECREATED, [STANDS]),
+  ),
   victim("scheduler-taken", "kube-scheduler", deaths.TAKEN, [
     /lost its Lease 3 or more times .*no denial/,
     ["LeaderLoss"],

@@ -1,6 +1,8 @@
 import {
+  ASYNCIO,
   asyncioImage,
   deschedulerImage,
+  FABRIC8,
   fabric8Image,
   managerImage,
   nodeControllerImage,
@@ -68,21 +70,11 @@ export const PROGRAMS = {
   },
   fabric8: {
     ...{ image: "fabric8", process: "java", leaseBinding: ownBinding },
-    objects: small(
-      [
-        "/usr/lib/jvm/default-java/bin/java",
-        "-Xmx128m",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        "/app:/app/lib/*",
-        "Controller",
-      ],
-      true,
-    ),
+    objects: small(FABRIC8, true),
   },
   kubernetes_asyncio: {
     ...{ image: "asyncio", process: "python3", leaseBinding: ownBinding },
-    objects: small(["python3", "/app/asyncio_controller.py"], true),
+    objects: small(ASYNCIO, true),
   },
   kopf: {
     ...{ image: "asyncio", process: "python3" },

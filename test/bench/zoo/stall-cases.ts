@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { processIn } from "../../e2e/pod-process";
 import { NODE_ADDRESS } from "../../lab/addresses";
 import {
   type Act,
+  asyncio,
   budgets,
   change,
   disruption,
+  fabric8,
   groupOf,
   kopf,
   LATE_PROXY_PORT,
@@ -129,7 +132,52 @@ const MANAGER = "controller-runtime";
 const HELD = "watch held in silence";
 const SEES_NOTHING = /ProgressStopped|WatchesDead/;
 
+const HALF = "half of its workers blocked";
+
 const EVERY_MS = 240_000;
+
+/** Its token is refused for ever, and then work is due. */
+const loseAccount: Act = each(
+  ({ client, namespace }) => client.recreateServiceAccount(namespace, NAME),
+  pause(12_000),
+  change(),
+);
+
+/** It is restarted for its token. */
+const DIES = {
+  ...{ act: loseAccount, remedies: { tokenRestart: {} }, told: /Unauthorized|Rejected|Restart/, heals: true },
+};
+
+const suspend =
+  (program: string): Act =>
+  async ({ client, namespace }) => {
+    const [pod] = await client.pods(namespace, NAME);
+    process.kill(processIn(pod!.metadata.name, program), "SIGSTOP");
+  };
+
+/** Each time, the repositories are elsewhere. */
+const turns = (names: readonly string[]): Act => {
+  let turn = 0;
+  return hands => repositories(names, `turn-${(turn += 1)}`)(hands);
+};
+
+/** The cases of a program with two workers, a Lease and no metrics. */
+const handlers = (name: string, of: typeof kopf, program = name): Record<string, Case> => ({
+  [`${name}-blocked`]: {
+    program,
+    ...of(),
+    what: "all workers blocked",
+    act: change(FOR_EVER),
+    told: /ProgressStopped/,
+  },
+  [`${name}-held`]: {
+    ...{ program, ...of(PROXY_PORT), what: HELD, act: each(pause(2_000), change()), told: /ProgressStopped/ },
+  },
+  [`${name}-half`]: {
+    ...{ program, ...of(), what: HALF },
+    act: each(change(FOR_EVER, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
+  },
+});
 
 /** Its watches are held six minutes after the others', and it has work six minutes later. */
 const LATE_MS = 12 * 60_000;
@@ -164,11 +212,8 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ what: "all workers of one blocked", act: block, told: STUCK },
   },
   "half-workers": {
-    ...{ program: `${MANAGER}, 4 workers`, ...manager({ workers: 4 }) },
-    ...{
-      what: "one object blocks 1 worker of 4 for ever",
-      act: each(change(FOR_EVER, ["a"]), again(EVERY_MS, change({}, SOME.slice(1)))),
-    },
+    ...{ program: `${MANAGER}, 4 workers`, ...manager({ workers: 4 }), what: HALF },
+    act: each(change(FOR_EVER, ["a", "b"]), again(EVERY_MS, change({}, SOME.slice(2)))),
   },
   held: {
     ...{ program: MANAGER, ...manager({ proxy: PROXY_PORT }) },
@@ -186,14 +231,22 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ program: "kube-controller-manager", ...replicas(PROXY_PORT), what: HELD },
     ...{ act: each(pause(2_000), replicationControllers), told: SEES_NOTHING },
   },
+  "kcm-held-idle": {
+    ...{ program: "kube-controller-manager", ...replicas(LATE_PROXY_PORT), what: `${HELD} while it is idle` },
+    ...{ act: nothing, told: /WatchesDead/ },
+  },
   "scheduler-held": {
     ...{ program: "kube-scheduler", ...scheduled, what: HELD },
     ...{ act: each(pause(2_000), scheduled.open), told: /ProgressStopped/ },
   },
   "dead-token": {
     ...{ program: `${MANAGER}, no log`, ...manager({ elects: false, flags: ["--quiet"] }), what: "401 for ever" },
-    act: each(({ client, namespace }) => client.recreateServiceAccount(namespace, NAME), pause(12_000), change()),
-    ...{ remedies: { tokenRestart: {} }, told: /Unauthorized|Rejected|Restart/, heals: true },
+    ...DIES,
+  },
+  "dead-token-blind": {
+    program: `${MANAGER}, no log, no metrics`,
+    ...manager({ elects: false, metrics: "none", flags: ["--quiet"] }),
+    ...{ what: "401 for ever", act: loseAccount, told: /ProgressStopped/ },
   },
   "kopf-blocked": {
     ...{ program: "kopf", ...kopf(), what: "its event loop blocked" },
@@ -203,6 +256,12 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ program: "kopf", ...kopf(PROXY_PORT), what: `${HELD}: it opens another after 40 s` },
     act: each(pause(2_000), change()),
   },
+  "kopf-half": {
+    ...{ program: "kopf", ...kopf(), what: "the handlers of 3 objects of 6 hang" },
+    act: each(change({ hangs: true }, SOME.slice(3)), again(EVERY_MS, change({}, SOME.slice(0, 3)))),
+  },
+  ...handlers("fabric8", fabric8),
+  ...handlers("asyncio", asyncio, "kubernetes_asyncio"),
   "flux-held": {
     ...{ program: "Flux source-controller", ...source(PROXY_PORT), what: HELD },
     ...{ act: each(pause(2_000), repositories(SOME, "other")), told: SEES_NOTHING },
@@ -211,6 +270,21 @@ export const CASES: Readonly<Record<string, Case>> = {
     ...{ program: "Flux source-controller", ...source(), what: "servers never answer" },
     ...{ act: repositories(SOME, "silent"), told: STUCK, heals: true },
   },
+  "flux-half": {
+    ...{ program: "Flux source-controller", ...source(), what: HALF },
+    act: each(repositories(["a"], "silent"), again(EVERY_MS, turns(SOME.slice(1)))),
+  },
+  "flux-hung": {
+    ...{ program: "Flux source-controller", ...source(), what: "hangs (SIGSTOP)", spec: { for: "60s" } },
+    ...{ act: suspend("source-controller"), told: /LeaseNotRenewed/ },
+  },
+  "flux-denied": {
+    ...{ program: "Flux source-controller", ...source(), what: "Lease denied", spec: { for: "60s" } },
+    ...{ act: kubectl("delete", "rolebinding", `${NAME}-more`), told: /AccessLost|LeaseNotRenewed/ },
+  },
+  // These two end themselves.
+  "flux-401": { program: "Flux source-controller", ...source(), what: "401s", ...DIES },
+  "kopf-401": { program: "kopf", ...kopf(), what: "401s", ...DIES },
 
   idle: { program: MANAGER, ...manager(), what: "idle", act: nothing },
   standby: { program: MANAGER, ...manager({ replicas: 2 }), what: "idle, with a standby", act: nothing },

@@ -1,4 +1,5 @@
 import type { ClusterClient } from "../../cluster/client";
+import { ASYNCIO, FABRIC8 } from "../../controllers/images";
 import { kubeScheduler } from "../../controllers/kube-scheduler";
 import { kubeControllerManager } from "../../controllers/lease-holder";
 import { LEASES, rightsOf, smallController, type SmallControllerOptions } from "../../controllers/small-controller";
@@ -17,6 +18,7 @@ export const NAME = "web";
 export interface Images {
   readonly manager: string;
   readonly asyncio: string;
+  readonly fabric8: string;
   readonly source: string;
   /** It has kube-controller-manager, too. */
   readonly scheduler: string;
@@ -191,19 +193,25 @@ function installed(
   ];
 }
 
-export const kopf = (proxy?: number): Program => ({
-  entry: manager().entry,
-  seed: change(),
-  install: (namespace, { asyncio: image }) => {
-    const run = ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`];
-    const env = [...envOf(proxy), { name: "GROUP", value: groupOf(namespace) }];
-    const command = [...run, "/app/kopf_controller.py"];
-    return [
-      ...installed({ namespace, image, command }, { env }, widgetRights(namespace), EVENTS),
-      clusterBinding(namespace, KOPF_ROLE),
-    ];
-  },
-});
+/** A program that handles Widgets if its environment names their API group, and has no metrics. */
+const handler =
+  (image: keyof Images, commandOf: (namespace: string) => readonly string[], lease: boolean) =>
+  (proxy?: number): Program => ({
+    entry: manager().entry,
+    seed: change(),
+    install: (namespace, images) => {
+      const env = [...envOf(proxy), { name: "GROUP", value: groupOf(namespace) }];
+      const options = { namespace, image: images[image], command: commandOf(namespace), lease };
+      return [...installed(options, { env }, widgetRights(namespace), EVENTS), clusterBinding(namespace, KOPF_ROLE)];
+    },
+  });
+
+const kopfCommand = (namespace: string): string[] => {
+  return ["python3", "-m", "kopf", "run", "--standalone", `--namespace=${namespace}`, "/app/kopf_controller.py"];
+};
+export const kopf = handler("asyncio", kopfCommand, false);
+export const asyncio = handler("asyncio", () => ASYNCIO, true);
+export const fabric8 = handler("fabric8", () => FABRIC8, true);
 
 /** Helm repositories of a case: names, and the path of each. */
 export const repositories =

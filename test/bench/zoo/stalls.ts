@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ControllerResilience } from "../../../src/api/controller-resilience";
 import { ClusterClient, type Pod } from "../../cluster/client";
 import { OPERATOR } from "../../cluster/installation";
-import { asyncioImage, managerImage } from "../../controllers/images";
+import { asyncioImage, fabric8Image, managerImage } from "../../controllers/images";
 import { SOURCE_CONTROLLER } from "../../gitops/programs";
 import type { Lab } from "../../lab";
 import { NODE_ADDRESS } from "../../lab/addresses";
@@ -128,15 +128,13 @@ async function loadImages(lab: Lab): Promise<Images> {
   const all = {
     manager: await managerImage(),
     asyncio: await asyncioImage(),
+    fabric8: await fabric8Image(),
     source: await goImage(SOURCE_CONTROLLER),
     scheduler: await schedulerImage(),
   };
   for (const { tar } of Object.values(all)) await lab.loadImage(tar);
-  const { manager, asyncio, source, scheduler } = all;
-  return {
-    ...{ manager: manager.reference, asyncio: asyncio.reference },
-    ...{ source: source.reference, scheduler: scheduler.reference },
-  };
+  const references = Object.entries(all).map(([name, { reference }]) => [name, reference]);
+  return Object.fromEntries(references) as Record<keyof typeof all, string>;
 }
 
 /** Starts silent-server.ts in the lab's network. Returns what sends it a signal. */

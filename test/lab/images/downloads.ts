@@ -108,15 +108,16 @@ export async function javaImage(source: JavaImageSource): Promise<Image> {
   return buildImage({
     reference,
     entries: [...java, ...folderEntries(program, "/app", path => !/pom\.xml|\.java$/.test(path))],
-    command: [
-      "/usr/lib/jvm/default-java/bin/java",
-      "-Xmx128m",
-      "-XX:TieredStopAtLevel=1",
-      "-cp",
-      "/app:/app/lib/*",
-      className,
-    ],
+    command: javaCommand(className),
   });
+}
+
+/** The command of an image that {@link javaImage} builds. */
+export function javaCommand(className: string): string[] {
+  return [
+    ...["/usr/lib/jvm/default-java/bin/java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", "/app:/app/lib/*"],
+    className,
+  ];
 }
 
 async function compile(folder: string, sources: string, className: string): Promise<void> {

@@ -1,5 +1,6 @@
 export { type DockerfileStage, lastStage } from "./dockerfile";
 export {
+  javaCommand,
   javaImage,
   type JavaImageSource,
   NODE_VERSION,

@@ -3,6 +3,7 @@
 The lab puts it into an image and lets it stall.
 """
 
+import asyncio
 import os
 import time
 
@@ -17,6 +18,8 @@ if "GROUP" in os.environ:
         while "blocksBefore" in spec:
             # Everything that kopf does is in the same thread.
             time.sleep(60)
+        if spec.get("hangs"):
+            await asyncio.Event().wait()
         patch.status["observedGeneration"] = meta["generation"]
 
 else:
