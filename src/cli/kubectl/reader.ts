@@ -65,9 +65,14 @@ export class PartialReader {
       return await read();
     } catch (error) {
       if (!(error instanceof ResilienceError) || concernsAll(error)) throw error;
-      this.unread.push(`${what}: ${whyUnread(error)}`);
+      this.note(`${what}: ${whyUnread(error)}`);
       return undefined;
     }
+  }
+
+  /** Notes once what was not read, or is not known. */
+  note(sentence: string): void {
+    if (!this.unread.includes(sentence)) this.unread.push(sentence);
   }
 }
 

@@ -4,6 +4,7 @@ import { ownView } from "../../../cluster/read/views";
 import { KINDS } from "../../../core/kinds";
 import { count } from "../../../core/text";
 import { coverageIn, type Lists } from "../audit/facts";
+import { readLists } from "../audit/reader";
 import { addClusterCommand, type Flags, type Shell } from "../command";
 import { operatorOption } from "../explain/command";
 import { PartialReader } from "../reader";
@@ -13,7 +14,7 @@ import { Exit, type ExitCode, type Look, wrapText } from "../terminal";
 import { asApplied, type FileObject, parseObjects, readText } from "./documents";
 import { type ClusterPlan, type NamespacePlanned, planNamespaces } from "./plan-cluster";
 import { type ObjectPlan, planObject, type RemedyPlan, type Step } from "./plan-object";
-import { createTools, type OperatorPlace, type PlanTools, readClusterLists, withClusterObject } from "./tools";
+import { createTools, type OperatorPlace, type PlanTools, withClusterObject } from "./tools";
 
 interface PlanFlags {
   readonly filename: string;
@@ -45,17 +46,16 @@ const MOST_OBJECTS = 50;
 
 async function runPlan(session: Session, flags: Flags<PlanFlags>): Promise<ExitCode> {
   const objects = parseObjects(await readText(flags.filename, session.io), flags.filename, session);
-  const unknown = new Set<string>();
-  const note = (sentence: string): unknown => unknown.add(sentence);
-  const operator = await findOperator(session, flags.operatorNamespace, note);
-  const tools = createTools(session, operator, note);
+  const reader = new PartialReader(session);
+  const operator = await findOperator(session, reader, flags.operatorNamespace);
+  const tools = createTools(session, operator, reader);
   const plans: (ObjectPlan | ClusterPlan)[] = [];
   for (const object of objects) plans.push(await planOne(session, object, tools));
   const report: PlanReport = {
     server: session.server,
     operator: describeOperator(operator),
     plans,
-    unknown: [...unknown],
+    unknown: reader.unread,
   };
   await session.output.result(report, () => formatPlans(report, session.output));
   return exitCodeOf(report);
@@ -72,16 +72,10 @@ function changes(plan: ObjectPlan | ClusterPlan): boolean {
   return plan.namespaces.some(({ writes }) => writes.length > 0) || plan.objects.some(changes);
 }
 
-async function findOperator(
-  session: Session,
-  namespace: string,
-  note: (sentence: string) => unknown,
-): Promise<OperatorPlace> {
+async function findOperator(session: Session, reader: PartialReader, namespace: string): Promise<OperatorPlace> {
   const versions = await session.servedVersions();
   if (versions.length > 0 && !versions.includes(VERSION)) await session.requireCrd();
-  const reader = new PartialReader(session);
   const state = await reader.operator(namespace);
-  for (const sentence of reader.unread) note(sentence);
   const isInstalled = versions.length > 0 && (state === undefined || state.renewTime !== undefined);
   return { namespace, isInstalled, ...(state === undefined ? {} : { state }) };
 }
@@ -94,11 +88,9 @@ function describeOperator({ namespace, isInstalled, state }: OperatorPlace): str
 
 async function planOne(session: Session, file: FileObject, tools: PlanTools): Promise<ObjectPlan | ClusterPlan> {
   const now = session.clock.now();
-  const reader = new PartialReader(session);
   const { name } = file.object.metadata;
   const place = file.kind === KIND ? { namespace: file.object.metadata.namespace, name } : { name };
-  const raw = (await reader.get(KINDS[file.kind], place)) ?? undefined;
-  for (const sentence of reader.unread.filter(one => !one.endsWith("(404)"))) tools.note(sentence);
+  const raw = (await tools.reader.get(KINDS[file.kind], place)) ?? undefined;
   if (file.kind === KIND) {
     const live = raw && ownView(KIND, raw)?.object;
     return planObject(asApplied(file.object, live, now), live !== undefined, tools);
@@ -106,7 +98,8 @@ async function planOne(session: Session, file: FileObject, tools: PlanTools): Pr
   const live = raw && ownView(CLUSTER_KIND, raw)?.object;
   const owner = asApplied(file.object, live, now);
   const namespace = session.isNamespaceChosen ? session.namespace : undefined;
-  const lists = await readClusterLists(session, namespace, sentence => tools.note(sentence));
+  // What was refused counts as empty.
+  const lists = { workloads: [], accounts: [], bindings: [], ...(await readLists(session, tools.reader, namespace)) };
   return planCluster(owner, live !== undefined, { lists, namespace }, tools);
 }
 
@@ -121,7 +114,7 @@ async function planCluster(
   const objects: ObjectPlan[] = [];
   for (const one of generated.slice(0, MOST_OBJECTS)) objects.push(await planObject(one.object, one.exists, tools));
   const left = generated.length - objects.length;
-  if (left > 0) tools.note(`${count(left, "more generated object")}: one plan covers ${MOST_OBJECTS}; use -n`);
+  if (left > 0) tools.reader.note(`${count(left, "more generated object")}: one plan covers ${MOST_OBJECTS}; use -n`);
   return {
     kind: CLUSTER_KIND,
     name: owner.metadata.name,

@@ -64,7 +64,8 @@ async function planRemedy(
   const judged = await Promise.all(pass.plan.items.flatMap(({ id, intents }) => intents.map(one => judge(id, one))));
   const { status, reason, message, lists = {} } = await pass.report(outcomesOf(judged));
   const isComplete = !UNREAD.has(reason);
-  if (!isComplete) tools.note(`${remedy.block} of ${object.metadata.namespace}/${object.metadata.name}: ${message}`);
+  if (!isComplete)
+    tools.reader.note(`${remedy.block} of ${object.metadata.namespace}/${object.metadata.name}: ${message}`);
   return {
     remedy: remedy.block,
     condition: remedy.condition,

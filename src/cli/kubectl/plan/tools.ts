@@ -13,11 +13,9 @@ import { type LogRounds, type Readers, type RoundsLog } from "../../../core/read
 import type { Remedy } from "../../../core/remedy";
 import { serviceAccountUser } from "../../../core/text";
 import type { Clock } from "../../../core/time";
-import type { BindingKind, BindingView, PodView, SandboxEventView } from "../../../core/views";
 import { createRemedies } from "../../../remedies/registry";
 import type { Lists } from "../audit/facts";
-import { readLists } from "../audit/reader";
-import { type OperatorState, PartialReader } from "../reader";
+import type { OperatorState, PartialReader } from "../reader";
 import type { Session } from "../session";
 
 /** What plans are made with. None of it can write. */
@@ -28,7 +26,7 @@ export interface PlanTools {
   /** Absent: the Lease could not be read. */
   readonly operator?: OperatorState;
   /** Notes what was not read, or is not known. */
-  readonly note: (sentence: string) => void;
+  readonly reader: PartialReader;
 }
 
 const SILENT: Log = {
@@ -47,7 +45,7 @@ export interface OperatorPlace {
 }
 
 /** Makes the operator's own readers for one command: they read through the session's client, which refuses writes. */
-export function createTools(session: Session, operator: OperatorPlace, note: (sentence: string) => void): PlanTools {
+export function createTools(session: Session, operator: OperatorPlace, reader: PartialReader): PlanTools {
   const { api, ending } = session;
   // Readers that go on in the background do nothing more once the session has ended.
   const after: Clock["after"] = (delayMs, callback) =>
@@ -55,11 +53,11 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
       if (!ending.aborted) callback();
     });
   const clock = { ...session.clock, after };
-  const rights = operatorRights(session, operator, note);
+  const rights = operatorRights(session, operator, reader);
   const live = clusterReaders({
     clock,
     api,
-    informers: new LiveLists(session),
+    informers: onceListed(session),
     logs: new ApiLogReader({ api, clock, metrics: { count: () => undefined } }),
     rounds: oneRound(),
     ownUser: () => Promise.resolve(serviceAccountUser(operator.namespace, MANAGER)),
@@ -69,7 +67,7 @@ export function createTools(session: Session, operator: OperatorPlace, note: (se
     readers: { ...live, objects: namespace => live.objects(namespace).catch(noneIfGone) },
     remedies: createRemedies(),
     log: SILENT,
-    note,
+    reader,
     ...(operator.state === undefined ? {} : { operator: operator.state }),
   };
 }
@@ -84,7 +82,7 @@ function noneIfGone(error: unknown): readonly never[] {
 function operatorRights(
   { api, clock }: Session,
   { namespace, isInstalled }: OperatorPlace,
-  note: (sentence: string) => void,
+  reader: PartialReader,
 ): Pick<Rights, "may"> {
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
   const rights = new Rights(api, clock, { user: serviceAccountUser(namespace, MANAGER), groups });
@@ -97,23 +95,11 @@ function operatorRights(
         return await rights.may(right);
       } catch (error) {
         if (!(error instanceof ForbiddenError)) throw error;
-        note("rights of the operator: you may not review them (403); your own stand for them");
+        reader.note("rights of the operator: you may not review them (403); your own stand for them");
         return own.may(right);
       }
     },
   };
-}
-
-/** Lists what the operator decides by which workloads to protect. What was refused is noted, and counts as empty. */
-export async function readClusterLists(
-  session: Session,
-  namespace: string | undefined,
-  note: (sentence: string) => void,
-): Promise<Lists> {
-  const reader = new PartialReader(session);
-  const lists = await readLists(session, reader, namespace);
-  for (const sentence of reader.unread) note(sentence);
-  return { workloads: [], accounts: [], bindings: [], ...lists };
 }
 
 /** Returns the lists with a ClusterControllerResilience as if it were applied. */
@@ -123,42 +109,27 @@ export function withClusterObject(lists: Lists, object: ClusterControllerResilie
 }
 
 /** Lists once what the operator watches: a plan is made at one moment. */
-class LiveLists implements Pick<ReadersContext["informers"], "pods" | "bindings" | "sandboxEvents"> {
-  readonly #session: Session;
-  readonly #lists = new Map<string, Promise<unknown>>();
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  pods(namespace: string): Promise<readonly PodView[]> {
-    return this.#once(`pods ${namespace}`, () => this.#list({ resource: KINDS.Pod, place: { namespace } }, podView));
-  }
-
-  bindings(kind: BindingKind, namespace: string): Promise<readonly BindingView[]> {
-    const place = kind === "RoleBinding" ? { namespace } : {};
-    return this.#once(`${kind} ${place.namespace ?? ""}`, () =>
-      this.#list({ resource: KINDS[kind], place }, raw => bindingView(kind, raw)),
-    );
-  }
-
-  async sandboxEvents(): Promise<readonly SandboxEventView[]> {
-    const lists = SANDBOX_REASONS.map(reason => {
-      const request = { resource: CORE_EVENTS, fieldSelector: `reason=${reason}` };
-      return this.#once(reason, () => this.#list(request, sandboxEventView));
-    });
-    return (await Promise.all(lists)).flat();
-  }
-
-  async #list<T>(request: Parameters<Session["list"]>[0], view: (raw: object) => T | null): Promise<T[]> {
-    return (await this.#session.list(request, view)).filter(item => item !== null);
-  }
-
-  #once<T>(key: string, list: () => Promise<T>): Promise<T> {
-    const known = (this.#lists.get(key) as Promise<T> | undefined) ?? list();
-    this.#lists.set(key, known);
+function onceListed(session: Session): Pick<ReadersContext["informers"], "pods" | "bindings" | "sandboxEvents"> {
+  const lists = new Map<string, Promise<unknown>>();
+  const list = <T>(request: Parameters<Session["list"]>[0], view: (raw: object) => T | null): Promise<T[]> => {
+    const key = JSON.stringify(request);
+    const read = async (): Promise<T[]> => (await session.list(request, view)).filter(item => item !== null);
+    const known = (lists.get(key) as Promise<T[]> | undefined) ?? read();
+    lists.set(key, known);
     return known;
-  }
+  };
+  return {
+    pods: namespace => list({ resource: KINDS.Pod, place: { namespace } }, podView),
+    bindings: (kind, namespace) =>
+      list({ resource: KINDS[kind], place: kind === "RoleBinding" ? { namespace } : {} }, raw =>
+        bindingView(kind, raw),
+      ),
+    async sandboxEvents() {
+      const reasons = SANDBOX_REASONS.map(reason => `reason=${reason}`);
+      const all = reasons.map(fieldSelector => list({ resource: CORE_EVENTS, fieldSelector }, sandboxEventView));
+      return (await Promise.all(all)).flat();
+    },
+  };
 }
 
 /** Reads each log once, as soon as it is wanted. */
