@@ -122,6 +122,8 @@ export interface PlannedWrite {
   /** uid of the ClusterControllerResilience. */
   readonly for: string;
   readonly intent: Intent;
+  /** The spec that the object has then. Absent: a deletion. */
+  readonly spec?: ControllerResilience["spec"];
   /** The state that it writes, in short: the same for each write that another writer undoes. Absent: a deletion. */
   readonly state?: string;
 }
@@ -180,7 +182,7 @@ function creation(owner: ClusterControllerResilience, namespace: string, wanted:
   const body = { metadata: { labels, ownerReferences: [ownerReference] }, spec };
   const why = `${nameOf(owner)} selects ${count(spec.targets.length, "workload")} of this namespace`;
   const intent: Intent = { verb: "create", target: refTo(namespace, name), body, why, eventReason: "Generated" };
-  return { for: owner.metadata.uid, intent, state: stateOf(owner, namespace, wanted) };
+  return { for: owner.metadata.uid, intent, spec, state: stateOf(owner, namespace, wanted) };
 }
 
 function correction(
@@ -201,7 +203,7 @@ function correction(
   const why = `${nameOf(owner)} ${reason ?? (isOfTargets ? "selects other workloads" : "asks for another spec")}`;
   const target = refTo(namespace, name, found);
   const intent: Intent = { verb: "patch", target, body: patch, why, eventReason: "Corrected" };
-  return [{ for: owner.metadata.uid, intent, state }];
+  return [{ for: owner.metadata.uid, intent, spec, state }];
 }
 
 function deletion(owner: ClusterControllerResilience, found: ControllerResilience): PlannedWrite {

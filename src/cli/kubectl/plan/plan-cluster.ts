@@ -1,14 +1,11 @@
 import type { ClusterControllerResilience } from "../../../api/cluster-controller-resilience";
 import type { ControllerResilience } from "../../../api/controller-resilience";
-import { type CLUSTER_KIND, KIND } from "../../../api/names";
+import type { CLUSTER_KIND } from "../../../api/names";
 import type { Facts } from "../../../core/cluster-wide";
-import { isObject, objectOf, type JsonObject } from "../../../core/json";
-import { apiVersionOf, KINDS } from "../../../core/kinds";
 import { isTooMuch, keptIn } from "../../../engine/cluster-wide/brake";
 import { type NamespaceShare, planNamespace, tally } from "../../../engine/cluster-wide/plan";
 import { modeIn } from "../../../engine/cluster-wide/selection";
 import type { PlannedWrite } from "../../../engine/cluster-wide/generated";
-import { checkSpec, schemaOf } from "../../schema/check";
 import { asApplied } from "./documents";
 import type { ObjectPlan } from "./plan-object";
 
@@ -93,37 +90,16 @@ function generatedBy(
   namespace: string,
   now: Date,
 ): Generated[] {
-  const written = new Map(writes.map(({ intent }) => [intent.target.name, intent]));
+  const written = new Map(writes.map(write => [write.intent.target.name, write]));
   const kept = objects.flatMap(object => {
-    const intent = written.get(object.metadata.name);
-    if (intent?.verb === "delete") return [];
-    const spec = merged(object.spec, objectOf(intent?.body)["spec"] ?? {});
-    return [{ object: withDefaults({ ...object, spec: spec as ControllerResilience["spec"] }), exists: true }];
+    const { intent, spec = object.spec } = written.get(object.metadata.name) ?? {};
+    return intent?.verb === "delete" ? [] : [{ object: { ...object, spec }, exists: true }];
   });
-  const created = writes.flatMap(({ intent: { verb, target, body } }) => {
-    if (verb !== "create") return [];
-    const { metadata, spec } = body as Pick<ControllerResilience, "metadata" | "spec">;
-    const file = { apiVersion: apiVersionOf(KINDS[KIND]), kind: KIND, metadata: { ...metadata, namespace }, spec };
-    const named = { ...file, metadata: { ...file.metadata, name: target.name } };
-    return [{ object: withDefaults(asApplied<ControllerResilience>(named, undefined, now)), exists: false }];
+  const created = writes.flatMap(({ intent: { verb, target }, spec }) => {
+    if (verb !== "create" || spec === undefined) return [];
+    const { apiVersion, kind, name } = target;
+    const file = { apiVersion, kind, metadata: { namespace, name }, spec } as ControllerResilience;
+    return [{ object: asApplied(file, undefined, now), exists: false }];
   });
   return [...kept, ...created];
-}
-
-/** As the API server does with what is created. */
-function withDefaults(object: ControllerResilience): ControllerResilience {
-  const spec = structuredClone(object.spec);
-  checkSpec({ metadata: {}, spec }, schemaOf(KIND), "");
-  return { ...object, spec };
-}
-
-/** Applies a JSON merge patch. */
-function merged(value: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const result: Record<string, unknown> = { ...(isObject(value) ? value : {}) };
-  for (const [key, field] of Object.entries(patch as JsonObject)) {
-    if (field === null) Reflect.deleteProperty(result, key);
-    else result[key] = merged(result[key], field);
-  }
-  return result;
 }
