@@ -1,6 +1,7 @@
 import { CLUSTER_KIND, KIND } from "../../api/names";
 import { KINDS } from "../../core/kinds";
 import { type Mode, whyObserved } from "../../core/remedy";
+import { oneLine } from "../../core/text";
 import { CliError } from "../streams";
 
 /** Kinds that a command line can name, and their short names. */
@@ -43,9 +44,17 @@ export function parseSubject(text: string, namespace: string): Subject {
   return isClusterScoped(kind) ? { kind, name } : { kind, namespace, name };
 }
 
-/** Formats a subject as `Pod shop/web-1`. */
-export function describeSubject({ kind, namespace, name }: Subject): string {
-  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+/** Formats an object as `Pod shop/web-1`. */
+export function describeSubject({
+  kind,
+  namespace = "",
+  name,
+}: {
+  kind: string;
+  namespace?: string;
+  name: string;
+}): string {
+  return oneLine(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`);
 }
 
 /** Says whether the operator acts, and why not. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { expiringBindings } from "./checks/cluster";
+import { expiringBindings } from "./checks";
 import type { AuditFacts } from "./facts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { FakeServer, run, type Run } from "../testing/run";

@@ -1,4 +1,5 @@
 import { count, oneLine } from "../../../core/text";
+import { describeSubject } from "../subject";
 import { type Look, type Paint, wrapText } from "../terminal";
 
 /** Worst first. critical: it fails now. warning: it fails at a foreseeable event. notice: nothing would notice or contain a failure. */
@@ -10,16 +11,13 @@ export function countOf(amount: number, severity: Severity): string {
   return severity === "critical" ? `${amount} critical` : count(amount, severity);
 }
 
-/** The object that a finding is about. */
-export interface Subject {
+/** Something that would bite. */
+export interface Finding {
+  /** Of the object that it is about. */
   readonly kind: string;
   /** Empty: cluster-scoped. */
   readonly namespace: string;
   readonly name: string;
-}
-
-/** Something that would bite. */
-export interface Finding extends Subject {
   readonly severity: Severity;
   /** Name of the check. */
   readonly check: CheckName;
@@ -64,11 +62,6 @@ export function worstFirst(findings: readonly Finding[]): Finding[] {
   );
 }
 
-/** Returns an object as `Pod shop/web-1`. */
-export function nameOf({ kind, namespace, name }: Subject): string {
-  return oneLine(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`);
-}
-
 /** The result of an audit. */
 export interface Report {
   readonly server: string;
@@ -107,7 +100,7 @@ function formatFinding(finding: Finding, { paint, columns }: Look): string {
   const { severity, why, check } = finding;
   const label = paint(STYLES[severity], severity.toUpperCase().padEnd(8));
   return [
-    `${label}  ${paint("bold", nameOf(finding))}  ${paint("dim", check)}`,
+    `${label}  ${paint("bold", describeSubject(finding))}  ${paint("dim", check)}`,
     ...wrapText(why, "  why  ", columns),
     ...formatWayOut(finding, columns),
     "",
@@ -124,7 +117,7 @@ function formatNotices(findings: readonly Finding[], { paint, columns }: Look): 
   const checks = (Object.keys(CHECKS) as CheckName[]).filter(check => notices.some(one => one.check === check));
   return checks.map(check => {
     const own = notices.filter(one => one.check === check);
-    const names = own.slice(0, NAMED).map(nameOf);
+    const names = own.slice(0, NAMED).map(describeSubject);
     const more = own.length > NAMED ? ` and ${own.length - NAMED} more (-o json)` : "";
     return [
       `${paint("cyan", "NOTICE".padEnd(8))}  ${CHECKS[check]}: ${own.length}`,

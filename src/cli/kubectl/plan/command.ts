@@ -9,7 +9,7 @@ import { addClusterCommand, type Flags, type Shell } from "../command";
 import { operatorOption } from "../explain/command";
 import { PartialReader } from "../reader";
 import type { Session } from "../session";
-import { describeMode } from "../subject";
+import { describeMode, describeSubject } from "../subject";
 import { Exit, type ExitCode, type Look, wrapText } from "../terminal";
 import { asApplied, type FileObject, parseObjects, readText } from "./documents";
 import { type ClusterPlan, type NamespacePlanned, planNamespaces } from "./plan-cluster";
@@ -146,9 +146,9 @@ export function formatPlans({ operator, plans, unknown }: PlanReport, look: Look
 }
 
 function formatObject(plan: ObjectPlan, look: Look): string[] {
-  const { namespace, name, exists, mode, suspended, remedies } = plan;
+  const { exists, mode, suspended, remedies } = plan;
   return [
-    `${look.paint("bold", `ControllerResilience ${namespace}/${name}`)}  ${exists ? "exists" : "new"}, ${describeMode(mode)}`,
+    `${look.paint("bold", describeSubject(plan))}  ${exists ? "exists" : "new"}, ${describeMode(mode)}`,
     ...(suspended ? ["  suspended: the operator would do nothing"] : []),
     ...remedies.flatMap(remedy => ["", ...formatRemedy(remedy, look)]),
   ];
@@ -175,20 +175,20 @@ const VERBS: Readonly<Record<Step["verb"], string>> = {
 };
 
 /** Describes a write, with its reason unless the message has it. */
-function describeStep({ verb, kind, namespace, name, why, unless }: Step, message: string): string {
-  const step = `${VERBS[verb]} ${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+function describeStep(step: Step, message: string): string {
+  const { verb, why, unless } = step;
   const when = unless === undefined ? "would now" : `not now (${unless}), else it would`;
-  return `${when} ${step}${message.includes(why) ? "" : `: ${why}`}`;
+  return `${when} ${VERBS[verb]} ${describeSubject(step)}${message.includes(why) ? "" : `: ${why}`}`;
 }
 
 /** Namespaces that are shown; `-o json` has all. */
 const SHOWN = 20;
 
 function formatCluster(plan: ClusterPlan, look: Look): string[] {
-  const { name, exists, suspended, namespaces, excludedNamespaces, kept, objects } = plan;
+  const { exists, suspended, namespaces, excludedNamespaces, kept, objects } = plan;
   const workloads = namespaces.reduce((sum, { selected }) => sum + selected.length, 0);
   return [
-    `${look.paint("bold", `ClusterControllerResilience ${name}`)}  ${exists ? "exists" : "new"}${suspended ? ", suspended" : ""}`,
+    `${look.paint("bold", describeSubject(plan))}  ${exists ? "exists" : "new"}${suspended ? ", suspended" : ""}`,
     `  selects ${count(workloads, "workload")} in ${count(namespaces.length, "namespace")}`,
     ...(Object.keys(excludedNamespaces).length === 0
       ? []
