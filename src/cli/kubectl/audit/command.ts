@@ -7,7 +7,6 @@ import { expiringBindings, failedTokens, oldTokens, recreatedByHook, rejectedNow
 import type { AuditFacts } from "./facts";
 import { CHECKS, type Finding, SEVERITIES, type Severity, worstFirst, formatReport, type Report } from "./finding";
 import { formatHtml } from "./html";
-import { unfollowed } from "./kinds";
 import { OPERATOR_NAMESPACE, PartialReader } from "../reader";
 import { unexplainedRefusals } from "./logs";
 import { readFacts } from "./reader";
@@ -95,10 +94,9 @@ const ALL: readonly ((facts: AuditFacts) => readonly Finding[])[] = [
   failedTokens,
   recreatedByHook,
   ({ staleLeases = [] }) => staleLeases,
-  ({ kinds }) => kinds?.overdue ?? [],
+  ({ overdue = [] }) => overdue,
   expiringBindings,
   unexplainedRefusals,
-  unfollowed,
   unprotected,
 ];
 

@@ -9,7 +9,6 @@ import {
   type ServiceAccountView,
   type WorkloadView,
 } from "../../../core/views";
-import type { KindWriters } from "../../../core/progress";
 import { BoundAccounts, factsOf, namespaceFacts } from "../../../engine/cluster-wide/facts";
 import { OPERATOR_NAMESPACE } from "../reader";
 import type { Finding } from "./finding";
@@ -42,14 +41,6 @@ export interface RefusedFacts {
   readonly counts: Readonly<Record<"401" | "403", number>>;
 }
 
-/** What the objects of well-known kinds show. */
-export interface KindsRead {
-  /** Objects with work that is overdue while none of their kind moves. */
-  readonly overdue: readonly Finding[];
-  /** Who writes the status of their objects. */
-  readonly writers: readonly KindWriters[];
-}
-
 /** Everything that an audit judges by. A list is undefined if it could not be read. */
 export interface AuditFacts {
   /** By the API server's clock. */
@@ -71,7 +62,8 @@ export interface AuditFacts {
   readonly logs?: readonly LogFacts[];
   /** Absent: not known, such as behind one address for several API servers. */
   readonly refused?: RefusedFacts | undefined;
-  readonly kinds?: KindsRead;
+  /** Objects of well-known kinds with work that is overdue while none of their kind moves. */
+  readonly overdue?: readonly Finding[];
 }
 
 /** Returns the ServiceAccounts, as `namespace/name`, whose workloads use the API. */

@@ -43,7 +43,6 @@ export const CHECKS = {
   WorkDue: "Objects with work while none of their kind moves",
   ExpiringBinding: "Role bindings that expire",
   RefusedRequests: "Requests that the API server refuses and no log explains",
-  UnfollowedKind: "Controllers whose work nothing follows",
   Unprotected: "Workloads that use the API and are unprotected",
 } as const;
 export type CheckName = keyof typeof CHECKS;

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import type { Session } from "../session";
-import type { AuditFacts } from "./facts";
 import type { Finding } from "./finding";
-import { readKinds, unfollowed } from "./kinds";
+import { readKinds } from "./kinds";
 import { ago, NOW } from "../testing/world";
 
 // A cluster with Certificates of cert-manager, of which one is due since 20 minutes, and nothing has moved for 30.
@@ -66,8 +65,7 @@ async function audit(): Promise<{ findings: readonly Finding[]; read: string[] }
     const seen = looks[Math.min(read.length, looks.length) - 1] ?? [];
     return Promise.resolve(seen.map(one => view(raw(one))));
   }) as unknown as Parameters<typeof readKinds>[1];
-  const { overdue } = await readKinds(session, list, 0);
-  return { findings: overdue, read };
+  return { findings: await readKinds(session, list, 0), read };
 }
 
 describe("work that is due", () => {
@@ -111,58 +109,5 @@ describe("work that is due", () => {
   it("is looked for in the preferred version of a group that serves others only", async () => {
     groups = [group("cert-manager.io", "v2", "v3")];
     expect((await audit()).read[0]).toBe("cert-manager.io/v2/certificates");
-  });
-});
-
-describe("a controller whose kinds nothing follows", () => {
-  const user = { kind: "Deployment", usesApi: true } as const;
-  const view = (name: string, namespace = "infra") => ({
-    kind: "Deployment",
-    namespace,
-    name,
-    serviceAccountName: name,
-  });
-
-  /** The findings where these workloads run, and these field managers write the status of Certificates and Issuers. */
-  function found(
-    workloads: readonly ReturnType<typeof view>[],
-    writers: readonly string[],
-    progress: readonly object[] = [],
-  ): string[] {
-    const facts = {
-      ...{ nowMs: NOW.getTime(), clusterObjects: [], objects: [] },
-      coverage: ["infra", "other"].map(name => ({
-        namespace: { name },
-        candidates: workloads.filter(one => one.namespace === name).map(one => ({ ...user, ...one })),
-        objects: [{ spec: { stallDetection: { progress } } }],
-      })),
-      kinds: {
-        overdue: [],
-        writers: ["Issuer", "Certificate"].map(kind => ({ apiVersion: "c.io/v1", kind, writers })),
-      },
-    } as unknown as AuditFacts;
-    return unfollowed(facts).map(({ name, wayOut }) => `${name}: ${wayOut.split(": ").slice(1).join(": ")}`);
-  }
-
-  const BOTH = "cert-manager: progress: [{kind: Certificate}, {kind: Issuer}]";
-
-  it("is named by the field manager of the status, with all its kinds", () => {
-    expect(found([view("cert-manager"), view("other")], ["cert-manager"])).toEqual([BOTH]);
-  });
-
-  it("is the one whose name says most", () => {
-    const all = [view("cert"), view("cert-manager"), view("cert-manager-webhook")];
-    expect(found(all, ["cert-manager-certificates-readiness"])).toEqual([BOTH]);
-  });
-
-  it("is nobody where no name fits, only a part of a word does, or two fit", () => {
-    expect(found([view("cert-manager")], ["manager", "cert-managers"])).toEqual([]);
-    expect(found([view("cert-manager"), view("cert-manager", "other")], ["cert-manager"])).toEqual([]);
-  });
-
-  it("is not named for a kind that an object follows", () => {
-    expect(found([view("cert-manager")], ["cert-manager"], [{ kind: "Issuer" }])).toEqual([
-      "cert-manager: progress: [{kind: Certificate}]",
-    ]);
   });
 });

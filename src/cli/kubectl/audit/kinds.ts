@@ -1,18 +1,14 @@
 import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../../core/json";
-import { handlerFacts, unfollowedKinds } from "../../../core/cluster-wide";
-import { apiVersionOf, type Kind } from "../../../core/kinds";
+import type { Kind } from "../../../core/kinds";
 import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
-import { groupBy } from "../../../core/views";
-import { isOfStatus, kindObject, statusWriters } from "../../../evidence/progress/follow";
+import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
-import type { AuditFacts, KindsRead } from "./facts";
 import type { Finding } from "./finding";
 
 // Kinds whose controllers have work and do nothing. One look has the times of managedFields; a second one, a minute later, shows whether anything moves.
-// The names in managedFields also say who handles a kind.
 
 /** Time between the two looks. */
 const LOOK_MS = 60_000;
@@ -38,27 +34,21 @@ interface Seen {
   readonly observed: number | undefined;
   /** Last change of anything but the status; Infinity: unknown. */
   readonly askedMs: number;
-  /** Field managers of the status. */
-  readonly writers: readonly string[];
 }
 
 /** Looks for work that is due while nothing moves; once more, `betweenMs` later, only if there seems to be some. */
-export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<KindsRead> {
+export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<Finding[]> {
   const served = await servedKinds(session);
   const first = await Promise.all(served.map(async kind => ({ kind, seen: await lookAt(kind, list) })));
   const nowMs = session.clock.now().getTime();
-  const writers = first.map(({ kind: { kind, resource }, seen }) => ({
-    ...{ apiVersion: apiVersionOf(resource), kind },
-    writers: [...new Set(seen.flatMap(one => one.writers))],
-  }));
   const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
-  if (suspects.length === 0) return { overdue: [], writers };
+  if (suspects.length === 0) return [];
   await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
   const found = suspects.map(async ({ kind, seen }) => {
     const again = await lookAt(kind, list);
     return hasMoved(seen, again) ? undefined : stuckIn(kind, again, nowMs);
   });
-  return { overdue: (await Promise.all(found)).filter(one => one !== undefined), writers };
+  return (await Promise.all(found)).filter(one => one !== undefined);
 }
 
 /** The version of each well-known group that the table has, or else the one that the cluster prefers. */
@@ -98,7 +88,6 @@ function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Se
   return {
     ...{ object, observed, isDue: !object.isPaused && question.workOf(raw) === "due" },
     askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
-    writers: statusWriters(raw, hasStatus),
   };
 }
 
@@ -129,22 +118,5 @@ function hasMoved(before: readonly Seen[], after: readonly Seen[]): boolean {
   return (
     before.some(({ object }) => later?.get(object.uid) !== object.written) ||
     after.some(({ object }) => object.isWritten && earlier?.has(object.uid) === false)
-  );
-}
-
-/** Kinds that a workload handles and that no object follows. */
-export function unfollowed({ kinds, coverage = [] }: AuditFacts): Finding[] {
-  const found = unfollowedKinds(kinds?.writers ?? [], coverage.map(handlerFacts));
-  return Array.from(
-    groupBy(found, ({ workload }) => workload),
-    ([workload, own]) => {
-      const [namespace = "", kind = "", name = ""] = workload.split("/");
-      const names = [...new Set(own.map(one => one.kind))];
-      return {
-        ...({ severity: "notice", check: "UnfollowedKind", kind, namespace, name } as const),
-        why: `it writes the status of ${names.join(", ")}, and nothing notices if it stops: a controller that hangs stays Running and Ready.`,
-        wayOut: `Add to stallDetection of its ControllerResilience: progress: [${names.map(one => `{kind: ${one}}`).join(", ")}]`,
-      };
-    },
   );
 }

@@ -36,14 +36,14 @@ export async function readFacts(session: Session, reader: PartialReader, scope: 
   const coverage = coverageIn(lists, namespace);
   const known: AuditFacts = { nowMs, ...lists, ...present({ pods, tokenFailures, coverage }) };
   const reading = logs ? readLogs(session, known, reader.unread) : undefined;
-  const [staleLeases, kinds, found, refused] = await Promise.all([
+  const [staleLeases, overdue, found, refused] = await Promise.all([
     readStaleLeases(session, listLeases, leases, known),
     readKinds(session, (kind, view) => reader.list(kind, view, { namespace })),
     reading,
     // Of the whole cluster, not of one namespace.
     namespace === undefined && reading ? countRefused(session, reader.unread, reading) : undefined,
   ]);
-  return { ...known, staleLeases, kinds, ...(found && { logs: found }), refused };
+  return { ...known, staleLeases, overdue, ...(found && { logs: found }), refused };
 }
 
 /** Lists what the operator decides by which workloads to protect. */
