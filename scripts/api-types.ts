@@ -38,6 +38,7 @@ const titles: Record<string, string> = {
   "status.restarts[]": "RestartStatus",
   "status.bindings[]": "BindingStatus",
   "status.daemonSets[]": "DaemonSetStatus",
+  "status.daemonSets[].previous[]": "PreviousExpiration",
   "status.flows[]": "FlowStatus",
   "status.stalls[]": "StallStatus",
 };

@@ -10,6 +10,7 @@ export type {
   FlowStatus,
   LabelSelector,
   MetricsSpec,
+  PreviousExpiration,
   ProgressSpec,
   RestartStatus,
   StallDetectionSpec,

@@ -49,7 +49,7 @@ export class LeaderWarmup {
 /** A rollout that was begun counts for this long although status does not show it, as after a write of status that failed. */
 const UNRECORDED_MS = 600_000;
 
-/** Reports whether pods are replaced because of a changed template. */
+/** Reports whether pods are replaced because of a changed template. A planned change may not be made yet. */
 export function isRolledOut({ outcome }: Pick<DaemonSetStatus, "outcome">): boolean {
   return outcome === "Trial" || outcome === "Rolling";
 }
@@ -72,14 +72,16 @@ export class Rollouts {
 
   /** Takes note of the status of an object, as read or written; null: it is gone. */
   note(key: Key, object: ControllerResilience | null, mode?: Mode): void {
-    const entries = entriesOf(object, mode);
-    const open = (entries ?? []).filter(isRolledOut).map(workloadOf);
+    const entries = isRolling(object, mode) ? (object?.status?.daemonSets ?? []) : [];
+    const open = entries.filter(isRolledOut).map(({ name }) => `DaemonSet/${name}`);
     if (open.length === 0) this.#recorded.delete(key);
     else this.#recorded.set(key, open);
-    const workload = this.#begun.get(key)?.workload;
-    if (entries === undefined || entries.some(one => workloadOf(one) === workload && one.outcome !== "Waiting")) {
-      this.#begun.delete(key);
-    }
+    const begun = this.#begun.get(key);
+    if (begun === undefined) return;
+    const isUnrecorded = entries.some(
+      ({ name, outcome }) => begun.workload === `DaemonSet/${name}` && outcome === "Planned",
+    );
+    if (!isUnrecorded) this.#begun.delete(key);
   }
 
   /** The template is being written. @returns takes that back, if it certainly was not */
@@ -106,14 +108,10 @@ export class Rollouts {
   }
 }
 
-function workloadOf({ name }: Pick<DaemonSetStatus, "name">): string {
-  return `DaemonSet/${name}`;
-}
-
-/** Undefined: what the object began does not go on, such as of one that is suspended or only observed. */
-function entriesOf(object: ControllerResilience | null, judged: Mode | undefined): DaemonSetStatus[] | undefined {
-  if (object === null || object.metadata.deletionTimestamp !== undefined) return undefined;
+/** What an object began that is suspended or only observed does not go on. */
+function isRolling(object: ControllerResilience | null, judged: Mode | undefined): boolean {
+  if (object === null || object.metadata.deletionTimestamp !== undefined) return false;
   const { suspend, tokenLifetime } = object.spec;
   const mode = judged ?? object.spec.mode;
-  return mode === "Enforce" && !suspend && tokenLifetime !== undefined ? (object.status?.daemonSets ?? []) : undefined;
+  return mode === "Enforce" && !suspend && tokenLifetime !== undefined;
 }

@@ -20,8 +20,8 @@ export interface TokenAgentOptions {
   readonly command: readonly string[];
   /** Image of the other containers: one with a shell. */
   readonly shellImage?: string;
-  /** updateStrategy.type, by default not named. */
-  readonly strategy?: "RollingUpdate";
+  /** Seconds that an explicit volume of the template requests; by default, admission mounts the default token. */
+  readonly explicitSeconds?: number;
   readonly automount?: boolean;
 }
 
@@ -34,14 +34,19 @@ export function tokenAgent(options: TokenAgentOptions): object[] {
 
 /** Only the DaemonSet. */
 export function tokenAgentSet(options: TokenAgentOptions): object {
-  const { namespace, name, image, command, shellImage = image, strategy, automount } = options;
+  const { namespace, name, image, command, shellImage = image, explicitSeconds, automount } = options;
   const labels = { "app.kubernetes.io/name": name };
+  const mounts =
+    explicitSeconds === undefined
+      ? {}
+      : { volumeMounts: [{ name: "api-token", mountPath: TOKEN_FOLDER, readOnly: true }] };
   const container = (own: string, ofImage: string, argv: readonly string[]): object => ({
     name: own,
     image: ofImage,
     imagePullPolicy: "IfNotPresent",
     command: argv,
     env: [{ name: "NAMESPACE", value: namespace }],
+    ...mounts,
   });
   const rereads = [
     "sh",
@@ -55,15 +60,25 @@ export function tokenAgentSet(options: TokenAgentOptions): object {
     ...(automount === undefined ? {} : { automountServiceAccountToken: automount }),
     initContainers: [container("init", shellImage, ["sh", "-c", `echo $(ls ${TOKEN_FOLDER})`])],
     containers: [container(agent, image, command), container(beside, shellImage, rereads)],
+    ...(explicitSeconds === undefined ? {} : { volumes: [explicitVolume(explicitSeconds)] }),
   };
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
     metadata: { namespace, name, labels },
-    spec: {
-      selector: { matchLabels: labels },
-      ...(strategy === undefined ? {} : { updateStrategy: { type: strategy } }),
-      template: { metadata: { labels }, spec },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+}
+
+function explicitVolume(expirationSeconds: number): object {
+  return {
+    name: "api-token",
+    projected: {
+      sources: [
+        { serviceAccountToken: { path: "token", expirationSeconds } },
+        { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+        { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+      ],
     },
   };
 }

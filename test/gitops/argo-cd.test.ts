@@ -88,9 +88,8 @@ const node = (): { image: string; command: string[] } => ({
   command: ["node", "/app/controller.js"],
 });
 const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
-/** A DaemonSet whose update strategy is in Git. */
-const agent = (namespace: string): object[] =>
-  tokenAgent({ namespace, name: "web", ...node(), strategy: "RollingUpdate" });
+/** A DaemonSet whose token has a volume in Git. */
+const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
 
 const targets = [{ kind: "Deployment", name: "web" }];
 const ofAgent = [{ kind: "DaemonSet", name: "web" }];
@@ -170,9 +169,9 @@ describe.concurrent("an Application", () => {
     const contestedField = { namespace: name, name: "web", type: "TokenLifetimeBounded" };
     const { message } = await client.untilCondition(contestedField, ["Contested"], TRIAL_MS + FIGHT_MS);
     expect(message).toContain("argocd-controller");
-    await client.until("the template to be restored", async () => (await secondsOf(client, name)) === 0);
+    await client.until("Argo CD to restore its value", async () => (await secondsOf(client, name)) === 3600);
     const generation = await generationOf(client, name);
-    // One of creation, then the change, Argo CD's strategy, and the template that the operator restores.
+    // One of creation, then the change, its revert, and the strategy of the trial.
     expect(generation).toBe(4);
     expect(await story.syncsWhileCompared()).toBe(0);
     expect(await generationOf(client, name)).toBe(generation);

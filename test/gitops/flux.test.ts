@@ -48,8 +48,7 @@ const node = (): { image: string; command: string[] } => ({
 });
 const controller = (namespace: string): object[] => smallController({ namespace, name: "web", ...node() });
 /** A DaemonSet whose token has a volume in Git. */
-const agent = (namespace: string): object[] =>
-  tokenAgent({ namespace, name: "web", ...node(), strategy: "RollingUpdate" });
+const agent = (namespace: string): object[] => tokenAgent({ namespace, name: "web", ...node(), explicitSeconds: 3600 });
 const targets = [{ kind: "Deployment", name: "web" }];
 const ofAgent = [{ kind: "DaemonSet", name: "web" }];
 
@@ -238,14 +237,16 @@ describe.concurrent("a Kustomization", () => {
     const { message } = await client.untilCondition(contested, ["Contested"], TRIALS_MS + FIGHT_MS);
     expect(message).toContain(MANAGER);
     await story.reconcile();
-    expect(await secondsOf(client, name)).toBe(0);
-    // One of creation, then the change, Flux's strategy, and the template that the operator restores.
+    expect(await secondsOf(client, name)).toBe(3600);
+    // One of creation, then the change, its revert, and the strategy of the trial.
     expect(await generationOf(client, name)).toBe(4);
   });
 
   it("with the documented `ignore` keeps the operator's value, also after a change of the DaemonSet", async () => {
     const name = "ignored";
-    const ignore = [{ paths: ["/spec/updateStrategy"], target: { kind: "DaemonSet", name: "web" } }];
+    const ignore = [
+      { paths: ["/spec/template/spec/volumes/0/projected/sources"], target: { kind: "DaemonSet", name: "web" } },
+    ];
     const object = resilience(name, { targets: ofAgent, tokenLifetime: {} });
     const story = await begin(name, [...agent(name), object], { ignore });
     await story.untilReady(TRIALS_MS);

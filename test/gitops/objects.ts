@@ -41,9 +41,9 @@ export async function expiryOf(client: ClusterClient, namespace: string): Promis
   return Date.parse(metadata.annotations?.[EXPIRY] ?? "");
 }
 
-/** The seconds that the operator's volume in the DaemonSet `web` asks for; 0 without one. */
+/** The seconds that the first volume of the DaemonSet `web` asks for. */
 export async function secondsOf(client: ClusterClient, namespace: string): Promise<number> {
-  const path = "{.spec.template.spec.volumes[*].projected.sources[0].serviceAccountToken.expirationSeconds}";
+  const path = "{.spec.template.spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds}";
   return Number(await client.output(["get", "daemonset", "web", "-n", namespace, "-o", `jsonpath=${path}`]));
 }
 

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { daemonSetView } from "../../src/cluster/read/workload-views";
 import { ApiWriter } from "../../src/cluster/write/writer";
+import { ConflictError } from "../../src/core/errors";
+import { fingerprint } from "../../src/remedies/token-lifetime/template/fingerprint";
 import {
+  type PreviousSeconds,
   type TemplateInput,
   type TemplatePatch,
   type TemplatePlan,
   VOLUME_NAME,
 } from "../../src/remedies/token-lifetime/template/parts";
-import { fingerprint, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
+import { planRelease, planTemplate } from "../../src/remedies/token-lifetime/template/plan";
 import { applyPatch } from "../../src/remedies/token-lifetime/template/testing/apply";
 import type { DaemonSetView } from "../../src/core/views";
 import { eventually } from "../cluster/admin";
@@ -42,7 +45,9 @@ afterAll(() => admin.connection.close());
 
 const container = (name: string, ...volumeMounts: Mount[]) => ({ name, image: "agent:1", volumeMounts });
 const at = (name: string, mountPath = PATH): Mount => ({ name, mountPath });
-const token = (expirationSeconds: number) => ({ serviceAccountToken: { path: "token", expirationSeconds } });
+const token = (expirationSeconds?: number) => ({
+  serviceAccountToken: { path: "token", ...(expirationSeconds === undefined ? {} : { expirationSeconds }) },
+});
 
 /** A template with all cases: order, tokens of others, mounts of others. */
 const RICH = {
@@ -61,7 +66,7 @@ const RICH = {
       projected: {
         sources: [
           { configMap: { name: "kube-root-ca.crt" } },
-          token(600),
+          token(),
           { serviceAccountToken: { path: "vault", audience: "vault", expirationSeconds: 7200 } },
         ],
       },
@@ -74,6 +79,8 @@ const PLAIN = { serviceAccountName: "agent", containers: [container("main")] };
 
 /** A DaemonSet to which plans are applied. */
 class Subject {
+  previous: readonly PreviousSeconds[] = [];
+
   private constructor(readonly name: string) {}
 
   static async create(name: string, spec: object): Promise<Subject> {
@@ -101,7 +108,7 @@ class Subject {
   }
 
   async plan(): Promise<TemplatePlan> {
-    return planTemplate(await this.input(), SPEC);
+    return planTemplate(await this.input(), SPEC, this.previous);
   }
 
   /** Applies a plan as the operator does. */
@@ -115,14 +122,19 @@ class Subject {
     const plan = await this.plan();
     if (plan.kind !== "Change") throw new Error(`expected a change, found ${JSON.stringify(plan)}`);
     await this.write(plan.patch);
+    this.previous = plan.previous;
     return plan.patch;
   }
 
+  async release(): Promise<void> {
+    await this.write(planRelease(await this.input(), this.previous));
+  }
+
   /** Another manager's server-side apply. */
-  async applyAs(fieldManager: string, spec: object): Promise<void> {
+  async applyAs(fieldManager: string, spec: object, force = false): Promise<void> {
     const labels = { app: this.name };
     await admin.api.json({
-      ...{ what: "apply", method: "PATCH", path: this.path, query: { fieldManager } },
+      ...{ what: "apply", method: "PATCH", path: this.path, query: { fieldManager, force } },
       contentType: "application/apply-patch+yaml",
       body: {
         ...{ apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: this.name } },
@@ -156,17 +168,18 @@ it("a change changes only the owned fields, and no order, and is made once", asy
   const patch = await subject.apply();
   const { template, generation, ownedVolumes } = await subject.view();
   expect(patch).toMatchObject({
-    volumes: [{ name: VOLUME_NAME }],
+    volumes: [{ name: "api" }, { name: VOLUME_NAME }],
     initContainers: [{ name: "first" }, { name: "third" }],
     containers: [{ name: "side" }, { name: "last" }],
   });
+  expect(subject.previous).toEqual([{ volume: "api", expirationSeconds: 3600 }]);
   // The simulation of server-side apply in the unit tests gives the same result.
   expect(template).toEqual(applyPatch(before, [], patch).template);
   const after = await subject.podSpec();
   expect(namesOf(after.initContainers)).toEqual(["first", "second", "third"]);
   expect(namesOf(after.containers)).toEqual(["main", "side", "odd", "last"]);
   expect(namesOf(after.volumes)).toEqual(["data", "api", "data2", VOLUME_NAME]);
-  expect(ownedVolumes).toEqual([VOLUME_NAME]);
+  expect(ownedVolumes).toEqual(["api", VOLUME_NAME]);
   expect(await subject.plan()).toEqual({ kind: "Bounded" });
   await subject.write(patch);
   expect((await subject.view()).generation).toBe(generation);
@@ -204,27 +217,44 @@ describe("admission", () => {
   });
 
   it("treats a volume of the template as its own if the name has its prefix", async () => {
-    const volumes = [{ name: "kube-api-access-own", projected: { sources: [token(600)] } }];
+    const volumes = [{ name: "kube-api-access-own", projected: { sources: [token(3600)] } }];
     const subject = await Subject.create("prefix", { ...PLAIN, volumes });
-    expect(await subject.plan()).toEqual({ kind: "Bounded" });
+    expect(await subject.apply()).toEqual({
+      volumes: [{ name: volumes[0]?.name, projected: { sources: [token(600)] } }],
+    });
     const pod = await podOf(await subject.podSpec(), "prefix");
     expect(namesOf(pod.volumes)).toEqual(["kube-api-access-own"]);
     expect(mountsOf(pod)).toEqual({ main: ["kube-api-access-own"] });
   });
 });
 
+it("another manager that forces the sources back causes drift, and owns the sources", async () => {
+  const sources = (seconds: number) => ({ volumes: [{ name: "api", projected: { sources: [token(seconds)] } }] });
+  const withApi = (seconds: number) => ({ ...PLAIN, containers: [container("main", at("api"))], ...sources(seconds) });
+  const subject = await Subject.create("contested", withApi(3600));
+  await subject.apply();
+  await expect(subject.applyAs("argocd-controller", withApi(7200))).rejects.toThrow(ConflictError);
+  await subject.applyAs("argocd-controller", withApi(7200), true);
+  expect(await subject.view()).toMatchObject({ ownedVolumes: [], lastManager: "argocd-controller" });
+  const previous = [{ volume: "api", expirationSeconds: 7200 }];
+  expect(await subject.plan()).toMatchObject({ kind: "Change", patch: sources(600), previous });
+});
+
 it.each([
-  ["rich-release", RICH],
-  ["plain-release", PLAIN],
-])("a release restores exactly the original: %s", async (name, spec) => {
+  ["rich-release", RICH, ["api"]],
+  ["plain-release", PLAIN, []],
+])("a release restores exactly the original: %s", async (name, spec, owned) => {
   const subject = await Subject.create(name, spec);
   const before = await subject.input();
-  const print = fingerprint(before);
+  const print = fingerprint(before, []);
   // The operator can begin again afterwards.
   for (let times = 0; times < 2; times++) {
     await subject.apply();
-    expect(fingerprint(await subject.input())).toBe(print);
-    await subject.write({});
-    expect(await subject.input()).toEqual(before);
+    expect(fingerprint(await subject.input(), subject.previous)).toBe(print);
+    await subject.release();
+    const after = await subject.input();
+    expect(after.template).toEqual(before.template);
+    expect(fingerprint(after, subject.previous)).toBe(print);
+    expect(after.ownedVolumes).toEqual(owned);
   }
 });

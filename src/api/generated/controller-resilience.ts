@@ -131,7 +131,7 @@ export interface BindingRenewalSpec {
   renewUntil?: string | null;
 }
 /**
- * tokenLifetime limits the lifetime of the default tokens in the pods of target DaemonSets.
+ * tokenLifetime limits the lifetime of the projected ServiceAccount tokens of target DaemonSets.
  */
 export interface TokenLifetimeSpec {
   /**
@@ -139,7 +139,7 @@ export interface TokenLifetimeSpec {
    */
   expirationSeconds: number;
   /**
-   * defaultToken is Project or Leave. Project adds a projected volume where a container would get the default token. Leave keeps the default token, and restores changed templates.
+   * defaultToken is Project or Leave. Project adds a projected volume where a container would get the default token. Leave keeps the default token.
    */
   defaultToken: "Project" | "Leave";
   /**
@@ -483,9 +483,22 @@ export interface DaemonSetStatus {
    */
   uid?: string;
   /**
-   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the trial has passed, and the other pods are being replaced. Reverted: the operator has reverted the change because of 401 responses, and does not retry it for that template. Contested: another field manager has reverted the change. Unproven: the trial on one node ended without proof, and the change was reverted.
+   * Bounded: no token lives longer than expirationSeconds. LeftAlone: no change is needed or possible. Waiting: the change must wait, or is not in effect yet. Planned: recorded before the template is changed. Trial: the template was changed, with updateStrategy OnDelete, and one pod is replaced. Rolling: the trial has passed, and the other pods are being replaced. Reverted: the operator has reverted the change because of 401 responses, and does not retry it for that template. Contested: another field manager has reverted the change. Unproven: the trial on one node ended without proof, and the change was reverted.
    */
-  outcome: "Bounded" | "LeftAlone" | "Waiting" | "Trial" | "Rolling" | "Reverted" | "Contested" | "Unproven";
+  outcome:
+    | "Bounded"
+    | "LeftAlone"
+    | "Waiting"
+    | "Planned"
+    | "Trial"
+    | "Rolling"
+    | "Reverted"
+    | "Contested"
+    | "Unproven";
+  /**
+   * Token lifetimes in the volumes of the template before the change, to restore them.
+   */
+  previous?: PreviousExpiration[];
   /**
    * Time of the last step of the change.
    */
@@ -502,6 +515,10 @@ export interface DaemonSetStatus {
    * Hash of the template without the changes of the operator. The operator does not retry a reverted change for the same hash.
    */
   fingerprint?: string;
+}
+export interface PreviousExpiration {
+  volume: string;
+  expirationSeconds: number;
 }
 export interface StallStatus {
   /**

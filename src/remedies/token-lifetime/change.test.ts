@@ -12,14 +12,15 @@ const applied = ({ written }: Scene): string[] =>
   written.filter(({ verb }) => verb === "apply").map(({ target }) => target.name);
 
 describe("a DaemonSet whose pods have the default token", () => {
-  it("is tried on one node, then rolled out, and is bounded at the end", async () => {
+  it("is recorded, then tried on one node, then rolled out, and is bounded at the end", async () => {
     const scene = new Scene();
     expect(await scene.pass()).toMatchObject({
       status: "False",
-      reason: "Waiting",
+      reason: "Rolling",
       intents: [],
+      recheckAfterMs: 1_000,
     });
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting", generation: 1 });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned", generation: 1 });
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Rolling", progressing: true });
     expect(scene.written).toMatchObject([
       {
@@ -147,6 +148,7 @@ describe("a change that waits", () => {
     scene.setLogs("quiet");
     scene.hasAccount = true;
     await scene.pass();
+    await scene.pass();
     expect(scene.written).toHaveLength(1);
     expect(scene.entry()).not.toHaveProperty("waitStartTime");
   });
@@ -257,6 +259,7 @@ describe("a bounded DaemonSet", () => {
     const mount = { name: "own", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" };
     const container = { ...PLAIN.spec.containers[0], volumeMounts: [mount] };
     await scene.pass();
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
     scene.put("agent", {
       spec: { ...PLAIN.spec, volumes: [{ name: "own", projected: { sources } }], containers: [container] },
     });
@@ -295,6 +298,7 @@ describe("a change that another manager reverts", () => {
     expect(scene.written).toHaveLength(count);
     scene.ask();
     await scene.pass();
+    await scene.pass();
     expect(scene.written).toHaveLength(count + 1);
   });
 
@@ -311,22 +315,23 @@ describe("a change that another manager reverts", () => {
   });
 });
 
-describe("a token that the template names", () => {
-  it("is its author's to shorten, as the message says", async () => {
-    const scene = new Scene();
-    const sources = [{ serviceAccountToken: { path: "token", audience: "https://api", expirationSeconds: 86_400 } }];
+describe("a shortened source of another owner", () => {
+  const explicit = (expirationSeconds: number, more: object = {}) => {
+    const sources = [{ serviceAccountToken: { path: "token", expirationSeconds } }];
+    const volumeMounts = [{ name: "api", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount" }];
+    const containers = [{ ...PLAIN.spec.containers[0], volumeMounts }];
     const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
-    scene.put("agent", { spec: { ...PLAIN.spec, volumes } });
-    scene.audiences = ["https://api"];
-    await scene.run(3);
-    expect(scene.last).toMatchObject({ status: "False", reason: "Unsupported", stalled: { reason: "Unsupported" } });
-    expect(scene.last.message).toContain(
-      "volume api has a token that lives 86400s; set expirationSeconds there to 600",
-    );
-    expect(scene.written).toEqual([]);
-    scene.audiences = ["https://other"];
-    await scene.run(1);
-    expect(scene.lines).toEqual(["apply DaemonSet"]);
+    return { spec: { ...PLAIN.spec, volumes, containers, ...more } };
+  };
+
+  it("is changed again for each template of its owner", async () => {
+    const scene = new Scene();
+    for (const name of ["a", "b", "c"]) {
+      scene.put("agent", explicit(3600, { nodeSelector: { name } }), { ownedVolumes: [] });
+      scene.roll("agent", 3600);
+      await bounded(scene);
+    }
+    expect(scene.entry()).toMatchObject({ outcome: "Bounded" });
   });
 });
 
@@ -340,7 +345,7 @@ describe("a refused change", () => {
     expect(await scene.pass()).toMatchObject({ status: "False", reason: "Forbidden" });
     scene.outcome = { result: "Failed", message: "no answer" };
     expect((await scene.pass()).message).toContain("apply DaemonSet agent: no answer");
-    expect(scene.entry()).toMatchObject({ outcome: "Waiting" });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
   });
 });
 

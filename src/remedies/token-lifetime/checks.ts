@@ -20,6 +20,8 @@ import {
   buildChange,
   type DaemonSetFinding,
   entryOf,
+  fingerprintOf,
+  IMMEDIATE_MS,
   isMade,
   isRelease,
   isSameTemplate,
@@ -52,6 +54,7 @@ const CHECKS: readonly Check<Subject, DaemonSetFinding>[] = [
   windowClosed,
   delayed,
   wouldChange,
+  planned,
 ];
 
 /** Checks one DaemonSet; changes its template if no check applies. */
@@ -137,6 +140,17 @@ function delayed(subject: Subject): DaemonSetFinding | undefined {
   return waitingFor(subject, blocker, isRelease(subject) ? "restoring its template" : undefined);
 }
 
+/** The previous state must be in status before the change, or no later leader could restore it. */
+function planned(subject: Subject): DaemonSetFinding | undefined {
+  const { record } = subject.daemonSet;
+  // After a crash, generation and template show whether the recorded change is the one that was made.
+  const isSameChange =
+    record?.generation === subject.observed.generation && record.fingerprint === fingerprintOf(subject);
+  if (record?.outcome === "Planned" && isSameChange) return undefined;
+  const words = `: the next pass changes its template, which ${effectOf(subject)}`;
+  return { ...progressing(subject, "Rolling", "Planned", words), recheckAfterMs: IMMEDIATE_MS };
+}
+
 function wouldChange(subject: Subject): DaemonSetFinding | undefined {
   const { mode } = subject.observed;
   if (mode === "Enforce") return undefined;
@@ -154,7 +168,7 @@ function change(subject: Subject): DaemonSetFinding {
   const isTrial = !isRelease(subject);
   const next = isTrial ? "one pod is replaced first" : "the DaemonSet controller replaces its pods";
   const words = `: changing its template, which ${effectOf(subject)}; ${next}`;
-  const finding = progressing(subject, "Rolling", "Waiting", words);
+  const finding = progressing(subject, "Rolling", "Planned", words);
   if (templatePlan.kind !== "Change") return finding;
   const intent = buildChange(daemonSet.view, templatePlan.patch, finding.sentence, isTrial ? TRIAL_STRATEGY : {});
   // The operator rolls out one template at a time.

@@ -138,7 +138,7 @@ describe("a reverted change", () => {
     scene.podList = [{ ...scene.podList[0]!, owner: { kind: "DaemonSet", name: "agent", uid: "uid-2" } }];
     scene.setLogs("quiet");
     await scene.pass();
-    expect(scene.entry()).toMatchObject({ outcome: "Trial" });
+    expect(scene.entry()).toMatchObject({ outcome: "Planned" });
   });
 });
 

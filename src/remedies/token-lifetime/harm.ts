@@ -61,7 +61,7 @@ export function reverting(subject: Subject): DaemonSetFinding | undefined {
   const isEnforced = observed.mode === "Enforce";
   const words = `: ${harmOf(subject)}; ${isEnforced ? "reverting" : `${whatWould(observed.mode)} revert`} the template change`;
   const finding = progressing(subject, "Reverted", record.outcome, words);
-  const intents = [buildRelease(daemonSet.view, finding.sentence)];
+  const intents = [buildRelease(daemonSet, finding.sentence)];
   return { ...finding, intents, after: "Reverted", isProgressing: isEnforced };
 }
 

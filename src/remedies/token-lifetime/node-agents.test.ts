@@ -15,6 +15,7 @@ describe("Events about sandboxes before the change", () => {
     }
     expect(scene.written).toEqual([]);
     await scene.pass();
+    await scene.pass();
     expect(scene.written).toHaveLength(1);
   });
 

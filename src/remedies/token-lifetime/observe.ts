@@ -71,13 +71,13 @@ export async function observeDaemonSets(
     missingTargets: missing,
     isReviewing: logged.length > 0 || restarts.some(isOpen),
     formerEntries,
-    formerTrials: await readTrials(namespace, onTrial, readers),
+    formerTrials: await readTrials(namespace, onTrial, formerEntries, readers),
     restarts: restarts.filter(({ cause }) => cause === Cause.TokenTooLong),
     otherOpenRestarts: restarts.filter(entry => entry.cause !== Cause.TokenTooLong && isOpen(entry)),
   };
 }
 
-/** Without the audiences of the API server a token that names one would not count. */
+/** Without the audiences of the API server a record of a change could not be understood. */
 async function readView(namespace: string, name: string, readers: Readers): Promise<DaemonSetView | null> {
   const [view, apiAudiences] = [await readers.daemonSet(namespace, name), await readers.apiAudiences()];
   return view && { ...view, apiAudiences };
@@ -99,7 +99,7 @@ async function readDaemonSet(
   };
   return {
     ...known,
-    templatePlan: planTemplate(templateInputOf(known), spec),
+    templatePlan: planTemplate(templateInputOf(known), spec, record?.previous),
     lacksServiceAccount: account === null || account.deletedAtMs !== undefined,
     pods: pods.map(pod => ({
       ...{ pod: withAudiences(pod, view.apiAudiences), logState: "unread", logReadMs: -Infinity },
@@ -218,8 +218,8 @@ function hasStartedSince({ hostNetwork, createdAtMs, volumesReadyMs, containers 
 }
 
 /** Restores a DaemonSet on trial that is no target any more. */
-export function buildTrialEnd(view: DaemonSetView): Intent {
-  return buildRelease(view, "The trial ends, because the object does not ask for shorter tokens any more.");
+export function buildTrialEnd(daemonSet: Observed["formerTrials"][number]): Intent {
+  return buildRelease(daemonSet, "The trial ends, because the object does not ask for shorter tokens any more.");
 }
 
 /** Ends the trials of an object that is being deleted or has no tokenLifetime block any more: OnDelete would hold up all updates. */
@@ -229,17 +229,23 @@ export async function endTrials(object: ControllerResilience, readers: Readers):
   // Status may have been written without the list.
   const { views } = await findTargets(object.spec.targets, { namespace, readers, kind: "DaemonSet" });
   const names = [...records, ...views].map(({ name }) => name);
-  const trials = await readTrials(namespace, names, readers);
+  const trials = await readTrials(namespace, names, records, readers);
   if (trials.length === 0) return [];
   const others = await otherObjects(object, readers)();
-  return trials.filter(view => changeHolderOf(view, object, others) === undefined).map(buildTrialEnd);
+  return trials.filter(({ view }) => changeHolderOf(view, object, others) === undefined).map(buildTrialEnd);
 }
 
-async function readTrials(namespace: string, names: readonly string[], readers: Readers): Promise<DaemonSetView[]> {
-  const found: DaemonSetView[] = [];
+async function readTrials(
+  namespace: string,
+  names: readonly string[],
+  records: readonly DaemonSetStatus[],
+  readers: Readers,
+): Promise<Observed["formerTrials"]> {
+  const found: Observed["formerTrials"][number][] = [];
   for (const name of new Set(names)) {
-    const view = await readers.daemonSet(namespace, name);
-    if (view !== null && isOnTrial(view)) found.push(view);
+    const view = await readView(namespace, name, readers);
+    const record = records.find(one => one.name === name);
+    if (view !== null && isOnTrial(view)) found.push({ view, ...(record && { record }) });
   }
   return found;
 }

@@ -60,7 +60,7 @@ function itemOf(finding: DaemonSetFinding): DaemonSetItem {
  * rollout.
  */
 function formerItem(record: DaemonSetStatus, observed: Observed): FormerItem {
-  const trial = observed.formerTrials.find(({ name }) => name === record.name);
+  const trial = observed.formerTrials.find(({ view }) => view.name === record.name);
   const isOnTrial = record.outcome === "Trial" && trial !== undefined;
   const entry: DaemonSetStatus = isOurRollout(record) && !isOnTrial ? { ...record, outcome: "Waiting" } : record;
   return { id: `DaemonSet/${record.name}`, intents: trial === undefined ? [] : [buildTrialEnd(trial)], entry };

@@ -35,7 +35,7 @@ export function reportTokenLifetime(plan: TokenLifetimePlan, outcomes: Outcomes,
 
 /** A planned change that is held back waits. */
 function foundOf({ finding }: DaemonSetItem, executions: readonly Execution[], now: Date): DaemonSetFinding {
-  const isHeld = finding.entry.outcome === "Waiting" && pendingWrites(executions).length > 0;
+  const isHeld = finding.entry.outcome === "Planned" && pendingWrites(executions).length > 0;
   return isHeld ? stalledIfLong(finding, now.getTime()) : finding;
 }
 

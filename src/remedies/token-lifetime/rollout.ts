@@ -208,7 +208,7 @@ const STALLED_AFTER_MS = 3_600_000;
 /** Records when a change began to wait. */
 export function withPatience(finding: DaemonSetFinding, { daemonSet: { record }, nowMs }: Subject): DaemonSetFinding {
   const { entry, isProgressing, reason } = finding;
-  if (isProgressing !== true || (reason !== "Waiting" && entry.outcome !== "Waiting")) return finding;
+  if (isProgressing !== true || (reason !== "Waiting" && entry.outcome !== "Planned")) return finding;
   const sinceMs = Math.min(Date.parse(record?.waitStartTime ?? "") || nowMs, nowMs);
   const waiting = { ...finding, entry: { ...entry, waitStartTime: toSeconds(new Date(sinceMs)) } };
   // What is planned is about to happen, unless the write turns out to be held back.

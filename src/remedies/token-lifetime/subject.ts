@@ -10,8 +10,9 @@ import type { Finding } from "../kit/finding";
 import { evictionOf } from "../../restarts/claims";
 import { isRolledOut } from "../../restarts/rollouts";
 import type { Reason } from "./reasons";
-import type { TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
-import { fingerprint } from "./template/plan";
+import { fingerprint } from "./template/fingerprint";
+import type { PreviousSeconds, TemplateInput, TemplatePatch, TemplatePlan } from "./template/parts";
+import { planRelease } from "./template/plan";
 
 /** What the checks found out about one DaemonSet, and what the operator writes for it. */
 export interface DaemonSetFinding extends Finding<Reason> {
@@ -22,6 +23,9 @@ export interface DaemonSetFinding extends Finding<Reason> {
   readonly after?: DaemonSetStatus["outcome"];
   readonly recheckAfterMs?: number;
 }
+
+/** Delay of the next pass when it only waits for status to be written, in milliseconds. */
+export const IMMEDIATE_MS = 1_000;
 
 /** Delay of the next pass while the cluster has to change first, in milliseconds. */
 export const RECHECK_MS = 10_000;
@@ -39,7 +43,7 @@ export interface Observed {
   /** Status entries of DaemonSets that do not exist or are no targets now. */
   readonly formerEntries: readonly DaemonSetStatus[];
   /** Those of them that are still on trial. */
-  readonly formerTrials: readonly DaemonSetView[];
+  readonly formerTrials: readonly Pick<ObservedDaemonSet, "view" | "record">[];
   /** Restarts by this remedy. */
   readonly restarts: readonly RestartStatus[];
   /** Restarts by other remedies whose outcome is not known yet. */
@@ -102,7 +106,7 @@ export function activePodsOf({ pods }: Pick<ObservedDaemonSet, "pods">): Observe
 
 /** Reports whether pods are replaced because of this remedy's change. */
 export function isOurRollout(record: DaemonSetStatus | undefined): boolean {
-  return record !== undefined && isRolledOut(record);
+  return record !== undefined && (record.outcome === "Planned" || isRolledOut(record));
 }
 
 /** Reports whether the change is in the template, as far as status knows. */
@@ -150,18 +154,22 @@ export function appliedMs({ daemonSet, nowMs }: Subject): number {
 
 /** Fingerprint of the template without the operator's fields. */
 export function fingerprintOf(subject: Subject): string {
-  return fingerprint(templateInputOf(subject.daemonSet));
+  return fingerprint(templateInputOf(subject.daemonSet), previousOf(subject));
 }
 
-/** Reports whether the template, without the operator's fields, is the recorded one; so is any, where a crash has lost the record. */
+/** The lifetimes that the operator's changes replace, or have replaced. */
+function previousOf({ daemonSet, templatePlan }: Subject): readonly PreviousSeconds[] {
+  return templatePlan.kind === "Change" ? templatePlan.previous : (daemonSet.record?.previous ?? []);
+}
+
+/** Reports whether the template, without the operator's fields, is the recorded one. */
 export function isSameTemplate(subject: Subject): boolean {
-  const recorded = subject.daemonSet.record?.fingerprint;
-  return recorded === undefined || recorded === fingerprintOf(subject);
+  return subject.daemonSet.record?.fingerprint === fingerprintOf(subject);
 }
 
 /** A change that only restores the template. */
 export function isRelease({ templatePlan }: Subject): boolean {
-  return templatePlan.kind === "Change" && !templatePlan.projects;
+  return templatePlan.kind === "Change" && !templatePlan.projects && templatePlan.previous.length === 0;
 }
 
 /** What holds of a DaemonSet that is not bounded. `words` follow its name. */
@@ -194,9 +202,17 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
     name: view.name,
     uid: view.uid,
     outcome,
-    ...(record?.appliedTime !== undefined && { appliedTime: record.appliedTime }),
+    ...keptOf(previousOf(subject), record?.appliedTime),
     generation: trial?.generation ?? observed.generation,
     fingerprint: trial?.fingerprint ?? fingerprintOf(subject),
+  };
+}
+
+/** What a later leader needs to restore the template, and to watch it. */
+function keptOf(previous: readonly PreviousSeconds[], appliedTime?: string): Partial<DaemonSetStatus> {
+  return {
+    ...(previous.length > 0 && { previous: previous.map(one => ({ ...one })) }),
+    ...(appliedTime !== undefined && { appliedTime }),
   };
 }
 
@@ -204,7 +220,7 @@ export function entryOf(subject: Subject, outcome: DaemonSetStatus["outcome"]): 
 export function entryWithChange(subject: Subject, outcome: DaemonSetStatus["outcome"]): DaemonSetStatus {
   const { record } = subject.daemonSet;
   const entry = entryOf(subject, outcome);
-  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Waiting";
+  const isRecorded = entry.appliedTime !== undefined && record?.outcome !== "Planned" && record?.outcome !== "Waiting";
   return isRecorded ? entry : { ...entry, appliedTime: toSeconds(new Date(subject.nowMs)) };
 }
 
@@ -217,9 +233,10 @@ export function buildChange(view: DaemonSetView, patch: TemplatePatch, why: stri
   return { verb: "apply", target: refOf(view), body, why, eventReason: "TokenLifetimeShortened" };
 }
 
-/** Restores the template: the operator gives up its volume and mounts. */
-export function buildRelease(view: DaemonSetView, why: string): Intent {
-  return { ...buildChange(view, {}, why), eventReason: "TokenLifetimeRestored" };
+/** Restores the template. */
+export function buildRelease(daemonSet: Pick<ObservedDaemonSet, "view" | "automount" | "record">, why: string): Intent {
+  const patch = planRelease(templateInputOf(daemonSet), daemonSet.record?.previous ?? []);
+  return { ...buildChange(daemonSet.view, patch, why), eventReason: "TokenLifetimeRestored" };
 }
 
 /** Evicts the pod that is to get the first shorter token; the Eviction API respects PodDisruptionBudgets. */

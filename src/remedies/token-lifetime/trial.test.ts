@@ -23,6 +23,22 @@ async function begun(scene: Scene): Promise<Scene> {
 const ordinary = (): Scene => new Scene();
 
 describe("a change of a template", () => {
+  it("bounds a token that names an audience of the API server, whose audience stays", async () => {
+    const [scene, audience] = [ordinary(), "https://kubernetes.default.svc"];
+    const sources = [{ serviceAccountToken: { path: "token", audience, expirationSeconds: 86_400 } }];
+    const volumes = [{ name: "api", projected: { defaultMode: 420, sources } }];
+    scene.put("agent", { spec: { ...PLAIN.spec, automountServiceAccountToken: false, volumes } });
+    const token = { mountsToken: false, audienceTokens: [{ audience, expirationSeconds: 86_400 }] };
+    for (const pod of scene.podList)
+      Object.assign(pod, token, { tokenExpirationSeconds: undefined, maxTokenExpirationSeconds: undefined });
+    expect((await scene.pass()).message).toContain("the audience of its tokens is not known");
+    scene.audiences = [audience];
+    await scene.run(103);
+    expect(scene.lines).toEqual(["apply DaemonSet", "evict Pod", "apply DaemonSet"]);
+    expect(await scene.pass()).toMatchObject({ status: "True", reason: "Bounded" });
+    expect(JSON.stringify(scene.set().template)).toMatch(/"expirationSeconds":600,.*"audience":"https:/);
+  });
+
   it("lasts as long although the clock of its node is behind", async () => {
     const scene = await begun(ordinary());
     scene.podList = scene.podList.map(pod => ({ ...pod, readySinceMs: pod.createdAtMs - 10 * MINUTE }));

@@ -216,7 +216,7 @@ function ending(subject: Subject, after: DaemonSetStatus["outcome"], why: string
     return { ...waitingFor(subject, blocker, "restoring its template"), entry: entryWithChange(subject, "Trial") };
   const sentence = `${nameOf(subject)}: restoring its template and updateStrategy, ${why}.`;
   const finding = inTrial(subject, sentence, after === "Contested" ? "Contested" : "Rolling");
-  return { ...finding, intents: [buildRelease(subject.daemonSet.view, sentence)], after };
+  return { ...finding, intents: [buildRelease(subject.daemonSet, sentence)], after };
 }
 
 function replacing(subject: Subject): DaemonSetFinding | undefined {
@@ -260,7 +260,7 @@ function proving(subject: Subject): DaemonSetFinding | undefined {
 /** The rolling update continues with the other pods. */
 function passed(subject: Subject): DaemonSetFinding {
   const { daemonSet, spec } = subject;
-  const patch = planKeep(templateInputOf(daemonSet), spec);
+  const patch = planKeep(templateInputOf(daemonSet), spec, daemonSet.record?.previous ?? []);
   const sentence = `${nameOf(subject)}: the first pod outlived its shorter token; restoring updateStrategy, so that the DaemonSet controller replaces the others.`;
   const finding = inTrial(subject, sentence);
   // While the operator's clock is off, a log seems quiet.

@@ -105,6 +105,7 @@ describe("outside of the maintenance windows", () => {
     expect([later.stalled, scene.written]).toEqual([undefined, []]);
     await scene.clock.run(MINUTE);
     await scene.pass();
+    await scene.pass();
     expect(scene.written.map(({ verb }) => verb)).toEqual(["apply"]);
   });
 

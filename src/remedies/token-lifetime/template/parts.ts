@@ -23,6 +23,15 @@ export interface TemplateSpec {
   readonly defaultToken: "Project" | "Leave";
 }
 
+/**
+ * The previous lifetime of one token. A volume with several tokens for the API server has as many entries, in the order of its sources, so
+ * the order of the list matters.
+ */
+export interface PreviousSeconds {
+  readonly volume: string;
+  readonly expirationSeconds: number;
+}
+
 /** Why a template stays unchanged although its tokens may be unbounded. */
 export type LeftAloneReason =
   /** Admission injects no token, and the template has none. */
@@ -32,9 +41,7 @@ export type LeftAloneReason =
   /** The pods run on Windows. */
   | "WindowsNodes"
   /** Containers get the default token, and defaultToken is Leave. */
-  | "DefaultTokenLeft"
-  /** The template names a token for the API server that lives longer. Its lifetime is its author's choice. */
-  | "OwnToken";
+  | "DefaultTokenLeft";
 
 /** The change that a template needs. */
 export type TemplatePlan =
@@ -44,6 +51,8 @@ export type TemplatePlan =
   | {
       readonly kind: "Change";
       readonly patch: TemplatePatch;
+      /** For every foreign volume in the patch; replaces the recorded list. */
+      readonly previous: readonly PreviousSeconds[];
       /** The patch contains the operator's volume and its mounts. */
       readonly projects: boolean;
     };
@@ -58,9 +67,10 @@ export interface TemplatePatch {
   readonly initContainers?: readonly ContainerPatch[];
 }
 
+/** `sources` is an atomic list, so the patch contains all of it. */
 export interface VolumePatch {
   readonly name: string;
-  readonly projected: { readonly defaultMode: number; readonly sources: readonly unknown[] };
+  readonly projected: { readonly defaultMode?: number; readonly sources: readonly unknown[] };
 }
 
 export interface ContainerPatch {
@@ -90,10 +100,30 @@ function sourcesOf(volume: JsonObject): readonly unknown[] {
 /** The lifetimes of its API server tokens, in the order of the sources. A token with another audience is not for the API server. */
 function secondsOf(volume: JsonObject, audiences: readonly string[]): readonly number[] {
   return sourcesOf(volume).flatMap(source => {
-    const [token, audience] = [objectIn(objectOf(source)["serviceAccountToken"]), audienceOf(source)];
-    const isForOther = audience !== undefined && !audiences.includes(audience);
-    return token === undefined || isForOther ? [] : [lifetimeOf(token)];
+    const token = apiTokenOf(source, audiences);
+    return token === undefined ? [] : [lifetimeOf(token)];
   });
+}
+
+/** The complete list of sources with these lifetimes, otherwise unchanged. */
+export function withSeconds(
+  volume: JsonObject,
+  seconds: readonly number[],
+  audiences: readonly string[],
+): readonly unknown[] {
+  const rest = [...seconds];
+  return sourcesOf(volume).map(source => {
+    const token = apiTokenOf(source, audiences);
+    const wanted = token === undefined ? undefined : rest.shift();
+    if (token === undefined || wanted === undefined || token["expirationSeconds"] === wanted) return source;
+    return { ...objectOf(source), serviceAccountToken: { ...token, expirationSeconds: wanted } };
+  });
+}
+
+function apiTokenOf(source: unknown, audiences: readonly string[]): JsonObject | undefined {
+  const audience = audienceOf(source);
+  if (audience !== undefined && !audiences.includes(audience)) return undefined;
+  return objectIn(objectOf(source)["serviceAccountToken"]);
 }
 
 function audienceOf(source: unknown): string | undefined {
@@ -142,8 +172,12 @@ export function ownVolume(name: string, expirationSeconds: number): VolumePatch 
 /** Reports whether name and contents are those of the operator's volume, with any token lifetime. */
 function looksOwn(name: string, volume: JsonObject): boolean {
   const isOwnName = /^controller-resilience-token(-[1-9]\d*)?$/.test(name);
-  const [seconds = 0] = secondsOf(volume, []);
-  return isOwnName && canonical(sourcesOf(volume)) === canonical(ownVolume(name, seconds).projected.sources);
+  return isOwnName && canonical(withSeconds(volume, [0], [])) === canonical(sourcesOf({ ...ownVolume(name, 0) }));
+}
+
+/** Reports whether its files have the mode of the operator's volume. */
+function hasDefaultMode(volume: JsonObject): boolean {
+  return (objectOf(volume["projected"])["defaultMode"] ?? DEFAULT_MODE) === DEFAULT_MODE;
 }
 
 /** Returns a name for the operator's volume that is not taken. */
@@ -153,22 +187,42 @@ export function freeName(taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** A volume of the template. */
+/** A volume of the template and its owner. */
 export interface Volume {
   readonly name: string;
   readonly raw: JsonObject;
+  /** Those of its tokens that are for the API server name one of these, or none. */
+  readonly audiences: readonly string[];
+  /** The operator's field manager owns its sources. */
+  readonly isOwned: boolean;
   /** The operator created it, and removes it when it is not needed any more. */
   readonly isOurs: boolean;
-  /** Lifetimes of its tokens for the API server. */
-  readonly seconds: readonly number[];
+  /** Current lifetimes of its API server tokens. */
+  readonly now: readonly number[];
+  /** Their lifetimes before the operator's change. */
+  readonly before: readonly number[];
 }
 
 /** All volumes that have a name, in order. */
-export function readVolumes({ template, audiences = [], ownedVolumes }: Omit<TemplateInput, "automount">): Volume[] {
-  return namedOf(objectOf(objectOf(template)["spec"])["volumes"]).map(raw => {
-    const isOurs = ownedVolumes.includes(raw.name) && looksOwn(raw.name, raw);
-    return { name: raw.name, raw, isOurs, seconds: secondsOf(raw, audiences) };
+export function readVolumes(input: TemplateInput, previous: readonly PreviousSeconds[]): readonly Volume[] {
+  const { audiences = [], ownedVolumes } = input;
+  const owned = new Set(ownedVolumes);
+  return namedOf(podSpecOf(input)["volumes"]).map(raw => {
+    const { name } = raw;
+    const known = previous.filter(({ volume }) => volume === name).map(({ expirationSeconds }) => expirationSeconds);
+    const now = secondsOf(raw, audiences);
+    // Without ownership the recorded lifetimes are out of date.
+    const before = owned.has(name) ? now.map((seconds, i) => known[i] ?? seconds) : now;
+    // Only foreign volumes have recorded lifetimes.
+    const isOurs = owned.has(name) && known.length === 0 && looksOwn(name, raw);
+    return { name, raw, audiences, isOwned: owned.has(name), isOurs, now, before };
   });
+}
+
+/** The volume that containers without a token mount: the operator's, or one that is equal to it. */
+export function tokenVolumeOf(volumes: readonly Volume[]): Volume | undefined {
+  const lookalike = ({ name, raw }: Volume): boolean => looksOwn(name, raw) && hasDefaultMode(raw);
+  return volumes.find(({ isOurs }) => isOurs) ?? volumes.find(lookalike);
 }
 
 /**
@@ -191,12 +245,12 @@ export interface Container {
 }
 
 /** All containers and init containers that have a name, in order. */
-export function readContainers(input: TemplateInput, ours: Volume | undefined): readonly Container[] {
+export function readContainers(input: TemplateInput, tokenVolume: Volume | undefined): readonly Container[] {
   const spec = podSpecOf(input);
   return CONTAINER_LISTS.flatMap(list =>
     namedOf(spec[list]).map(raw => {
       const mount = tokenMountOf(raw);
-      const has = mount === undefined ? "Nothing" : isOurs(mount, ours) ? "OurMount" : "OwnMount";
+      const has = mount === undefined ? "Nothing" : isOurMount(mount, tokenVolume) ? "OurMount" : "OwnMount";
       return { list, name: raw.name, has };
     }),
   );
@@ -224,16 +278,18 @@ export function mountPatch({ name }: Container, volume: string): ContainerPatch 
 }
 
 /** The container without the operator's mount; the same object if it has none. */
-export function withoutOurMount(container: JsonObject, ours: Volume | undefined): JsonObject {
+export function withoutOurMount(container: JsonObject, tokenVolume: Volume | undefined): JsonObject {
   const mount = tokenMountOf(container);
-  if (mount === undefined || !isOurs(mount, ours)) return container;
+  if (mount === undefined || !isOurMount(mount, tokenVolume)) return container;
   const { volumeMounts, ...rest } = container;
   const others = arrayOf(volumeMounts).filter(one => one !== mount);
   return others.length === 0 ? rest : { ...rest, volumeMounts: others };
 }
 
-function isOurs({ name }: JsonObject, ours: Volume | undefined): boolean {
-  return ours !== undefined && name === ours.name;
+/** Reports whether a mount is of the operator's volume. A mount of an equal foreign volume counts only if it is read-only. */
+function isOurMount(mount: JsonObject, tokenVolume: Volume | undefined): boolean {
+  if (tokenVolume === undefined || mount["name"] !== tokenVolume.name) return false;
+  return tokenVolume.isOurs || mount["readOnly"] === true;
 }
 
 function tokenMountOf(container: JsonObject): JsonObject | undefined {

@@ -1,10 +1,8 @@
-import { hash } from "node:crypto";
-import { arrayOf, canonical, type JsonObject, objectIn, objectOf } from "../../../core/json";
+import { objectOf } from "../../../core/json";
 import { type Check, firstMatch } from "../../../core/checks";
 import {
   namesAudience,
   type Container,
-  CONTAINER_LISTS,
   type ContainerPatch,
   freeName,
   isAutomountOff,
@@ -13,6 +11,7 @@ import {
   mountPatch,
   ownVolume,
   podSpecOf,
+  type PreviousSeconds,
   readContainers,
   readVolumes,
   templateAutomount,
@@ -21,8 +20,10 @@ import {
   type TemplatePlan,
   type TemplateSpec,
   TOKEN_PATH,
+  tokenVolumeOf,
   type Volume,
-  withoutOurMount,
+  type VolumePatch,
+  withSeconds,
 } from "./parts";
 
 /** A template that needs no change. */
@@ -35,33 +36,45 @@ interface Unchanged {
 const CHECKS: readonly Check<Unchanged, TemplatePlan>[] = [
   windowsNodes,
   defaultTokenLeft,
-  ownToken,
   hasBoundedToken,
   automountOff,
   ownMount,
 ];
 
-/** Plans the patch after which no default token lives longer than the spec allows. Pure and total. */
-export function planTemplate(input: TemplateInput, spec: TemplateSpec): TemplatePlan {
-  const reading = readTemplate(input);
-  const mounting = isWindows(input) ? [] : mountingOf(input, spec, reading);
-  const { isChange, patch } = arrange(reading, spec.expirationSeconds, mounting);
-  const projects = mounting.length > 0;
-  // Next to a longer token a shorter one bounds nothing.
-  const isUseful = !projects || longerThan(spec, reading) === undefined;
-  if (isChange && isUseful) return { kind: "Change", patch, projects };
+/**
+ * Plans the patch after which no token for the API server lives longer than the spec allows. Pure and total.
+ *
+ * @param previous lifetimes that the operator's changes replaced, as recorded in status
+ */
+export function planTemplate(
+  input: TemplateInput,
+  spec: TemplateSpec,
+  previous: readonly PreviousSeconds[] = [],
+): TemplatePlan {
+  const reading = readTemplate(input, previous);
+  const { isChange, ...change } = isWindows(input)
+    ? arrange(reading, Infinity, [])
+    : arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading));
+  if (isChange) return { kind: "Change", ...change };
   return firstMatch(CHECKS, { input, spec, reading }) ?? { kind: "Bounded" };
 }
 
 /** The patch with every field that the operator owns in a template that needs no change. */
-export function planKeep(input: TemplateInput, spec: TemplateSpec): TemplatePatch {
-  const reading = readTemplate(input);
+export function planKeep(
+  input: TemplateInput,
+  spec: TemplateSpec,
+  previous: readonly PreviousSeconds[],
+): TemplatePatch {
+  const reading = readTemplate(input, previous);
   return arrange(reading, spec.expirationSeconds, mountingOf(input, spec, reading)).patch;
 }
 
-/** A volume of another owner with a token for the API server that lives longer than the spec allows. */
-function longerThan({ expirationSeconds }: TemplateSpec, { volumes }: Reading): Volume | undefined {
-  return volumes.find(({ isOurs, seconds }) => !isOurs && Math.max(...seconds) > expirationSeconds);
+/**
+ * Plans the patch that restores the template: it releases the operator's volume and mounts, and shortened sources get their previous
+ * lifetimes. The operator stays the owner of these sources, because a field without an owner is removed.
+ */
+export function planRelease(input: TemplateInput, previous: readonly PreviousSeconds[]): TemplatePatch {
+  return arrange(readTemplate(input, previous), Infinity, []).patch;
 }
 
 function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, containers }: Reading): readonly Container[] {
@@ -70,17 +83,7 @@ function mountingOf(input: TemplateInput, spec: TemplateSpec, { volumes, contain
 }
 
 function hasBoundedToken({ reading }: Unchanged): TemplatePlan | undefined {
-  return reading.volumes.some(({ seconds }) => seconds.length > 0) ? { kind: "Bounded" } : undefined;
-}
-
-function ownToken({ spec, reading }: Unchanged): TemplatePlan | undefined {
-  const volume = longerThan(spec, reading);
-  if (volume === undefined) return undefined;
-  const wanted = `set expirationSeconds there to ${spec.expirationSeconds} or less`;
-  return leftAlone(
-    "OwnToken",
-    `its volume ${volume.name} has a token that lives ${Math.max(...volume.seconds)}s; ${wanted}`,
-  );
+  return reading.volumes.some(({ now }) => now.length > 0) ? { kind: "Bounded" } : undefined;
 }
 
 /** The effect of shorter tokens on Windows nodes is not tested. */
@@ -89,9 +92,9 @@ function windowsNodes({ input }: Unchanged): TemplatePlan | undefined {
   return leftAlone("WindowsNodes", "its pods run on Windows nodes, where the operator changes no tokens");
 }
 
-function defaultTokenLeft({ input, spec, reading: { volumes, containers } }: Unchanged): TemplatePlan | undefined {
+function defaultTokenLeft({ input, reading: { volumes, containers } }: Unchanged): TemplatePlan | undefined {
   const bare = containers.filter(({ has }) => has === "Nothing");
-  if (spec.defaultToken !== "Leave" || bare.length === 0 || !isInjected(input, volumes)) return undefined;
+  if (bare.length === 0 || !isInjected(input, volumes)) return undefined;
   return leftAlone("DefaultTokenLeft", `defaultToken is Leave for ${listOf(bare)}`);
 }
 
@@ -133,76 +136,66 @@ function isWindows(input: TemplateInput): boolean {
 }
 
 /** The relevant parts of a template. */
-interface Reading {
+export interface Reading {
   readonly volumes: readonly Volume[];
-  /** The operator's volume. */
-  readonly ours: Volume | undefined;
+  readonly tokenVolume: Volume | undefined;
   readonly containers: readonly Container[];
 }
 
-function readTemplate(input: TemplateInput): Reading {
-  const volumes = readVolumes(input);
-  const ours = volumes.find(({ isOurs }) => isOurs);
-  return { volumes, ours, containers: readContainers(input, ours) };
+/** Every field that the operator should own, and whether the template differs. */
+interface Arrangement {
+  readonly patch: TemplatePatch;
+  readonly previous: readonly PreviousSeconds[];
+  readonly projects: boolean;
+  readonly isChange: boolean;
+}
+
+/** Reads volumes and containers with their owners. */
+export function readTemplate(input: TemplateInput, previous: readonly PreviousSeconds[]): Reading {
+  const volumes = readVolumes(input, previous);
+  const tokenVolume = tokenVolumeOf(volumes);
+  return { volumes, tokenVolume, containers: readContainers(input, tokenVolume) };
 }
 
 /**
- * Every field that the operator should own if the containers in `mounting` mount its volume, and whether the template differs. Items keep the
- * template's order, because server-side apply would reorder the template otherwise.
+ * Computes the operator's fields for which no token lives longer than `bound` and the containers in `mounting` mount the operator's volume.
+ * Items keep the template's order, because server-side apply would reorder the template otherwise.
  */
-function arrange(
-  { volumes, ours }: Reading,
-  bound: number,
-  mounting: readonly Container[],
-): { readonly patch: TemplatePatch; readonly isChange: boolean } {
-  if (mounting.length === 0) return { patch: {}, isChange: ours !== undefined };
-  const name = ours?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
-  const isBare = mounting.some(({ has }) => has === "Nothing");
-  return { patch: patchOf(mounting, name, bound), isChange: isBare || ours?.seconds[0] !== bound };
+export function arrange(reading: Reading, bound: number, mounting: readonly Container[]): Arrangement {
+  const { volumes, tokenVolume } = reading;
+  const projects = mounting.length > 0;
+  const kept = volumes.flatMap(volume => keptOf(volume, bound, projects && volume === tokenVolume));
+  const name = tokenVolume?.name ?? freeName(new Set(volumes.map(volume => volume.name)));
+  const fresh = projects && tokenVolume === undefined ? [ownVolume(name, bound)] : [];
+  const mounts = mounting.some(({ has }) => has === "Nothing");
+  const leaves = volumes.some(volume => volume.isOurs && !(projects && volume === tokenVolume));
+  return {
+    patch: patchOf([...kept.map(({ patch }) => patch), ...fresh], mounting, name),
+    previous: kept.flatMap(({ previous }) => previous),
+    projects,
+    isChange: mounts || leaves || kept.some(({ isChange }) => isChange),
+  };
 }
 
-function patchOf(mounting: readonly Container[], volume: string, bound: number): TemplatePatch {
+interface Kept {
+  readonly patch: VolumePatch;
+  readonly previous: readonly PreviousSeconds[];
+  readonly isChange: boolean;
+}
+
+function keptOf(volume: Volume, bound: number, isMounted: boolean): Kept[] {
+  const { name, raw, now, before, audiences, isOurs, isOwned } = volume;
+  if (isOurs) return isMounted ? [{ patch: ownVolume(name, bound), previous: [], isChange: now[0] !== bound }] : [];
+  const wanted = before.map(seconds => Math.min(seconds, bound));
+  const isChange = wanted.some((seconds, i) => seconds !== now[i]);
+  if (!isOwned && !isChange) return [];
+  const previous = before.map(expirationSeconds => ({ volume: name, expirationSeconds }));
+  return [{ patch: { name, projected: { sources: withSeconds(raw, wanted, audiences) } }, previous, isChange }];
+}
+
+function patchOf(volumes: readonly VolumePatch[], mounting: readonly Container[], volume: string): TemplatePatch {
   const of = (list: Container["list"]): ContainerPatch[] =>
     mounting.filter(container => container.list === list).map(container => mountPatch(container, volume));
-  const lists = CONTAINER_LISTS.map(list => [list, of(list)] as const).filter(([, items]) => items.length > 0);
-  return { volumes: [ownVolume(volume, bound)], ...Object.fromEntries(lists) };
-}
-
-/** Digits of the hash; enough to distinguish the templates of one DaemonSet. */
-const LENGTH = 16;
-
-/**
- * Hashes a template without the operator's fields: the same before and after a change and its release. The order of keys does not
- * matter.
- */
-export function fingerprint(input: TemplateInput): string {
-  const template = objectOf(input.template);
-  const metadata = withoutRestarts(template["metadata"]);
-  const original = { ...template, metadata, spec: originalSpec(podSpecOf(input), readTemplate(input)) };
-  return hash("sha256", canonical(original), "hex").slice(0, LENGTH);
-}
-
-/** Set by kubectl rollout restart, which replaces pods without another change. */
-const KUBECTL_RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
-
-/** Metadata without the annotations of restarts. */
-function withoutRestarts(metadata: unknown): unknown {
-  const { annotations, ...rest } = objectOf(metadata);
-  const others = { ...objectOf(annotations) };
-  Reflect.deleteProperty(others, KUBECTL_RESTARTED_AT);
-  return Object.keys(others).length === 0 ? rest : { ...rest, annotations: others };
-}
-
-/** A missing list is equal to an empty one. */
-function originalSpec(spec: JsonObject, { ours }: Reading): JsonObject {
-  const volumes = arrayOf(spec["volumes"]).filter(volume => volume !== ours?.raw);
-  const lists = CONTAINER_LISTS.map(list => [list, originalContainers(spec[list], ours)] as const);
-  return { ...spec, volumes, ...Object.fromEntries(lists) };
-}
-
-function originalContainers(list: unknown, ours: Volume | undefined): unknown[] {
-  return arrayOf(list).map(item => {
-    const container = objectIn(item);
-    return container === undefined ? item : withoutOurMount(container, ours);
-  });
+  const patch = { volumes, initContainers: of("initContainers"), containers: of("containers") };
+  return Object.fromEntries(Object.entries(patch).filter(([, items]) => items.length > 0));
 }

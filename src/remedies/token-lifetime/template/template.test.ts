@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../core/json";
-import { type TemplateInput, type TemplatePatch, type TemplatePlan, type TemplateSpec, VOLUME_NAME } from "./parts";
-import { fingerprint, planTemplate } from "./plan";
+import { fingerprint } from "./fingerprint";
+import {
+  type PreviousSeconds,
+  type TemplateInput,
+  type TemplatePatch,
+  type TemplatePlan,
+  type TemplateSpec,
+  VOLUME_NAME,
+} from "./parts";
+import { planRelease, planTemplate } from "./plan";
 import { created, type Managed, ownedVolumesOf, serverSideApply, US } from "./testing/apply";
 
 const PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -23,6 +31,7 @@ const token = (expirationSeconds: number, audience?: string) => ({
 });
 const projected = (name: string, ...sources: object[]) => ({ name, projected: { defaultMode: 420, sources } });
 const own = (seconds = 600, name = VOLUME_NAME) => projected(name, token(seconds), CA, NAMESPACE);
+const shortened = (name: string, ...sources: object[]) => ({ name, projected: { sources } });
 const container = (name: string, ...mounts: object[]) => ({
   name,
   image: "agent:1",
@@ -53,6 +62,7 @@ function reasonOf(made: TemplatePlan): string {
 /** A DaemonSet on which plans are carried out. */
 class Subject {
   live: Managed;
+  previous: readonly PreviousSeconds[] = [];
   automount: boolean | undefined;
 
   constructor(spec: object) {
@@ -68,14 +78,19 @@ class Subject {
   }
 
   plan(spec = SPEC): TemplatePlan {
-    return planTemplate(this.input, spec);
+    return planTemplate(this.input, spec, this.previous);
   }
 
   apply(spec = SPEC): TemplatePlan {
     const made = this.plan(spec);
     if (made.kind !== "Change") return made;
     this.live = serverSideApply(this.live, US, { spec: made.patch });
+    this.previous = made.previous;
     return made;
+  }
+
+  release(): void {
+    this.live = serverSideApply(this.live, US, { spec: planRelease(this.input, this.previous) });
   }
 
   /** Another manager applies this with force. */
@@ -88,32 +103,24 @@ describe("a token in the template", () => {
   it.each([
     ["without expirationSeconds lives 3600 s", { path: "token" }, 3600],
     ["with an empty audience is for the API server", { path: "token", audience: "", expirationSeconds: 7200 }, 7200],
-    ["with an audience of the API server is for it", { path: "token", audience: API, expirationSeconds: 900 }, 900],
-    ["for a year has that as well", { path: "token", expirationSeconds: 31_536_000 }, 31_536_000],
-  ])("%s, which its author has to change, beside a default token as well", (_, serviceAccountToken, seconds) => {
+    [
+      "with an audience of the API server is for it",
+      { path: "token", audience: API, expirationSeconds: 86_400 },
+      86_400,
+    ],
+    ["for a year is shortened as well", { path: "token", expirationSeconds: 31_536_000 }, 31_536_000],
+  ])("%s", (_, serviceAccountToken, before) => {
     const volumes = [projected("api", { serviceAccountToken })];
-    const audiences = ["k3s", API];
-    const made = plan({ containers: [mounting("main", "api"), container("side")], volumes }, { audiences });
-    const cause = `its volume api has a token that lives ${seconds}s; set expirationSeconds there to 600 or less`;
-    expect(made).toEqual({ kind: "LeftAlone", reason: "OwnToken", cause });
-    const longer = { ...SPEC, expirationSeconds: seconds };
-    expect(plan({ containers: [mounting("main", "api")], volumes }, { audiences }, longer).kind).toBe("Bounded");
+    const made = plan({ containers: [mounting("main", "api")], volumes }, { audiences: ["k3s", API] });
+    const source = { serviceAccountToken: { ...serviceAccountToken, expirationSeconds: 600 } };
+    expect(patchOf(made)).toEqual({ volumes: [shortened("api", source)] });
+    expect(made).toMatchObject({ previous: [{ volume: "api", expirationSeconds: before }] });
   });
 
-  it("with another audience does not count", () => {
-    const volumes = [projected("api", token(86_400, "vault"), token(600))];
-    expect(plan({ containers: [mounting("main", "api")], volumes })).toEqual({ kind: "Bounded" });
-  });
-
-  it("that is added later does not take the operator's away, except to restore the template", () => {
-    const subject = new Subject({ containers: [main] });
-    const before = subject.spec;
-    subject.apply();
-    subject.interfere({ volumes: [projected("api", token(3600))] });
-    expect(reasonOf(subject.apply())).toBe("OwnToken");
-    subject.interfere({});
-    expect(subject.apply(LEAVE)).toMatchObject({ kind: "Change", projects: false, patch: {} });
-    expect(subject.spec).toEqual(before);
+  it("with another audience is never changed, also next to a shortened one", () => {
+    const sources = [token(86_400, "vault"), token(3600)];
+    const spec = { containers: [mounting("main", "api")], volumes: [projected("api", ...sources)] };
+    expect(patchOf(plan(spec))).toEqual({ volumes: [shortened("api", token(86_400, "vault"), token(600))] });
   });
 });
 
@@ -185,16 +192,75 @@ describe("Windows nodes", () => {
     ["by the pod's operating system", { os: { name: "windows" } }],
     ["by the nodes' label", { nodeSelector: { "kubernetes.io/os": "windows" } }],
   ])("stay unchanged: %s", (_, fields) => {
-    const spec = { ...fields, containers: [main] };
+    const spec = { ...fields, containers: [main], volumes: [projected("api", token(3600))] };
     expect(reasonOf(plan(spec))).toBe("WindowsNodes");
     expect(reasonOf(plan({ ...spec, os: { name: "linux" }, nodeSelector: {} }))).toBe("Change");
+  });
+});
+
+describe("a second plan", () => {
+  const mixed = {
+    initContainers: [container("first"), mounting("second", "api"), container("third")],
+    containers: [mounting("main", "keys"), container("side")],
+    volumes: [secret, projected("api", token(3600), token(86_400, "vault")), { name: "data", emptyDir: {} }],
+  };
+
+  it.each([
+    ["takes back a source", { volumes: [shortened("api", token(3600), token(86_400, "vault"))] }],
+    ["makes the operator's token live longer", { volumes: [shortened(VOLUME_NAME, token(3607), CA, NAMESPACE)] }],
+  ])("detects that another manager %s, and keeps everything else", (_, drift) => {
+    const subject = new Subject(mixed);
+    subject.apply();
+    const wanted = subject.spec;
+    subject.interfere(drift);
+    expect(subject.plan().kind).toBe("Change");
+    subject.apply();
+    expect(subject.spec).toEqual(wanted);
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+  });
+
+  it("leaves a source to a manager that has bounded it, and does not restore it later", () => {
+    const subject = new Subject(mixed);
+    subject.apply();
+    subject.interfere({ volumes: [shortened("api", token(900), token(86_400, "vault"))] });
+    const longer = { ...SPEC, expirationSeconds: 1200 };
+    expect(patchOf(subject.apply(longer)).volumes).toEqual([own(1200)]);
+    expect(subject.previous).toEqual([]);
+    expect(subject.plan({ ...SPEC, expirationSeconds: 3600 })).toMatchObject({ previous: [] });
+  });
+
+  it("treats a copy of the operator's volume as foreign", () => {
+    const subject = new Subject({ containers: [mounting("main", VOLUME_NAME)], volumes: [own(3600)] });
+    const before = subject.spec;
+    expect(patchOf(subject.apply()).volumes).toEqual([shortened(VOLUME_NAME, token(600), CA, NAMESPACE)]);
+    expect(subject.plan()).toEqual({ kind: "Bounded" });
+    subject.release();
+    expect(subject.spec).toEqual(before);
+  });
+});
+
+describe("another bound", () => {
+  const subjectAt600 = (): Subject => {
+    const subject = new Subject({
+      containers: [mounting("main", "api"), container("side")],
+      volumes: [projected("api", token(900))],
+    });
+    subject.apply();
+    return subject;
+  };
+
+  it("never extends a token whose previous lifetime is unknown", () => {
+    const subject = subjectAt600();
+    subject.previous = [];
+    const patch = patchOf(subject.apply({ ...SPEC, expirationSeconds: 1200 }));
+    expect(patch.volumes).toEqual([shortened("api", token(600)), own(1200)]);
   });
 });
 
 describe("a fingerprint", () => {
   const template = { metadata: { labels: { app: "agent" } }, spec: { containers: [main], hostNetwork: true } };
   const of = (made: object): string =>
-    fingerprint({ template: made as JsonObject, automount: undefined, ownedVolumes: [] });
+    fingerprint({ template: made as JsonObject, automount: undefined, ownedVolumes: [] }, []);
 
   it("has sixteen digits that do not depend on the order of keys", () => {
     expect(of(template)).toMatch(/^[0-9a-f]{16}$/);
@@ -211,12 +277,13 @@ describe("a fingerprint", () => {
     expect(of(other)).not.toBe(of(template));
   });
 
-  it("detects another lifetime of a token, but not the operator's volume", () => {
+  it("detects another lifetime of a token, but not the operator's", () => {
     const volumes = (seconds: number) => ({ spec: { ...template.spec, volumes: [projected("api", token(seconds))] } });
-    expect(of(volumes(500))).not.toBe(of(volumes(600)));
-    const subject = new Subject(volumes(600).spec);
-    const before = fingerprint(subject.input);
-    expect(subject.apply().kind).toBe("Change");
-    expect(fingerprint(subject.input)).toBe(before);
+    expect(of(volumes(3600))).not.toBe(of(volumes(7200)));
+    const subject = new Subject(volumes(3600).spec);
+    const before = fingerprint(subject.input, []);
+    subject.apply();
+    expect(fingerprint(subject.input, subject.previous)).toBe(before);
+    expect(fingerprint(subject.input, [{ volume: "api", expirationSeconds: 7200 }])).not.toBe(before);
   });
 });

@@ -80,8 +80,7 @@ export class Scene extends EmptyReaders implements PodLogReview {
   audiences: readonly string[] = [];
   /** Pods of other namespaces. */
   otherPods: PodView[] = [];
-  /** The first review of a leader finds no log read yet. */
-  #unreadReviews = 1;
+  #unreadReviews = 0;
   readonly #events = new Map<string, SandboxEventView>();
   /** What the last pass of {@link run} reported. */
   last: ScenePass = { status: "Unknown", reason: "", message: "", intents: [], needsCleanup: false };
