@@ -3,7 +3,7 @@ import type { ControllerResilience } from "../../api/controller-resilience";
 import { ForbiddenError, TerminalError, TransientError } from "../../core/errors";
 import type { Readers } from "../../core/readers";
 import { EmptyReaders } from "../../core/testing/empty-readers";
-import { InformerWorld } from "../testing/informer-world";
+import { InformerWorld } from "../testing/watch-server";
 import { cachedReaders, type ReadCaches } from "./cached-readers";
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
@@ -100,7 +100,7 @@ describe("cached readers", () => {
   it("see a change of a cache in the next read", async () => {
     const readers = setUp();
     await readers.workloads("Deployment", "kai");
-    await world?.say("/apis/apps/v1/namespaces/kai/deployments", "ADDED", workload("aa"));
+    await world?.tell("/apis/apps/v1/namespaces/kai/deployments", "ADDED", workload("aa"));
     expect(namesOf(await readers.workloads("Deployment", "kai"))).toEqual(["a", "aa", "b"]);
   });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { OWNER_ANNOTATION, SKIP_ANNOTATION } from "../../api/names";
 import { ForbiddenError, GoneError, TransientError } from "../../core/errors";
 import { settle } from "../../core/testing/fake-clock";
-import { InformerWorld } from "../testing/informer-world";
+import { InformerWorld } from "../testing/watch-server";
 
 const PODS = "/api/v1/pods";
 const ACCOUNTS = "/api/v1/serviceaccounts";
@@ -74,7 +74,7 @@ describe("the watches of a kind", () => {
     await informers.bindings("ClusterRoleBinding", "kai");
     await settle();
     expect([...open].sort()).toEqual([`${NAMESPACES}/kai/pods`, `${RBAC}/clusterrolebindings`]);
-    expect(await world.say(`${NAMESPACES}/kai/pods`, "ADDED", object("kai", "q"))).toEqual(["kai"]);
+    expect(await world.tell(`${NAMESPACES}/kai/pods`, "ADDED", object("kai", "q"))).toEqual(["kai"]);
   });
 
   it("have an age in the metrics unless the API server refuses that of one namespace, which may be gone with its RoleBinding", async () => {
@@ -131,7 +131,7 @@ describe("a change", () => {
     const { informers } = setUp();
     await informers.cache("Deployment", "kai");
     await settle();
-    const say = (changed: object) => world.say(DEPLOYMENTS, "MODIFIED", changed);
+    const say = (changed: object) => world.tell(DEPLOYMENTS, "MODIFIED", changed);
     expect(await say(workload("web", "5"))).toEqual(["kai"]);
     expect(await say(workload("web", "6", { status: { observedReplicas: 1 } }))).toEqual([]);
     expect(await say(workload("web", "7", { metadata: { annotations: { a: "b" } } }))).toEqual([]);
@@ -159,7 +159,7 @@ describe("a change", () => {
     await informers.bindings("ClusterRoleBinding", "kai");
     await settle();
     const say = (type: "ADDED" | "MODIFIED" | "DELETED", changed: object) =>
-      world.say(`${RBAC}/clusterrolebindings`, type, changed);
+      world.tell(`${RBAC}/clusterrolebindings`, type, changed);
     expect(await say("ADDED", binding(undefined, "2", "kai", "b"))).toEqual(["kai", "b"]);
     expect(await say("MODIFIED", binding(undefined, "3", "flux"))).toEqual(["kai", "b", "flux"]);
     expect(await say("DELETED", binding(undefined, "4", "flux"))).toEqual(["flux"]);
@@ -173,7 +173,7 @@ describe("a change", () => {
     });
     await informers.clusterObjects("FlowSchema");
     await settle();
-    const say = (changed: object) => world.say(FLOW_SCHEMAS, "MODIFIED", changed);
+    const say = (changed: object) => world.tell(FLOW_SCHEMAS, "MODIFIED", changed);
     expect(await say(flow(undefined, "5"))).toEqual([]);
     expect(await say(flow("kai/app", "7"))).toEqual(["kai"]);
     expect(await say(flow("kai/app", "8"))).toEqual([]);
@@ -195,7 +195,7 @@ describe("a change", () => {
     await settle();
     expect(told.splice(0)).toEqual(["a"]);
     const say = async (path: string, changed: object): Promise<string[]> => {
-      await world.say(path, "MODIFIED", changed);
+      await world.tell(path, "MODIFIED", changed);
       return told.splice(0);
     };
     expect(await say(DEPLOYMENTS, object("b", "web"))).toEqual(["b"]);
@@ -218,7 +218,7 @@ it("the Events about sandboxes have a watch for each reason, and tell their read
     type: "MODIFIED" | "DELETED" = "MODIFIED",
     reason = "FailedCreatePodSandBox",
   ) =>
-    world.say(`${EVENTS}?reason=${reason}`, type, {
+    world.tell(`${EVENTS}?reason=${reason}`, type, {
       ...object("elsewhere", cause, String(count)),
       reason,
       message: `failed to setup network for sandbox "5d": plugin type="calico" failed (add): ${cause}`,
@@ -251,7 +251,7 @@ describe("the Namespaces", () => {
     await settle();
     world.changed.length = 0;
     const say = (version: string, more: object) =>
-      world.say(NAMESPACES, "MODIFIED", object(undefined, "kai", version, more));
+      world.tell(NAMESPACES, "MODIFIED", object(undefined, "kai", version, more));
     expect(await say("6", { labels: { team: "a" }, ...skipped })).toEqual([]);
     expect(await say("7", {})).toEqual(["kai"]);
     expect(await say("8", { labels: { team: "b" } })).toEqual(["kai"]);
@@ -293,7 +293,7 @@ it("a cache that does not fill delays reads for five seconds after its start, an
   const { clock, informers } = setUp();
   // Its lists never end, so stopping it would not end either.
   isStoppable = false;
-  world.hang();
+  world.list = () => new Promise(() => undefined);
   const read = async (): Promise<number> => {
     const startedMs = clock.monotonicMs();
     await expect(informers.pods("kai")).rejects.toThrow("watch pods: not filled yet");

@@ -1,21 +1,22 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { KINDS } from "../../core/kinds";
 import { TransientError, UnavailableError, WaitError } from "../../core/errors";
-import { FakeClock, seededRandom } from "../../core/testing/fake-clock";
+import { seededRandom } from "../../core/testing/fake-clock";
 import type { PodView, ServiceAccountView } from "../../core/views";
 import { RecordingLog } from "../../engine/testing/fakes";
-import { Api, type ApiRequest, TimeoutError } from "../http/api";
+import { Api, TimeoutError } from "../http/api";
 import { Connection } from "../http/connection";
 import { listPages } from "../http/resources";
 import { ExpiredError } from "../http/status-errors";
 import { podView } from "../read/pod-view";
 import { serviceAccountView } from "../read/views";
 import { systemClock } from "../system";
-import { Watch, type WatchContext } from "./watch";
+import { listOf, WatchServer } from "../testing/watch-server";
+import { Watch } from "./watch";
 
 const HOUR = 3_600_000;
 const metrics = { count: () => undefined, show: () => undefined, watchAge: () => undefined };
@@ -100,35 +101,15 @@ describe("pods of all namespaces, where a tenant has many that are large", () =>
   });
 });
 
-interface Script {
-  /** Answers the request for one page of a list. */
-  readonly page: (index: number, limit: number) => unknown;
-  readonly open?: (signal: AbortSignal) => Promise<IncomingMessage>;
-}
-
 /** A watch of ServiceAccounts whose requests take 30 ms each. */
-function begin({ page, open }: Script, random = () => 0.5) {
-  const clock = new FakeClock();
-  const seen = { lists: 0, pages: 0, streams: 0 };
-  const api = {
-    json: async <T>({ query = {} }: ApiRequest): Promise<T> => {
-      const index = Number(query["continue"] ?? 0);
-      seen.pages++;
-      if (index === 0) seen.lists++;
-      await new Promise<void>(resolve => void clock.after(30, resolve));
-      return page(index, Number(query["limit"])) as T;
-    },
-    open: (_: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-      seen.streams++;
-      const opened = open?.(signal);
-      if (opened !== undefined) return opened;
-      const stream = new Readable({ read: () => undefined });
-      signal.addEventListener("abort", () => stream.destroy(new Error("aborted")));
-      return Promise.resolve(stream as IncomingMessage);
-    },
+function begin(page: (index: number, limit: number) => unknown) {
+  const server = new WatchServer();
+  const { clock, asked } = server;
+  server.list = async ({ query = {} }) => {
+    await new Promise<void>(resolve => void clock.after(30, resolve));
+    return page(Number(query["continue"] ?? 0), Number(query["limit"]));
   };
-  const context: WatchContext = { api, clock, random, log: new RecordingLog(), metrics };
-  const watch = new Watch<ServiceAccountView>(context, {
+  const watch = new Watch<ServiceAccountView>(server.context, {
     ...{ resource: KINDS.ServiceAccount, project: serviceAccountView, onDelta: () => undefined },
   });
   watch.start();
@@ -137,16 +118,13 @@ function begin({ page, open }: Script, random = () => 0.5) {
     await clock.run(60_000);
     await stopped;
   };
-  return { clock, api, seen, watch, stop };
+  return { server, clock, lists: () => asked.filter(one => one === "list").length, watch, stop };
 }
 
 const account = (name: string) => ({
   metadata: { namespace: "kai", name, uid: name, resourceVersion: "1", creationTimestamp: "2025-01-01T00:00:00Z" },
 });
-const listed = (version: string, names: string[], next?: number) => ({
-  metadata: { resourceVersion: version, ...(next !== undefined && { continue: String(next) }) },
-  items: names.map(account),
-});
+const listed = (version: string, names: string[], next?: number) => listOf(version, names.map(account), next);
 
 describe("a list of 100 pages", () => {
   it.each<[string, () => Error, number]>([
@@ -156,16 +134,13 @@ describe("a list of 100 pages", () => {
     ["429, Retry-After: 60, for one in a hundred", () => new WaitError("refused for now (429)", 60_000), 0.01],
   ])("is complete within five minutes although one request in ten fails: %s", async (_, failure, share) => {
     const random = seededRandom(3);
-    const { clock, seen, watch, stop } = begin({
-      page: index => {
-        if (random() < share) throw failure();
-        return listed("9", [], index < 99 ? index + 1 : undefined);
-      },
-    });
+    const { clock, server, watch, stop } = begin(index =>
+      random() < share ? failure() : listed("9", [], index < 99 ? index + 1 : undefined),
+    );
     const startedMs = clock.monotonicMs();
     while (!watch.isFilled() && clock.monotonicMs() - startedMs < HOUR) await clock.run(1_000);
     expect(clock.monotonicMs() - startedMs).toBeLessThan(300_000);
-    expect(seen.pages).toBeLessThan(130);
+    expect(server.lists.length).toBeLessThan(130);
     await stop();
   });
 
@@ -176,84 +151,63 @@ describe("a list of 100 pages", () => {
       listed("12", ["a"], 1),
       listed("12", ["b"]),
     ];
-    const { seen, watch, stop, clock } = begin({
-      page: () => {
-        const answer = answers.shift();
-        if (answer instanceof Error) throw answer;
-        return answer;
-      },
-    });
+    const { server, watch, stop, clock } = begin(() => answers.shift());
     await clock.run(5_000);
     expect(watch.views().map(({ name }) => name)).toEqual(["a", "b"]);
-    expect([watch.version(), seen]).toEqual(["12", { lists: 2, pages: 4, streams: 1 }]);
+    expect(watch.version()).toBe("12");
+    expect(server.asked).toEqual(["list", "page 1", "list", "page 1", "watch from 12"]);
     await stop();
   });
 
   it("has larger pages once its continue token has expired, so that it ends on a slow API server", async () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `a${i}`);
     let begunMs = 0;
-    const { watch, seen, stop, clock } = begin({
-      page: async (index, limit) => {
-        if (index === 0) begunMs = clock.monotonicMs();
-        // etcd keeps the version of a list for five minutes, in which this API server answers fifty requests.
-        if (clock.monotonicMs() - begunMs >= 300_000) throw new ExpiredError("too old");
-        await new Promise<void>(resolve => void clock.after(6_000, resolve));
-        return listed("9", names.slice(index, index + limit), index + limit < names.length ? index + limit : undefined);
-      },
+    const { watch, lists, stop, clock } = begin(async (index, limit) => {
+      if (index === 0) begunMs = clock.monotonicMs();
+      // etcd keeps the version of a list for five minutes, in which this API server answers fifty requests.
+      if (clock.monotonicMs() - begunMs >= 300_000) throw new ExpiredError("too old");
+      await new Promise<void>(resolve => void clock.after(6_000, resolve));
+      return listed("9", names.slice(index, index + limit), index + limit < names.length ? index + limit : undefined);
     });
     for (let s = 0; s < 900 && !watch.isFilled(); s++) await clock.run(1_000);
-    expect([watch.views().length, seen.lists]).toEqual([10_000, 2]);
+    expect([watch.views().length, lists()]).toEqual([10_000, 2]);
     await stop();
   });
 
   it("gives a refusal with a long Retry-After to a caller that cannot wait", async () => {
-    const { api, clock, stop } = begin({ page: () => listed("9", []) });
+    const server = new WatchServer();
     const answers = [listed("9", [], 1), new WaitError("429", 60_000)];
-    const json = <T>(): Promise<T> => {
-      const answer = answers.shift();
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T);
-    };
-    const patience = { clock, random: () => 0.5, longestMs: 10_000 };
-    const pages = listPages({ ...api, json }, { resource: KINDS.Pod, limit: 1 }, { patience });
+    server.list = () => answers.shift();
+    const patience = { clock: server.clock, random: () => 0.5, longestMs: 10_000 };
+    const pages = listPages(server.api, { resource: KINDS.Pod, limit: 1 }, { patience });
     await pages.next();
     await expect(pages.next()).rejects.toThrow(WaitError);
-    await stop();
   });
 });
 
 it("keeps the cache as fresh as lists can make it while no watch can be opened", async () => {
-  const refuse = new TimeoutError("timed out after 30 s");
-  const { clock, seen, watch, stop } = begin({
-    page: () => listed("9", ["a"]),
-    open: () => new Promise((_, reject) => void clock.after(30_000, () => reject(refuse))),
-  });
+  const late = new TimeoutError("timed out after 30 s");
+  const { clock, server, lists, watch, stop } = begin(() => listed("9", ["a"]));
+  server.refuse = () => new Promise(resolve => void clock.after(30_000, () => resolve(late)));
   for (let minute = 0; minute < 60; minute++) {
     await clock.run(60_000);
     expect(watch.trouble()).toBeNull();
   }
-  expect(seen.lists).toBeLessThan(30);
+  expect(lists()).toBeLessThan(30);
   await stop();
 });
 
 it("lists again within two hours, since after a restore of etcd no event tells what is gone", async () => {
   let names = ["ghost"];
-  let stream: Readable | undefined;
-  const { clock, watch, seen, stop } = begin({
-    page: () => listed("9", names),
-    open: signal => {
-      const opened = new Readable({ read: () => undefined });
-      signal.addEventListener("abort", () => opened.destroy(new Error("aborted")));
-      return Promise.resolve((stream = opened) as IncomingMessage);
-    },
-  });
+  const { clock, server, lists, watch, stop } = begin(() => listed("9", names));
   await clock.run(1_000);
   names = [];
   for (let minute = 0; minute < 120; minute++) {
-    stream?.push('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}\n');
+    server.stream()?.push('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}\n');
     // The API server ends each watch after half an hour.
-    if (minute % 30 === 29) stream?.push(null);
+    if (minute % 30 === 29) server.stream()?.push(null);
     await clock.run(60_000);
   }
-  expect([watch.views(), seen.lists]).toEqual([[], 2]);
+  expect([watch.views(), lists()]).toEqual([[], 2]);
   await stop();
 });

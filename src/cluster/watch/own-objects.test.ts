@@ -1,11 +1,8 @@
-import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ObjectMetadata } from "../../api/controller-resilience";
-import { FakeClock, settle } from "../../core/testing/fake-clock";
+import { settle } from "../../core/testing/fake-clock";
 import { makeObject } from "../../core/testing/objects";
-import { RecordingLog } from "../../engine/testing/fakes";
-import type { ApiRequest } from "../http/api";
+import { listOf, WatchServer } from "../testing/watch-server";
 import { OwnWatch } from "./own-objects";
 
 const PATH = "/apis/controller-resilience.io/v1alpha1/controllerresiliences";
@@ -19,33 +16,11 @@ const at = (resourceVersion: string, changes: Partial<ObjectMetadata> = {}, stat
 };
 
 async function begin(...items: object[]) {
-  const clock = new FakeClock();
-  const paths: string[] = [];
-  let stream: Readable | undefined;
-  const api = {
-    json: <T>({ path }: ApiRequest): Promise<T> => {
-      paths.push(path);
-      return Promise.resolve({ metadata: { resourceVersion: "10" }, items } as T);
-    },
-    open: ({ path }: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> => {
-      paths.push(path);
-      const opened = new Readable({ read: () => undefined });
-      signal.addEventListener("abort", () => opened.destroy(new Error("aborted")));
-      stream = opened;
-      return Promise.resolve(opened as IncomingMessage);
-    },
-  };
-  const ages: (() => [string, number | null])[] = [];
-  const metrics = {
-    count: () => undefined,
-    show: () => undefined,
-    watchAge: (resource: string, ageMs: () => number | null) => void ages.push(() => [resource, ageMs()]),
-  };
-  const changed: string[] = [];
-  const reported: string[] = [];
-  const context = { api, clock, random: () => 0.5, log: new RecordingLog(), metrics };
+  const server = new WatchServer();
+  server.list = () => listOf("10", items);
+  const [changed, reported]: [string[], string[]] = [[], []];
   const watch = new OwnWatch(
-    context,
+    server.context,
     "ControllerResilience",
     key => void changed.push(key),
     key => void reported.push(key),
@@ -56,18 +31,16 @@ async function begin(...items: object[]) {
   await settle();
   const say = async (type: string, object: object): Promise<string[]> => {
     changed.length = 0;
-    stream?.push(`${JSON.stringify({ type, object })}\n`);
-    await settle();
-    await settle();
+    await server.say({ type, object });
     return [...changed];
   };
-  return { clock, paths, ages, changed, reported, watch, early, say };
+  return { server, changed, reported, watch, early, say };
 }
 
 describe("the watch of objects", () => {
   it("is one for all namespaces, and reports each object once it is filled", async () => {
-    const { paths, changed, early, watch } = await begin(at("5"));
-    expect(paths).toEqual([PATH, PATH]);
+    const { server, changed, early, watch } = await begin(at("5"));
+    expect([server.lists, [...server.open]]).toEqual([[PATH], [PATH]]);
     expect(changed).toEqual(["team/app"]);
     expect([early, watch.current()?.version, watch.current()?.keys()]).toEqual([undefined, "10", ["team/app"]]);
   });
@@ -112,9 +85,9 @@ describe("the watch of objects", () => {
   });
 
   it("has nothing once it is stale, and exports its age", async () => {
-    const { clock, ages, watch } = await begin(at("5"));
-    clock.freeze(240_001);
+    const { server, watch } = await begin(at("5"));
+    server.clock.freeze(240_001);
     expect(watch.current()).toBeUndefined();
-    expect(ages.map(read => read())).toEqual([["controllerresiliences", 240_001]]);
+    expect(server.ages()).toEqual({ controllerresiliences: 240_001 });
   });
 });

@@ -1,59 +1,14 @@
-import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { ForbiddenError, TransientError, UnauthorizedError, WaitError } from "../../core/errors";
-import type { Log } from "../../core/ports";
-import { FakeClock, settle } from "../../core/testing/fake-clock";
-import type { ApiRequest } from "../http/api";
+import { settle } from "../../core/testing/fake-clock";
 import { KINDS } from "../../core/kinds";
 import type { Delta } from "./view-cache";
 import { serviceAccountView } from "../read/views";
+import { listOf, WatchServer } from "../testing/watch-server";
 import { Watch } from "./watch";
 import type { ServiceAccountView } from "../../core/views";
 
 const MINUTE = 60_000;
-
-/** Answers as configured by the test, and records requests. */
-class ScriptedApi {
-  readonly asked: string[] = [];
-  lists: (object | Error)[] = [];
-  refusals: Error[] = [];
-  stream: Readable | null = null;
-  signal: AbortSignal | null = null;
-  closesAtOnce = false;
-
-  json<T>(request: ApiRequest): Promise<T> {
-    this.asked.push(request.query?.["continue"] === undefined ? "list" : `page ${request.query["continue"]}`);
-    const next = this.lists.length > 1 ? this.lists.shift() : this.lists[0];
-    return next instanceof Error ? Promise.reject(next) : Promise.resolve(next as T);
-  }
-
-  open(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const version = request.query?.["resourceVersion"];
-    this.asked.push(`watch from ${version}`);
-    const refusal = this.refusals.shift();
-    if (refusal !== undefined) return Promise.reject(refusal);
-    const stream = new Readable({ read: () => undefined });
-    signal.addEventListener("abort", () => stream.destroy(new Error("aborted")));
-    if (this.closesAtOnce) stream.push(null);
-    this.stream = stream;
-    this.signal = signal;
-    return Promise.resolve(stream as IncomingMessage);
-  }
-
-  async say(...events: object[]): Promise<void> {
-    this.stream?.push(events.map(event => `${JSON.stringify(event)}\n`).join(""));
-    await settle();
-    await settle();
-  }
-
-  async end(error?: Error): Promise<void> {
-    if (error === undefined) this.stream?.push(null);
-    else this.stream?.destroy(error);
-    await settle();
-    await settle();
-  }
-}
 
 const account = (name: string, version = "1") => ({
   metadata: {
@@ -64,10 +19,11 @@ const account = (name: string, version = "1") => ({
     creationTimestamp: "2025-01-01T00:00:00Z",
   },
 });
-const list = (version: string, ...names: string[]) => ({
-  metadata: { resourceVersion: version },
-  items: names.map(name => account(name)),
-});
+const list = (version: string, ...names: string[]) =>
+  listOf(
+    version,
+    names.map(name => account(name)),
+  );
 const added = (name: string, version: string) => ({ type: "ADDED", object: account(name, version) });
 const deleted = (name: string, version: string) => ({ type: "DELETED", object: account(name, version) });
 const bookmark = (version: string) => ({ type: "BOOKMARK", object: { metadata: { resourceVersion: version } } });
@@ -79,37 +35,18 @@ afterEach(async () => {
 });
 
 function setUp(onDelta?: (delta: Delta<ServiceAccountView>) => void, more: { withoutBookmarks?: boolean } = {}) {
-  const clock = new FakeClock();
-  const api = new ScriptedApi();
-  api.lists = [list("10", "a", "b")];
+  const api = new WatchServer();
+  api.list = () => list("10", "a", "b");
   const seen: string[] = [];
-  const warned: string[] = [];
-  const log: Log = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: fields => void warned.push((fields as { reason: string }).reason),
-    error: (_, message) => void warned.push(message),
-    child: () => log,
-  };
-  const ends: string[] = [];
-  const metrics = {
-    count: (_: string, { reason }: { reason?: string }) => void (reason !== undefined && ends.push(reason)),
-    show: () => undefined,
-    watchAge: () => undefined,
-  };
   const note = ({ before, after }: Delta<ServiceAccountView>) =>
     void seen.push(after === null ? `-${before?.name}` : `${before === null ? "+" : "~"}${after.name}`);
-  const watch = new Watch(
-    { api, clock, random: () => 0.5, log, metrics },
-    {
-      resource: KINDS.ServiceAccount,
-      namespace: "kai",
-      project: serviceAccountView,
-      onDelta: onDelta ?? note,
-      ...more,
-    },
-  );
+  const watch = new Watch(api.context, {
+    ...{ resource: KINDS.ServiceAccount, namespace: "kai", project: serviceAccountView },
+    onDelta: onDelta ?? note,
+    ...more,
+  });
   stopAll.push(() => watch.stop());
+  const { clock, ends, logged: warned } = api;
   return { clock, api, seen, warned, ends, watch, names: () => watch.views().map(view => view.name) };
 }
 
@@ -124,10 +61,8 @@ async function begin(onDelta?: (delta: Delta<ServiceAccountView>) => void) {
 describe("a watch", () => {
   it("lists page by page, then watches from the list's version", async () => {
     const all = setUp();
-    all.api.lists = [
-      { metadata: { resourceVersion: "10", continue: "next" }, items: [account("a")] },
-      { metadata: { resourceVersion: "10" }, items: [account("b")] },
-    ];
+    all.api.list = ({ query }) =>
+      query?.["continue"] === undefined ? listOf("10", [account("a")], "next") : list("10", "b");
     expect(() => all.watch.views()).toThrow(TransientError);
     all.watch.start();
     await all.watch.attempted();
@@ -143,7 +78,7 @@ describe("a watch", () => {
       told.push(after?.name ?? "");
       all.clock.freeze(6);
     });
-    all.api.lists = [list("10", "a", "b", "c", "d")];
+    all.api.list = () => list("10", "a", "b", "c", "d");
     all.watch.start();
     await settle();
     expect([told, all.names(), all.api.asked]).toEqual([["a", "b"], ["a", "b", "c", "d"], ["list"]]);
@@ -184,7 +119,7 @@ describe("a watch", () => {
 
   it("relists after 410 and reports objects that were deleted meanwhile", async () => {
     const { api, clock, seen, names } = await begin();
-    api.lists = [list("90", "b", "c")];
+    api.list = () => list("90", "b", "c");
     await api.say({ type: "ERROR", object: { kind: "Status", code: 410, message: "too old resource version" } });
     await clock.run(1_000);
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 90"]);
@@ -208,7 +143,7 @@ describe("a watch", () => {
 
   it("keeps its resourceVersion when it is closed in the middle of an event", async () => {
     const { api, clock, ends } = await begin();
-    api.stream?.push(`${JSON.stringify(added("c", "11"))}\n{"type":"ADDED","object":{"metad`);
+    api.stream()?.push(`${JSON.stringify(added("c", "11"))}\n{"type":"ADDED","object":{"metad`);
     await api.end();
     await clock.run(1_000);
     expect(ends).toEqual(["broken"]);
@@ -222,7 +157,7 @@ describe("a watch", () => {
     '{"type":"NEW","object":{"metadata":{"resourceVersion":"9"}}}\n',
   ])("relists after an invalid event: %s", async nonsense => {
     const { api, clock, ends } = await begin();
-    api.stream?.push(nonsense);
+    api.stream()?.push(nonsense);
     await settle();
     await clock.run(1_000);
     expect(ends).toEqual(["malformed"]);
@@ -231,7 +166,8 @@ describe("a watch", () => {
 
   it("waits as long as a 429 asks", async () => {
     const { api, clock } = await begin();
-    api.refusals = [new WaitError("429", 20_000)];
+    const refusals = [new WaitError("429", 20_000)];
+    api.refuse = () => refusals.shift();
     await clock.run(6_000);
     await api.end();
     await clock.run(19_000);
@@ -247,12 +183,12 @@ describe("a watch", () => {
       await api.say(bookmark(String(20 + i)));
     }
     expect(ends).toEqual([]);
-    const { signal } = api;
+    const stream = api.stream();
     await clock.run(149_000);
     expect(ends).toEqual([]);
     await clock.run(1_000);
     await settle();
-    expect(signal?.aborted).toBe(true);
+    expect(stream?.destroyed).toBe(true);
     expect(ends).toEqual(["stalled"]);
     await clock.run(1_000);
     expect(api.asked).toEqual(["list", "watch from 10", "list", "watch from 10"]);
@@ -282,8 +218,8 @@ describe("a watch", () => {
 
   it("refuses to answer from a stale cache, logs that, and recovers", async () => {
     const { api, clock, watch, names } = await begin();
-    api.refusals = Array.from({ length: 1_000 }, () => new TransientError("refused"));
-    api.lists = [new TransientError("refused")];
+    api.refuse = () => new TransientError("refused");
+    api.list = () => new TransientError("refused");
     await api.end();
     await clock.run(239_000);
     expect(watch.trouble()).toBeNull();
@@ -291,8 +227,8 @@ describe("a watch", () => {
     await clock.run(2_000);
     expect(watch.trouble()).toBe("watch serviceaccounts in kai: stale for 241 s (refused)");
     expect(() => watch.views()).toThrow(TransientError);
-    api.refusals = [];
-    api.lists = [list("49", "a", "b")];
+    api.refuse = () => undefined;
+    api.list = () => list("49", "a", "b");
     await clock.run(30_000);
     await api.say(bookmark("50"));
     expect(names()).toEqual(["a", "b"]);
@@ -300,11 +236,11 @@ describe("a watch", () => {
 
   it("reports a missing right to list, and keeps retrying", async () => {
     const all = setUp();
-    all.api.lists = [new ForbiddenError("list serviceaccounts in kai: not allowed")];
+    all.api.list = () => new ForbiddenError("list serviceaccounts in kai: not allowed");
     all.watch.start();
     await all.watch.attempted();
     expect(() => all.watch.views()).toThrow(ForbiddenError);
-    all.api.lists = [list("10", "a")];
+    all.api.list = () => list("10", "a");
     await all.clock.run(30_000);
     expect(all.names()).toEqual(["a"]);
   });
@@ -324,8 +260,8 @@ describe("a watch", () => {
     const before = seen.length;
     await watch.stop();
     expect(clock.pendingTimers).toBe(0);
-    expect(api.signal?.aborted).toBe(true);
-    api.stream?.push(`${JSON.stringify(added("c", "11"))}\n`);
+    expect(api.stream()?.destroyed).toBe(true);
+    api.stream()?.push(`${JSON.stringify(added("c", "11"))}\n`);
     await clock.run(10 * MINUTE);
     expect(seen).toHaveLength(before);
     expect(api.asked).toEqual(["list", "watch from 10"]);
