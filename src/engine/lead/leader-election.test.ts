@@ -231,6 +231,21 @@ describe("manual changes of the Lease", () => {
     expect(elector.isLeader()).toBe(true);
   });
 
+  it("that restore a hold which another one has ended give no lead before it expires", async () => {
+    const { clock, store, elector } = await leadingAlone();
+    const before = store.record!;
+    const renewal = { holderIdentity: "b", leaseTransitions: before.leaseTransitions + 1 };
+    for (let seconds = 0; seconds < 20; seconds += 5) {
+      store.put({ ...before, ...renewal, renewTimeMs: +clock.now() });
+      await clock.run(5_000);
+    }
+    store.put(before);
+    await clock.run(10_000);
+    expect([elector.isLeader(), store.record?.holderIdentity]).toEqual([false, "a"]);
+    await clock.run(10_000);
+    expect(elector.isLeader()).toBe(true);
+  });
+
   it.each(["somebody", ""])("stops leading immediately if the holder is set to '%s'", async holder => {
     const { clock, store, elector, heard } = await leadingAlone();
     store.put({ ...store.record!, holderIdentity: holder });

@@ -222,6 +222,9 @@ export class LeaderElector {
 
   #see(found: LeaseRecord | null): void {
     for (const annotation of this.#ports.annotations) annotation.seen(found);
+    // A backup may bring back a hold that another one has ended, and that one may still lead.
+    const transitions = found?.leaseTransitions ?? 0;
+    this.#written = this.#written.filter(({ leaseTransitions }) => leaseTransitions >= transitions);
     const now = fingerprint(found);
     if (this.#seen?.fingerprint === now) return;
     this.#seen = { fingerprint: now, atMs: this.#ports.clock.monotonicMs() };
