@@ -66,12 +66,9 @@ export interface Limits extends RestartLimits {
 
 const DEFAULTS = { cooldown: "10m", maxRestarts: 3, maxUnavailable: 1 };
 
-/** The limits of an object; without the block its defaults. */
-export function limitsOf({
-  cooldown,
-  maxRestarts,
-  maxUnavailable,
-}: Pick<TokenRestartSpec, keyof typeof DEFAULTS> = DEFAULTS): Limits {
+/** The limits of an object: defaults without the block, and of a field that an older definition in the cluster drops. */
+export function limitsOf(spec?: Partial<Pick<TokenRestartSpec, keyof typeof DEFAULTS>>): Limits {
+  const { cooldown, maxRestarts, maxUnavailable } = { ...DEFAULTS, ...spec };
   return { cooldownMs: parseDuration(cooldown), maxRestarts, maxUnavailable };
 }
 

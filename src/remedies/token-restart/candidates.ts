@@ -137,5 +137,5 @@ export function causeOf(pod: ObservedPod): TokenCause {
 export function limitedWorkload({ workload, history, spec, pending, now }: StateWithoutNext): LimitedWorkload {
   const { view, rolloutSinceMs } = workload;
   const pods = workload.pods.map(pod => ({ view: pod.view, isDead: pod.proof !== undefined && isRejected(pod) }));
-  return { view, pods, rolloutSinceMs, history, maxUnavailable: spec.maxUnavailable, pending, now };
+  return { view, pods, rolloutSinceMs, history, maxUnavailable: limitsOf(spec).maxUnavailable, pending, now };
 }

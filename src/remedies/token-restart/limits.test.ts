@@ -22,6 +22,13 @@ it("the pod of the lowest number is restarted first in a StatefulSet, which crea
   expect(pass.intents).toMatchObject([{ restart: { pod: "web-5d-0" } }]);
 });
 
+it("a field that the definition in the cluster does not know has its default", async () => {
+  const scene = replicated(1);
+  Reflect.deleteProperty(scene.object.spec.tokenRestart!, "maxRestarts");
+  const pass = await scene.passes(15, () => logAll(scene));
+  expect(pass.intents).toMatchObject([{ restart: { limits: { maxRestarts: 3 } } }]);
+});
+
 describe("a pod that cannot be healed", () => {
   it("does not keep its siblings from their turn once the restarts of its incident are used up", async () => {
     const scene = replicated(2);
