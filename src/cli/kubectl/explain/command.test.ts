@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { FakeServer, run } from "../testing/run";
-import { answerOf, binding, meta, type World, workload } from "../testing/world";
+import { answerOf, binding, meta, pod, type World, workload } from "../testing/world";
 
 const time = "2026-01-31T12:00:00Z";
 const identity = { uid: "u", resourceVersion: "1", creationTimestamp: time };
@@ -107,4 +107,21 @@ it("says which workloads use a ServiceAccount, what binds it, and what is said o
   expect((await explain()).live).toContain(
     "Bindings that name it: RoleBinding/uses-web (ClusterRole view), others are unknown.",
   );
+});
+
+it("finds the Deployment of a pod by the hash of its template, and says that its ServiceAccount is missing", async () => {
+  const owner = { kind: "ReplicaSet", name: "web-7d", uid: "rs", controller: true };
+  const target = { kind: "Deployment", selector: { matchLabels: { tier: "front" } } };
+  Object.assign(world, {
+    pods: [pod("web-7d-1", "web", { ownerReferences: [owner], labels: { "pod-template-hash": "7d" } })],
+    deployments: [{ ...workload("web"), metadata: meta("web", { labels: { tier: "front" } }) }],
+    serviceaccounts: [],
+    controllerresiliences: [{ metadata: meta("app"), spec: { mode: "Enforce", suspend: false, targets: [target] } }],
+  });
+  const { stdout } = await run(["explain", "pod/web-7d-1", "-n", "shop", "--kubeconfig", kubeconfig]);
+  expect(stdout).toContain(
+    "  It belongs to Deployment/web.\n  ServiceAccount web does not exist: a restart cannot help.\n",
+  );
+  expect(stdout).toContain("ControllerResilience shop/app");
+  expect(server.requests.map(({ url }) => url).join()).not.toContain("replicasets");
 });

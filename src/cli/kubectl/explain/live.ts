@@ -1,6 +1,6 @@
-import type { Resource } from "../../../cluster/http/resources";
 import { SKIP_ANNOTATION } from "../../../api/names";
-import { arrayOf, type JsonObject, objectOf, textOf, textsOf } from "../../../core/json";
+import { type JsonObject, objectOf, textOf } from "../../../core/json";
+import { isSkipped, labelsOf, type Metadata, ownerOf } from "../../../cluster/read/received";
 import { bindingView } from "../../../cluster/read/views";
 import { workloadView } from "../../../cluster/read/workload-views";
 import { KINDS, WORKLOAD_KINDS } from "../../../core/kinds";
@@ -30,37 +30,33 @@ export interface LiveSubject {
   readonly notes: readonly string[];
 }
 
-const REPLICA_SETS: Resource = { group: "apps", version: "v1", plural: "replicasets" };
-const KIND_RESOURCES: Readonly<Record<string, Resource>> = { ...KINDS, ReplicaSet: REPLICA_SETS };
-
-/** Most owners of one object: a pod's ReplicaSet, and its Deployment. */
-const MOST_OWNERS = 2;
-
 /**
- * Reads the subject, its owners, the ServiceAccount of a pod, and what uses a ServiceAccount.
+ * Reads the subject, its workload, the ServiceAccount of a pod, and what uses a ServiceAccount.
  *
  * @throws CliError if the subject does not exist
  */
 export async function readLive(reader: PartialReader, subject: Subject, nowMs: number): Promise<LiveSubject> {
-  const { namespace } = subject;
-  const chain = await readChain(reader, subject);
-  const account = await readAccount(reader, chain[0], namespace);
-  const users = subject.kind === "ServiceAccount" ? await readUsers(reader, subject) : NO_USERS;
-  const read = [...chain, ...(account === undefined ? [] : [account])];
-  const [first, ...owners] = chain;
+  const { namespace, kind, name } = subject;
+  const raw = await reader.get(KINDS[kind], { namespace, name });
+  if (raw === null) throw new CliError(`${describeSubject(subject)} does not exist`);
+  const first = foundIn(kind, name, raw ?? {});
+  const owners = await readOwner(reader, first, namespace);
+  const account = kind === "Pod" ? await readAccount(reader, first, namespace) : undefined;
+  const users = kind === "ServiceAccount" ? await readUsers(reader, subject) : NO_USERS;
+  const read = [first, ...owners, ...(account === undefined ? [] : [account])];
   return {
     ...(namespace === undefined ? {} : { namespace }),
-    ids: [...read, ...users.workloads, ...users.bindings].map(({ kind, name }) => `${kind}/${name}`),
-    uids: new Set(read.flatMap(({ raw }) => textOf(objectOf(raw["metadata"])["uid"]) ?? [])),
-    workloads: [...chain, ...users.workloads],
+    ids: [...read, ...users.workloads, ...users.bindings].map(one => `${one.kind}/${one.name}`),
+    uids: new Set(read.flatMap(one => textOf(objectOf(one.raw["metadata"])["uid"]) ?? [])),
+    workloads: [first, ...owners, ...users.workloads],
     notes: [
-      ...describeFirst(first?.raw ?? {}, nowMs),
-      ...owners.map(({ kind, name }) => `It belongs to ${kind}/${name}.`),
+      ...describeFirst(first.raw, nowMs),
+      ...owners.map(one => `It belongs to ${one.kind}/${one.name}.`),
       ...(account === undefined ? [] : [describeAccount(account, nowMs)]),
       ...users.notes,
       ...[...read, ...users.workloads]
         .filter(({ skip }) => skip)
-        .map(({ kind, name }) => `The operator does not act on ${kind}/${name}: annotation ${SKIP_ANNOTATION}.`),
+        .map(one => `The operator does not act on ${one.kind}/${one.name}: annotation ${SKIP_ANNOTATION}.`),
     ],
   };
 }
@@ -71,35 +67,23 @@ interface Found extends Named {
 }
 
 function foundIn(kind: string, name: string, raw: JsonObject): Found {
-  const { labels, annotations } = objectOf(raw["metadata"]);
-  return { kind, name, raw, labels: textsOf(labels), skip: textsOf(annotations)[SKIP_ANNOTATION] === "true" };
+  const metadata = objectOf(raw["metadata"]) as Metadata;
+  return { kind, name, raw, labels: labelsOf(metadata), skip: isSkipped(metadata) };
 }
 
-/** An owner that cannot be read is still known by name. */
-async function readChain(reader: PartialReader, subject: Subject): Promise<Found[]> {
-  const chain: Found[] = [];
-  let next: { kind: string; name: string } | undefined = subject;
-  while (next !== undefined && chain.length <= MOST_OWNERS) {
-    const { kind, name }: { kind: string; name: string } = next;
-    const resource = KIND_RESOURCES[kind];
-    const raw = resource && (await reader.get(resource, { namespace: subject.namespace, name }));
-    if (raw === null && chain.length === 0) throw new CliError(`${describeSubject(subject)} does not exist`);
-    chain.push(foundIn(kind, name, raw ?? {}));
-    next = controllerOf(raw ?? {});
-  }
-  return chain;
+/** One that cannot be read is still known by name. As in isOwnedBy of the remedies, the template's hash leads from a pod to its Deployment. */
+async function readOwner(reader: PartialReader, { raw, labels }: Found, namespace?: string): Promise<Found[]> {
+  const owner = ownerOf(objectOf(raw["metadata"]) as Metadata);
+  if (owner === undefined) return [];
+  const end = `-${labels["pod-template-hash"] ?? ""}`;
+  const isOfDeployment = owner.kind === "ReplicaSet" && end !== "-" && owner.name.endsWith(end);
+  const [kind, name] = isOfDeployment ? ["Deployment", owner.name.slice(0, -end.length)] : [owner.kind, owner.name];
+  const known = WORKLOAD_KINDS.find(one => one === kind);
+  const found = known && (await reader.get(KINDS[known], { namespace, name }));
+  return [foundIn(kind, name, found ?? {})];
 }
 
-/** Returns the controlling owner of an object, as kind and name. */
-function controllerOf(raw: JsonObject): { kind: string; name: string } | undefined {
-  const owners = arrayOf(objectOf(raw["metadata"])["ownerReferences"]).map(objectOf);
-  const owner = owners.find(({ controller }) => controller === true);
-  const [kind, name] = [textOf(owner?.["kind"]), textOf(owner?.["name"])];
-  return kind === undefined || name === undefined ? undefined : { kind, name };
-}
-
-async function readAccount(reader: PartialReader, pod: Found | undefined, namespace: string | undefined) {
-  if (pod?.kind !== "Pod") return undefined;
+async function readAccount(reader: PartialReader, pod: Found, namespace?: string): Promise<Found | undefined> {
   const name = textOf(objectOf(pod.raw["spec"])["serviceAccountName"]) ?? "default";
   const raw = await reader.get(KINDS.ServiceAccount, { namespace, name });
   // A missing ServiceAccount is evidence as well.
