@@ -14,8 +14,8 @@ interface Certificate {
   /** Seconds since its spec, and its status, were changed. */
   readonly asked: number;
   readonly moved: number;
-  readonly labels?: object;
-  readonly annotations?: object;
+  readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
 }
 
 let steps: string[];
@@ -93,11 +93,17 @@ describe("work that is due", () => {
   it.each<[string, Certificate[]]>([
     ["it is done", [fresh, { ...due, observed: 2, moved: 5 }]],
     ["another one moves", [{ ...fresh, moved: 5 }, due]],
-    ["one goes", [due]],
     ["a new one is handled", [fresh, due, { ...fresh, name: "new" }]],
     ["the second look fails", []],
   ])("is none if %s within a minute", async (_, again) => {
     looks = [[fresh, due], again];
+    expect((await audit()).findings).toEqual([]);
+  });
+
+  it("is none if the last finalizer of another one is removed, which only a controller does", async () => {
+    looks = [[fresh, due], [due]];
+    expect((await audit()).findings).toHaveLength(1);
+    looks = [[{ ...fresh, deletionTimestamp: ago(60), finalizers: ["a/b"] }, due], [due]];
     expect((await audit()).findings).toEqual([]);
   });
 

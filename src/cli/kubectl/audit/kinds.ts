@@ -1,8 +1,8 @@
-import { arrayOf, type JsonObject, numberOf, objectOf, textOf, timeOf } from "../../../core/json";
+import { arrayOf, type JsonObject, objectOf, textOf, timeOf } from "../../../core/json";
 import type { Kind } from "../../../core/kinds";
 import { type KindObject, type KindQuestion, resourceIn } from "../../../core/progress";
 import { formatDuration } from "../../../core/time";
-import { isOfStatus, kindObject } from "../../../evidence/progress/follow";
+import { isOfStatus, kindObject, KindTrack } from "../../../evidence/progress/follow";
 import { questionOf } from "../../../evidence/progress/due";
 import { WELL_KNOWN } from "../../../evidence/progress/well-known";
 import type { Session } from "../session";
@@ -27,28 +27,16 @@ interface Served {
 /** Lists a kind; undefined if that was refused. */
 type Lister = <T>(kind: Kind, view: (raw: JsonObject) => T | null) => Promise<T[] | undefined>;
 
-/** One object at one look. */
-interface Seen {
-  readonly object: KindObject;
-  readonly isDue: boolean;
-  readonly observed: number | undefined;
-  /** Last change of anything but the status; Infinity: unknown. */
-  readonly askedMs: number;
-}
-
 /** Looks for work that is due while nothing moves; once more, `betweenMs` later, only if there seems to be some. */
 export async function readKinds(session: Session, list: Lister, betweenMs = LOOK_MS): Promise<Finding[]> {
-  const served = await servedKinds(session);
-  const first = await Promise.all(served.map(async kind => ({ kind, seen: await lookAt(kind, list) })));
   const nowMs = session.clock.now().getTime();
-  const suspects = first.filter(({ kind, seen }) => stuckIn(kind, seen, nowMs) !== undefined);
+  const looks = (await servedKinds(session)).map(served => new Looks(served, list, nowMs));
+  await Promise.all(looks.map(one => one.look(nowMs)));
+  const suspects = looks.filter(one => one.stuck() !== undefined);
   if (suspects.length === 0) return [];
-  await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind.kind).join(", ")}`, betweenMs);
-  const found = suspects.map(async ({ kind, seen }) => {
-    const again = await lookAt(kind, list);
-    return hasMoved(seen, again) ? undefined : stuckIn(kind, again, nowMs);
-  });
-  return (await Promise.all(found)).filter(one => one !== undefined);
+  await session.wait(`whether anything moves: ${suspects.map(({ kind }) => kind).join(", ")}`, betweenMs);
+  await Promise.all(suspects.map(one => one.look(nowMs + betweenMs)));
+  return suspects.flatMap(one => one.stuck() ?? []);
 }
 
 /** The version of each well-known group that the table has, or else the one that the cluster prefers. */
@@ -75,48 +63,61 @@ function servedIn(apiVersion: string, kind: string, document: JsonObject | null)
   return { kind, resource: { group, version, ...names }, hasStatus, question: questionOf({ apiVersion, kind }) };
 }
 
-async function lookAt({ resource, hasStatus, question }: Served, list: Lister): Promise<readonly Seen[]> {
-  return (await list(resource, raw => seenOf(raw, hasStatus, question))) ?? [];
+/** The objects of one kind, followed as stallDetection does. What it sees over time, one look reads in the times of managedFields. */
+class Looks {
+  readonly #served: Served;
+  readonly #list: Lister;
+  readonly #nowMs: number;
+  readonly #track = new KindTrack();
+  /** When anything but the status of an object was last changed, by namespace and name; Infinity: unknown. */
+  readonly #askedMs = new Map<string, number>();
+
+  constructor(served: Served, list: Lister, nowMs: number) {
+    [this.#served, this.#list, this.#nowMs] = [served, list, nowMs];
+    this.#track.ask(served.question, nowMs);
+  }
+
+  get kind(): string {
+    return this.#served.kind;
+  }
+
+  async look(atMs: number): Promise<void> {
+    const { resource, hasStatus } = this.#served;
+    const listed = await this.#list(resource, raw => {
+      const object = kindObject(raw, hasStatus);
+      if (object === undefined) return null;
+      const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
+      const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
+      this.#askedMs.set(keyOf(object), asked.length === 0 ? Infinity : Math.max(...asked));
+      return { object, answers: this.#track.answersFor(object, raw) };
+    });
+    this.#track.note(listed ?? [], atMs);
+  }
+
+  /** Work is due for long, and no status has changed since it became due. A kind without any status shows nothing. */
+  stuck(): Finding | undefined {
+    const { kind, resource, question } = this.#served;
+    const { due, movedMs, writtenMs } = this.#track.reading(question);
+    if (movedMs > -Infinity || writtenMs === -Infinity) return undefined;
+    const left = due
+      .map(object => ({ ...object, askedMs: this.#askedMs.get(keyOf(object)) ?? Infinity }))
+      .filter(({ askedMs }) => askedMs >= writtenMs && this.#nowMs - askedMs >= LONG_MS)
+      .toSorted((a, b) => a.askedMs - b.askedMs);
+    const [oldest] = left;
+    if (oldest === undefined) return undefined;
+    const { namespace, name, generation, observed, askedMs } = oldest;
+    const versions = observed === undefined ? "" : ` (generation ${generation ?? "?"}, observed ${observed})`;
+    const more = left.length === 1 ? "" : `, and so are ${left.length - 1} more`;
+    const ago = (ms: number): string => formatDuration(this.#nowMs - ms);
+    return {
+      ...({ severity: "warning", check: "WorkDue", kind, namespace, name } as const),
+      why: `it has been due for ${ago(askedMs)}${versions}${more}, and no ${kind} has moved for ${ago(writtenMs)}, nor while they were watched. Its controller may hang.`,
+      wayOut: `See whether its controller runs and what it logs; if it hangs, restart it. stallDetection with \`progress: [{kind: ${kind}}]\` watches it. The object:`,
+      command: `kubectl describe ${resource.plural}.${resource.group} ${name}${namespace === "" ? "" : ` -n ${namespace}`}`,
+    };
+  }
 }
 
-function seenOf(raw: JsonObject, hasStatus: boolean, question: KindQuestion): Seen | null {
-  const object = kindObject(raw, hasStatus);
-  if (object === undefined) return null;
-  const writes = arrayOf(objectOf(raw["metadata"])["managedFields"]).map(objectOf);
-  const asked = writes.filter(write => !isOfStatus(write, hasStatus)).flatMap(({ time }) => timeOf(time) ?? []);
-  const observed = numberOf(objectOf(raw["status"])["observedGeneration"]);
-  return {
-    ...{ object, observed, isDue: !object.isPaused && question.workOf(raw) === "due" },
-    askedMs: asked.length === 0 ? Infinity : Math.max(...asked),
-  };
-}
-
-/** Work is due for long, and no status has changed since it became due. A kind without any status shows nothing. */
-function stuckIn({ kind, resource }: Served, seen: readonly Seen[], nowMs: number): Finding | undefined {
-  const movedMs = Math.max(...seen.map(({ object }) => object.writtenMs));
-  const left = seen
-    .filter(({ isDue, askedMs }) => isDue && askedMs >= movedMs && nowMs - askedMs >= LONG_MS)
-    .toSorted((a, b) => a.askedMs - b.askedMs);
-  const [oldest] = left;
-  if (oldest === undefined || movedMs === -Infinity) return undefined;
-  const { object, observed, askedMs } = oldest;
-  const { namespace, name, generation } = object;
-  const versions = observed === undefined ? "" : ` (generation ${generation ?? "?"}, observed ${observed})`;
-  const more = left.length === 1 ? "" : `, and so are ${left.length - 1} more`;
-  const ago = (ms: number): string => formatDuration(nowMs - ms);
-  return {
-    ...({ severity: "warning", check: "WorkDue", kind, namespace, name } as const),
-    why: `it has been due for ${ago(askedMs)}${versions}${more}, and no ${kind} has moved for ${ago(movedMs)}, nor while they were watched. Its controller may hang.`,
-    wayOut: `See whether its controller runs and what it logs; if it hangs, restart it. stallDetection with \`progress: [{kind: ${kind}}]\` watches it. The object:`,
-    command: `kubectl describe ${resource.plural}.${resource.group} ${name}${namespace === "" ? "" : ` -n ${namespace}`}`,
-  };
-}
-
-/** Reports whether a controller wrote to an object between two looks, or one is gone. */
-function hasMoved(before: readonly Seen[], after: readonly Seen[]): boolean {
-  const [earlier, later] = [before, after].map(seen => new Map(seen.map(({ object }) => [object.uid, object.written])));
-  return (
-    before.some(({ object }) => later?.get(object.uid) !== object.written) ||
-    after.some(({ object }) => object.isWritten && earlier?.has(object.uid) === false)
-  );
+function keyOf({ namespace, name }: Pick<KindObject, "namespace" | "name">): string {
+  return `${namespace}/${name}`;
 }
