@@ -194,12 +194,21 @@ describe("a runaway is only reported, with the reason, and Stalled is True, if i
   });
 });
 
+it("releases a ServiceAccount at once that a component of the cluster uses since it was throttled", async () => {
+  const scene = await throttled();
+  scene.put("Deployment", "app", { isComponent: true });
+  await scene.run(5);
+  expect(scene.level()).toBe(SHARED);
+  expect(scene.written.at(-1)?.why).toContain("on probation: it is a component of the cluster");
+});
+
 describe("the operator's own ServiceAccount", () => {
   it("is released at once if it is throttled", async () => {
     const scene = await throttled();
     scene.operator = "system:serviceaccount:team:app";
     await scene.run(5);
     expect(scene.level()).toBe(SHARED);
+    expect(scene.written.at(-1)?.why).toContain("on probation: it is the operator's own");
   });
 
   it("is that of the operator's namespace only", async () => {

@@ -14,6 +14,7 @@ import {
   thresholdOf,
   timeOf,
   TRIED_MS,
+  whySpared,
 } from "./flow";
 import { usualLevel } from "./levels";
 import { buildWrite, EVENT, type Piece } from "./objects";
@@ -98,9 +99,11 @@ function reasonToWrite(flow: Flow): { readonly step: "Throttle" | "Release" | "P
 }
 
 function whyReleased(flow: Flow): string {
-  const { spec, throttle } = flow;
+  const { account, spec, throttle } = flow;
   const { onRunaway, for: over } = spec.requestRate;
   if (!throttles(spec)) return `onRunaway is ${onRunaway}`;
+  const spared = whySpared(account);
+  if (spared !== undefined) return spared;
   return `its throttle of ${formatDuration(throttle.releaseMs ?? 0)} is over; ${thresholdOf(flow)} for ${over} would throttle it again`;
 }
 

@@ -109,10 +109,16 @@ function limitsOf(
       view !== undefined &&
       isOwnedBy(view, facts.owner) &&
       isThrottleable(account, facts),
-    mayStayThrottled: quarantine !== undefined && quarantine !== "foreign" && account.isOperator !== true,
+    mayStayThrottled: quarantine !== undefined && quarantine !== "foreign" && whySpared(account) === undefined,
     // As the cluster shows it, by any author of the FlowSchema.
     isHeld: view !== undefined && levelOf(view) === QUARANTINE_LEVEL,
   };
+}
+
+/** Why a throttle of it ends at once, as the end of a sentence; undefined: it does not. A component may have started since. */
+export function whySpared({ isOperator, isComponent }: AccountFacts): string | undefined {
+  if (isOperator === true) return "it is the operator's own";
+  return isComponent === true ? "it is a component of the cluster" : undefined;
 }
 
 function throttleOf(record: FlowStatus | undefined, { generation }: FlowIsolationFacts): Throttle | undefined {

@@ -22,7 +22,7 @@ export interface ThrottleLimits {
   readonly releaseMs: number;
   /** A runaway may be throttled: neither `onRunaway: Report` nor Observe mode, and the quarantine level and its own FlowSchemas exist. */
   readonly mayThrottle: boolean;
-  /** An existing throttle lasts until its end: not with `onRunaway: Report`. */
+  /** An existing throttle lasts until its end: not with `onRunaway: Report`, nor of a component of the cluster. */
   readonly mayStayThrottled: boolean;
   /** The cluster still shows a throttle: the FlowSchema refers to the quarantine level, or replicas are not restored. */
   readonly isHeld: boolean;
