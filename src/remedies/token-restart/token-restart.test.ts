@@ -240,17 +240,6 @@ describe("outcomes", () => {
     );
     expect((await scene.passes(1, () => scene.log(UNAUTHORIZED))).intents).toHaveLength(1);
   });
-
-  it.each([
-    [{ result: "Limited", limit: "RestartPacer", retryAfterMs: 5_000 }, "RestartDeferred"],
-    [{ result: "Limited", limit: "LeaderWarmup", retryAfterMs: 2_000 }, "RestartDeferred"],
-    [{ result: "Executed" }, "Restarting"],
-    [{ result: "Forbidden", message: "may not create pods/eviction" }, "Forbidden"],
-    [{ result: "Observed" }, "Rejected"],
-  ] as const)("give the condition its reason: %j", async (outcome, reason) => {
-    const { scene, pass } = await sick();
-    expect(scene.report(pass, outcome)).toMatchObject({ reason });
-  });
 });
 
 describe("failed reads", () => {
