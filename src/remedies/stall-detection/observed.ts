@@ -92,18 +92,13 @@ export interface Scope {
   readonly forMs: number;
 }
 
-/** What is remembered of one ControllerResilience between two passes. */
-export interface ObjectMemory {
-  readonly logs: LogWatch;
-  readonly bindings: LostBindings;
-  readonly able: AbleTimes;
-  readonly rollouts: RolloutWaits;
-}
-
 /** The state of an object that was not observed before. */
-export function newMemory(key: Key): ObjectMemory {
+export function newMemory(key: Key) {
   return { logs: new LogWatch(key), bindings: new LostBindings(), able: new AbleTimes(), rollouts: new RolloutWaits() };
 }
+
+/** What is remembered of one ControllerResilience between two passes. */
+export type ObjectMemory = ReturnType<typeof newMemory>;
 
 /** What the functions of one pass share. */
 export interface Pass {
